@@ -21,6 +21,9 @@ ARCHES   ?= $(ARCH)# What to build binaries, images and packages for.
 PLUGINS  ?= linux_amd64 linux_arm64 darwin_amd64 darwin_arm64 windows_amd64# What to build the plugin of kubectl for.
 ROOT     := $(filter 0,$(shell id -u))# Only root may run a node.
 
+# Go uses all processors by itself.
+.NOTPARALLEL:
+
 CONTROL_PLANE := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kubectl etcd) $(CORE)/bin/crossplane
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 NODE_PROGRAMS := $(addprefix $(BIN)/,kube-scheduler kubelet containerd containerd-shim-runc-v2 ctr coredns cni/bridge cni/host-local test-node)
@@ -28,6 +31,9 @@ NODE_IMAGE    := .cache/images/.provider # The provider's, with whatever program
 ENVIRONMENTS  := .cache/images/environment-oldest-$(ARCH).tar .cache/images/environment-newest-$(ARCH).tar
 ANSIBLE       := $(VENV)/.installed
 COLLECTIONS   := .cache/collections/.built
+# What make up NODE=1 needs, test-e2e PLACE=Pod, and faults FAULTS=--place=Pod.
+POD := $(if $(NODE)$(findstring Pod,$(PLACE)$(FAULTS)),needs-node $(NODE_PROGRAMS) $(NODE_IMAGE))
+TEST_STACK := --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
 
 .PHONY: help build generate requirements test test-unit test-e2e test-node test-nightly lint tools fuzz faults demo up node-image \
 	down recording bench bench-pods bench-node bench-function bench-chain binaries images packages plugins sbom audit \
@@ -41,7 +47,7 @@ help: ## Show this help
 demo: up ## Show how an XR becomes a finished Ansible run; with NODE=1, as root, in a Pod
 	@NODE=$(NODE) examples/site/demo.sh
 
-up: needs-$(if $(NODE),node,demo) build $(CONTROL_PLANE) $(ANSIBLE) $(if $(NODE),$(NODE_PROGRAMS) $(NODE_IMAGE)) ## Start Crossplane with the function and the provider on this machine
+up: needs-demo $(POD) build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
 	@$(STACK) up $(if $(NODE),--node)
 	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/bin:$(CURDIR)/$(BIN):$$PATH'
 
@@ -51,12 +57,13 @@ down: ## Stop what make up started, and remove its data
 ##@ Test
 
 # Packages of Debian are installed, or asked for, before anything is built.
-SUITES := unit e2e $(if $(ROOT),node)
-test: $(SUITES:%=needs-%) ## Run all tests and checks; those of runs in Pods as root only
+test: ## Run all tests and checks; those of runs in Pods as root only
+	@test/machine.sh unit e2e $(if $(ROOT),node)
 	$(MAKE) test-unit
 	$(MAKE) lint
 	$(MAKE) test-e2e KEEP=1
 	$(MAKE) test-node
+	@$(skipped)
 
 # What a test leaves out, since this machine cannot do it, is in this file (test/needs). Nothing is left out for a missing program.
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
@@ -72,15 +79,15 @@ test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
 	@rm -f $(TESTS_SKIPPED)
 	$(ANSIBLE_PATH) go test -vet=off -timeout=20m $$(go list ./... | grep -vE '$(CLUSTER)|$(RACY)')
 	$(ANSIBLE_PATH) go test -vet=off -timeout=20m -run ^TestLong $$(go list ./... | grep -E '$(RACY)')
-	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip ^TestLong $$(go list ./... | grep -E '$(RACY)'); $(skipped)
+	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip '^Test(Long|Operations$$)' $$(go list ./... | grep -E '$(RACY)'); $(skipped)
 
-test-e2e: needs-e2e build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
+test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
 	go test ./test/render -count=1 -v
 	$(ANSIBLE_PATH) KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
 	$(ANSIBLE_PATH) go test ./test/security/... -count=1 -timeout=20m -v
 	go run ./test/faults --short --seed=1
 	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
-	test -n '$(KEEP)' || $(STACK) down --dir=.cache/test --kubeconfig=.cache/test.kubeconfig; exit $$status
+	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
 # The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
@@ -89,12 +96,12 @@ ifdef ROOT
 test-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) $(BIN)/crank $(ANSIBLE) packages ## Run the tests of runs in Pods on a node, and install both packages there; as root
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep && \
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod; status=$$?; \
-	$(STACK) down --dir=.cache/test --kubeconfig=.cache/test.kubeconfig; exit $$status
+	$(STACK) down $(TEST_STACK); exit $$status
 	go test ./test/install -count=1 -timeout=40m -v
 else
 test-node:
 	@echo 'Left out: the tests of runs in Pods, and of the installation. They need a node, which only root may run.'
-	@$(STACK) down --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
+	@$(STACK) down $(TEST_STACK)
 endif
 
 # What takes hours, for what only chance or another version finds: every promise has its test in make test.
@@ -115,7 +122,7 @@ fuzz: # Run each fuzz test for FUZZTIME. Inputs that fail are kept in its testda
 	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
-faults: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) $(if $(findstring Pod,$(FAULTS)),needs-node $(NODE_PROGRAMS) $(NODE_IMAGE)) # Break things while AnsibleRuns come and go.
+faults: needs-e2e $(POD) build $(CONTROL_PLANE) $(ANSIBLE) # Break things while AnsibleRuns come and go.
 	go run ./test/faults $(FAULTS)
 
 lint: $(addprefix $(BIN)/,golangci-lint controller-gen actionlint) ## Check style, and that generated files are up to date
@@ -127,7 +134,7 @@ lint: $(addprefix $(BIN)/,golangci-lint controller-gen actionlint) ## Check styl
 
 ##@ Build
 
-build: $(if $(RACE),$(PROGRAMS:%=bin/race/%)) ## Build bin/function-ansible, bin/provider-ansible and bin/kubectl-ansible
+build: $(if $(RACE),needs-race $(PROGRAMS:%=bin/race/%)) ## Build bin/function-ansible, bin/provider-ansible and bin/kubectl-ansible
 	go build -ldflags '$(STAMP)' -o bin/function-ansible ./function
 	go build -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
 	go build -ldflags '$(STAMP)' -o bin/kubectl-ansible ./plugin
@@ -144,37 +151,38 @@ generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs
 requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
 	package/requirements.sh package-provider/requirements.in test/environments/oldest.in
 
-packages: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)) ## Build dist/function-ansible.xpkg and dist/provider-ansible.xpkg
+packages: needs-images $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)) ## Build dist/function-ansible.xpkg and dist/provider-ansible.xpkg
 	@test -z '$(filter $(ARCH),$(ARCHES))' || ln -f dist/linux_$(ARCH)/*.xpkg dist/
 
 clean: down ## Remove all built files
+	@$(STACK) down $(TEST_STACK)
 	rm -rf bin dist .cache
 
 # Other targets, which few people need.
 
 tools: $(ANSIBLE) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(FUNCTIONS) $(addprefix $(BIN)/,crank helm golangci-lint controller-gen actionlint) # Programs of the tests and checks.
 
-node-image: build $(NODE_IMAGE) # Give the node of make up NODE=1 the image of the provider, as it is now.
+node-image: needs-node build $(NODE_IMAGE) # Give the node of make up NODE=1 the image of the provider, as it is now.
 	@$(STACK) image
 
-recording: MAKER = $(MAKE) # make -n runs each line that names $(MAKE) itself.
+recording reproduce: MAKER = $(MAKE) # make -n runs each line that names $(MAKE) itself.
 recording: # Record make demo in docs/demo.txt, and draw it.
-	{ echo '$$ make demo' && $(MAKER) --silent --no-print-directory demo; } \
-		| sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' > docs/demo.txt
+	{ echo '$$ make demo' && $(MAKER) --silent --no-print-directory demo; } > .cache/demo.txt
+	sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' .cache/demo.txt > docs/demo.txt
 	go run ./docs/generate
 
 # Measurements print ratios of figures that are taken side by side. BENCH has flags, such as --only=run.
-bench: build $(CONTROL_PLANE) $(ANSIBLE) # Runs beside bare ansible-playbook and ansible-runner, and what many objects cost.
+bench: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Runs beside bare ansible-playbook and ansible-runner, and what many objects cost.
 	go run ./test/bench $(BENCH)
 	$(ANSIBLE_PATH) go test ./test/security -run '^$$' -bench . -benchtime 20x
 
-bench-pods: build $(CONTROL_PLANE) $(BIN)/kube-scheduler # Thousands of runs in Pods that are scripts; QUICK=1 for a few hundred.
+bench-pods: needs-e2e build $(CONTROL_PLANE) $(BIN)/kube-scheduler $(ANSIBLE) # Thousands of runs in Pods that are scripts; QUICK=1 for a few hundred.
 	go run ./test/bench --only=pods $(if $(QUICK),--pods=100 --pod-duration=10s --pod-runs=500) $(BENCH)
 
-bench-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ANSIBLE) # Runs in Pods on a node beside runs in the provider.
+bench-node: needs-e2e needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ANSIBLE) # Runs in Pods on a node beside runs in the provider.
 	go run ./test/bench --only=node $(BENCH)
 
-bench-chain: build $(CONTROL_PLANE) $(ANSIBLE) # Chains of runs under the limits that Crossplane has by default.
+bench-chain: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Chains of runs under the limits that Crossplane has by default.
 	go run ./test/bench --only=chain $(BENCH)
 
 bench-function: build # The function beside ready-made responses.
@@ -182,15 +190,15 @@ bench-function: build # The function beside ready-made responses.
 
 binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) # The binaries of the images.
 
-images: $(foreach a,$(ARCHES),$(PROGRAMS:%=.cache/images/%-$a.tar)) # With docker, podman or buildah.
+images: needs-images $(foreach a,$(ARCHES),$(PROGRAMS:%=.cache/images/%-$a.tar)) # With docker, podman or buildah.
 
 plugins: $(PLUGINS:%=dist/kubectl-ansible_%.tar.gz) # Archives of the plugin of kubectl, for each of PLUGINS.
 
-sbom: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.spdx.json)) # Lists of the parts of the images, as SPDX.
+sbom: needs-images $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.spdx.json)) # Lists of the parts of the images, as SPDX.
 
-reproduce: # Build the images again, without any cache, and compare the packages.
+reproduce: packages # Build the images again, without any cache, and compare the packages.
 	@sums() { sha256sum $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)); }; \
-	before=$$(sums) && rm -rf .cache/images dist/linux_*/*.xpkg && NO_CACHE=1 $(MAKE) packages && after=$$(sums) && \
+	before=$$(sums) && rm -rf .cache/images dist/linux_*/*.xpkg && NO_CACHE=1 $(MAKER) packages && after=$$(sums) && \
 	echo "$$after" && test "$$before" = "$$after" || { printf 'Before it was:\n%s\n' "$$before" >&2; exit 1; }
 
 audit: build $(BIN)/govulncheck # Look for known vulnerabilities; needs their databases.

@@ -12,12 +12,12 @@ needs() {
 	cat <<-'END'
 		python3 python3-venv        | all           | package/python.sh
 		git                         | all           | git --version
-		gcc libc6-dev               | unit          | echo '#include <stdlib.h>' | cc -E -
-		gpg                         | unit e2e node | gpg --version
+		gcc libc6-dev               | unit race     | echo '#include <stdlib.h>' | cc -E -
+		gpg gpg-agent               | unit node images | gpg --version && gpg-agent --version
 		openssh-client              | unit e2e node | command -v ssh-keygen
 		openssh-server              | unit e2e node | command -v sshd
 		tmux                        | e2e           | tmux -V
-		buildah mmdebstrap          | node images   | package/engine.sh
+		buildah mmdebstrap debian-archive-keyring | node images | package/engine.sh
 		runc                        | node          | command -v runc
 		iproute2                    | node          | command -v ip
 	END
@@ -28,25 +28,33 @@ if [ "$1" = list ]; then
 	exit
 fi
 
-PATH=$PATH:/usr/sbin:/sbin
-missing=
-while IFS='|' read -r packages groups command; do
-	for group in $groups; do
-		case " all $* " in
-		*" $group "*) sh -c "$command" >/dev/null 2>&1 || missing="$missing $(echo $packages)"; break ;;
-		esac
-	done
-done <<END
-$(needs)
-END
-if [ -z "$missing" ]; then exit; fi
+case " $* " in
+*" node "*) if [ "$(id -u)" != 0 ]; then echo 'Only root may run a node.' >&2; exit 1; fi ;;
+esac
 
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+PATH=$PATH:/usr/sbin:/sbin
+find_missing() {
+	missing=
+	while IFS='|' read -r packages groups command; do
+		for group in $groups; do
+			case " all $* " in
+			*" $group "*) sh -c "$command" >/dev/null 2>&1 || missing="$missing $(echo $packages)"; break ;;
+			esac
+		done
+	done <<-END
+		$(needs)
+	END
+}
+find_missing "$@"
+if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "Installing packages that this machine lacks:$missing"
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends $missing >/dev/null
-	exit
+	find_missing "$@"
 fi
+if [ -z "$missing" ]; then exit; fi
+
+package/python.sh >/dev/null || true # It says which Pythons will do.
 cat >&2 <<END
 This machine lacks programs that are needed. On Debian and Ubuntu, this installs them:
 

@@ -155,7 +155,7 @@ func (w world) visit(t *testing.T) error {
 
 	program, err := filepath.Abs("../../bin/provider-ansible")
 	must(t, err)
-	needs.Built(t, "test-security", program)
+	needs.Built(t, "test-e2e", program)
 
 	dir := openDir(t, w.user)
 	write := func(name, text string) string {

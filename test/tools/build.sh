@@ -23,9 +23,11 @@ core() {
 	else
 		dir=$(go mod download -json $crossplane@"$CROSSPLANE" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
 		crds=.cache/crossplane-$CROSSPLANE/crds
+		out=$PWD/.cache/crossplane-$CROSSPLANE/bin/crossplane
 		flags='-s -w'
 		for m in crossplane/v2/internal crossplane-runtime/v2/pkg; do flags="$flags -X github.com/crossplane/$m/version.version=$CROSSPLANE"; done
-		go build -C "$dir" -ldflags "$flags" -o "$PWD/.cache/crossplane-$CROSSPLANE/bin/crossplane" ./cmd/crossplane
+		go build -C "$dir" -ldflags "$flags" -o "$out" ./cmd/crossplane
+		touch "$out"
 	fi
 	rm -rf $crds
 	mkdir -p $crds
