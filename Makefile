@@ -89,13 +89,14 @@ test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BI
 	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
-# The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
+# The end-to-end tests whose way is another in Pods: that of inputs, content and reports. They come first, since they bring
+# up a node that shares the directory of the tests with Pods.
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
 
 ifdef ROOT
 test-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) $(BIN)/crank $(ANSIBLE) packages ## Run the tests of runs in Pods on a node, and install both packages there; as root
-	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep && \
-	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod; status=$$?; \
+	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
+	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep; status=$$?; \
 	$(STACK) down $(TEST_STACK); exit $$status
 	go test ./test/install -count=1 -timeout=40m -v
 else
