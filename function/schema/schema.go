@@ -105,25 +105,27 @@ func (s *Schema) siblings(path string) (name string, names []string) {
 // those of lists, expect what the schema promises.
 func (s *Schema) violations(v, old any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, v, s.openAPI)
-	if len(errs) > 0 {
-		return errs
+
+	if len(errs) == 0 {
+		structural := s.structural
+
+		object, ok := v.(map[string]any)
+		if !ok {
+			structural = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"value": *s.structural}}
+			object = map[string]any{"value": v}
+		}
+
+		errs = listtype.ValidateListSetsAndMaps(nil, structural, object)
 	}
 
-	structural := s.structural
-
-	object, ok := v.(map[string]any)
-	if !ok {
-		structural = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"value": *s.structural}}
-		object = map[string]any{"value": v}
+	if len(errs) == 0 {
+		// A verdict on an input is kept, so it must not depend on a request.
+		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, WithIntegers(v), WithIntegers(old),
+			celconfig.RuntimeCELCostBudget)
 	}
 
-	if errs = listtype.ValidateListSetsAndMaps(nil, structural, object); len(errs) > 0 {
-		return errs
-	}
-
-	// A verdict on an input is kept, so it must not depend on a request.
-	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, WithIntegers(v), WithIntegers(old),
-		celconfig.RuntimeCELCostBudget)
+	// The order of the validators is that of maps, which is random.
+	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	return errs
 }
