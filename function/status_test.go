@@ -277,6 +277,10 @@ properties:
 		want string
 		// said is the message of the condition.
 		said string
+		// status is the template, when it is another one from now on.
+		status string
+		// earlier is what an earlier step says.
+		earlier string
 	}
 
 	cases := map[string]struct {
@@ -309,6 +313,31 @@ properties:
 		"Fields":     {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
 		"Required":   {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `status.must: does not fit the XRD: Required value`}}},
 		"Transition": {reason: "And what they were.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: high stays`}}},
+		"Stale": {
+			reason: "A field that the template has no more goes, and refuses nothing for ever.",
+			calls: []call{
+				{spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`},
+				{status: `{high: "${xr.spec.high}"}`, spec: `{high: 2}`, want: `{high: 4}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+				{spec: `{high: 2}`, want: `{high: 2}`},
+			},
+		},
+		"Earlier": {
+			reason: "What is refused keeps no earlier step from saying more, but for what would be refused, too.",
+			status: `{high: "${xr.spec.high}", tags: "${xr.spec.?tags}"}`,
+			calls: []call{
+				{spec: `{high: 3, tags: {a: b}}`, earlier: `{low: 1}`, want: `{low: 1, high: 3, tags: {a: b}}`},
+				{spec: `{high: 0}`, earlier: `{low: 2}`, want: `{low: 2, high: 3, tags: {a: b}}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+				{spec: `{high: 3}`, earlier: `{low: 4}`, want: `{low: 2, high: 3, tags: {a: b}}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+			},
+		},
+		"EarlierOfWhole": {
+			reason: "So it is with a status that is one expression.",
+			status: `"${xr.spec}"`,
+			calls: []call{
+				{spec: `{high: 3, deep: {a: x}}`, earlier: `{low: 1}`, want: `{low: 1, high: 3, deep: {a: x}}`},
+				{spec: `{high: 0}`, earlier: `{low: 2}`, want: `{low: 2, high: 3, deep: {a: x}}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+			},
+		},
 	}
 
 	for name, tc := range cases {
@@ -330,8 +359,13 @@ properties:
 			}
 
 			for i, c := range tc.calls {
+				if c.status != "" {
+					tc.status = c.status
+				}
+
 				req := request(t, `
 input: {apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: server, role: a.b.c}], status: `+tc.status+`}
+desired: {composite: {resource: {status: {`+strings.Trim(c.earlier, "{}")+`}}}}
 observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: `+c.spec+`}}
   resources: `+existing("server", "", "role: a.b.c"))

@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// status evaluates the status of the XR. What the API server would refuse of it leaves the XR as it
-// is: core could not even say so. A status that is one expression may bring conditions. The problems
-// do not include values that runs are still to bring.
+// status evaluates the status of the XR. A status that the API server would refuse leaves the fields of
+// this step as they are: core could not even say so. A status that is one expression may bring conditions.
+// The problems do not include values that runs are still to bring.
 func (e *evaluator) status(
 	ctx context.Context,
 ) (status map[string]any, conditions []Condition, problems []expression.Problem) {
@@ -35,35 +35,44 @@ func (e *evaluator) status(
 		problems = ps
 	}
 
-	if len(own)+len(kept) > 0 {
-		status = manifest.Overlay(manifest.Overlay(kept, e.runs.Observed.EarlierStatus), own)
+	status = e.over(kept, own)
+
+	errs := e.refused(status)
+	if len(errs) == 0 {
+		return status, conditions, problems
 	}
 
-	if errs := e.refused(status); len(errs) > 0 {
-		for _, err := range errs {
-			path := strings.TrimSuffix("status."+err.Field, ".<nil>")
-			problems = append(problems, expression.InvalidAt(path, errors.Errorf("does not fit the XRD: %s", err.ErrorBody())))
-		}
+	for _, err := range errs {
+		path := strings.TrimSuffix("status."+err.Field, ".<nil>")
+		problems = append(problems, expression.InvalidAt(path, errors.Errorf("does not fit the XRD: %s", err.ErrorBody())))
+	}
 
-		return e.runs.Observed.Status(), conditions, problems
+	// A field that no step has any more goes, or it could have the status refused for ever.
+	was := e.runs.Observed.Status()
+	if own, kept = split(was, t); t.Fields() != nil {
+		kept = nil
+	}
+
+	if status = e.over(kept, own); len(e.refused(status)) > 0 {
+		status = was
 	}
 
 	return status, conditions, problems
+}
+
+// over returns a status with what earlier steps say over what is only kept, and what is the step's own over both.
+func (e *evaluator) over(kept, own map[string]any) map[string]any {
+	return manifest.Overlay(manifest.Overlay(kept, e.runs.Observed.EarlierStatus), own)
 }
 
 // refused returns why the API server would refuse a status for the XR. What others have written there,
 // and what other steps say, stays as it is; later steps may have fields that are required.
 func (e *evaluator) refused(status map[string]any) field.ErrorList {
 	was, _ := e.runs.Observed.XR["status"].(map[string]any)
-	others, _ := without(was, e.plan.Status).(map[string]any)
 
+	_, others := split(was, e.plan.Status)
 	if e.plan.Status.Fields() == nil {
-		others = manifest.Overlay(was, nil)
 		maps.DeleteFunc(others, func(name string, _ any) bool { return e.runs.Observed.Status()[name] != nil })
-	}
-
-	if status == nil {
-		status = e.runs.Observed.EarlierStatus
 	}
 
 	errs := e.plan.StatusSchema.Refused(manifest.Overlay(others, status), manifest.Overlay(was, nil))
@@ -73,22 +82,32 @@ func (e *evaluator) refused(status map[string]any) field.ErrorList {
 	})
 }
 
-// without returns a value without the fields that a template has; nil without any.
-func without(v any, t *expression.Template) any {
-	object, ok := v.(map[string]any)
-	if !ok || t.Fields() == nil {
-		return nil
-	}
+// split an object into the fields that a template has, and the others.
+func split(object map[string]any, t *expression.Template) (own, others map[string]any) {
+	own, others = map[string]any{}, map[string]any{}
 
-	out := manifest.Overlay(object, nil)
+	for name, v := range object {
+		below, ok := t.Fields()[name]
+		inner, isObject := v.(map[string]any)
 
-	for name, below := range t.Fields() {
-		if out[name] = without(object[name], below); out[name] == nil {
-			delete(out, name)
+		switch {
+		case !ok:
+			others[name] = v
+		case !isObject || below.Fields() == nil:
+			own[name] = v
+		default:
+			o, rest := split(inner, below)
+			if len(o) > 0 {
+				own[name] = o
+			}
+
+			if len(rest) > 0 {
+				others[name] = rest
+			}
 		}
 	}
 
-	return out
+	return own, others
 }
 
 // has is true for a template that has a field.
