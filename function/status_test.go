@@ -265,6 +265,7 @@ properties:
       set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
       named: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object, required: [id], properties: {id: {type: string}, tags: {type: object, additionalProperties: {type: string}}}}}
       any: {type: object, x-kubernetes-preserve-unknown-fields: true}
+      pair: {type: object, required: [tags], properties: {a: {type: string}, tags: {type: object, additionalProperties: {type: string}}}}
       low: {type: integer, x-kubernetes-validations: [{rule: "self > 0", message: must be positive}]}
       high: {type: integer}
       must: {type: integer}
@@ -309,9 +310,16 @@ properties:
 			reason: "A set has an item once.",
 			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `status.set: does not fit the XRD: Duplicate value: "b"`}},
 		},
-		"Rule":       {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
-		"Fields":     {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
-		"Required":   {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `status.must: does not fit the XRD: Required value`}}},
+		"Rule":     {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
+		"Fields":   {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
+		"Required": {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `status.must: does not fit the XRD: Required value`}}},
+		"RequiredMap": {
+			reason: "Nor does the last entry of a map that is required.",
+			calls: []call{
+				{spec: `{pair: {a: x, tags: {a: b}}}`, want: `{pair: {a: x, tags: {a: b}}}`},
+				{spec: `{pair: {a: y, tags: {}}}`, want: `{pair: {a: x, tags: {a: b}}}`, said: `status.pair: tags has no entries, and the XRD requires it`},
+			},
+		},
 		"Transition": {reason: "And what they were.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: high stays`}}},
 		"Stale": {
 			reason: "A field that the template has no more goes, and refuses nothing for ever.",
@@ -351,7 +359,7 @@ properties:
 
 			if tc.status == "" {
 				var fields []string
-				for _, f := range []string{"tags", "deep", "atomic", "list", "set", "named", "any", "low", "high", "must"} {
+				for _, f := range []string{"tags", "deep", "atomic", "list", "set", "named", "any", "pair", "low", "high", "must"} {
 					fields = append(fields, f+`: "${xr.spec.?`+f+`}"`)
 				}
 

@@ -201,7 +201,10 @@ func coerceObject(schema, v map[string]any, merged bool) (any, error) {
 			return nil, errors.Wrapf(err, "%.80s", k)
 		}
 
-		if !merged || !merges(below, value) || !isEmpty(value) {
+		switch empty := merged && merges(below, value) && isEmpty(value); {
+		case empty && manifest.Set(schema["required"])[k]:
+			return nil, errors.Errorf("%.80s has no entries, and the XRD requires it", k)
+		case !empty:
 			out[k] = value
 		}
 	}
