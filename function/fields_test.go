@@ -142,9 +142,11 @@ runs:
   - {value: "${xr.spec.a}", keys: SnakeCase, exclude: [dbAdmin]}
   - {value: "${xr.spec.b}", keys: SnakeCase, exclude: [db_admin, VIP]}
   - {value: "${xr.spec.c}", keys: SnakeCase, include: [max_size]}
+  - {value: "${xr.spec.d}", keys: SnakeCase, exclude: [a_1_b2c3]}
+  - {value: "${{'d1e2f3': 5, 'other': 6}}", keys: SnakeCase, include: [d_1_e2f3]}
 `,
-				spec: `a: {dbAdmin: x, db_admin: x, "db-admin": x, a: 1}, b: {dbAdmin: x, VIP: x, VIPs: 2}, c: {maxSize: 3, min_size: 4}`,
-				want: one(`unsafeVars: {a: 1, _v_ips: 2, max_size: 3}`),
+				spec: `a: {dbAdmin: x, db_admin: x, "db-admin": x, a: 1}, b: {dbAdmin: x, VIP: x, VIPs: 2}, c: {maxSize: 3, min_size: 4}, d: {a1b2c3: x}`,
+				want: one(`unsafeVars: {a: 1, _v_ips: 2, max_size: 3, d_1_e2f3: 5}`),
 			},
 		},
 		"Templated": {

@@ -84,7 +84,7 @@ func unknownKeys(path *field.Path, source v1alpha1.VarsSource, value *expression
 
 	check := func(path *field.Path, keys []string) {
 		for i, key := range keys {
-			if !slices.Contains(all, variables(source, keys)[i]) {
+			if !slices.ContainsFunc(variables(source, keys[i:i+1]), func(v string) bool { return slices.Contains(all, v) }) {
 				errs = append(errs, field.NotSupported(path.Index(i), key, known))
 			}
 		}
@@ -96,15 +96,15 @@ func unknownKeys(path *field.Path, source v1alpha1.VarsSource, value *expression
 	return errs
 }
 
-// variables are the names of the variables that fields with these names become; nil for none.
+// variables are the names of the variables that fields with these names become, and the names as written: the
+// name of a variable may be converted to another one. The result is nil for none.
 func variables(source v1alpha1.VarsSource, names []string) []string {
-	if source.Keys != v1alpha1.KeysSnakeCase || names == nil {
-		return names
-	}
+	all := slices.Clone(names)
 
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = ansible.SnakeCase(name)
+	if source.Keys == v1alpha1.KeysSnakeCase {
+		for _, name := range names {
+			all = append(all, ansible.SnakeCase(name))
+		}
 	}
 
 	return all
