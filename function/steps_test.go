@@ -125,6 +125,18 @@ func TestSteps(t *testing.T) {
 			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c"), said: "Available ",
 			want: map[string]bool{"one": true, "two": true, "three": true, "three uses two": true},
 		},
+		"KeptBefore": {
+			reason:    "What a step says of what it wants counts for all steps after it.",
+			steps:     []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]", "runs: [{name: four, role: a.b.c}]"},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c") + existing("four", "", "role: a.b.c"), said: "Available ",
+			want: map[string]bool{"one": true, "two": true, "three": true, "three uses two": true, "four": true},
+		},
+		"KeptThenWanted": {
+			reason:    "No later step can have it any more.",
+			steps:     []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]", "runs: [{name: two, role: a.b.d}]"},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c"),
+			said:      `give run "two" another resourceName: an earlier step of the pipeline composes "two", which is of kind AnsibleRun`,
+		},
 	}
 
 	for name, tc := range cases {

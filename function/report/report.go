@@ -22,8 +22,8 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 		rsp.Desired = &fnv1.State{}
 	}
 
-	earlier := earlierSteps(rsp.GetContext(), id)
-	if err := resources(rsp.GetDesired(), result.Runs, earlier); err != nil {
+	steps := earlierSteps(rsp.GetContext(), id)
+	if err := resources(rsp.GetDesired(), result.Runs, steps); err != nil {
 		return err
 	}
 
@@ -41,12 +41,12 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 
 	requirements(rsp, result.Requirements)
 
-	step := stepOf(id, result)
-	if err := tell(rsp, append(earlier, step)); err != nil {
+	steps = append(steps, stepOf(id, result))
+	if err := tell(rsp, steps); err != nil {
 		return err
 	}
 
-	c := summarize(merge(earlier, step))
+	c := summarize(merge(steps))
 	c.report(rsp, xr)
 
 	conditions(rsp, result.Conditions)
@@ -78,7 +78,7 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 			ready = fnv1.Ready_READY_TRUE
 		}
 
-		if keeps(earlier, r.Resource) {
+		if was, _ := latest(earlier, r.Resource); was.Unwanted() {
 			delete(state.GetResources(), r.Resource)
 		}
 

@@ -106,31 +106,37 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 	return nil
 }
 
-// keeps is true for steps that keep an AnsibleRun without wanting it. What it is for they do not know
-// when a later step wants it.
-func keeps(earlier []step, resource string) bool {
-	return slices.ContainsFunc(earlier, func(s step) bool {
-		return slices.ContainsFunc(s.runs, func(r desired.Outcome) bool { return r.Resource == resource && r.Unwanted() })
-	})
+// latest is what the last of the steps that have an AnsibleRun says of it. Those before it may have kept
+// it without wanting it: what it is for they did not know.
+func latest(steps []step, resource string) (desired.Outcome, bool) {
+	for _, s := range slices.Backward(steps) {
+		for _, r := range s.runs {
+			if r.Resource == resource {
+				return r, true
+			}
+		}
+	}
+
+	return desired.Outcome{}, false
 }
 
-// merge steps to one. What the last one says of an AnsibleRun is said instead of what others say that
-// keep it without wanting it.
-func merge(earlier []step, last step) step {
-	own := make(map[string]bool, len(last.runs))
-	for i := range last.runs {
-		own[last.runs[i].Resource] = true
-	}
-
+// merge steps to one. What a step keeps without wanting it is left to later ones that have it, too.
+func merge(steps []step) step {
 	var out step
 
-	for _, s := range earlier {
-		out.runs = append(out.runs,
-			slices.DeleteFunc(slices.Clone(s.runs), func(r desired.Outcome) bool { return own[r.Resource] && r.Unwanted() })...)
+	for i, s := range steps {
+		for _, r := range s.runs {
+			if r.Unwanted() {
+				if _, ok := latest(steps[i+1:], r.Resource); ok {
+					continue
+				}
+			}
+
+			out.runs = append(out.runs, r)
+		}
+
 		out.problems = append(out.problems, s.problems...)
 	}
-
-	out.runs, out.problems = append(out.runs, last.runs...), append(out.problems, last.problems...)
 
 	return out
 }
