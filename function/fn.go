@@ -133,7 +133,7 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 		Resources: map[string]map[string]any{},
 		Owned:     map[string]*structpb.Struct{},
 		Required:  map[string][]map[string]any{},
-		Context:   req.GetContext().AsMap(),
+		Context:   without(req.GetContext(), report.ContextSteps),
 		Lost:      map[string]bool{},
 		Earlier:   map[string]bool{},
 		Ready:     map[string]bool{},

@@ -112,6 +112,10 @@ func TestSteps(t *testing.T) {
 			reason: "A step refers to a run of an earlier one as to any resource.", steps: []string{one, `runs: [{name: two, role: a.b.c, vars: {url: "${resources.one.status.atProvider.outputs.url}"}}]`},
 			resources: existing("one", "", "role: a.b.c") + existing("two", "one", "role: a.b.c, unsafeVars: {url: there}"), said: "Available ", want: map[string]bool{"one": true, "two": true, "two uses one": true},
 		},
+		"Context": {
+			reason: "What steps tell each other is no value of the pipeline.", steps: []string{one, `runs: [{name: two, role: a.b.c, vars: {keys: "${context.map(key, key)}"}}]`},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c, unsafeVars: {keys: []}"), said: "Available ", want: map[string]bool{"one": true, "two": true},
+		},
 		"SameName": {
 			reason: "Two steps cannot have the same AnsibleRun.", steps: []string{one, "runs: [{name: one, role: a.b.d}]"},
 			said: `give run "one" another resourceName: an earlier step of the pipeline composes "one", which is of kind AnsibleRun`,

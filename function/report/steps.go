@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
-// contextSteps is the key of the pipeline's context under which steps tell later ones what became
+// ContextSteps is the key of the pipeline's context under which steps tell later ones what became
 // of their runs: core shows the condition of the last step, which is that of all.
-const contextSteps = v1alpha1.Group + "/steps"
+const ContextSteps = v1alpha1.Group + "/steps"
 
 // A step of function-ansible in a pipeline.
 type step struct {
@@ -45,7 +45,7 @@ func stepOf(id string, result render.Result) step {
 func earlierSteps(context *structpb.Struct, id string) []step {
 	var all []step
 
-	told, _ := context.GetFields()[contextSteps].AsInterface().([]any)
+	told, _ := context.GetFields()[ContextSteps].AsInterface().([]any)
 	for i := range told {
 		v, _ := told[i].(map[string]any)
 		s := step{id: manifest.Text(v, "id"), problems: fromJSON(v["problems"])}
@@ -100,7 +100,7 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 		fields = map[string]*structpb.Value{}
 	}
 
-	fields[contextSteps] = v
+	fields[ContextSteps] = v
 	rsp.Context = &structpb.Struct{Fields: fields}
 
 	return nil
