@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -82,6 +83,53 @@ input:
 
 	if second.GetDesired().GetResources()["app"] == nil {
 		t.Error("RunFunction(...): want the runs of the earlier step")
+	}
+}
+
+// A step tells later ones no more than the condition can show: what it tells counts towards the size of a
+// response, as what it composes does.
+func TestToldIsBounded(t *testing.T) {
+	const (
+		header = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+`
+		atMost = 32 << 10
+	)
+
+	items, resources := make([]string, 100), "\nobserved:\n  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}}\n  resources:"
+	for i := range items {
+		items[i] = fmt.Sprintf("i%02d", i)
+		resources += strings.NewReplacer(`type: Ready, status: "True"`, `type: Ready, status: "False"`, "atProvider: {",
+			"atProvider: {lastRun: {phase: Failed, message: "+strings.Repeat("x", 1000)+"}, ").Replace(existing("all["+items[i]+"]", "", "role: a.b.c"))
+	}
+
+	req := request(t, header+"  runs: [{name: other, role: a.b.c}, {name: all, role: a.b.c, forEach: ["+strings.Join(items, ", ")+"]}]"+resources)
+
+	first, err := newFunction(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if size := proto.Size(first.GetContext()); size > atMost {
+		t.Errorf("RunFunction(...): told later steps %d bytes, want %d at most", size, atMost)
+	}
+
+	req.Input = request(t, header+"  runs: [{name: two, role: a.b.c}]").GetInput()
+	req.Desired, req.Context = first.GetDesired(), first.GetContext()
+
+	second, err := newFunction(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := first.GetConditions()[0].GetMessage()
+	want = want[strings.Index(want, "\n"):]
+
+	got := second.GetConditions()[0].GetMessage()
+	if diff := gocmp.Diff(want, got[strings.Index(got, "\n"):]); diff != "" {
+		t.Errorf("RunFunction(...): message after the counts: -want, +got:\n%s", diff)
 	}
 }
 

@@ -109,30 +109,32 @@ func severity() []desired.Reason {
 	}
 }
 
+// bySeverity returns runs in the order in which the condition has their lines: those that are done come last.
+func bySeverity(runs []desired.Outcome) []desired.Outcome {
+	order := severity()
+	rank := func(r desired.Outcome) int {
+		if r.Done() {
+			return len(order)
+		}
+
+		return slices.Index(order, r.Reason)
+	}
+
+	return slices.SortedStableFunc(slices.Values(runs), func(a, b desired.Outcome) int { return rank(a) - rank(b) })
+}
+
 // summarize returns the condition that tells what became of the runs.
 func summarize(all step) condition {
 	var lines []string
 
 	c := condition{status: true, reason: ReasonAvailable}
 
-	for _, reason := range severity() {
-		for _, r := range all.runs {
-			if r.Reason != reason {
-				continue
-			}
-
-			if c.status {
-				c.status, c.reason = false, string(reason)
-			}
-
-			lines = append(lines, describe(r)...)
+	for _, r := range bySeverity(all.runs) {
+		if c.status && !r.Done() {
+			c.status, c.reason = false, string(r.Reason)
 		}
-	}
 
-	for _, r := range all.runs {
-		if r.Reason == desired.Skipped || r.Reason == desired.Retained {
-			lines = append(lines, describe(r)...)
-		}
+		lines = append(lines, describe(r)...)
 	}
 
 	if len(all.problems) > 0 && c.status {

@@ -30,9 +30,21 @@ type step struct {
 	problems []string
 }
 
-// stepOf a result.
+// stepOf a result, with as many messages as the condition shows: later steps, and core, receive them all.
 func stepOf(id string, result render.Result) step {
-	s := step{id: id, runs: result.Runs}
+	s := step{id: id, runs: bySeverity(result.Runs)}
+	size := 0
+
+	for i := range s.runs {
+		if size > maxMessage {
+			s.runs[i].Messages = nil
+		}
+
+		for _, m := range s.runs[i].Messages {
+			size += len(m)
+		}
+	}
+
 	for _, p := range result.Problems {
 		s.problems = append(s.problems, line(p.String()))
 	}
