@@ -30,7 +30,7 @@ input:
 `
 		// The values are s3cret and admin.
 		details   = "\n      connection_details: {password: czNjcmV0, user: YWRtaW4=}\n"
-		ready     = "\nconditions:\n- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: \"\", target: TARGET_COMPOSITE_AND_CLAIM}\nresults:\n- {severity: SEVERITY_NORMAL, reason: Available, message: all AnsibleRuns are ready, target: TARGET_COMPOSITE_AND_CLAIM}\n"
+		ready     = "\nconditions:\n- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: \"\", target: TARGET_COMPOSITE_AND_CLAIM}\n"
 		modern    = "resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5}}"
 		secret    = "\n    connection-details: {ready: READY_TRUE, resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
 		composed  = "\n    connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"

@@ -154,9 +154,7 @@ runs:
 desired: {}
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: "", target: TARGET_COMPOSITE_AND_CLAIM}
-results:
-- {severity: SEVERITY_NORMAL, reason: Available, message: "all AnsibleRuns are ready", target: TARGET_COMPOSITE_AND_CLAIM}
-` + removing("database[eu]"),
+` + "results:" + removing("database[eu]"),
 			},
 		},
 		"Duplicates": {

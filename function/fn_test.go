@@ -317,26 +317,6 @@ desired:
       ready: READY_TRUE` + renderedDatabase + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: "", target: TARGET_COMPOSITE_AND_CLAIM}
-results:
-- {severity: SEVERITY_NORMAL, reason: Available, message: "all AnsibleRuns are ready", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
-		},
-		"StillReady": {
-			reason: "What was said before is not said again.",
-			req: `
-input: ` + inputDatabase + `
-observed:
-  composite:` + xrApp + `
-      status: {conditions: [{type: AnsibleRunsReady, status: "True", reason: Available}]}
-  resources:
-    database:` + observedRun + readyStatus,
-			want: `
-desired:
-  resources:
-    database:
-      ready: READY_TRUE` + renderedDatabase + `
-conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: "", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"Failed": {

@@ -65,8 +65,6 @@ runs:
 		ready = `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: "", target: TARGET_COMPOSITE_AND_CLAIM}
-results:
-- {severity: SEVERITY_NORMAL, reason: Available, message: "all AnsibleRuns are ready", target: TARGET_COMPOSITE_AND_CLAIM}
 `
 	)
 
@@ -117,7 +115,7 @@ conditions:
 			reason: "Then it goes.",
 			rendering: rendering{
 				input: input, spec: `size: 5, database: false, app: false`, observed: namespaced.Replace("observed:\n  resources:" + database),
-				want: "desired: {}" + ready + removing("database"),
+				want: "desired: {}" + ready + "results:" + removing("database"),
 			},
 		},
 		"DependencyGoes": {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -15,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -52,7 +52,7 @@ type condition struct {
 	status  bool
 	reason  string
 	message string
-	// warn is true if an event is a warning when the condition has changed.
+	// warn is true if there is an event when the condition has changed.
 	warn bool
 }
 
@@ -266,7 +266,8 @@ func line(message string) string {
 	}, message)
 }
 
-// report adds the condition to a response, and an event when it has changed.
+// report adds the condition to a response, and an event when there is something new to warn of. An earlier
+// step of a pipeline does not know whether all is ready.
 func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 	status := fnv1.Status_STATUS_CONDITION_FALSE
 	if c.status {
@@ -281,43 +282,21 @@ func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 		Target:  fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 	})
 
-	was := reported(xr)
-	result := &fnv1.Result{Reason: &c.reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
-
-	switch {
-	case c.warn && c.tells(was.message):
-		result.Severity = fnv1.Severity_SEVERITY_WARNING
-		result.Message = clip.Text(c.message, maxEvent)
-	case c.status && !c.warn && !was.status:
-		result.Severity = fnv1.Severity_SEVERITY_NORMAL
-		result.Message = "all AnsibleRuns are ready"
-	default:
+	if !c.warn || !c.tells(Reported(xr)) {
 		return
 	}
 
-	rsp.Results = append(rsp.Results, result)
+	rsp.Results = append(rsp.Results, &fnv1.Result{
+		Severity: fnv1.Severity_SEVERITY_WARNING,
+		Reason:   &c.reason,
+		Message:  clip.Text(c.message, maxEvent),
+		Target:   fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+	})
 }
 
 // Reported returns the message of the condition that the XR has.
 func Reported(xr map[string]any) string {
-	return reported(xr).message
-}
-
-// reported returns the condition that the XR has.
-func reported(xr map[string]any) condition {
-	v, _, _ := unstructured.NestedFieldNoCopy(xr, "status", "conditions")
-	list, _ := v.([]any)
-
-	for _, v := range list {
-		if m, _ := v.(map[string]any); m["type"] == TypeAnsibleRunsReady {
-			reason, _ := m["reason"].(string)
-			message, _ := m["message"].(string)
-
-			return condition{status: m["status"] == "True", reason: reason, message: message}
-		}
-	}
-
-	return condition{}
+	return manifest.Text(manifest.Condition(xr, TypeAnsibleRunsReady), "message")
 }
 
 // conditions adds the conditions of the input to a response.
