@@ -138,7 +138,11 @@ func TestSteps(t *testing.T) {
 	const (
 		one = "runs: [{name: one, role: a.b.c}]"
 		two = "runs: [{name: two, role: a.b.c}]"
+		set = "runs: [{name: zone, role: a.b.c, forEach: [a], vars: {name: '${each.key}'}}, {name: app, role: a.b.c, vars: {zones: '${runs.zone.transformList(k, z, k)}'}}]"
 	)
+
+	members := existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}") + existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}") + existing("app", "zone[]", "role: a.b.c, unsafeVars: {zones: [a]}")
+	unpruned := strings.NewReplacer(`"zone[b]"}`, `"zone[b]", ansible.fn.crossplane.io/prune: never}`).Replace(members)
 
 	failed := strings.NewReplacer(`type: Ready, status: "True"`, `type: Ready, status: "False"`, "atProvider: {", "atProvider: {lastRun: {phase: Failed, message: it broke}, ")
 
@@ -182,6 +186,26 @@ func TestSteps(t *testing.T) {
 			steps:     []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]", "runs: [{name: four, role: a.b.c}]"},
 			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c") + existing("four", "", "role: a.b.c"), said: "Available ",
 			want: map[string]bool{"one": true, "two": true, "three": true, "three uses two": true, "four": true},
+		},
+		"Removed": {
+			reason: "The step with the set decides on its members, whatever another one keeps for those that depend on it.", steps: []string{one, set, two},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + members, said: "Available ",
+			want: map[string]bool{"one": true, "two": true, "zone[a]": true, "app": true, "app uses zone[a]": true},
+		},
+		"RemovedInTime": {
+			reason: "It goes once those that depend on it do not any more.", steps: []string{one, strings.Replace(set, "{zones: ", "{size: 2, zones: ", 1)},
+			resources: existing("one", "", "role: a.b.c") + members, said: "Updating app: is being updated\nzone[b]: not wanted any more, but has to stay for app",
+			want: map[string]bool{"one": true, "zone[a]": true, "zone[b]": false, "app": false, "app uses zone[a]": true, "app uses zone[b]": true},
+		},
+		"PrunedAgain": {
+			reason: "So it is with what was retained before.", steps: []string{one, set},
+			resources: existing("one", "", "role: a.b.c") + unpruned, said: "Available ",
+			want: map[string]bool{"one": true, "zone[a]": true, "app": true, "app uses zone[a]": true},
+		},
+		"RemovedLater": {
+			reason: "What may be a run of an earlier step under another name stays until that is known.", steps: []string{"runs: [{name: one, role: a.b.c, vars: {name: '${\"b\"}'}}]", set}, resources: members,
+			said: "InvalidValue one: previousNames: zone[b], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[b]\"] to go on with it, or previousNames: [] to remove it all the same\nzone[b]: not wanted any more, but may be what one was called",
+			want: map[string]bool{"zone[a]": true, "zone[b]": false, "app": true, "app uses zone[a]": true},
 		},
 		"KeptThenWanted": {
 			reason:    "No later step can have it any more.",

@@ -64,6 +64,8 @@ type Outcome struct {
 	Reason Reason
 	// Messages explain the reason, each in one line or more.
 	Messages []string
+	// Claimed is true for one that is not wanted, but may be another run under a previous name.
+	Claimed bool
 }
 
 // Held is true for runs that cannot be rendered yet. They are left as they are.

@@ -85,8 +85,8 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	return out
 }
 
-// keepUnwanted adds to the outcomes the AnsibleRuns that are not wanted and have to stay. Of
-// several reasons to stay, the first counts.
+// keepUnwanted adds to the outcomes the AnsibleRuns that are not wanted and have to stay, and those that this
+// step lets go. Of several reasons to stay, the first counts.
 func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 	kept := map[string]desired.Outcome{}
 
@@ -106,6 +106,14 @@ func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 		s.Name = runs[i].Name
 		runs[i] = s
 		delete(kept, s.Resource)
+	}
+
+	// Earlier steps of the pipeline may keep what this Composition does not: they do not know why it may go.
+	for _, resource := range r.unwanted {
+		_, stays := kept[resource]
+		if _, ok := r.reasons[resource]; !ok && !stays && r.plan.RunOf(resource) != nil {
+			kept[resource] = desired.Outcome{Name: resource, Resource: resource, Reason: desired.Skipped}
+		}
 	}
 
 	for _, resource := range manifest.SortedKeys(kept) {
@@ -331,8 +339,7 @@ func (r *remover) removed(runs []desired.Outcome) []string {
 
 	for _, resource := range manifest.SortedKeys(r.runs.Observed.Resources) {
 		o, ok := r.runs.Observed.Run(resource)
-		if ok && !kept[resource] && !manifest.IsDeleted(o) && !r.runs.Observed.Earlier[resource] &&
-			r.plan.RunOf(resource) != nil {
+		if ok && !kept[resource] && !manifest.IsDeleted(o) && r.plan.RunOf(resource) != nil {
 			names = append(names, r.runs.PreviousName(resource))
 		}
 	}

@@ -254,7 +254,7 @@ func (t candidates) keepAll(all []string, what string, kept map[string]desired.O
 	for _, was := range all {
 		if _, ok := kept[was]; !ok {
 			kept[was] = t.runs.Keep(desired.Outcome{
-				Name: was, Resource: was, Reason: desired.Leaving,
+				Name: was, Resource: was, Reason: desired.Leaving, Claimed: true,
 				Messages: []string{"not wanted any more, but may be what " + what},
 			})
 		}
@@ -273,7 +273,7 @@ func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outc
 		for run := range r.runs.Unresolved {
 			if r.mayBecome(resource, run) {
 				kept[resource] = r.runs.Keep(desired.Outcome{
-					Name: resource, Resource: resource, Reason: desired.Leaving,
+					Name: resource, Resource: resource, Reason: desired.Leaving, Claimed: true,
 					Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"},
 				})
 				return true

@@ -6,6 +6,7 @@ package report
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -23,6 +24,13 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 	}
 
 	steps := earlierSteps(rsp.GetContext(), id)
+
+	// What may be a run of an earlier step this step does not let go.
+	result.Runs = slices.DeleteFunc(result.Runs, func(r desired.Outcome) bool {
+		was, _ := latest(steps, r.Resource)
+		return was.Claimed && r.Reason == desired.Skipped
+	})
+
 	if err := resources(rsp.GetDesired(), result.Runs, steps); err != nil {
 		return err
 	}
@@ -50,19 +58,25 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 	c.report(rsp, xr)
 
 	conditions(rsp, result.Conditions)
-	removed(rsp, result.Removed)
+	removed(rsp, slices.DeleteFunc(result.Removed, func(resource string) bool {
+		return rsp.GetDesired().GetResources()[resource] != nil
+	}))
 
 	return nil
 }
 
 // resources puts the AnsibleRuns into the desired state, in place of what an earlier step has kept
-// without wanting it.
+// without wanting it. That goes, too, when this step lets it go.
 func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error {
 	if state.Resources == nil {
 		state.Resources = map[string]*fnv1.Resource{}
 	}
 
 	for _, r := range runs {
+		if was, _ := latest(earlier, r.Resource); was.Unwanted() {
+			delete(state.GetResources(), r.Resource)
+		}
+
 		// Another step may compose by now what this step does not want any more.
 		if _, ok := state.GetResources()[r.Resource]; r.Desired == nil || ok && r.Unwanted() {
 			continue
@@ -76,10 +90,6 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 		ready := fnv1.Ready_READY_FALSE
 		if r.Done() {
 			ready = fnv1.Ready_READY_TRUE
-		}
-
-		if was, _ := latest(earlier, r.Resource); was.Unwanted() {
-			delete(state.GetResources(), r.Resource)
 		}
 
 		if err := put(state, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {

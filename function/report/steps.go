@@ -67,8 +67,9 @@ func earlierSteps(context *structpb.Struct, id string) []step {
 			run, _ := runs[i].(map[string]any)
 			name := manifest.Text(run, "name")
 			s.runs = append(s.runs, desired.Outcome{
-				Name: name, Resource: cmp.Or(manifest.Text(run, "resource"),
-					name), Reason: desired.Reason(manifest.Text(run, "reason")), Messages: fromJSON(run["messages"]),
+				Name: name, Resource: cmp.Or(manifest.Text(run, "resource"), name),
+				Reason: desired.Reason(manifest.Text(run, "reason")), Messages: fromJSON(run["messages"]),
+				Claimed: run["claimed"] == true,
 			})
 		}
 
@@ -90,6 +91,10 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 			run := map[string]any{"name": r.Name, "reason": string(r.Reason)}
 			if r.Resource != r.Name {
 				run["resource"] = r.Resource
+			}
+
+			if r.Claimed {
+				run["claimed"] = true
 			}
 
 			if len(r.Messages) > 0 {
