@@ -589,7 +589,7 @@ desired:
 results:
 - severity: SEVERITY_FATAL
   target: TARGET_COMPOSITE
-  message: 'give run "database" another resourceName: an earlier step of the pipeline composes "database", which is of kind ConfigMap'
+  message: 'give run "database" another name, or another resourceName if it has one: an earlier step of the pipeline composes "database", which is of kind ConfigMap'
 `,
 		},
 		"EarlierRuns": {

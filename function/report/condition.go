@@ -134,7 +134,12 @@ func summarize(all step) condition {
 			c.status, c.reason = false, string(r.Reason)
 		}
 
-		lines = append(lines, describe(r)...)
+		// Two steps may have runs of one name, of which what was reported before is reported.
+		for _, l := range describe(r) {
+			if !slices.Contains(lines, l) {
+				lines = append(lines, l)
+			}
+		}
 	}
 
 	if len(all.problems) > 0 && c.status {

@@ -160,9 +160,9 @@ func (c *checker) resourceNames(d document, inputs []stepInput) {
 		runs, _ := input.Runs(in.values)
 		for _, r := range runs {
 			if path := r.Path.Child("name").String(); r.Resource() != "" && seen[r.Resource()] {
-				c.mistake(d, in.path+"."+path, path,
-					fmt.Sprintf("Invalid value: %q: an earlier step has a run of this name; give the run another resourceName",
-						r.Resource()))
+				c.mistake(d, in.path+"."+path, path, fmt.Sprintf(
+					"Invalid value: %q: an earlier step has a run of this name; give the run another name, or another "+
+						"resourceName if it has one", r.Resource()))
 			}
 		}
 
