@@ -89,8 +89,7 @@ test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BI
 	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
-# The end-to-end tests whose way is another in Pods: that of inputs, content and reports. They come first, since they bring
-# up a node that shares the directory of the tests with Pods.
+# The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
 
 ifdef ROOT

@@ -19,8 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // NodeName is what the node is called.
@@ -158,7 +156,7 @@ func (s *Stack) hold(ctx context.Context) (outcome, error) {
 
 func (s *Stack) holder() *Piece {
 	args := []string{"hold", s.path(dirNode), s.Address(), loopback(s.ports[nameAPIServer])}
-	if s.opts.Place == common.PlacePod {
+	if !s.opts.Packages { // Their tests are about the rights of other users.
 		args = append(args, s.SharedDir())
 	}
 	p := s.piece(nameNode, accepts("tcp", net.JoinHostPort(s.Address(), "443")), nil, args...)
