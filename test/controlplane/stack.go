@@ -316,11 +316,12 @@ func (s *Stack) Down(ctx context.Context) error {
 		if len(ps) == 0 {
 			continue
 		}
-		stop := p.Stop
-		if n == nameAPIServer {
-			stop = p.Kill // It would wait for half a minute, for what goes with it.
+		if n == nameAPIServer { // By itself it would wait for half a minute, for what goes with it.
+			err = end(ctx, ps, 0)
+		} else {
+			err = p.Stop(ctx)
 		}
-		if err := stop(ctx); err != nil {
+		if err != nil {
 			return err
 		}
 		s.printf("  %-26s %-10s %5.1fs\n", n, "stopped", time.Since(t).Seconds())
