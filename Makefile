@@ -93,7 +93,7 @@ test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BI
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
 
 ifdef ROOT
-test-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) $(BIN)/crank $(ANSIBLE) packages ## Run the tests of runs in Pods on a node, and install both packages there; as root
+test-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) packages ## Run the tests of runs in Pods on a node, and install both packages there; as root
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep; status=$$?; \
 	$(STACK) down $(TEST_STACK); exit $$status
