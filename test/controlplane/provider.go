@@ -141,6 +141,30 @@ func (s *Stack) AllowPods(ctx context.Context, namespace string) error {
 	return s.allow(ctx, "pods.yaml", namespace)
 }
 
+// RevokePods takes back the rights to run Pods in all of the cluster, which other tests of this stack gave.
+func (s *Stack) RevokePods(ctx context.Context) error {
+	c, err := s.Client()
+	if err != nil {
+		return err
+	}
+	role, err := s.role("pods.yaml")
+	if err != nil {
+		return err
+	}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role.Name}}
+	return errors.Wrap(client.IgnoreNotFound(c.Delete(ctx, binding)), "cannot remove the binding of the role")
+}
+
+// role in a file of the examples.
+func (s *Stack) role(file string) (*rbacv1.ClusterRole, error) {
+	text, err := os.ReadFile(filepath.Join(s.opts.Root, "examples", "operations", file))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the role")
+	}
+	role := &rbacv1.ClusterRole{}
+	return role, errors.Wrap(yaml.UnmarshalStrict(text, role), "cannot read the role")
+}
+
 // AllowTokens gives the provider the right to request tokens of the service accounts in a
 // namespace, with the role of the examples.
 func (s *Stack) AllowTokens(ctx context.Context, namespace string) error {
@@ -153,13 +177,9 @@ func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(s.opts.Root, "examples", "operations", file))
+	role, err := s.role(file)
 	if err != nil {
-		return errors.Wrap(err, "cannot read the role")
-	}
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(text, role); err != nil {
-		return errors.Wrap(err, "cannot read the role")
+		return err
 	}
 	if err := client.IgnoreAlreadyExists(c.Create(ctx, role)); err != nil {
 		return errors.Wrap(err, "cannot create the role")

@@ -50,9 +50,7 @@ func contentClaim(t *testing.T) {
 
 	s := newScene(t)
 
-	volume := filepath.Join(cp.Stack.SharedDir(), s.Namespace)
-	must(t, os.MkdirAll(volume, 0o755))
-	t.Cleanup(func() { must(t, os.RemoveAll(volume)) })
+	volume := t.TempDir()
 	must(t, os.Chmod(volume, 0o777)) // A directory of the node gets no group from Kubernetes.
 	root := t.TempDir()
 	role(t, filepath.Join(root, "kept"), `

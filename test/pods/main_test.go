@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
@@ -18,7 +20,7 @@ func TestMain(m *testing.M) {
 		Stack: "test", Target: "test-node",
 		Options: controlplane.Options{Node: true},
 		Prepare: func(ctx context.Context, s *controlplane.Stack) (err error) {
-			if err := s.ImportProvider(ctx); err != nil {
+			if err := errors.Join(s.ImportProvider(ctx), s.RevokePods(ctx)); err != nil {
 				return err
 			}
 			cp, err = cluster.New(s)
