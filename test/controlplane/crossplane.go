@@ -26,9 +26,9 @@ import (
 // Namespace of Crossplane and everything that belongs to it.
 const Namespace = "crossplane-system"
 
-// CircuitBreakerBurst is the number of events of an XR after which core's circuit
+// circuitBreakerBurst is the number of events of an XR after which core's circuit
 // breaker opens.
-const CircuitBreakerBurst = 2000
+const circuitBreakerBurst = 2000
 
 // Where core finds its certificates.
 const (
@@ -143,7 +143,7 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 	// Tests edit XRs faster than people do. A change that the circuit breaker drops while an
 	// XR is paused is lost: nothing brings the XR back to core when it is resumed.
 	if Since("v2.4") && !s.opts.Breaker {
-		args = append(args, fmt.Sprintf("--circuit-breaker-burst=%d", CircuitBreakerBurst))
+		args = append(args, fmt.Sprintf("--circuit-breaker-burst=%d", circuitBreakerBurst))
 	}
 	p := s.piece(nameCore, ready, env, args...)
 	if s.opts.Packages {
