@@ -209,24 +209,25 @@ const kubectl = deployer + config + theRun + `
             tty) { kubectl exec web -- sh -c 'echo out; echo err >&2; exit 3' 2>&1 || echo "status $?"; } | sort ;;
             copy) kubectl exec web -- tar cf - -C /etc hostname | tar xOf - ;;
             logs)
-              timeout 20 kubectl logs -f web >log & follower=$!
+              timeout 120 kubectl logs -f web >log & follower=$!
               until grep -q 'GET /marker' log; do
+                kill -0 $follower
                 kubectl exec web -- python3 -c 'import urllib.request as u; u.urlopen("http://127.0.0.1:8080/marker")' 2>/dev/null || sleep 0.1
               done
               kill $follower
               grep -o -m1 'GET /marker' log ;;
             forward)
-              timeout 20 kubectl port-forward pod/web :8080 >log & forwarder=$!
-              until grep -q Forwarding log; do sleep 0.1; done
+              timeout 120 kubectl port-forward pod/web :8080 >log & forwarder=$!
+              until grep -q Forwarding log; do kill -0 $forwarder; sleep 0.1; done
               {{ ansible_playbook_python }} -c 'import sys, urllib.request as u; print(u.urlopen("http://" + sys.argv[1] + "/hostname").read().decode())' "$(grep -o -m1 '127.0.0.1:[0-9]*' log)"
               kill $forwarder ;;
             apply) {{ apply | replace('"$1"', 'client') | replace('$2', '') }} ;;
             server) {{ apply | replace('"$1"', 'server') | replace('$2', '--server-side') }} ;;
             watch)
-              timeout 20 kubectl get configmap client --watch -o jsonpath='{.data.title}{"\n"}' >log & watcher=$!
-              until grep -q Bye log; do sleep 0.1; done
+              timeout 120 kubectl get configmap client --watch -o jsonpath='{.data.title}{"\n"}' >log & watcher=$!
+              until grep -q Bye log; do kill -0 $watcher; sleep 0.1; done
               kubectl patch configmap client --type=merge -p '{"data": {"title": "Seen"}}' >&2
-              until grep -q Seen log; do sleep 0.1; done
+              until grep -q Seen log; do kill -0 $watcher; sleep 0.1; done
               kill $watcher
               tail -1 log ;;
             esac
