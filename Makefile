@@ -35,7 +35,7 @@ COLLECTIONS   := .cache/collections/.built
 POD := $(if $(NODE)$(findstring Pod,$(PLACE)$(FAULTS)),needs-node $(NODE_PROGRAMS) $(NODE_IMAGE))
 TEST_STACK := --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
 
-.PHONY: help build generate requirements test test-unit test-e2e test-node test-nightly lint tools fuzz faults demo up node-image \
+.PHONY: help build generate requirements test test-unit test-e2e test-node node-parts test-nightly lint tools fuzz faults demo up node-image \
 	down recording bench bench-pods bench-node bench-function bench-chain binaries images packages plugins sbom audit \
 	reproduce push clean FORCE
 
@@ -61,9 +61,14 @@ test: ## Run all tests and checks; those of runs in Pods as root only
 	@test/machine.sh unit e2e $(if $(ROOT),node)
 	$(MAKE) test-unit
 	$(MAKE) lint
-	$(MAKE) test-e2e KEEP=1
+	$(MAKE) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank
+	$(if $(ROOT),mkdir -p .cache/logs && nice $(MAKE) node-parts >.cache/logs/node-parts.log 2>&1 &) \
+	$(MAKE) test-e2e KEEP=1; status=$$?; wait; exit $$status
 	$(MAKE) test-node
 	@$(skipped)
+
+# What only a node needs, and no other target. It is built while the end-to-end tests wait.
+node-parts: $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) packages
 
 # What a test leaves out, since this machine cannot do it, is in this file (test/needs). Nothing is left out for a missing program.
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
@@ -93,11 +98,11 @@ test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BI
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
 
 ifdef ROOT
-test-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) packages ## Run the tests of runs in Pods on a node, and install both packages there; as root
+test-node: needs-node build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) node-parts ## Run the tests of runs in Pods on a node, and install both packages there; as root
+	go test ./test/install -count=1 -timeout=40m -v >.cache/logs/test-install.log 2>&1 & install=$$!; \
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep; status=$$?; \
-	$(STACK) down $(TEST_STACK); exit $$status
-	go test ./test/install -count=1 -timeout=40m -v
+	$(STACK) down $(TEST_STACK); wait $$install || status=$$?; cat .cache/logs/test-install.log; exit $$status
 else
 test-node:
 	@echo 'Left out: the tests of runs in Pods, and of the installation. They need a node, which only root may run.'
