@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
@@ -127,7 +126,7 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*ru
 
 	go r.Tidy(ctx)
 
-	go telemetry.Listen(ctx, telemetry.MeasurementsAddress, log)
+	go telemetry.AnswerOSDKMetric(ctx, log)
 
 	// Before, processes of a former provider may have used what its version installed.
 	if err := shipped.Repair(); err != nil {
@@ -158,7 +157,7 @@ func (x execution) store(ctx context.Context, at site, c content.Config) (*conte
 
 // lock the state directory for as long as this process, or one that it started, lives.
 func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, error) {
-	if err := own.Shared(x.StateDir); err != nil {
+	if err := os.MkdirAll(x.StateDir, 0o700); err != nil {
 		return nil, err
 	}
 

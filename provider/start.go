@@ -129,11 +129,11 @@ func (c *startCommand) Run() error {
 	// Whoever starts the provider again finds nothing of this one.
 	defer local.Close()
 
-	count, measured := telemetry.NewMetrics(), telemetry.NewMeasurements()
+	count := telemetry.NewMetrics()
 	observers := telemetry.Observers{
 		telemetry.NewLog(log),
 		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
-		count, measured,
+		count,
 	}
 
 	podsExecutor, err := c.pods(ctx, mgr, api, key, log)
@@ -150,11 +150,10 @@ func (c *startCommand) Run() error {
 		},
 	})
 
-	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewLeftMetric(local.Left),
+	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewLeftMetric(local.Left),
 		telemetry.NewPoolMetrics(runs.Stats))
 
-	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), measured, key,
-		log)); err != nil {
+	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)); err != nil {
 		return err
 	}
 
@@ -172,7 +171,7 @@ func (c *startCommand) Run() error {
 
 // reconcilers returns the options of the reconcilers of AnsibleRuns.
 func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver,
-	d controller.Dependents, measured controller.Memory, key []byte, log logging.Logger,
+	d controller.Dependents, key []byte, log logging.Logger,
 ) controller.Options {
 	return controller.Options{
 		Options: c.options(log),
@@ -184,7 +183,6 @@ func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *con
 		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
 		Contents:        store,
 		Dependents:      d,
-		Measurements:    measured,
 		Key:             key,
 		Timeouts:        c.timeouts(),
 		MinPollInterval: c.MinPollInterval,

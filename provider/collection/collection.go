@@ -19,7 +19,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -84,7 +83,7 @@ func (i *Installed) repair() error {
 		return nil
 	}
 
-	if err := own.Shared(i.dir); err != nil {
+	if err := os.MkdirAll(i.dir, 0o700); err != nil {
 		return err
 	}
 

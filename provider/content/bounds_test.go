@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -78,35 +77,8 @@ func TestAttackSparse(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 
-	if _, err := installed.New(ctx, set, "", requirements.File{}, nil, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := installed.New(ctx, set, "", requirements.File{}, nil, nil, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("\nWithout bounds it should take minutes to read.\nNew(...): %v", err)
-	}
-}
-
-// TestReadCanceled gives up reading when nobody waits for it, and takes nothing for
-// damaged that it did not read.
-func TestReadCanceled(t *testing.T) {
-	t.Parallel()
-
-	dir, r := t.TempDir(), &recorder{}
-	fake := withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error { return install(argv, "x", 3) })
-	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
-
-	_, release := ensure(t, newStore(t, dir, fake), req)
-	release()
-
-	// It has not been read since the start.
-	s := newStore(t, dir, fake, withObserver(r))
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-
-	if _, _, err := s.Ensure(ctx, req); !errors.Is(err, context.Canceled) {
-		t.Errorf("\nEnsure(...): %v, want that it was canceled", err)
-	}
-
-	if !s.Resolution(req).Found || slices.Contains(r.removed, RemovedDamaged) {
-		t.Error("\nA set that was not read is not damaged.")
 	}
 }
 

@@ -1,7 +1,6 @@
 package content
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,16 +43,10 @@ type entry struct {
 	// resolved is when the request was last known to resolve to the set. Guarded by the
 	// store.
 	resolved time.Time
-
-	// checking is held while the files are looked at. Stamp is the installed.Stamp of the
-	// files when they were last known to be intact; empty before the first use after a
-	// start.
-	checking chan struct{}
-	stamp    string
 }
 
 func newEntry(m installed.Manifest, number int, dir string) *entry {
-	return &entry{manifest: m, number: number, dir: dir, checking: make(chan struct{}, 1)}
+	return &entry{manifest: m, number: number, dir: dir}
 }
 
 func (e *entry) set() Set {
@@ -63,43 +56,11 @@ func (e *entry) set() Set {
 	}
 }
 
-// intact is true when the files are what was installed. Files that have not changed since they
-// were last read are not read again. The error is that of the context.
-func (e *entry) intact(ctx context.Context) (bool, error) {
-	select {
-	case e.checking <- struct{}{}:
-		defer func() { <-e.checking }()
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	}
+// there is true for a set that has its manifest, which is written last and goes first.
+func (e *entry) there() bool {
+	_, err := os.Lstat(filepath.Join(e.dir, installed.File))
 
-	ok := e.checkFiles(ctx)
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
-	}
-
-	return ok, nil
-}
-
-// checkFiles is true when the files are what was installed. It is false, too, when the context
-// is done before that is known.
-func (e *entry) checkFiles(ctx context.Context) bool {
-	stamp, err := installed.Stamp(ctx, e.dir)
-	if err != nil {
-		return false
-	}
-
-	if stamp == e.stamp {
-		return true
-	}
-
-	if !e.manifest.Intact(ctx, e.dir) {
-		return false
-	}
-
-	e.stamp = stamp
-
-	return true
+	return err == nil
 }
 
 // entryName is the name of a set's directory.
@@ -130,7 +91,7 @@ func loadEntry(dir string) *entry {
 	e := newEntry(m, number, dir)
 	e.used = marked(dir, markUsed)
 	// No request asks for a set of another schema.
-	e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != digest || m.Tree.Sum == ""
+	e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != digest
 
 	return e
 }

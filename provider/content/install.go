@@ -56,24 +56,13 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", installedError(ctx, err)
 	}
 
-	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, project,
+	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, req.Verification, project,
 		installed.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
 		return nil, "", installedError(ctx, err)
 	}
 
-	if err := m.Verify(req.Verification); err != nil {
-		return nil, "", installedError(ctx, err)
-	}
-
-	m.Seal = s.seal(m)
-
 	if err := m.Write(w.Set()); err != nil {
-		return nil, "", err
-	}
-
-	stamp, err := installed.Stamp(ctx, w.Set())
-	if err != nil {
 		return nil, "", err
 	}
 
@@ -82,7 +71,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		resolved = known.Resolved
 	}
 
-	e, result, err := s.publish(w.Set(), m, stamp, resolved)
+	e, result, err := s.publish(w.Set(), m, resolved)
 	if e != nil {
 		s.setOf(req, e)
 	}
@@ -91,10 +80,10 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 }
 
 // publish a complete set in the store, with one use. A current set with the same content stays
-// in its place. In a store that is shared it has no use, and is not returned: somebody else may
-// have put it there, so that its files are to be looked at. Resolved is when the request was
+// in its place. In a store that is shared it has no use, and is not returned: another process may have
+// put it there, and may remove it. Resolved is when the request was
 // resolved to the set: before now, if the versions of then were installed again.
-func (s *Store) publish(dir string, m installed.Manifest, stamp string, resolved time.Time) (*entry, Result, error) {
+func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -121,7 +110,7 @@ func (s *Store) publish(dir string, m installed.Manifest, stamp string, resolved
 
 		number := s.next(m.Digest)
 		e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
-		e.stamp, e.used, e.resolved, e.uses = stamp, s.config.now().Add(s.config.Lease), resolved, 1
+		e.used, e.resolved, e.uses = s.config.now().Add(s.config.Lease), resolved, 1
 
 		// A set that a refresh replaces is as recently used as the one before it.
 		if was != nil && !s.shared() {

@@ -1,7 +1,6 @@
 package content
 
 import (
-	"crypto/hmac"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,8 +17,7 @@ import (
 //   - A set is installed in a workspace, and gets its place by one rename. Of those who install
 //     the same set at the same time the first one wins, and the others use its set.
 //   - Who gets a set marks it with the time until which it is in use, whatever becomes of the
-//     process. After that, the set is used if it still has its manifest, and its files are those
-//     of the manifest.
+//     process. After that, the set is used if it still has its manifest.
 //   - A set that is to go first loses its manifest, so that nobody finds it. It goes after the
 //     pause settle, if it is not in use. Whoever found it at the last moment has marked it by then.
 //   - A workspace is marked with the time until which its installation may take. After that
@@ -78,18 +76,6 @@ func (s *Store) condemned(e *entry) bool {
 	}
 
 	return s.config.now().After(timeOf(e.dir).Add(settle))
-}
-
-// seal of a manifest: who has not the key of the store cannot make up what was installed.
-func (s *Store) seal(m installed.Manifest) string {
-	m.Seal = ""
-
-	return sign(s.config.Key, "installed", m)
-}
-
-// sealed is true for a manifest of this store.
-func (s *Store) sealed(m installed.Manifest) bool {
-	return hmac.Equal([]byte(m.Seal), []byte(s.seal(m)))
 }
 
 // loadOthers loads what others have installed meanwhile. The store is locked.

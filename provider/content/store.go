@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
@@ -122,7 +121,7 @@ func NewStore(c Config) (*Store, error) {
 // own makes and repairs the directories of the store, see package own.
 func (s *Store) own() error {
 	for _, dir := range []string{s.config.Dir, s.sets(), s.temp(), s.config.Private} {
-		if err := own.Dir(dir); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return errors.Wrap(err, "cannot use the content store")
 		}
 	}
@@ -179,7 +178,7 @@ func (s *Store) Installed(req Request) (digest string, ok bool) {
 }
 
 // Ensure returns the set that is requested. It installs the set if need be, once for all
-// callers. The set is in use until release is called. A damaged set is installed anew. The
+// callers. The set is in use until release is called. The
 // error is a galaxy.InstallError when ansible-galaxy failed, and a DiskFullError when there is
 // not enough space. For some time after that the error is a BackoffError, and nothing is tried,
 // unless a user has asked for it.
@@ -197,8 +196,10 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	}
 
 	for {
-		e, err := s.find(ctx, digest, req.Timeout)
-		if err == nil && e == nil {
+		var err error
+
+		e := s.find(digest)
+		if e == nil {
 			e, err = s.await(ctx, digest, req)
 		}
 
@@ -211,22 +212,28 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	}
 }
 
-// find the set of a request in the store, and look at its files for no longer than the
-// timeout. It is nil when there is none, or none that is intact.
-func (s *Store) find(ctx context.Context, digest string, timeout time.Duration) (*entry, error) {
-	ctx, cancel := within(ctx, timeout)
-	defer cancel()
+// find the set of a request in the store, which is in use then; nil when there is none.
+func (s *Store) find(digest string) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 
-	e, err := s.acquire(ctx, digest)
-
-	switch {
-	case err != nil:
-		return nil, gaveUp(ctx)
-	case e != nil:
-		s.config.Observer.Found()
+	e := s.current(digest)
+	if e == nil {
+		return nil
 	}
 
-	return e, nil
+	e.uses++
+
+	if s.hold(e) && e.there() {
+		s.config.Observer.Found()
+
+		return e
+	}
+
+	e.uses--
+	e.damaged = true
+
+	return nil
 }
 
 // await the set that an installation in progress, or a new one, results in. It is nil when
@@ -253,43 +260,6 @@ func (s *Store) setOf(req Request, e *entry) Set {
 	set.Resolved = e.resolved
 
 	return s.remember(req, set)
-}
-
-// acquire the current set of a request; nil when there is none, or none that is intact. The
-// store is not locked while the files are looked at, which takes time. The error is that of
-// the context.
-func (s *Store) acquire(ctx context.Context, digest string) (*entry, error) {
-	s.mu.Lock()
-
-	e := s.current(digest)
-	if e == nil {
-		s.mu.Unlock()
-
-		return nil, nil
-	}
-
-	e.uses++
-	ok := s.hold(e) && s.sealed(e.manifest)
-	s.mu.Unlock()
-
-	var err error
-	if ok {
-		ok, err = e.intact(ctx)
-	}
-
-	if ok {
-		return e, nil
-	}
-
-	if err == nil {
-		s.mu.Lock()
-		e.damaged = true
-		s.mu.Unlock()
-	}
-
-	s.drop(e)
-
-	return nil, err
 }
 
 // release a set after a run.

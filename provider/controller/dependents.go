@@ -16,8 +16,8 @@ import (
 
 // Dependents watch what runs have made in the cluster.
 type Dependents interface {
-	Memory
-
+	// Forget an AnsibleRun that is gone.
+	Forget(uid types.UID)
 	// Watch the dependents of an AnsibleRun, and wake it when one was changed.
 	Watch(s dependents.Subject, wake func())
 	// Changed is true if one was changed since. The error says why that is not known.

@@ -186,7 +186,7 @@ func TestWhenGone(t *testing.T) {
 	p.wakeAt("uid", time.Hour, func() {})
 	p.announce("uid", "1")
 
-	m := &fakeMemory{}
+	m := &forgetful{}
 
 	again := object()
 	again.UID = "again"
@@ -208,7 +208,11 @@ func TestWhenGone(t *testing.T) {
 	}
 }
 
-// fakeMemory notes what it is to forget.
-type fakeMemory struct{ forgotten []types.UID }
+// forgetful notes what it is to forget.
+type forgetful struct {
+	Dependents
 
-func (m *fakeMemory) Forget(uid types.UID) { m.forgotten = append(m.forgotten, uid) }
+	forgotten []types.UID
+}
+
+func (m *forgetful) Forget(uid types.UID) { m.forgotten = append(m.forgotten, uid) }

@@ -53,8 +53,6 @@ type Options struct {
 	Contents Contents
 	// Dependents watch what runs have made in the cluster.
 	Dependents Dependents
-	// Measurements of content.
-	Measurements Memory
 	// Key of the digests.
 	Key []byte
 	// Timeouts of runs.
@@ -135,7 +133,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.object, builder.WithPredicates(news())).
-		Watches(k.object, whenGone(o.Pool, p, o.Dependents, o.Measurements)).
+		Watches(k.object, whenGone(o.Pool, p, o.Dependents)).
 		Watches(k.object, whenNoted(o.Pool)).
 		WatchesRawSource(source.Func(q.start))
 

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -104,22 +103,13 @@ func whenNoted(pool Pool) handler.EventHandler {
 	}
 }
 
-// A Memory is of AnsibleRuns.
-type Memory interface {
-	// Forget an AnsibleRun that is gone.
-	Forget(uid types.UID)
-}
-
 // whenGone ends the jobs of objects that are gone, also without a finalizer, and forgets what
 // is known of them.
-func whenGone(pool Pool, p *schedule, memories ...Memory) handler.EventHandler {
+func whenGone(pool Pool, p *schedule, d Dependents) handler.EventHandler {
 	gone := func(o client.Object) {
 		pool.Abandon(o.GetUID())
 		p.forget(o)
-
-		for _, m := range memories {
-			m.Forget(o.GetUID())
-		}
+		d.Forget(o.GetUID())
 	}
 
 	return handler.Funcs{

@@ -48,8 +48,6 @@ type Recorder struct {
 	// item and diff are texts for the next result of a task: why an item has failed, and what
 	// has changed.
 	item, diff pending
-	// metrics belong to the next result of a task.
-	metrics []Metric
 	// broken is true once reading a line has panicked.
 	broken bool
 }
@@ -289,7 +287,6 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 	case shownError, shownWarning, systemWarning:
 		r.textLog.addAll(r.clean(e.Stdout))
 	default:
-		r.recordMetric(e, d)
 		ended := r.recordHost(e, d)
 		r.recordRequeue(e, d)
 

@@ -18,7 +18,6 @@ func (r *Recorder) recordHost(e event, d data) *TaskResult {
 		return nil
 	}
 
-	t.Metrics, r.metrics = r.metrics, nil
 	r.summary.Started = true
 	totals := &r.summary.Totals
 

@@ -57,6 +57,4 @@ type TaskResult struct {
 	// Message of a task that failed or could not reach its host, at most
 	// MaxMessage long; empty for others.
 	Message string
-	// Metrics that the task has measured, at most MaxMetrics.
-	Metrics []Metric `json:",omitempty"`
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 //go:embed archive.py
@@ -41,7 +41,7 @@ func (f fetch) unpack(ctx context.Context, p *requirements.Project) (digest stri
 
 	script, file := f.w.path("archive.py"), f.w.path("archive.json")
 	for name, text := range map[string][]byte{script: archiveScript, file: args} {
-		if err := own.File(name, text); err != nil {
+		if err := workdir.WriteFile(name, text); err != nil {
 			return "", errors.Wrap(err, "cannot write what downloads an archive")
 		}
 	}

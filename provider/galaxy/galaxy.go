@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
@@ -155,7 +154,7 @@ func (i Installer) Install(ctx context.Context, req Request, w Workspace) (proje
 // write the files of a recipe. What fetched the project may have put anything in their place.
 func (r Recipe) write(w Workspace) error {
 	for name, data := range r.Files {
-		if err := own.File(filepath.Join(w.Home(), name), data); err != nil {
+		if err := workdir.WriteFile(filepath.Join(w.Home(), name), data); err != nil {
 			return errors.Wrapf(err, "cannot write %s", name)
 		}
 	}
@@ -166,7 +165,7 @@ func (r Recipe) write(w Workspace) error {
 // step carries out a step of a recipe. The step before may have put anything in the place of
 // its file, so it is written anew.
 func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe, s Step) error {
-	if err := own.File(s.File, s.Text); err != nil {
+	if err := workdir.WriteFile(s.File, s.Text); err != nil {
 		return errors.Wrapf(err, "cannot write the required %s", s.What)
 	}
 

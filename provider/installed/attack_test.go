@@ -64,7 +64,7 @@ func TestManifestOfAttacks(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
 			tc.make(t, dir)
 
-			m, err := New(t.Context(), dir, "x", requirements.File{}, nil, Bounds(0))
+			m, err := New(t.Context(), dir, "x", requirements.File{}, nil, nil, Bounds(0))
 			if got := fmt.Sprint(m.Roles, err); strings.Contains(got, canary[:8]) || err == nil && len(m.Roles) > 0 && m.Roles[0].Version != "" {
 				t.Errorf("\n%s\nNew(...): %s", tc.reason, got)
 			}

@@ -85,9 +85,9 @@ func TestMeasure(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
 			tc.make(t, dir)
 
-			_, err := readTree(t.Context(), dir, tc.limits)
+			_, err := measure(t.Context(), dir, tc.limits)
 			if diff := cmp.Diff(tc.want, message(err)); diff != "" {
-				t.Errorf("\n%s\nreadTree(...): -want error, +got error:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nmeasure(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestLongVersion(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Join(dir, galaxy.RolesDir), 0o700))
 		touch(t, dir, file, text)
 
-		_, err := New(t.Context(), dir, "", requirements.File{}, nil, workdir.Limits{})
+		_, err := New(t.Context(), dir, "", requirements.File{}, nil, nil, workdir.Limits{})
 		if diff := cmp.Diff("the version of acme.web has more than 253 characters", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
 			t.Errorf("%s\nNew(...): -want error, +got error:\n%s", file, diff)
 		}
@@ -125,7 +125,7 @@ func TestManyItems(t *testing.T) {
 		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
 	}
 
-	_, err := New(t.Context(), dir, "", requirements.File{}, nil, workdir.Limits{})
+	_, err := New(t.Context(), dir, "", requirements.File{}, nil, nil, workdir.Limits{})
 	if diff := cmp.Diff("it has more than 1000 roles: divide them among configurations that require less each", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
 		t.Errorf("New(...): -want error, +got error:\n%s", diff)
 	}
@@ -138,7 +138,7 @@ func TestManyItems(t *testing.T) {
 		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
 	}
 
-	m, err := New(t.Context(), dir, "", requirements.File{}, nil, workdir.Limits{})
+	m, err := New(t.Context(), dir, "", requirements.File{}, nil, nil, workdir.Limits{})
 	if err != nil || len(m.Collections) != 900 {
 		t.Errorf("Links make no more collections of what is there.\nNew(...): %d, %v", len(m.Collections), err)
 	}

@@ -1,9 +1,8 @@
 // Package installed says what a directory with collections and roles consists of, after
 // ansible-galaxy has installed them there. New takes a directory whose content may be
 // an attack: it refuses more than can be read, removes what differs from one
-// installation to the next, and returns the items with their versions, and sums of
-// their files. Later the same manifest tells whether the files are still what was
-// installed. Package content keeps directories with their manifests.
+// installation to the next, and returns the items with their versions, and revisions of what may
+// change and keep its version. Package content keeps directories with their manifests.
 package installed
 
 import (
@@ -19,7 +18,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -29,7 +27,7 @@ const maxSize = 64 << 20
 
 // Schema of sets. It changes when the digest of the same recipe does, or what is
 // done with what the installer leaves: sets of another schema are not found.
-const Schema = 4
+const Schema = 5
 
 // File is the name of the manifest in the directory of every complete set.
 const File = "content.json"
@@ -43,8 +41,6 @@ type Manifest struct {
 	Roles        []common.ContentItem `json:"roles,omitempty"`
 	Project      *common.ContentItem  `json:"project,omitempty"`
 	Tree         Tree                 `json:"tree"`
-	// Seal of the store that has the set, over all else.
-	Seal string `json:"seal,omitempty"`
 }
 
 // Same is true when two sets have the same content. A project has the same in commits that change other
@@ -58,12 +54,12 @@ func (m Manifest) Same(o Manifest) bool {
 // and removes there what is no content. The error says what is wrong with it. What is pinned has a version that says
 // what it is. Anything else may change and keep its version, as a branch of a
 // git repository does, so that it gets a revision. The project is nil where there is none.
-func New(ctx context.Context, dir, digest string, required requirements.File, project *common.ContentItem,
-	l workdir.Limits,
+func New(ctx context.Context, dir, digest string, required requirements.File, v *common.Verification,
+	project *common.ContentItem, l workdir.Limits,
 ) (m Manifest, err error) {
 	m = Manifest{Schema: Schema, Digest: digest, Requirements: required.WithoutUsers(), Project: project}
 
-	if _, err := measure(ctx, dir, l); err != nil {
+	if m.Tree.Bytes, err = measure(ctx, dir, l); err != nil {
 		return m, err
 	}
 
@@ -75,7 +71,15 @@ func New(ctx context.Context, dir, digest string, required requirements.File, pr
 		return m, err
 	}
 
-	if m.Tree, err = readTree(ctx, dir, l); err != nil || required.Pinned() {
+	if required.Pinned() && v == nil {
+		return m, nil
+	}
+
+	if m.Tree.Items, err = revisions(ctx, dir); err != nil {
+		return m, err
+	}
+
+	if err := m.Verify(v); err != nil || required.Pinned() {
 		return m, err
 	}
 
@@ -121,18 +125,5 @@ func (m Manifest) Write(dir string) error {
 		return errors.Wrap(err, "cannot encode the manifest of a content set")
 	}
 
-	return errors.Wrap(own.File(filepath.Join(dir, File), text), "cannot write the manifest of a content set")
-}
-
-// Intact is true when a directory has this manifest, and the files that it sums up, as
-// far as the context lets it be known.
-func (m Manifest) Intact(ctx context.Context, dir string) bool {
-	is, err := Read(dir)
-	if err != nil || !is.Same(m) {
-		return false
-	}
-
-	t, err := readTree(ctx, dir, Bounds(0))
-
-	return err == nil && t.Sum == m.Tree.Sum
+	return errors.Wrap(workdir.WriteFile(filepath.Join(dir, File), text), "cannot write the manifest of a content set")
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -60,7 +59,7 @@ func strip(ctx context.Context, dir string, collections []common.ContentItem) er
 
 		text, err := describe(c)
 		if err == nil {
-			err = own.File(file, text)
+			err = workdir.WriteFile(file, text)
 		}
 
 		if err != nil {

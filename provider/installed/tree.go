@@ -12,40 +12,32 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // A Tree is what the files of a set add up to.
 type Tree struct {
-	// Sum of all files: their paths, contents, and whether they are executable.
-	Sum string `json:"sum"`
-	// Items has such a sum of each collection and role, and of the project, by its path in the set: its
-	// revision. The same content has the same, whenever and however it was installed.
+	// Items has the revision of each collection and role, and of the project, by its path in the set: a sum
+	// of the paths and contents of its files, and of whether they can be executed. The same content has the same,
+	// whenever and however it was installed.
 	Items map[string]string `json:"items,omitempty"`
 	// Bytes that all of it takes on disk.
 	Bytes int64 `json:"bytes"`
 }
 
-// readTree reads all files of a set, once it is known that they are within limits.
-// Nobody may change them meanwhile.
-func readTree(ctx context.Context, dir string, l workdir.Limits) (Tree, error) {
-	bytes, err := measure(ctx, dir, l)
-	if err != nil {
-		return Tree{}, err
-	}
+// revisions of the items in a set, whose size is known to be bounded.
+func revisions(ctx context.Context, dir string) (map[string]string, error) {
+	sums := map[string]hash.Hash{}
 
-	all, items := sha256.New(), map[string]hash.Hash{}
-	t := Tree{Items: map[string]string{}, Bytes: bytes}
-
-	err = walk(ctx, dir, func(path string, info fs.FileInfo) error {
-		if info.IsDir() {
+	err := walk(ctx, dir, func(path string, info fs.FileInfo) error {
+		item, rest := itemOf(path)
+		// What strip has written into a collection is beside its sum.
+		if info.IsDir() || item == "" || strings.HasPrefix(item, galaxy.CollectionsDir+"/") && rest == collectionInfo {
 			return nil
 		}
 
@@ -54,64 +46,21 @@ func readTree(ctx context.Context, dir string, l workdir.Limits) (Tree, error) {
 			return err
 		}
 
-		fmt.Fprintf(all, "%s\x00%s\n", path, sum) //nolint:errcheck // Hashes do not fail.
-
-		item, rest := itemOf(path)
-		// What strip has written into a collection is beside its sum.
-		if item == "" || strings.HasPrefix(item, galaxy.CollectionsDir+"/") && rest == collectionInfo {
-			return nil
+		if sums[item] == nil {
+			sums[item] = sha256.New()
 		}
 
-		if items[item] == nil {
-			items[item] = sha256.New()
-		}
-
-		fmt.Fprintf(items[item], "%s\x00%s\n", rest, sum) //nolint:errcheck // Hashes do not fail.
+		fmt.Fprintf(sums[item], "%s\x00%s\n", rest, sum) //nolint:errcheck // Hashes do not fail.
 
 		return nil
 	})
 
-	t.Sum = hex.EncodeToString(all.Sum(nil))
-	for item, h := range items {
-		t.Items[item] = hex.EncodeToString(h.Sum(nil))
+	items := map[string]string{}
+	for item, h := range sums {
+		items[item] = hex.EncodeToString(h.Sum(nil))
 	}
 
-	return t, errors.Wrap(err, "cannot read a content set")
-}
-
-// Stamp tells whether any file of a set was touched, without reading them.
-// Another stamp may still be the same content, of a volume that was moved for
-// example; the same stamp is the same content.
-func Stamp(ctx context.Context, dir string) (string, error) {
-	h := sha256.New()
-	add := func(path string, info fs.FileInfo) error {
-		if info.IsDir() {
-			return nil
-		}
-
-		fmt.Fprintf(h, "%s\x00%o %d %d", path, info.Mode(), info.Size(), info.ModTime().UnixNano()) //nolint:errcheck // Hashes do not fail.
-
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			fmt.Fprintf(h, " %d %d.%d", s.Ino, s.Ctim.Sec, s.Ctim.Nsec) //nolint:errcheck // Hashes do not fail.
-		}
-
-		return nil
-	}
-
-	info, err := os.Lstat(filepath.Join(dir, File))
-	if err != nil {
-		return "", errors.Wrap(err, "cannot look at a content set")
-	}
-
-	if err := add(File, info); err != nil {
-		return "", err
-	}
-
-	if err := walk(ctx, dir, add); err != nil {
-		return "", errors.Wrap(err, "cannot look at a content set")
-	}
-
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return items, errors.Wrap(err, "cannot read a content set")
 }
 
 // walk the collections, the roles and the project of a set in lexical order.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTreeSums tells what makes content another.
-func TestTreeSums(t *testing.T) {
+// TestRevisions tells what makes content another.
+func TestRevisions(t *testing.T) {
 	base := map[string]string{
 		"collections/ansible_collections/a/b/MANIFEST.json": "{}",
 		"collections/ansible_collections/a/b/plugins/x.py":  "x",
@@ -20,15 +20,14 @@ func TestTreeSums(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(dir string) error
-		// set and content say whether their sums are the same.
-		set, content bool
+		same   bool
 	}{
 		"Description": {
 			reason: "What the provider says of a collection beside its name and version is not what it is.",
 			change: func(dir string) error {
 				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/MANIFEST.json"), []byte("y"), 0o600)
 			},
-			content: true,
+			same: true,
 		},
 		"Git": {
 			reason: "What git keeps is content where it is installed.",
@@ -73,7 +72,7 @@ func TestTreeSums(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, base)
 
-			a, err := readTree(t.Context(), dir, Bounds(0))
+			a, err := revisions(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,20 +81,20 @@ func TestTreeSums(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			b, err := readTree(t.Context(), dir, Bounds(0))
+			b, err := revisions(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			if diff := cmp.Diff([]bool{tc.set, tc.content}, []bool{a.Sum == b.Sum, cmp.Equal(a.Items, b.Items)}); diff != "" {
-				t.Errorf("\n%s\nreadTree(...): -want same set, content, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.same, cmp.Equal(a, b)); diff != "" {
+				t.Errorf("\n%s\nrevisions(...): -want the same, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestTreeSumsLinks has a link whose target reads as if another file followed.
-func TestTreeSumsLinks(t *testing.T) {
+// TestRevisionsLinks has a link whose target reads as if another file followed.
+func TestRevisionsLinks(t *testing.T) {
 	sums := map[string]string{}
 
 	for target, file := range map[string]string{"x\nb": "c", "x": "b\nc"} {
@@ -103,13 +102,13 @@ func TestTreeSumsLinks(t *testing.T) {
 		write(t, dir, map[string]string{"collections/none": "", "roles/r/" + file: ""})
 		must(t, os.Symlink(target, filepath.Join(dir, "roles/r/a")))
 
-		tree, err := readTree(t.Context(), dir, Bounds(0))
+		items, err := revisions(t.Context(), dir)
 		must(t, err)
 
-		if other, ok := sums[tree.Items["roles/r"]]; ok {
+		if other, ok := sums[items["roles/r"]]; ok {
 			t.Errorf("\nA link to %q and one to %q have the same revision.", target, other)
 		}
 
-		sums[tree.Items["roles/r"]] = target
+		sums[items["roles/r"]] = target
 	}
 }

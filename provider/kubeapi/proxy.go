@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,8 +25,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// headerTimeout is how long a request may take to say what it is about.
-const headerTimeout = 10 * time.Second
+const (
+	// headerTimeout is how long a request may take to say what it is about.
+	headerTimeout = 10 * time.Second
+	// maxConnections of a run to its proxy at a time. Each has one request at a time.
+	maxConnections = 256
+)
 
 // A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount.
 type proxy struct {
@@ -93,14 +98,13 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 		Handler:           p.admit(p.takeStatus(run, p.marker.mark(a.forward(p)))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       withGuest,
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 		// With HTTP/1 each connection has one request, and their number is bounded.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     log.New(io.Discard, "", 0), // What others try is not worth a line.
 	}
 
-	go func() { _ = p.server.ServeTLS(newDoor(l), "", "") }() // It ends with Close.
+	go func() { _ = p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", "") }() // It ends with Close.
 
 	return p, nil
 }
@@ -151,10 +155,6 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 				"this is the way of a run to the API server, and only that run may use it")
 
 			return
-		}
-
-		if !admitted(r.Context()) {
-			return // The connection was closed.
 		}
 
 		if r.Method == http.MethodConnect {

@@ -140,17 +140,9 @@ func clipTasks(all []events.TaskResult) []events.TaskResult {
 			continue
 		}
 
-		var metrics []events.Metric
-
-		for _, m := range t.Metrics[:min(len(t.Metrics), events.MaxMetrics)] {
-			if m.Check() == nil {
-				metrics = append(metrics, m)
-			}
-		}
-
 		tasks = append(tasks, events.TaskResult{
 			Play: name(t.Play), Task: name(t.Task), Host: name(t.Host), Outcome: t.Outcome, Duration: t.Duration,
-			Message: clip.Text(t.Message, events.MaxMessage), Metrics: metrics,
+			Message: clip.Text(t.Message, events.MaxMessage),
 		})
 	}
 

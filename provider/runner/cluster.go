@@ -142,8 +142,8 @@ func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 	}
 }
 
-// loopbackEnv has programs reach by no proxy of the network what listens for them on this machine: the API
-// server, and what osdk_metric sends to. Python and curl read only one of the two variables if both are set.
+// loopbackEnv has programs reach what listens on this machine by no proxy of the network: the way to the API server.
+// Python and curl read only one of the two variables if both are set.
 func loopbackEnv(env map[string]string) {
 	upper, lower := env["NO_PROXY"], env["no_proxy"]
 	env["NO_PROXY"] = withLoopback(cmp.Or(upper, lower))

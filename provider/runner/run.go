@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -38,7 +37,7 @@ func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, err
 		}
 	}
 
-	if err := own.Dir(r.dir); err != nil {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return Result{Untouched: true}, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 

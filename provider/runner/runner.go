@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
@@ -120,7 +119,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, errors.Wrap(err, "cannot find the directory of the runs")
 	}
 
-	if err = own.Dir(r.dir); err != nil {
+	if err = os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
@@ -164,7 +163,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 // warmDirectory makes a directory for a process that is kept, and returns it with an environment: that
 // of a run without content and inputs.
 func (r *Runner) warmDirectory() (string, []string, error) {
-	if err := own.Dir(r.warm.Dir); err != nil {
+	if err := os.MkdirAll(r.warm.Dir, 0o700); err != nil {
 		return "", nil, errors.Wrap(err, "cannot use the directory of the process that runs start from")
 	}
 

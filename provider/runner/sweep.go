@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -140,7 +139,7 @@ func endLeft(dir string) error {
 // as possible, since it may hold secrets, and Tidy removes it later.
 func (r *Runner) remove(name string) error {
 	dir := filepath.Join(r.dir, name)
-	err := own.Dir(r.dir)
+	err := os.MkdirAll(r.dir, 0o700)
 
 	if err == nil {
 		err = errors.Wrap(workdir.Remove(dir), "cannot remove a private data directory")

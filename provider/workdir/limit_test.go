@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 )
 
 func TestWithLimit(t *testing.T) {
@@ -27,7 +29,7 @@ func TestWithLimit(t *testing.T) {
 		"Hidden": {
 			reason: "So is what hides how much it takes.",
 			limit:  1 << 40,
-			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir, deepestMeasured+10) },
+			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir) },
 			want:   &SizeError{Limit: 1 << 40, Hidden: true},
 		},
 	}
@@ -78,4 +80,25 @@ func TestWithoutLimit(t *testing.T) {
 
 		cancel()
 	}
+}
+
+// nest directories in each other until no path can name the last one.
+func nest(t *testing.T, dir string) {
+	t.Helper()
+
+	d, err := unix.Open(dir, unix.O_DIRECTORY, 0)
+	must(t, err)
+
+	name := strings.Repeat("d", 200)
+
+	for range unix.PathMax / len(name) {
+		must(t, unix.Mkdirat(d, name, 0o700))
+
+		next, err := unix.Openat(d, name, unix.O_DIRECTORY, 0)
+		must(t, err)
+		must(t, unix.Close(d))
+		d = next
+	}
+
+	must(t, unix.Close(d))
 }

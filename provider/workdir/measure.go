@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -17,12 +18,9 @@ const (
 	entrySize = 4 << 10
 	// readable is the mode that a directory needs for its owner to measure it.
 	readable = 0o500
-	// deepestMeasured is the depth of the deepest directory that is measured. All
-	// directories above one are open meanwhile.
-	deepestMeasured = 512
+	// batch of names that are read from a directory at a time.
+	batch = 1024
 )
-
-var errTooDeep = errors.New("there are too many directories in each other")
 
 // A Usage is what a directory takes, with all that is below it.
 type Usage struct {
@@ -45,14 +43,12 @@ func (l Limits) Exceeded(u Usage) bool {
 	return over(u.Size, l.Size) || over(u.Holes, l.Holes) || over(u.Entries, l.Entries)
 }
 
-// Measure a directory with all that is below it, until a limit is exceeded. The
-// directory may change meanwhile: what is moved is counted twice or not at all, but
-// nothing outside of the directory is looked at or changed. No file is opened.
-// Directories that their owner cannot read are made readable. The error is about what
-// cannot be counted, or the context's.
+// Measure a directory with all that is below it, until a limit is exceeded. The directory may change meanwhile: what is
+// moved is counted twice or not at all. No file is opened, and no link followed. Directories that their owner cannot
+// read are made readable. The error is about what cannot be counted, or the context's.
 func Measure(ctx context.Context, dir string, l Limits) (Usage, error) {
 	m := meter{limits: l}
-	err := m.entry(ctx, unix.AT_FDCWD, dir, 0)
+	err := m.entry(ctx, dir)
 
 	return m.usage, err
 }
@@ -64,9 +60,9 @@ type meter struct {
 }
 
 // entry adds a file, or a directory with all that is below it.
-func (m *meter) entry(ctx context.Context, parent int, name string, depth int) error {
+func (m *meter) entry(ctx context.Context, path string) error {
 	var s unix.Stat_t
-	if err := unix.Fstatat(parent, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.Lstat(path, &s); err != nil {
 		return unlessGone(err)
 	}
 
@@ -87,32 +83,22 @@ func (m *meter) entry(ctx context.Context, parent int, name string, depth int) e
 
 	m.usage.Size += max(size, entrySize)
 
-	if m.limits.Exceeded(m.usage) {
-		return nil
-	}
-
-	if depth > deepestMeasured {
-		return errTooDeep
-	}
-
 	if s.Mode&readable != readable {
-		if err := makeUsable(parent, name); err != nil {
-			return unlessGone(err)
-		}
+		_ = os.Chmod(path, 0o700) //nolint:gosec // It is a directory.
 	}
 
-	f, err := open(parent, name)
+	f, err := os.Open(path)
 	if err != nil {
 		return unlessGone(err)
 	}
 
 	defer f.Close() //nolint:errcheck // It was only read.
 
-	return m.dir(ctx, f, depth)
+	return m.dir(ctx, f)
 }
 
 // dir adds what is in a directory.
-func (m *meter) dir(ctx context.Context, f *os.File, depth int) error {
+func (m *meter) dir(ctx context.Context, f *os.File) error {
 	for !m.limits.Exceeded(m.usage) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -121,7 +107,7 @@ func (m *meter) dir(ctx context.Context, f *os.File, depth int) error {
 		names, err := f.Readdirnames(batch)
 
 		for _, name := range names {
-			if err := m.entry(ctx, int(f.Fd()), name, depth+1); err != nil {
+			if err := m.entry(ctx, filepath.Join(f.Name(), name)); err != nil {
 				return err
 			}
 		}

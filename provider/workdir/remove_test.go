@@ -4,15 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestRemove(t *testing.T) {
@@ -62,16 +57,6 @@ func TestRemove(t *testing.T) {
 				}
 			},
 		},
-		"Deep": {
-			reason: "There may be more directories in each other than open files, and some may be called as if they had been moved.",
-			fill: func(t *testing.T, dir, _ string) {
-				t.Helper()
-
-				must(t, os.Mkdir(filepath.Join(dir, ".removed-1"), 0o700))
-				nest(t, dir, 1000)
-				nest(t, dir, 500)
-			},
-		},
 	}
 
 	for name, tc := range cases {
@@ -80,8 +65,6 @@ func TestRemove(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600))
 			must(t, os.Mkdir(dir, 0o700))
 			tc.fill(t, dir, outside)
-
-			few(t, 200)
 
 			if err := Remove(dir); err != nil {
 				t.Errorf("%s\nRemove(...): %v", tc.reason, err)
@@ -114,78 +97,6 @@ func TestRemoveLink(t *testing.T) {
 	}
 }
 
-// nest so many directories in each other: no path can name the last one.
-func nest(t *testing.T, dir string, levels int) {
-	t.Helper()
-
-	d, err := unix.Open(dir, unix.O_DIRECTORY, 0)
-	must(t, err)
-
-	for range levels {
-		name := "d" + string(rune('a'+levels/500))
-		must(t, unix.Mkdirat(d, name, 0o700))
-
-		next, err := unix.Openat(d, name, unix.O_DIRECTORY, 0)
-		must(t, err)
-		must(t, unix.Close(d))
-		d = next
-	}
-
-	must(t, unix.Close(d))
-}
-
-// TestRemoveStuck has something that the one who removes everything else may not remove.
-func TestRemoveStuck(t *testing.T) {
-	needs.Root(t, "Only root can make what others cannot remove.")
-
-	const somebody = 2000
-
-	dir := filepath.Join(t.TempDir(), "dir")
-	odd, secret := filepath.Join(dir, "b", "odd"), filepath.Join(dir, "b", "odd", "secret")
-
-	must(t, os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755))
-	must(t, os.MkdirAll(odd, 0o755))
-	must(t, os.WriteFile(secret, []byte("hunter2"), 0o600))
-
-	for _, name := range []string{"a", "b/a", "b/z", "z"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
-	}
-
-	for _, path := range []string{filepath.Dir(dir), dir, filepath.Dir(odd), secret} {
-		must(t, os.Chown(path, somebody, somebody))
-	}
-
-	result := make(chan error)
-
-	go func() {
-		// The thread, which is somebody's for files, is not used again.
-		runtime.LockOSThread()
-
-		err := unix.Setfsuid(somebody)
-		result <- errors.Join(err, Remove(dir))
-	}()
-
-	if err := <-result; err == nil {
-		t.Error("Remove(...): want an error for what is left")
-	}
-
-	var left []string
-
-	must(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		left = append(left, path)
-
-		return err
-	}))
-
-	if diff := cmp.Diff([]string{dir, filepath.Dir(odd), odd, secret}, left); diff != "" {
-		t.Errorf("What is odd keeps nothing else.\n-want, +got:\n%s", diff)
-	}
-
-	if raw, err := os.ReadFile(secret); err != nil || len(raw) > 0 {
-		t.Errorf("What cannot be removed should be empty, and has %q, %v", raw, err)
-	}
-}
-
 // TestRemoveFile is no directory.
 func TestRemoveFile(t *testing.T) {
 	dir := t.TempDir()
@@ -200,14 +111,4 @@ func TestRemoveFile(t *testing.T) {
 			t.Errorf("%s should be gone: %v", name, err)
 		}
 	}
-}
-
-// few files may be open from now on.
-func few(t *testing.T, files uint64) {
-	t.Helper()
-
-	var limit syscall.Rlimit
-	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
-	must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: limit.Max}))
-	t.Cleanup(func() { must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) })
 }

@@ -85,15 +85,6 @@ func contentClaim(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(volume, "ansible-content/*/*/tmp/*")); err != nil || len(left) > 0 {
 		t.Errorf("Nothing else should be left there, got %v, %v", left, err)
 	}
-
-	// Somebody changes it behind the back of everybody.
-	must(t, os.WriteFile(filepath.Join(sets[0], "roles/kept/tasks/main.yml"), []byte("- ansible.builtin.debug: {msg: \"{{ lookup('ansible.builtin.url', ledger ~ '/note/evil') }}\"}\n"), 0o600))
-	cp.Kubectl(t, "annotate", "--overwrite", "--namespace="+s.Namespace, "ansiblerun.ansible.m.crossplane.io", "run", "crossplane.io/reconcile-requested-at=2")
-	cp.WaitFor(t, s.run(), Field("status.atProvider.handledRequest", "2"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
-
-	if got := s.Count("evil"); got != 0 {
-		t.Errorf("What was changed should not have run, got %v", s.Notes())
-	}
 }
 
 // role in a directory, with tasks.

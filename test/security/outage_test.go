@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -40,7 +39,7 @@ func TestPlayOutage(t *testing.T) {
 
 	// What a provider does when it starts.
 	start := func() *runner.Runner {
-		must(t, own.Shared(state))
+		must(t, os.MkdirAll(state, 0o700))
 
 		f, err := workdir.Lock(lock)
 		must(t, err)
