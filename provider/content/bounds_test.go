@@ -7,16 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane/function-sdk-go/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -48,14 +43,7 @@ func TestAttackSparse(t *testing.T) {
 	_, release := ensure(t, s, other)
 	release()
 
-	// Far longer than an installation takes, far shorter than reading all that.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-
-	since := time.Now()
-	_, _, err := s.Ensure(ctx, request(t, inputs.Inputs{Requirements: "roles: [{name: sparse, src: '" + archive + "'}]"}))
-	t.Logf("It was refused after %s.", time.Since(since).Round(time.Millisecond))
-
+	_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{Requirements: "roles: [{name: sparse, src: '" + archive + "'}]"}))
 	want := "cannot install content: its files are more than 1Gi longer than what they take on disk: " +
 		"it may not have large files that are sparse, or that have many names"
 	if diff := cmp.Diff(want, message(err)); diff != "" {
@@ -67,19 +55,6 @@ func TestAttackSparse(t *testing.T) {
 	}
 
 	wantNoLeftovers(t, s)
-
-	// An attack that fails by itself proves nothing.
-	set := filepath.Join(dir, "set")
-	must(t, errors.Join(os.MkdirAll(filepath.Join(set, galaxy.CollectionsDir), 0o700), os.Mkdir(filepath.Join(set, galaxy.RolesDir), 0o700)))
-	must(t, os.Rename(filepath.Join(dir, "sparse"), filepath.Join(set, galaxy.RolesDir, "sparse")))
-
-	// No processor reads a hundred gigabytes in a second.
-	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-
-	if _, err := installed.New(ctx, set, "", requirements.File{}, nil, nil, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("\nWithout bounds it should take minutes to read.\nNew(...): %v", err)
-	}
 }
 
 // TestLoadOddities starts a store among what is not of its making.
