@@ -28,6 +28,16 @@ runs:
 runs:
 - {name: app, role: acme.app.server, inventory: {all: {children: "${xr.spec.groups}"}}}
 `
+		literal = `
+runs:
+- name: app
+  role: acme.app.server
+  inventory:
+    infra: {hosts: {gateway: {ansible_host: gw.internal.example}, "web[01:20]:2222": null}, children: {inner: {hosts: [db]}}}
+    one: {hosts: {node: "${xr.spec.?one}"}, vars: "${xr.spec.?vars}"}
+    nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
+    listed: {hosts: [db, "${xr.spec.?name}"]}
+`
 		secret = `
 runs:
 - {name: app, role: acme.app.server, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: vars}}]}
@@ -78,7 +88,16 @@ runs:
 		"MapArguments":     {reason: "All else that Ansible knows of a connection runs commands.", input: hosts, spec: `hosts: {a: {ansible_ssh_args: -oProxyCommand=id}}`, want: `inventory.all.hosts.a: "ansible_ssh_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"MapExecutable":    {reason: "So does this.", input: hosts, spec: `hosts: {a: {ansible_ssh_executable: /bin/sh}}`, want: `inventory.all.hosts.a: "ansible_ssh_executable" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"MapInterpreter":   {reason: "And this.", input: hosts, spec: `hosts: {a: {ansible_python_interpreter: /bin/sh}}`, want: `inventory.all.hosts.a: "ansible_python_interpreter" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"GroupIsOption":    {reason: "The variables of a group are those of its hosts.", input: children, spec: `groups: {a: {vars: {ansible_host: -oProxyCommand=id}}}`, want: `inventory.all.children.a.vars.ansible_host: "-oProxyCommand=id" is not the address of a host`},
+		"GroupIsOption":    {reason: "The variables of a group are those of its hosts.", input: children, spec: `groups: {a: {vars: {ansible_host: -oProxyCommand=id}}}`, want: `inventory.all.children.a.vars: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"TakesHost":        {reason: "A host of the Composition, which has a password, stays where it is.", input: literal, spec: `nodes: {gateway: {ansible_host: evil.example}}`, want: taken("nodes.hosts", "gateway")},
+		"TakesRange":       {reason: "So does one of a range.", input: literal, spec: `nodes: [web07]`, want: taken("nodes.hosts", "web07")},
+		"TakesListed":      {reason: "So does one of a list.", input: literal, spec: `name: db`, want: taken("listed.hosts[1]", "db")},
+		"TakesGroup":       {reason: "A group of the Composition has its hosts only.", input: literal, spec: `groups: {inner: {hosts: [a]}}`, want: taken("nodes.children", "inner")},
+		"HostIsGroup":      {reason: "A host with the name of a group would be selected like it.", input: literal, spec: `nodes: [infra]`, want: taken("nodes.hosts", "infra")},
+		"GroupIsHost":      {reason: "And the other way round.", input: literal, spec: `groups: {gateway: {}}`, want: taken("nodes.children", "gateway")},
+		"HostIsAll":        {reason: "No host is all of them.", input: literal, spec: `nodes: [all]`, want: taken("nodes.hosts", "all")},
+		"GroupMoves":       {reason: "A group may have hosts from elsewhere.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventory.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"LiteralMoves":     {reason: "So may a host that the Composition names.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventory.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"FromAddress":      {reason: "As a variable of the whole run it would lead all hosts to one.", input: from, spec: `parameters: {ansible_host: a}`, want: `varsFrom[0]: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"AddressNumber":    {reason: "An address may be a number.", input: vars, spec: `host: "2130706433"`, want: `vars.ansible_host: "2130706433" is the address of the provider itself`},
 		"AddressHex":       {reason: "It may be several, in any notation.", input: vars, spec: `host: 0x7f.1`, want: `vars.ansible_host: "0x7f.1" is the address of the provider itself`},
@@ -107,6 +126,11 @@ runs:
 			rendering{input: tc.input, spec: tc.spec, want: want}.check(t, tc.reason)
 		})
 	}
+}
+
+// taken is what is said of a computed name that the Composition has, too.
+func taken(path, name string) string {
+	return fmt.Sprintf("inventory.%s: %q cannot be computed: the inventory has a host or a group of that name", path, name)
 }
 
 // What an XR is large enough for is not done over and over again: all that is

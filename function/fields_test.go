@@ -264,6 +264,49 @@ runs:
 				want: one(`inventoryInline: "---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"ansible_host\": \"10.0.0.1\"\n      \"ansible_port\": 2222\n    \"b\":\n      \"ansible_host\": \"b.example.org\"\n      \"ansible_port\": 22\n"`),
 			},
 		},
+		"InventoryBeside": {
+			reason: "Where hosts may come from elsewhere, the provider is told which names are computed. Literal ones may be there, too.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  inventories: [{source: Secret, secretRef: {name: infra, key: hosts}}]
+  inventory:
+    infra: {vars: {size: 1}, hosts: {gateway: {size: "${xr.spec.size}"}}}
+    nodes: {hosts: [gateway, "${xr.spec.name}"], children: "${xr.spec.groups}"}
+`,
+				spec: `size: 2, name: n1, groups: {racks: {hosts: [n2]}}`,
+				want: one(`inventories: [{source: Secret, secretRef: {name: infra, key: hosts}}], inventoryInline: "` +
+					strings.NewReplacer("\"", "\\\"", "\n", "\\n").Replace(`---
+"inventory":
+  "infra":
+    "hosts":
+      "gateway":
+        "size": 2
+    "vars":
+      "size": 1
+  "nodes":
+    "children":
+      "racks":
+        "hosts":
+          "n2": {}
+    "hosts":
+      "gateway": null
+      "n1": null
+"names": ["n1", "n2", "racks"]
+"plugin": "crossplane.ansible.computed"
+`) + `"`),
+			},
+		},
+		"InventoryLiteral": {
+			reason: "Without a computed name it is an inventory like others.",
+			rendering: rendering{
+				input: "runs: [{name: app, role: acme.app.server, project: {src: 'https://git.example.org/a.git'}, inventory: {all: {hosts: {a: {size: '${xr.spec.size}'}}}}}]\n",
+				spec:  `size: 2`,
+				want:  one(`project: {src: 'https://git.example.org/a.git'}, inventoryInline: "---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"size\": 2\n"`),
+			},
+		},
 		"Inventory": {
 			reason: "What is literal in an inventory is templated; what is computed is not.",
 			rendering: rendering{
@@ -273,7 +316,7 @@ runs:
   role: acme.app.server
   inventory:
     all:
-      vars: {ansible_user: "${xr.spec.user}", literal: "{{ x }}", text: "${xr.spec.text}"}
+      vars: {literal: "{{ x }}", text: "${xr.spec.text}", user: "${xr.spec.user}"}
       hosts:
         web1: {ansible_host: "${xr.spec.address}", ansible_port: "${xr.spec.port}", tree: {a: ["${xr.spec.text}", 1.5], b: "${xr.spec.text}"}}
         web2:
@@ -309,9 +352,9 @@ runs:
       "tree": {? "a" : [!unsafe "{{ \u00e9\U0001f600\u007f }}", 1.5], ? "b" : !unsafe "{{ \u00e9\U0001f600\u007f }}"}
     "web2": {}
   "vars":
-    "ansible_user": "root"
     "literal": "{{ x }}"
     "text": !unsafe "{{ \u00e9\U0001f600\u007f }}"
+    "user": "root"
 `) + `"`),
 			},
 		},

@@ -256,7 +256,7 @@ runs:
   varsFrom: [{value: text}, {value: "${xr.spec}", include: [a], exclude: [b], keys: CamelCase}]
 - name: inventory
   inventoryInline: x
-  inventory: {all: {hosts: {a: {ansible_ssh_common_args: "${xr.spec.a}", b: "{{ x }}${xr.spec.a}"}}, host: {}}}
+  inventory: {all: {vars: {ansible_user: "${xr.spec.a}"}, hosts: {a: {ansible_ssh_common_args: "${xr.spec.a}", b: "{{ x }}${xr.spec.a}"}}, host: {}}}
 - name: names
   annotations: {"${xr.spec.a}": b, crossplane.io/composition-resource-name: x}
   labels: {crossplane.io/composite: x, no label: x, a: "not a value"}
@@ -293,6 +293,7 @@ connectionDetails: [{name: a, value: b}]
 				`runs[3].inventory.all.host: Forbidden: a group has hosts, vars and children only`,
 				`runs[3].inventory.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes`,
 				`runs[3].inventory.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
+				`runs[3].inventory.all.vars.ansible_user: Forbidden: an expression cannot say how all hosts of a group are reached: set the variable for each host`,
 				`runs[3].inventoryInline: Forbidden: not together with inventory`,
 				`runs[4].annotations: Invalid value: "${xr.spec.a}": the names of fields are literal: they cannot hold an expression`,
 				`runs[4].annotations[crossplane.io/composition-resource-name]: Forbidden: Crossplane sets this itself`,

@@ -31,6 +31,17 @@ func Inventory(groups map[string]any) string {
 	return b.String()
 }
 
+// WithNames returns the groups of an inventory as those of the provider's own inventory plugin, which refuses names
+// that the run has from elsewhere.
+func WithNames(groups map[string]any, names []string) map[string]any {
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+
+	return map[string]any{"plugin": "crossplane.ansible.computed", "names": all, "inventory": groups}
+}
+
 // writeBlock writes the members of an object, a line or a block each.
 func writeBlock(b *strings.Builder, m map[string]any, indent string) {
 	for _, k := range manifest.SortedKeys(m) {

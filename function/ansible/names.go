@@ -25,8 +25,10 @@ var (
 	hostName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	// An address is a host name, or of IPv4 or IPv6. It must not be an option
 	// of ssh.
-	address = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$`)
-	account = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
+	address   = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$`)
+	hostPort  = regexp.MustCompile(`:[0-9]+$`)
+	hostRange = regexp.MustCompile(`\[[0-9A-Za-z]*:[0-9A-Za-z]+(:[0-9]+)?\]`)
+	account   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
 )
 
 // MaxName is the length of the longest name from an XR, in bytes.
@@ -101,6 +103,37 @@ func CheckHost(name string) error {
 	}
 
 	return nil
+}
+
+// Names of the hosts and groups of an inventory that Ansible reads. The zero value has those that are always there.
+type Names struct {
+	names  map[string]bool
+	ranges []*regexp.Regexp
+}
+
+// Add a name as it is written, with a port, or with ranges. Of a range it takes every name that looks like one of it.
+// https://docs.ansible.com/projects/ansible/latest/inventory_guide/intro_inventory.html#adding-ranges-of-hosts
+func (n *Names) Add(name string) {
+	if n.names == nil {
+		n.names = map[string]bool{}
+	}
+
+	name = hostPort.ReplaceAllString(name, "")
+	n.names[name] = true
+
+	if parts := hostRange.Split(name, -1); len(parts) > 1 {
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+
+		n.ranges = append(n.ranges, regexp.MustCompile("^"+strings.Join(parts, "[0-9A-Za-z]+")+"$"))
+	}
+}
+
+// Has is true for a name that is there.
+func (n *Names) Has(name string) bool {
+	return name == "all" || name == "ungrouped" || n.names[name] ||
+		slices.ContainsFunc(n.ranges, func(r *regexp.Regexp) bool { return r.MatchString(name) })
 }
 
 // isProvider is true for names and addresses of the machine that Ansible runs on.

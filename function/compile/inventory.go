@@ -34,7 +34,10 @@ func compileInventory(env *expression.Environment,
 
 	errs = append(errs, membersMistakes(path, all, groupMistakes)...)
 
-	return &plan.Inventory{Groups: all.Fields()}, []*expression.Template{all}, errs
+	others, _ := r.Object["inventories"].([]any)
+	beside := len(others) > 0 || r.Object["project"] != nil
+
+	return &plan.Inventory{Groups: all.Fields(), Beside: beside}, []*expression.Template{all}, errs
 }
 
 func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
@@ -50,6 +53,7 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 			errs = append(errs, membersMistakes(at, below, varsMistakes)...)
 		case plan.GroupVars:
 			errs = append(errs, varsMistakes(at, below)...)
+			errs = append(errs, connectionMistakes(at, below)...)
 		case plan.GroupChildren:
 			errs = append(errs, mistyped(at, below, expression.Object)...)
 
@@ -81,6 +85,20 @@ func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 
 	for _, name := range manifest.SortedKeys(t.Fields()) {
 		errs = append(errs, mistakes(path.Child(name), name, t.Fields()[name], "")...)
+	}
+
+	return errs
+}
+
+// connectionMistakes in the variables of a group: these are also variables of hosts from elsewhere.
+func connectionMistakes(path *field.Path, t *expression.Template) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		if ansible.IsConnection(name) && t.Fields()[name].Computed() {
+			errs = append(errs, field.Forbidden(path.Child(name),
+				"an expression cannot say how all hosts of a group are reached: set the variable for each host"))
+		}
 	}
 
 	return errs

@@ -17,8 +17,15 @@ import (
 )
 
 // Ansible itself reads the inventory: values arrive as they are, whatever they
-// look like, and nothing that is computed is templated.
+// look like, and nothing that is computed is templated. So it is with the provider's own plugin.
 func TestInventoryInAnsible(t *testing.T) {
+	t.Run("Alone", func(t *testing.T) { inAnsible(t, "hosts", map[string]any{}) })
+	t.Run("Beside", func(t *testing.T) { inAnsible(t, "hosts.yml", map[string]any{"project": map[string]any{}}) })
+}
+
+func inAnsible(t *testing.T, file string, run map[string]any) {
+	t.Helper()
+
 	dir := t.TempDir()
 	attack := "{{ lookup('pipe', 'touch " + filepath.Join(dir, "attacked") + "') }}"
 
@@ -36,12 +43,14 @@ func TestInventoryInAnsible(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	in, _, errs := compileInventory(env, input.Run{Path: field.NewPath("x"), Object: map[string]any{"inventory": map[string]any{
+	run["inventory"] = map[string]any{
 		"all": map[string]any{
 			"vars":  map[string]any{"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}", "literal": "{{ 1 + 1 }}", "whole": "${xr.spec.values}"},
-			"hosts": map[string]any{"web1": "${{'values': xr.spec.values}}"},
+			"hosts": "${{'web1': {'values': xr.spec.values}}}",
 		},
-	}}})
+	}
+
+	in, _, errs := compileInventory(env, input.Run{Path: field.NewPath("x"), Object: run})
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -59,14 +68,19 @@ func TestInventoryInAnsible(t *testing.T) {
       dest: ` + filepath.Join(dir, "out.json") + `
       content: "{{ {'values': values, 'whole': whole, 'literal': literal} | to_json }}"
 `
-	for name, data := range map[string]string{"hosts": text, "play.yml": playbook} {
+	for name, data := range map[string]string{file: text, "play.yml": playbook} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	cmd := exec.CommandContext(t.Context(), needs.Program(t, "ansible-playbook"), "-i", filepath.Join(dir, "hosts"), filepath.Join(dir, "play.yml"))
-	cmd.Env = append(os.Environ(), "ANSIBLE_LOCALHOST_WARNING=false", "HOME="+dir)
+	collections, err := filepath.Abs("../../provider/collection")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := exec.CommandContext(t.Context(), needs.Program(t, "ansible-playbook"), "-i", filepath.Join(dir, file), filepath.Join(dir, "play.yml"))
+	cmd.Env = append(os.Environ(), "ANSIBLE_LOCALHOST_WARNING=false", "HOME="+dir, "ANSIBLE_COLLECTIONS_PATH="+collections)
 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s\n%s", err, out, text)

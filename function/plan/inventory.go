@@ -3,7 +3,9 @@ package plan
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -14,12 +16,15 @@ import (
 )
 
 // An Inventory has groups with hosts, vars and children. Ansible reads its literal values as
-// in any inventory. Computed values come from untrusted authors: they may name hosts, groups
-// and variables, of Ansible's own variables only those that say where to connect to, and
-// none of their strings is templated.
+// in any inventory. Computed values come from untrusted authors: they may name new hosts, new
+// groups and variables, of Ansible's own variables only those that say where to connect to one of
+// these hosts, and none of their strings is templated.
 // https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
 type Inventory struct {
 	Groups map[string]*expression.Template
+	// Beside is true if the run may have hosts, groups or their variables from elsewhere: from other
+	// inventories, or from a project. Ansible knows these alone.
+	Beside bool
 }
 
 // Parts of a group.
@@ -34,12 +39,17 @@ type evaluation struct {
 	ctx      context.Context //nolint:containedctx // It lives as long as one call.
 	data     expression.Data
 	problems []expression.Problem
+	// literal hosts and groups, and the computed ones.
+	literal  ansible.Names
+	computed map[string]bool
 }
 
 // Evaluate the inventory as text.
 func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string, []expression.Problem) {
-	e := &evaluation{ctx: ctx, data: data}
+	e := &evaluation{ctx: ctx, data: data, computed: map[string]bool{}}
 	groups := map[string]any{}
+
+	e.literals(i.Groups)
 
 	for _, name := range manifest.SortedKeys(i.Groups) {
 		if g, ok := e.group("inventory."+name, i.Groups[name]); ok {
@@ -51,11 +61,56 @@ func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string,
 		return "", e.problems
 	}
 
+	if i.Beside && len(e.computed) > 0 {
+		groups = ansible.WithNames(groups, slices.Sorted(maps.Keys(e.computed)))
+	}
+
 	text := ansible.Inventory(groups)
 	// A value that is nested is indented, and takes more than where it came from.
 	data.Budget.Write(value.Writer{Bytes: len(text)})
 
 	return text, nil
+}
+
+// literals adds the literal names of groups, and those of what is in them.
+func (e *evaluation) literals(groups map[string]*expression.Template) {
+	for name, g := range groups {
+		e.literal.Add(name)
+
+		if children := g.Fields()[GroupChildren]; children != nil {
+			e.literals(children.Fields())
+		}
+
+		hosts := g.Fields()[GroupHosts]
+		if hosts == nil {
+			continue
+		}
+
+		for name := range hosts.Fields() {
+			e.literal.Add(name)
+		}
+
+		for _, item := range hosts.Items() {
+			if !item.Computed() {
+				e.literal.Add(strings.Join(item.Text(), ""))
+			}
+		}
+	}
+}
+
+// name adds the computed name of a host or a group. It must be a new one: variables of a host or a group that is there,
+// a password for example, would go where the new ones say.
+func (e *evaluation) name(path, name string, check func(string) error) {
+	err := check(name)
+	if err == nil && e.literal.Has(name) {
+		err = errors.Errorf("%q cannot be computed: the inventory has a host or a group of that name", name)
+	}
+
+	if err != nil {
+		e.invalid(path, err)
+	}
+
+	e.computed[name] = true
 }
 
 func (e *evaluation) invalid(path string, err error) {
@@ -104,6 +159,10 @@ func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
 func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any,
 	member func(string, *expression.Template) (any, bool),
 ) any {
+	if t.Items() != nil {
+		return e.list(path, t.Items())
+	}
+
 	if t.Fields() == nil {
 		v, ok := e.value(t)
 		if !ok {
@@ -124,6 +183,32 @@ func (e *evaluation) members(path string, t *expression.Template, data func(stri
 	return out
 }
 
+// list evaluates the names of hosts one by one.
+func (e *evaluation) list(path string, items []*expression.Template) any {
+	hosts := map[string]any{}
+
+	for i, item := range items {
+		v, ok := e.value(item)
+		if !ok {
+			continue
+		}
+
+		at := path + "[" + strconv.Itoa(i) + "]"
+		name, ok := v.(string)
+
+		switch {
+		case !ok:
+			e.invalid(at, errors.New("must be the name of a host"))
+		case item.Computed():
+			e.name(at, name, ansible.CheckHost)
+		}
+
+		hosts[name] = nil
+	}
+
+	return hosts
+}
+
 // vars evaluates the variables of a host or a group.
 func (e *evaluation) vars(path string, t *expression.Template) any {
 	if t.Fields() == nil {
@@ -132,7 +217,7 @@ func (e *evaluation) vars(path string, t *expression.Template) any {
 			return nil
 		}
 
-		return e.varsData(path, v)
+		return e.varsData(path, v, false)
 	}
 
 	out := map[string]any{}
@@ -178,7 +263,7 @@ func (e *evaluation) groupData(path string, v any) any {
 
 		switch part {
 		case GroupVars:
-			out[part] = e.varsData(at, g[part])
+			out[part] = e.varsData(at, g[part], false)
 		case GroupHosts:
 			out[part] = e.hostsData(at, g[part])
 		case GroupChildren:
@@ -213,11 +298,9 @@ func (e *evaluation) hostsData(path string, v any) any {
 	hosts := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(hosts) {
-		if err := ansible.CheckHost(name); err != nil {
-			e.invalid(path, err)
-		}
+		e.name(path, name, ansible.CheckHost)
 
-		out[name] = e.varsData(path+"."+name, hosts[name])
+		out[name] = e.varsData(path+"."+name, hosts[name], true)
 	}
 
 	return out
@@ -228,9 +311,7 @@ func (e *evaluation) childrenData(path string, v any) any {
 	groups := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(groups) {
-		if err := ansible.CheckGroup(name); err != nil {
-			e.invalid(path, err)
-		}
+		e.name(path, name, ansible.CheckGroup)
 
 		out[name] = e.groupData(path+"."+name, groups[name])
 	}
@@ -238,11 +319,12 @@ func (e *evaluation) childrenData(path string, v any) any {
 	return out
 }
 
-func (e *evaluation) varsData(path string, v any) any {
+// varsData checks computed variables. Only those of a computed host say how it is reached.
+func (e *evaluation) varsData(path string, v any, host bool) any {
 	vars := maps.Clone(e.object(path, v))
 
 	for _, name := range manifest.SortedKeys(vars) {
-		if ansible.IsConnection(name) {
+		if host && ansible.IsConnection(name) {
 			if err := ansible.CheckConnection(name, vars[name]); err != nil {
 				e.invalid(path+"."+name, err)
 			}
