@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,31 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestUpdateCauses records the failures of testdata/causes with the version of Ansible in PATH.
+func TestUpdateCauses(t *testing.T) {
+	if !*update {
+		return
+	}
+
+	var failures []byte
+
+	for line := range bytes.Lines(play(t, "testdata/causes/playbook.yml")) {
+		if e, ok := parse(line); ok && (e.Kind == itemFailed || e.Kind == hostFailed || e.Kind == hostDark) {
+			failures = append(failures, line...)
+		}
+	}
+
+	shown, err := exec.CommandContext(t.Context(), needs.Program(t, "ansible-playbook"), "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	version := regexp.MustCompile(`core (\d+\.\d+)`).FindSubmatch(shown)
+	if err := os.WriteFile("testdata/causes/"+string(version[1])+".jsonl", failures, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // play a playbook, with the options that its first line may have in a comment.
 func play(t *testing.T, playbook string) []byte {
 	t.Helper()
@@ -55,6 +81,10 @@ func play(t *testing.T, playbook string) []byte {
 	}
 
 	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "project"), os.DirFS("testdata/causes")); err != nil {
+		t.Fatal(err)
+	}
+
 	files := map[string]string{
 		"project/playbook.yml": string(text),
 		"project/unreachable":  "#!/bin/sh\necho connection refused >&2\nexit 255\n",
@@ -91,6 +121,8 @@ func play(t *testing.T, playbook string) []byte {
 	if err != nil && cmd.ProcessState.ExitCode() < 0 || len(out) == 0 {
 		t.Fatalf("ansible-runner: %v", err)
 	}
+
+	out = bytes.ReplaceAll(out, []byte(filepath.Dir(filepath.Dir(cmd.Path))), []byte("/venv"))
 
 	return bytes.ReplaceAll(out, []byte(dir), []byte(playDir))
 }

@@ -2,9 +2,11 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -14,12 +16,16 @@ const (
 	maxOutputEnd = 600
 	// noTraceback is what ansible-core says instead of a traceback.
 	noTraceback = "(traceback unavailable)"
+	// traceback is how one of Python's begins.
+	traceback = "Traceback (most recent call last):"
+	// standardError is what ansible-core writes before the output of a program.
+	standardError = ">>> Standard Error\n"
 )
 
 // A result of a task on a host.
 type result struct {
 	Changed      bool            `json:"changed"`
-	Failed       bool            `json:"failed"`
+	Unreachable  bool            `json:"unreachable"`
 	Censored     string          `json:"censored"`
 	Message      json.RawMessage `json:"msg"`
 	Reason       json.RawMessage `json:"reason"`
@@ -31,13 +37,12 @@ type result struct {
 	Assertion    json.RawMessage `json:"assertion"`
 	Code         json.RawMessage `json:"rc"`
 	Label        json.RawMessage `json:"_ansible_item_label"`
-	Items        json.RawMessage `json:"results"`
+	// Modules that have failed to gather facts.
+	Modules map[string]json.RawMessage `json:"failed_modules"`
 
 	// clean redacts a text before it is cut, since half a secret would not be found. Nil
 	// leaves the text as it is.
 	clean func(string) string
-	// item is true for the result of an item of a loop, which has no items of its own.
-	item bool
 }
 
 // parseResult never fails, since content may return anything. A field of another type stays
@@ -50,69 +55,32 @@ func parseResult(raw json.RawMessage) result {
 	return r
 }
 
-// explain returns why the result is a failure; empty if the result does not say.
+// explain returns why the result is a failure, first the line that says so; empty if the result does not say.
 func (r result) explain() string {
-	if r.Censored != "" {
-		return r.Censored
-	}
+	for _, name := range slices.Sorted(maps.Keys(r.Modules)) {
+		m := parseResult(r.Modules[name])
+		m.clean, m.Modules = r.clean, nil
 
-	if m := r.explainItem(); m != "" {
-		return m
-	}
-
-	m := bare(text(r.Message))
-	if m == "" {
-		m = text(r.Reason)
-	}
-
-	if m != "" && !vague(m) {
-		return m
-	}
-
-	if d := r.detail(); d != "" {
-		return strings.TrimPrefix(m+": "+d, ": ")
-	}
-
-	return m
-}
-
-// explainItem explains the first item of a loop that failed.
-func (r result) explainItem() string {
-	var items []json.RawMessage
-	if r.item || json.Unmarshal(r.Items, &items) != nil {
-		return ""
-	}
-
-	first, failed := "", 0
-
-	for _, raw := range items {
-		item := parseResult(raw)
-		if !item.Failed {
-			continue
+		if why := m.explain(); why != "" {
+			return name + ": " + why
 		}
+	}
 
-		if failed++; failed > 1 {
-			continue
+	m := bare(cmp.Or(text(r.Message), text(r.Reason)))
+	summary, rest, more := strings.Cut(m, "\n")
+
+	switch {
+	case strings.HasPrefix(rest, standardError):
+		return strings.TrimSuffix(summary, ".") + ": " + r.why(rest[len(standardError):])
+	case strings.HasPrefix(m, traceback):
+		return cmp.Or(r.detail(), r.why(m))
+	case vague(m):
+		if d := r.detail(); d != "" {
+			return strings.TrimPrefix(strings.TrimSuffix(summary, ".")+": "+d, ": ")
 		}
-
-		item.clean = r.clean
-		first = item.ofLoop()
-	}
-
-	if failed > 1 {
-		first += fmt.Sprintf(" (and %d more)", failed-1)
-	}
-
-	return first
-}
-
-// ofLoop explains the result of an item of a loop, and says which one.
-func (r result) ofLoop() string {
-	r.item = true
-	m := r.explain()
-
-	if label := text(r.Label); label != "" && m != "" {
-		m = "item " + label + ": " + m
+	case more && (r.Unreachable || strings.HasSuffix(summary, ":")):
+		// The rest is the output of a program, such as ssh.
+		return r.why(m)
 	}
 
 	return m
@@ -120,33 +88,45 @@ func (r result) ofLoop() string {
 
 // bare returns a message without the words with which ansible-core begins it since 2.19.
 func bare(m string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(m, "Task failed: "), "Module failed: ")
+	for _, words := range []string{"Task failed: ", "Module failed: ", "Action failed: "} {
+		m = strings.TrimPrefix(m, words)
+	}
+
+	return m
 }
+
+// subEvent matches the first of several errors that have caused another one, as ansible-core displays them since 2.19.
+var subEvent = regexp.MustCompile(`(?m)^\+--\[ Sub-Event 1 .*\n\|\s*\n\| (.*\S)`)
 
 // withCause returns a message with what caused the error, which ansible-core displays since 2.19. The result of a task
 // may leave it out.
 func withCause(m, displayed string) string {
-	line, _, _ := strings.Cut(plain(displayed), "\n")
+	displayed = plain(displayed)
+	line, _, _ := strings.Cut(displayed, "\n")
 
 	shown, isError := cut(line, "[ERROR]: ")
 	shown = strings.TrimSpace(bare(shown))
+	whole := strings.TrimSuffix(m, ".") + ": "
 
-	if !isError || m == "" || !strings.HasPrefix(shown, strings.TrimSuffix(m, ".")+": ") {
-		return m
+	switch cause := subEvent.FindStringSubmatch(displayed); {
+	case !isError || m == "":
+	case strings.HasPrefix(shown, whole):
+		return shown
+	case shown == m && cause != nil:
+		return whole + cause[1]
 	}
 
-	return shown
+	return m
 }
 
 // vague is true for messages that say nothing without the output.
 func vague(m string) bool {
-	return m == "Assertion failed" || strings.HasPrefix(m, "non-zero return code") ||
-		strings.Contains(m, "MODULE FAILURE") ||
+	return m == "" || m == "Assertion failed" || strings.Contains(m, "non-zero return code") ||
+		strings.Contains(m, "MODULE FAILURE") || strings.Contains(m, "See stdout/stderr for the exact error") ||
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 
-// detail returns the end of what the task wrote, the last line of the traceback, or else the
-// exit status.
+// detail returns what the task wrote, the last line of the traceback, or else the exit status.
 func (r result) detail() string {
 	if s := text(r.Assertion); s != "" {
 		return s
@@ -154,18 +134,12 @@ func (r result) detail() string {
 
 	for _, raw := range []json.RawMessage{r.Stderr, r.ModuleStderr, r.ModuleStdout, r.Stdout} {
 		if s := text(raw); s != "" {
-			if s = withoutCutEnd(s); r.clean != nil {
-				s = r.clean(s)
-			}
-
-			return end(s, maxOutputEnd)
+			return r.why(s)
 		}
 	}
 
-	if s := text(r.Exception); s != noTraceback {
-		if s = s[strings.LastIndexByte(s, '\n')+1:]; s != "" {
-			return s
-		}
+	if s := text(r.Exception); s != noTraceback && s != "" {
+		return s[strings.LastIndexByte(s, '\n')+1:]
 	}
 
 	if s := text(r.Code); s != "" {
@@ -173,6 +147,47 @@ func (r result) detail() string {
 	}
 
 	return ""
+}
+
+var (
+	// exception matches the end of a traceback, which no line of it is like.
+	exception = regexp.MustCompile(`\n\S`)
+	// complaint matches a line about an error.
+	complaint = regexp.MustCompile(
+		`(?i)error|fail|fatal|denied|refused|no such|no space|not found|cannot|could not|unable|invalid`)
+)
+
+// why puts the line of what a program wrote first that says why it failed. That is the one after a traceback, which is
+// left out, or the last line about an error, or the last one. Of the others it returns the end.
+func (r result) why(s string) string {
+	if s = withoutCutEnd(s); r.clean != nil {
+		s = r.clean(s)
+	}
+
+	s = strings.TrimSpace(s)
+
+	if i := strings.LastIndex(s, traceback); i >= 0 {
+		if end := exception.FindStringIndex(s[i:]); end != nil {
+			return s[i+end[0]+1:]
+		}
+	}
+
+	lines := strings.Split(s, "\n")
+	last := len(lines) - 1
+
+	for i, line := range slices.Backward(lines) {
+		if complaint.MatchString(line) {
+			last = i
+			break
+		}
+	}
+
+	first := end(strings.TrimSpace(lines[last]), maxOutputEnd)
+	if len(lines) == 1 {
+		return first
+	}
+
+	return first + "\n" + end(strings.TrimSpace(strings.Join(slices.Delete(lines, last, last+1), "\n")), maxOutputEnd)
 }
 
 // text of a JSON value: a string as it is, a list of strings as lines,

@@ -1,6 +1,10 @@
 package events
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 func TestWithCause(t *testing.T) {
 	const denied = "[ERROR]: Task failed: Module failed: Error, could not touch target: [Errno 13] Permission denied: b'/tmp/x'\r\n" +
@@ -51,6 +55,33 @@ func TestWithCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := withCause(tc.message, tc.displayed); got != tc.want {
 				t.Errorf("\n%s\nwithCause(%q): want %q, got %q", tc.reason, tc.message, tc.want, got)
+			}
+		})
+	}
+}
+
+// What is no event explains how a run has ended where no event does.
+func TestText(t *testing.T) {
+	cases := map[string]struct {
+		reason, text, want string
+	}{
+		"Error":     {reason: "Ansible marks an error.", text: "[WARNING]: a\n[ERROR]: b\nc\n", want: "b\nc"},
+		"Traceback": {reason: "Of a traceback the error is shown.", text: "[WARNING]: a\n" + traceback + "\n  File \"x\"\nPermissionError: no\n", want: "PermissionError: no"},
+		"Output":    {reason: "The line about an error is first.", text: "a\nb: cannot c\nd\n", want: "b: cannot c\na\nd"},
+		"Nothing":   {reason: "There may be nothing."},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := NewRecorder(Options{})
+			if _, err := r.Stderr().Write([]byte(tc.text)); err != nil {
+				t.Fatal(err)
+			}
+
+			r.Close()
+
+			if diff := cmp.Diff(tc.want, r.Text()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

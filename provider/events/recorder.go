@@ -45,9 +45,10 @@ type Recorder struct {
 	// learned is the length of all connection details that were published, one after
 	// another, in bytes.
 	learned int
-	// item and diff are texts for the next result of a task: why an item has failed, and what
+	// items and diff are texts for the next result of a task: why an item has failed, by host, and what
 	// has changed.
-	item, diff pending
+	items map[string]pending
+	diff  pending
 	// broken is true once reading a line has panicked.
 	broken bool
 }
@@ -71,7 +72,7 @@ type Options struct {
 func NewRecorder(o Options) *Recorder {
 	r := &Recorder{
 		redactor: o.Redactor, inputs: o.Redactor, hidden: slices.Clone(o.Hidden), watch: o.Watch,
-		status: o.Status,
+		status: o.Status, items: map[string]pending{},
 	}
 
 	// A secret may be the name of a directory.

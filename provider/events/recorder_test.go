@@ -257,13 +257,12 @@ func TestMessages(t *testing.T) {
 			want:   "one\ntwo",
 		},
 		"Module": {
-			reason: "Of a module that crashed, the end of what it wrote is shown.",
+			reason: "Of a module that crashed, the error is shown, and no traceback.",
 			stream: failed("h", map[string]any{
 				"msg": "MODULE FAILURE: See stdout/stderr for the exact error", "rc": 1,
 				"module_stderr": "Traceback (most recent call last):\n" + strings.Repeat("  at some line\n", 100) + "ValueError: the reason",
 			}),
-			want: "MODULE FAILURE: See stdout/stderr for the exact error: " +
-				strings.Repeat("  at some line\n", 38) + "ValueError: the reason",
+			want: "MODULE FAILURE: See stdout/stderr for the exact error: ValueError: the reason",
 		},
 		"Exception": {
 			reason: "Without any message, the last line of a traceback is shown.",
@@ -275,13 +274,33 @@ func TestMessages(t *testing.T) {
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason"}}) +
 				line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "another"}}) +
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}),
-			want: "the reason",
+			want: "the reason (and 1 more)",
 		},
 		"NoResults": {
 			reason: "Where the result of a loop has no items, the one that failed explains it, by its label.",
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason", "_ansible_item_label": "one"}}) +
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "One or more items failed"}}),
 			want: "item one: the reason",
+		},
+		"Together": {
+			reason: "Several hosts work on a loop at the same time.",
+			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "one"}}) +
+				line(itemFailed, map[string]any{"host": "i", "task_uuid": "t", "res": map[string]any{"msg": ", two"}}) +
+				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}) +
+				line(hostFailed, map[string]any{"host": "i", "task_uuid": "t", "res": map[string]any{}}),
+			want: "one, two",
+		},
+		"Transfer": {
+			reason: "A full disk is first, and not behind the path of a module.",
+			stream: failed("h", map[string]any{
+				"msg": "failed to transfer file to /tmp/x /home/u/.ansible/tmp/ansible-tmp-1/AnsiballZ_ping.py:\n\nscp: write: No space left on device\nbye",
+			}),
+			want: "scp: write: No space left on device\nfailed to transfer file to /tmp/x /home/u/.ansible/tmp/ansible-tmp-1/AnsiballZ_ping.py:\n\nbye",
+		},
+		"Nested": {
+			reason: "Modules that fail have no modules that fail.",
+			stream: failed("h", map[string]any{"msg": "failed", "failed_modules": map[string]any{"setup": map[string]any{"failed_modules": map[string]any{"inner": map[string]any{"msg": "no"}}}}}),
+			want:   "failed",
 		},
 		"Displayed": {
 			reason: "Or else what Ansible displayed.",
@@ -495,12 +514,12 @@ func TestCutSecrets(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, items := range []bool{false, true} {
-				var result any = map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr}
+				stream := failedWith(t, map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr})
 				if items {
-					result = map[string]any{"failed": true, "results": []any{result}}
+					stream = strings.Replace(stream, hostFailed, itemFailed, 1) + failedWith(t, map[string]any{"msg": "One or more items failed"})
 				}
 
-				got := record(t, failedWith(t, result), Options{Redactor: redact.New([]byte(tc.secret))}).Summary().Failures[0].Message
+				got := record(t, stream, Options{Redactor: redact.New([]byte(tc.secret))}).Summary().Failures[0].Message
 				if end := tc.secret[len(tc.secret)-8:]; strings.Contains(got, end) || !strings.Contains(got, "non-zero return code") {
 					t.Errorf("%s\nwant the code, and no part of %q, got %q", tc.reason, tc.secret, got)
 				}
@@ -509,11 +528,11 @@ func TestCutSecrets(t *testing.T) {
 	}
 }
 
-// Results of items have no items of their own, however content pretends it.
-func TestNestedItems(t *testing.T) {
+// Modules that have failed to gather facts have no such modules of their own, however content pretends it.
+func TestNestedModules(t *testing.T) {
 	const depth = 4000
 
-	result := strings.Repeat(`{"failed":true,"results":[`, depth) + `{"failed":true,"msg":"m"}` + strings.Repeat(`]}`, depth)
+	result := strings.Repeat(`{"failed_modules":{"m":`, depth) + `{"msg":"m"}` + strings.Repeat(`}}`, depth)
 
 	bomb.Defuse(t, func() { record(t, strings.Replace(failedWith(t, "RESULT"), `"RESULT"`, result, 1), Options{}) })
 }

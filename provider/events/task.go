@@ -1,6 +1,7 @@
 package events
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ func (r *Recorder) recordHost(e event, d data) *TaskResult {
 
 		return nil
 	}
+
+	delete(r.items, d.Host)
 
 	r.summary.Started = true
 	totals := &r.summary.Totals
@@ -84,9 +87,14 @@ func (r *Recorder) taskResult(e event, d data) (TaskResult, bool) {
 	return t, true
 }
 
+// maxItems is how many hosts are remembered of which an item of a loop has failed: more than work at the same time.
+const maxItems = 1000
+
 // pending is a text that belongs to the next result of a task on a host.
 type pending struct {
 	host, task, text string
+	// count of the items that have failed.
+	count int
 }
 
 // of is true for a text that belongs to the task and the host of an event.
@@ -96,12 +104,19 @@ func (p pending) of(d data) bool {
 
 // recordPending records a text for a result that is still to come.
 func (r *Recorder) recordPending(e event, d data) {
-	switch {
-	case e.Kind == itemFailed && !r.item.of(d):
-		res := parseResult(d.Result)
-		res.clean = r.clean
-		r.item = pending{host: d.Host, task: d.TaskUUID, text: res.ofLoop()}
-	case e.Kind == fileDiff:
+	switch e.Kind {
+	case itemFailed:
+		failed := r.items[d.Host]
+		if !failed.of(d) {
+			failed = pending{host: d.Host, task: d.TaskUUID, text: r.explain(e, d)}
+		}
+
+		failed.count++
+
+		if len(r.items) < maxItems {
+			r.items[d.Host] = failed
+		}
+	case fileDiff:
 		r.keepDiff(e, d)
 	}
 }
@@ -152,31 +167,36 @@ func (r *Recorder) recordChange(e event, d data, t TaskResult) {
 	r.summary.Changed = append(r.summary.Changed, c)
 }
 
-// explain a failure, redacted and at most MaxMessage long.
+// explain a failure, redacted and at most MaxMessage long. One of a loop is that of the first item that has failed: its
+// own result is too long for an event, or does not say why.
 func (r *Recorder) explain(e event, d data) string {
 	res := parseResult(d.Result)
 	res.clean = r.clean
 
-	if res.Censored != "" && d.ResolvedAction == actionStatus {
+	switch failed := r.items[d.Host]; {
+	case res.Censored != "" && d.ResolvedAction == actionStatus:
 		return noLogMessage
+	case res.Censored != "":
+		return r.field(res.Censored, MaxMessage)
+	case e.Kind != itemFailed && failed.of(d) && failed.count > 1:
+		return r.field(fmt.Sprintf("%s (and %d more)", failed.text, failed.count-1), MaxMessage)
+	case e.Kind != itemFailed && failed.of(d):
+		return r.field(failed.text, MaxMessage)
 	}
 
 	m := res.explain()
-
-	// Since ansible-core 2.21 the result of a loop says only that items have failed.
-	if r.item.of(d) && (m == "" || res.Censored == "" && res.explainItem() == "") {
-		m = r.item.text
-	}
 
 	if m == "" {
 		var shown textLog
 
 		shown.addAll(e.Stdout)
-		m = shown.failure()
+		m = bare(shown.failure())
 	}
 
-	if m = bare(m); res.Censored == "" {
-		m = withCause(m, e.Stdout)
+	m = withCause(m, e.Stdout)
+
+	if label := text(res.Label); label != "" && m != "" {
+		m = "item " + label + ": " + m
 	}
 
 	return r.field(m, MaxMessage)

@@ -10,8 +10,6 @@ import (
 const (
 	// maxKept is how many lines are kept of the start of the text, and how many of its end.
 	maxKept = 50
-	// maxLast is how many lines explain a failure when no line says that it is an error.
-	maxLast = 5
 	// maxWarnings is how many warnings explain that nothing was done.
 	maxWarnings = 3
 )
@@ -45,7 +43,7 @@ func (o *textLog) addAll(text string) {
 
 func (o *textLog) lines() []string { return slices.Concat(o.first, o.last) }
 
-// failure returns the first error that Ansible displayed, or else the last lines. The error
+// failure returns the first error that Ansible displayed, or else the line that says why, and the last ones. The error
 // ends at an empty line, after which Ansible displays an excerpt of the source, or a hint.
 func (o *textLog) failure() string {
 	var found []string
@@ -67,14 +65,7 @@ func (o *textLog) failure() string {
 		return strings.Join(found, "\n")
 	}
 
-	return strings.Join(o.end(), "\n")
-}
-
-// end returns the last lines that are not empty.
-func (o *textLog) end() []string {
-	all := slices.DeleteFunc(o.lines(), func(l string) bool { return strings.TrimSpace(l) == "" })
-
-	return all[max(0, len(all)-maxLast):]
+	return result{}.why(strings.Join(o.lines(), "\n"))
 }
 
 // warnings that Ansible displayed, the first few.
