@@ -149,14 +149,15 @@ func (g generator) run(name, owner string, phase any, deleted, paused bool, read
 		"conditions": nonNil(g.condition("Ready", ready), g.condition("Synced", synced), g.condition("Deletable", g.pick(statuses())),
 			g.condition("Approved", g.pick(statuses())), g.condition("Checkable", g.pick(statuses()))),
 		"atProvider": g.object(map[string]any{
-			"lastRun":        values{g.lastRun(phase)},
-			"lastApply":      g.maybe(g.object(map[string]any{"id": texts("", "a"), "result": phases(), "attempts": values{nil, int64(1), int64(2)}, "nextRetryTime": g.time(-time.Minute, time.Minute)})),
-			"drift":          values{nil, map[string]any{"changed": int64(0)}, drift},
-			"approval":       g.maybe(g.object(map[string]any{"state": texts("", "AwaitingApproval", "Approved", "Rejected", "Applied", "Strange"), "digest": texts("", "d"), "by": texts("", "ada"), "reason": texts("", "no"), "unchecked": texts("", "NotCheckable"), "time": g.time(-time.Minute, 0)})),
-			"preview":        g.maybe(g.object(map[string]any{"runID": texts("a", "b"), "request": texts("", "before"), "run": g.maybe(g.lastRun(g.pick(phases()))), "drift": values{nil, drift}})),
-			"history":        values{nil, []any{g.object(map[string]any{"mode": texts("", "Apply"), "state": texts("", "absent"), "result": phases(), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, 0)})}},
-			"keptOutput":     values{nil, map[string]any{"configMap": "output", "namespace": "ns"}, map[string]any{"configMap": "nowhere"}},
-			"handledRequest": texts("", "before"), "appliedDigest": texts("", "d"), "nextRunTime": g.time(-time.Minute, time.Minute),
+			"withheldOutputs": values{nil, []any{"x"}, []any{map[string]any{"name": "url", "secret": "pg", "key": "password"}, map[string]any{"name": "dsn"}}},
+			"lastRun":         values{g.lastRun(phase)},
+			"lastApply":       g.maybe(g.object(map[string]any{"id": texts("", "a"), "result": phases(), "attempts": values{nil, int64(1), int64(2)}, "nextRetryTime": g.time(-time.Minute, time.Minute)})),
+			"drift":           values{nil, map[string]any{"changed": int64(0)}, drift},
+			"approval":        g.maybe(g.object(map[string]any{"state": texts("", "AwaitingApproval", "Approved", "Rejected", "Applied", "Strange"), "digest": texts("", "d"), "by": texts("", "ada"), "reason": texts("", "no"), "unchecked": texts("", "NotCheckable"), "time": g.time(-time.Minute, 0)})),
+			"preview":         g.maybe(g.object(map[string]any{"runID": texts("a", "b"), "request": texts("", "before"), "run": g.maybe(g.lastRun(g.pick(phases()))), "drift": values{nil, drift}})),
+			"history":         values{nil, []any{g.object(map[string]any{"mode": texts("", "Apply"), "state": texts("", "absent"), "result": phases(), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, 0)})}},
+			"keptOutput":      values{nil, map[string]any{"configMap": "output", "namespace": "ns"}, map[string]any{"configMap": "nowhere"}},
+			"handledRequest":  texts("", "before"), "appliedDigest": texts("", "d"), "nextRunTime": g.time(-time.Minute, time.Minute),
 		}),
 	}
 

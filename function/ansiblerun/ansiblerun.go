@@ -170,3 +170,39 @@ func Workload(o map[string]any) string {
 	// Maps are printed in the order of their keys.
 	return fmt.Sprintf("%#v", manifest.Canonical(of))
 }
+
+// A WithheldOutput is an output that the provider does not show, since there is a secret in its value.
+type WithheldOutput struct {
+	Name string
+	// Secret that has the value, and the key in it, as far as they are known.
+	secret, key string
+}
+
+// Withheld returns the outputs that the status of an AnsibleRun withholds.
+func Withheld(o map[string]any) []WithheldOutput {
+	list, _ := manifest.Nested(o, "status", "atProvider", "withheldOutputs").([]any)
+	all := make([]WithheldOutput, 0, len(list))
+
+	for _, v := range list {
+		w, _ := v.(map[string]any)
+		all = append(all, WithheldOutput{
+			Name: manifest.Text(w, "name"), secret: manifest.Text(w, "secret"), key: manifest.Text(w, "key"),
+		})
+	}
+
+	return all
+}
+
+// String says why the output is withheld, and what to do.
+func (w WithheldOutput) String() string {
+	what := "a secret"
+
+	switch {
+	case w.secret != "" && w.key != "":
+		what = "key " + w.key + " of Secret " + w.secret
+	case w.secret != "":
+		what = "a value of Secret " + w.secret
+	}
+
+	return what + " is in it; let the content publish it as a connection detail, or keep the secret out of the output"
+}

@@ -25,6 +25,8 @@ const (
 	ReconcileError Reason = "ReconcileError"
 	// ValuePending runs are held: a value is not there yet.
 	ValuePending = Reason(expression.Pending)
+	// OutputWithheld runs are held: an output that they read has a secret in it.
+	OutputWithheld = Reason(expression.Withheld)
 	// DependencyNotReady runs are held: another run is not ready.
 	DependencyNotReady Reason = "DependencyNotReady"
 	// Creating runs are rendered, but not observed yet.
@@ -71,7 +73,7 @@ type Outcome struct {
 // Held is true for runs that cannot be rendered yet. They are left as they are.
 func (r Outcome) Held() bool {
 	switch r.Reason {
-	case InvalidValue, ValueNotSet, ValuePending, DependencyNotReady:
+	case InvalidValue, ValueNotSet, OutputWithheld, ValuePending, DependencyNotReady:
 		return true
 	}
 

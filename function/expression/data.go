@@ -72,6 +72,8 @@ type Kind string
 const (
 	// Pending values are not there yet, but may be later.
 	Pending Kind = "ValuePending"
+	// Withheld values are there, and must not be shown.
+	Withheld Kind = "OutputWithheld"
 	// NotSet values were left out by the author of the XR.
 	NotSet Kind = "ValueNotSet"
 	// Invalid values cannot be computed, or not be used.

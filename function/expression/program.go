@@ -144,6 +144,10 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		}
 	}
 
+	if p := p.unusable(err); p.Kind == Withheld {
+		return &p
+	}
+
 	if at := e.lookups.Missing(err); at != nil {
 		if isPending(at) {
 			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + origin(at)}
@@ -176,6 +180,15 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	return &Problem{Kind: Invalid, Message: message + ": " + p.show()}
+}
+
+// unusable says why a value cannot be used.
+func (p *program) unusable(err error) Problem {
+	if unknown := (value.UnknownError{}); errors.As(err, &unknown) {
+		return Problem{Kind: Withheld, Message: unknown.Error()}
+	}
+
+	return Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 }
 
 // show the expression in one line.

@@ -459,7 +459,7 @@ func (t *Template) evaluateExpression(ctx context.Context, data *Data) (any, boo
 	data.Budget.Write(w)
 
 	if err != nil {
-		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()})
+		return nil, false, t.at(p.unusable(err))
 	}
 
 	return v, ok, nil
@@ -489,7 +489,7 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 		data.Budget.Write(w)
 
 		if err != nil {
-			problems = append(problems, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.program.show()})...)
+			problems = append(problems, t.at(p.program.unusable(err))...)
 			continue
 		}
 

@@ -38,6 +38,7 @@ func IsLegacy(xr map[string]any) bool {
 // can be named, but are not part of the run as a whole: content whose variable is a run as
 // a whole must not run again each time that the other run has run.
 func ViewRun(o map[string]any) value.Partial {
+	o = withheld(o)
 	v := map[string]any{"ready": ansiblerun.IsReady(o), "metadata": viewMetadata(o)}
 
 	for _, f := range []string{"spec", "status"} {
@@ -150,9 +151,32 @@ func Without(fields map[string]any, names ...string) value.Partial {
 	}
 }
 
+// withheld returns an AnsibleRun whose outputs that the provider has withheld are there, and unknown: an expression
+// that found nothing in their place could remove something. Any other object stays as it is.
+func withheld(o map[string]any) map[string]any {
+	all := ansiblerun.Withheld(o)
+	if len(all) == 0 {
+		return o
+	}
+
+	at := map[string]any{}
+
+	// Content may have set a field of that name of the status of the XR.
+	for _, of := range []string{"outputs", "reported"} {
+		fields := map[string]any{}
+		for _, w := range all {
+			fields[w.Name] = value.UnknownError{Why: "is withheld: " + w.String()}
+		}
+
+		at[of] = fields
+	}
+
+	return manifest.Overlay(o, map[string]any{"status": map[string]any{"atProvider": at}})
+}
+
 // ViewObject returns what expressions see of an object.
 func ViewObject(o map[string]any) map[string]any {
-	o = maps.Clone(o)
+	o = maps.Clone(withheld(o))
 	o["metadata"] = viewMetadata(o)
 
 	return o

@@ -102,8 +102,8 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 // severity lists the reasons of runs that are not done, the most severe first.
 func severity() []desired.Reason {
 	return []desired.Reason{
-		desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
-		desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting,
+		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
+		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting,
 		desired.Updating, desired.Creating, desired.Running, desired.NotReady,
 		desired.DependencyNotReady, desired.Leaving,
 	}
@@ -149,8 +149,8 @@ func summarize(all step) condition {
 	lines = append(lines, all.problems...)
 
 	switch desired.Reason(c.reason) {
-	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
-		desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
+	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
+		desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
 		c.warn = true
 	}
 
@@ -205,7 +205,7 @@ func tally(runs []desired.Outcome) string {
 // countedAs returns what follows a number of runs with a reason, as in "3 failed".
 func countedAs(reason desired.Reason) string {
 	switch reason {
-	case desired.InvalidValue, desired.ValueNotSet:
+	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld:
 		return "without a usable value"
 	case desired.RunFailed:
 		return "failed"

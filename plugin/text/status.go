@@ -278,6 +278,10 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 		add("", "runs again "+when(m, now))
 	}
 
+	for _, output := range n.Withheld {
+		add(yellow, output)
+	}
+
 	for _, note := range n.Notes {
 		add(red, note)
 	}

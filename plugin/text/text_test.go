@@ -126,6 +126,22 @@ func guarded(t *testing.T) *tree.Node {
 	}
 }
 
+// withholding is an XR with a run that withholds outputs, and one that reads an output of these.
+func withholding() *tree.Node {
+	database := composed("database", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1}))
+	database.Withheld = []string{
+		"output url is withheld: key password of Secret pg is in it; let the content publish it as a connection detail",
+		"output \x1b[31mdsn is withheld: a secret is in it; keep it out of the output",
+	}
+
+	return &tree.Node{
+		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "shop", State: tree.Blocked, Reason: "OutputWithheld",
+		Runs: []*tree.Node{
+			database, {Run: "app", State: tree.Blocked, Message: "vars.url: runs.database.outputs.url is withheld: key password of Secret pg is in it"},
+		},
+	}
+}
+
 // whys are the paragraphs of all runs of an XR.
 func whys(s Style, root *tree.Node) string {
 	var b strings.Builder
@@ -141,23 +157,28 @@ func TestGolden(t *testing.T) {
 	gaveUp := one("database")
 	gaveUp.Reason = "RetriesExhausted"
 
+	unread := withholding()
+	unread.State, unread.Runs = tree.Ready, unread.Runs[:1]
+
 	plain := Style{Width: 80}
 
 	for name, got := range map[string]string{
-		"status":         Status(plain, now, shop()),
-		"status-wide":    Status(Style{Width: 80, Wide: true}, now, shop()),
-		"status-colors":  Status(Style{Width: 80, Color: true}, now, shop()),
-		"status-several": Status(plain, now, readyXR, gaveUp),
-		"why":            Why(plain, now, shop()),
-		"why-ready":      Why(plain, now, readyXR),
-		"why-gave-up":    Why(plain, now, gaveUp),
-		"why-running":    Why(plain, now, one("cache")),
-		"why-queued":     Why(plain, now, one("queue")),
-		"why-blocked":    Why(plain, now, one("mail")),
-		"status-guarded": Status(plain, now, guarded(t)),
-		"why-guarded":    Why(plain, now, guarded(t)),
-		"why-each":       whys(plain, guarded(t)),
-		"progress":       strings.Join(NewProgress(plain).Lines(now, shop()), "\n") + "\n",
+		"status":          Status(plain, now, shop()),
+		"status-wide":     Status(Style{Width: 80, Wide: true}, now, shop()),
+		"status-colors":   Status(Style{Width: 80, Color: true}, now, shop()),
+		"status-several":  Status(plain, now, readyXR, gaveUp),
+		"why":             Why(plain, now, shop()),
+		"why-ready":       Why(plain, now, readyXR),
+		"why-gave-up":     Why(plain, now, gaveUp),
+		"why-running":     Why(plain, now, one("cache")),
+		"why-queued":      Why(plain, now, one("queue")),
+		"why-blocked":     Why(plain, now, one("mail")),
+		"status-guarded":  Status(plain, now, guarded(t)),
+		"why-guarded":     Why(plain, now, guarded(t)),
+		"why-each":        whys(plain, guarded(t)),
+		"status-withheld": Status(plain, now, withholding()),
+		"why-withheld":    Why(plain, now, withholding()) + "\n" + whys(plain, withholding()) + Why(plain, now, unread),
+		"progress":        strings.Join(NewProgress(plain).Lines(now, shop()), "\n") + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".txt")

@@ -41,7 +41,17 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	leaves := root.Leaves()
 
 	if root.State == tree.Ready {
-		return []string{fmt.Sprintf("%s is ready, with all of its runs (%d). There is nothing to do.", subject, len(leaves))}
+		sentences := []string{fmt.Sprintf("%s is ready, with all of its runs (%d).", subject, len(leaves))}
+
+		for _, n := range leaves {
+			sentences = append(sentences, withheld(n, called(n)+": ")...)
+		}
+
+		if len(sentences) == 1 {
+			sentences[0] += nothingToDo
+		}
+
+		return sentences
 	}
 
 	sentences := []string{fmt.Sprintf("%s is not ready: %s.", subject, count(root))}
@@ -100,6 +110,19 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	return sentences
 }
 
+// nothingToDo is how a text ends that asks for nothing.
+const nothingToDo = " There is nothing to do."
+
+// withheld says which outputs of a run are withheld.
+func withheld(n *tree.Node, subject string) []string {
+	sentences := make([]string, 0, len(n.Withheld))
+	for _, output := range n.Withheld {
+		sentences = append(sentences, sentence(subject+clean(output)))
+	}
+
+	return sentences
+}
+
 // called is what a run of an XR is called.
 func called(n *tree.Node) string {
 	switch {
@@ -114,7 +137,7 @@ func called(n *tree.Node) string {
 
 // cause says why one run is as it is, what to do, and what keeps it from being deleted.
 func cause(now time.Time, n *tree.Node, subject string) string {
-	text := because(now, n, subject)
+	text := strings.Join(append([]string{because(now, n, subject)}, withheld(n, "Its ")...), " ")
 
 	switch {
 	case !n.Deleted || n.State == tree.Deleting:
@@ -195,7 +218,11 @@ func ready(now time.Time, n *tree.Node, subject string) string {
 		return text + " They are applied next."
 	}
 
-	text := subject + " is ready. There is nothing to do."
+	text := subject + " is ready."
+	if len(n.Withheld) == 0 {
+		text += nothingToDo
+	}
+
 	if m := n.Periodic(now); !m.At.IsZero() {
 		text += " It runs again " + when(m, now) + "."
 	}
@@ -206,7 +233,12 @@ func ready(now time.Time, n *tree.Node, subject string) string {
 func blocked(n *tree.Node, subject, message string) string {
 	message = cmp.Or(message, clean(n.Reason), "its status does not say why")
 	if n.Kind == "" {
-		return sentence(subject+" has not been created: "+message) + " Correct the XR, or its Composition."
+		text := sentence(subject + " has not been created: " + message)
+		if !strings.Contains(message, " is withheld: ") { // It says what to do itself.
+			text += " Correct the XR, or its Composition."
+		}
+
+		return text
 	}
 
 	text := sentence(subject + " cannot go on: " + message)
@@ -229,7 +261,7 @@ func running(now time.Time, n *tree.Node, subject string) string {
 		text += ", at the task " + clean(n.LastRun.CurrentTask)
 	}
 
-	return text + ". There is nothing to do."
+	return text + "." + nothingToDo
 }
 
 // kind of a run, in the words of its status.

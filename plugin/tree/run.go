@@ -41,6 +41,11 @@ func runOf(o *unstructured.Unstructured) *Node {
 	n.Approval, n.KeptOutput = orNone(seen.Approval), orNone(seen.KeptOutput)
 	n.History, n.NextRunTime, n.applied = seen.History, seen.NextRunTime, seen.AppliedDigest
 	n.requested, n.handled = o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt], seen.HandledRequest
+
+	for _, w := range ansiblerun.Withheld(o.Object) {
+		n.Withheld = append(n.Withheld, "output "+w.Name+" is withheld: "+w.String())
+	}
+
 	n.time(o)
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 

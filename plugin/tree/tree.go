@@ -101,6 +101,8 @@ type Node struct {
 	Calendar    calendar.Calendar `json:"-"`
 	NextRunTime *metav1.Time      `json:"-"`
 
+	// Withheld says which outputs are withheld, why, and what to do.
+	Withheld []string `json:"withheld,omitempty"`
 	// Notes on what could not be read.
 	Notes []string `json:"notes,omitempty"`
 	Runs  []*Node  `json:"runs,omitempty"`

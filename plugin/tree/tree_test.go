@@ -124,6 +124,18 @@ func TestRunState(t *testing.T) {
 	}
 }
 
+// The outputs of a run that are withheld are said, with the secret that is in them.
+func TestWithheld(t *testing.T) {
+	const todo = " is in it; let the content publish it as a connection detail, or keep the secret out of the output"
+
+	n := Of(run(t, "a", "", "", "atProvider: {withheldOutputs: [{name: url, secret: pg, key: password}, {name: dsn}]}"))
+	want := []string{"output url is withheld: key password of Secret pg" + todo, "output dsn is withheld: a secret" + todo}
+
+	if diff := cmp.Diff(want, n.Withheld); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 // xr with a message of AnsibleRunsReady, and more conditions.
 func xr(t *testing.T, metadata, message, conditions string) *unstructured.Unstructured {
 	t.Helper()
@@ -189,6 +201,12 @@ func TestXR(t *testing.T) {
 			message: "a: vars.title: xr.spec.title is not set\nb: vars.x: runs.a.outputs.x is not there yet",
 			runs:    []Objects{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Blocked}, {"b", Waiting}},
+		},
+		"Withheld": {
+			reason: "A run that reads an output that is withheld needs somebody.", want: Blocked,
+			message: "b: vars.x: runs.a.outputs.x is withheld: a secret is in it",
+			runs:    []Objects{run(t, "a", "", "", isReady)},
+			leaves:  []leaf{{"a", Ready}, {"b", Blocked}},
 		},
 		"Stale": {
 			reason: "What the XR says of the status of a run is older than that status.", want: Ready, conditions: "{type: Ready, status: 'True'}",

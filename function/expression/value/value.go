@@ -126,6 +126,10 @@ func (v *view) below(at Place, value any, s *Shape) ref.Val {
 		return newObject(view{Place: at, shape: s, lookups: v.lookups}, value)
 	case []any:
 		return &List{view: view{Place: at, shape: s, lookups: v.lookups}, items: value}
+	case UnknownError:
+		value.at = at.String()
+
+		return types.WrapErr(value)
 	case []byte:
 		binary := at // Only what is pointed to is on the heap.
 		v.lookups.binary = &binary
@@ -150,6 +154,18 @@ func number(at Place, n float64, s *Shape) ref.Val {
 
 	return types.Int(n)
 }
+
+// An UnknownError stands in the data for a value that is there, and that is not known. An expression that asks
+// for it, or only whether it is there, ends in this error.
+type UnknownError struct {
+	// Why it is not known, after its place.
+	Why string
+
+	at string
+}
+
+// Error says what is not known, and why.
+func (e UnknownError) Error() string { return e.at + " " + e.Why }
 
 // A Partial is a JSON object of which some fields are there by name alone: where the
 // object is used as a whole, as the value of a variable for example, they are not.
@@ -238,7 +254,11 @@ func (o *Object) Get(key ref.Val) ref.Val {
 // Contains is true when the key is there.
 func (o *Object) Contains(key ref.Val) ref.Val {
 	name, ok := key.(types.String)
-	_, found := o.fields[string(name)]
+
+	v, found := o.fields[string(name)]
+	if _, unknown := v.(UnknownError); unknown {
+		return o.Get(key)
+	}
 
 	return types.Bool(ok && found)
 }
