@@ -89,14 +89,17 @@ func (o Operator) Write() ([]Document, error) {
 func (o Operator) filesOf(w *watch) ([]file, error) {
 	r := &operatorRun{Operator: o, watch: w}
 
+	plural := strings.TrimSuffix(strings.ToLower(w.Kind)+"s."+w.Group, ".")
 	at := slices.IndexFunc(o.crds, func(c crd) bool { return c.groupKind() == w.groupKind() })
 
 	switch {
 	case at >= 0:
 		r.crd = o.crds[at]
-		r.name = r.crd.name()
+		plural = r.crd.name()
+		r.name = plural
 	case w.isKubernetes():
-		r.name = strings.TrimSuffix(strings.ToLower(w.Kind)+"s."+w.Group, ".")
+		// Other projects may watch the kind, too.
+		r.name = o.slug() + "-" + plural
 	default:
 		return nil, errors.Errorf("no file in %s defines the kind", strings.Join(crdDirs[:], " or "))
 	}
@@ -111,7 +114,7 @@ func (o Operator) filesOf(w *watch) ([]file, error) {
 		return nil, err
 	}
 
-	dir, _, _ := strings.Cut(r.name, ".")
+	dir, _, _ := strings.Cut(plural, ".")
 
 	if at < 0 {
 		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, {dir + "/providerconfig.yaml", config}}, nil
@@ -599,6 +602,9 @@ func (r *operatorRun) each(run *mapping) {
 		set("forEach", expression(key))
 }
 
+// labelWatchedBy of an object names the project that runs for it.
+const labelWatchedBy = v1alpha1.Group + "/watched-by"
+
 // watchOperation for objects of Kubernetes' own kinds, which no XRD can define.
 func (r *operatorRun) watchOperation(run *mapping) *mapping {
 	watched := newMapping().
@@ -607,13 +613,10 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 
 	if s := r.Selector; s != nil && len(s.MatchLabels) > 0 {
 		watched.set("matchLabels", s.MatchLabels)
-	}
-
-	var comments []string
-	if r.Kind == "Secret" && r.Group == "" && child(&watched.Node, "matchLabels") == nil {
-		comments = append(comments,
-			"These are all Secrets of the cluster, those of runs in Pods among them, so that each run would start another one: "+
-				"give those that are meant a label, and name it in matchLabels.")
+	} else {
+		watched.set("matchLabels", newMapping().set(labelWatchedBy, r.slug()),
+			"The operator watched all objects of the kind, those of others among them. Here nothing is watched that does not "+
+				"have this label: give it to the objects that are meant.")
 	}
 
 	return newMapping().
@@ -623,7 +626,7 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 		set("kind", "WatchOperation").
 		set("metadata", newMapping().set("name", r.name)).
 		set("spec", newMapping().
-			set("watch", watched, comments...).
+			set("watch", watched).
 			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), r.input(run)))))
 }
 

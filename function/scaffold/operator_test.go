@@ -361,9 +361,20 @@ func TestOperatorForms(t *testing.T) {
 			want: []string{"      - name: cache\n        providerConfigRef:\n          kind: ClusterProviderConfig\n          name: caches.cache.example.org\n        role: acme.cache.cache\n"},
 		},
 		"Secrets": {
-			reason: "A run in a Pod has Secrets, which would start other runs.",
+			reason: "Others have Secrets, too: nothing runs until a label says so. Another project may have a configuration for the kind.",
 			files:  map[string]string{"watches.yaml": entry("role: cache") + "- {version: v1, group: \"\", kind: Secret, role: purge}\n"},
-			want:   []string{"  # These are all Secrets of the cluster, those of runs in Pods among them", "  watch:\n    apiVersion: v1\n    kind: Secret\n"},
+			want: []string{
+				"kind: WatchOperation\nmetadata:\n  name: acme-cache-secrets\n",
+				"have this label: give it to the objects that are meant.\n    matchLabels:\n      ansible.fn.crossplane.io/watched-by: acme-cache\n",
+				"kind: ClusterProviderConfig\n              name: acme-cache-secrets\n",
+				"kind: ClusterProviderConfig\nmetadata:\n  name: acme-cache-secrets\n",
+			},
+		},
+		"Expressions": {
+			reason: "A selector without a label that is meant may select everything.",
+			files: map[string]string{"watches.yaml": entry("role: cache") +
+				"- {version: v1, group: apps, kind: Deployment, role: purge, selector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}\n"},
+			want: []string{"    matchLabels:\n      ansible.fn.crossplane.io/watched-by: acme-cache\n", "  name: acme-cache-deployments.apps\n"},
 		},
 		"Temporary": {
 			reason: "Another directory of that name is none of all programs.",

@@ -94,6 +94,16 @@ func (p project) read(below string) error {
 	return errors.Wrap(err, "cannot read the project")
 }
 
+// slug is the name of the project as part of the name of an object.
+func (p project) slug() string {
+	name := p.collection
+	if dir, err := filepath.Abs(p.dir); name == "" && err == nil {
+		name = filepath.Base(dir)
+	}
+
+	return strings.Trim(word.ReplaceAllString(strings.ToLower(name), "-"), "-")
+}
+
 // relative path of a role or playbook in the project.
 func (p project) relative(name string) (string, error) {
 	local := name

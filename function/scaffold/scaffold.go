@@ -104,6 +104,9 @@ type scaffold struct {
 	role Role
 }
 
+// name of the XRD, of the Composition and of the configuration.
+func (s *scaffold) name() string { return s.Plural + "." + s.Group }
+
 // base name of the role.
 func (s *scaffold) base() string {
 	return s.role.Name[strings.LastIndex(s.role.Name, ".")+1:]
@@ -161,7 +164,7 @@ func (s *scaffold) definition() *mapping {
 	return newMapping().
 		set("apiVersion", "apiextensions.crossplane.io/v2", comments...).
 		set("kind", "CompositeResourceDefinition").
-		set("metadata", newMapping().set("name", s.Plural+"."+s.Group)).
+		set("metadata", newMapping().set("name", s.name())).
 		set("spec", newMapping().
 			set("scope", scope).
 			set("group", s.Group).
@@ -184,7 +187,7 @@ func (s *scaffold) composition() *mapping {
 				"and set them with",
 			`status: {endpoint: "${runs.`+s.runName()+`.outputs.endpoint}"}`)
 
-	return compositionOf(s.Plural+"."+s.Group, schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}, in,
+	return compositionOf(s.name(), schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}, in,
 		"How the role "+s.role.Name+" makes what people ask for.")
 }
 
@@ -234,7 +237,7 @@ func (s *scaffold) run() *mapping {
 	run := newMapping().set("name", s.runName())
 
 	if s.Requirements != "" {
-		run.set("providerConfigRef", newMapping().set("kind", configKind(s.Cluster)).set("name", s.Plural))
+		run.set("providerConfigRef", newMapping().set("kind", configKind(s.Cluster)).set("name", s.name()))
 	}
 
 	s.content(run)
@@ -360,7 +363,7 @@ func (s *scaffold) providerConfig() *mapping {
 		return nil
 	}
 
-	return configOf(s.Cluster, s.Plural, newMapping().set("requirements", s.Requirements), "Where the role comes from.")
+	return configOf(s.Cluster, s.name(), newMapping().set("requirements", s.Requirements), "Where the role comes from.")
 }
 
 // configOf runs: one for all namespaces if they are namespaced.

@@ -108,8 +108,7 @@ func (s sampleShell) install(t *testing.T) {
 	cp.Apply(t, s.Run(t, "kubectl kustomize ."), nil)
 }
 
-// scaffold as the page says. Collections come from a server of this test. Other tests have Secrets, too: the operator
-// would see them all.
+// scaffold as the page says. Collections come from a server of this test.
 func (s sampleShell) scaffold(t *testing.T) {
 	t.Helper()
 
@@ -124,7 +123,6 @@ func (s sampleShell) scaffold(t *testing.T) {
 	s.Page(t, 1, "memcached")
 	s.Run(t, `
 sed -i 's|^    ANSIBLE_GATHERING: explicit|&\n    ANSIBLE_GALAXY_SERVER: `+startSource(t, hub, sources.Options{}).URL+`|' apis/*/providerconfig.yaml
-sed -i 's|^    kind: Secret|&\n    matchLabels: {sample: "true"}|' apis/secrets/watchoperation.yaml
 `)
 }
 
@@ -153,7 +151,7 @@ func TestMoveSample(t *testing.T) {
 	s.Page(t, 4, "memcached")
 
 	for _, o := range []Object{
-		{APIVersion: "ops.crossplane.io/v1alpha1", Kind: "WatchOperation", Name: "secrets"},
+		{APIVersion: "ops.crossplane.io/v1alpha1", Kind: "WatchOperation", Name: "acme-cache-secrets"},
 		cache, foo, fin,
 	} {
 		t.Cleanup(func() { cp.CleanUp(t, o) })
@@ -202,7 +200,7 @@ func TestMoveSample(t *testing.T) {
 		t.Cleanup(func() { cp.CleanUp(t, o) })
 	}
 
-	cp.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {namespace: [[.]], name: watched, labels: {sample: "true"}}}`, namespace)
+	cp.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {namespace: [[.]], name: watched, labels: {ansible.fn.crossplane.io/watched-by: acme-cache}}}`, namespace)
 	cp.WaitFor(t, ofSecret, Condition("Ready", "True"))
 	cp.WaitFor(t, service, Field("metadata.annotations.operator-sdk/primary-resource-type", "AnsibleRun.ansible.m.crossplane.io"))
 
