@@ -80,7 +80,7 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 		for name, schema := range d.Resources {
 			resource := declaredResource(resources.TypeName()+"."+name, schema)
 			if d.Details && resource.IsObject() {
-				resource.Fields["connectionDetails"] = declareDetails()
+				resource.Fields[connectionDetails] = declareDetails()
 			}
 
 			resources.Fields[name] = declare(name, resource)
@@ -106,7 +106,7 @@ func (d Declarations) runType() *apiservercel.DeclType {
 	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
 
 	if d.Details {
-		run.Fields["connectionDetails"] = declareDetails()
+		run.Fields[connectionDetails] = declareDetails()
 	}
 
 	if d.Run == nil {

@@ -132,6 +132,12 @@ func (x explainer) unknown(name, at string) string {
 		return fmt.Sprintf("there is no local %q%s", name, suggestion)
 	}
 
+	// They are there only where nothing shows them.
+	if name == connectionDetails && strings.HasPrefix(from, rootRuns+".") {
+		return from + "." + name + " is for connectionDetails alone: content gets secrets by varFiles, which can name the Secret " +
+			"in writeConnectionSecretToRef of that run"
+	}
+
 	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)
 }
 

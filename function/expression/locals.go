@@ -78,6 +78,11 @@ func (l *LocalValues) local(ctx context.Context, name string) (local, bool) {
 	return out, true
 }
 
+// Templates of the locals.
+func (l *Locals) Templates() []*Template {
+	return slices.Collect(maps.Values(l.compiled))
+}
+
 // at returns the local at a path, or the part of it that is written there, and the names of
 // the path that lead further.
 func (l *Locals) at(path []string) (*Template, []string) {

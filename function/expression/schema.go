@@ -11,6 +11,8 @@ import (
 const (
 	prefix  = "ansible."
 	nameRun = "Run"
+
+	connectionDetails = "connectionDetails"
 )
 
 // A Schema of an XR. It says which fields there are, and which numbers are
@@ -180,7 +182,7 @@ func declare(name string, t *apiservercel.DeclType) *apiservercel.DeclField {
 }
 
 func declareDetails() *apiservercel.DeclField {
-	return declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
+	return declare(connectionDetails, apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
 }
 
 // objectType declares an object with fields of one type.

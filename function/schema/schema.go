@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -158,6 +159,38 @@ func WithIntegers(v any) any {
 	return v
 }
 
+// explain an error that tells of the types of Go and of rules, by the value in an object and what it has to be.
+func (s *Schema) explain(err *field.Error, object map[string]any) {
+	if _, rule, ok := strings.Cut(err.Detail, " evaluating rule: "); ok {
+		err.BadValue, err.Detail = valueAt(object, err.Field), rule
+	}
+
+	if err.Type != field.ErrorTypeTypeInvalid || !strings.HasPrefix(err.Detail, "must be of type object") {
+		return
+	}
+
+	err.BadValue, err.Detail = valueAt(object, err.Field), "must be an object"
+	if _, names := s.siblings(err.Field + "."); len(names) > 0 {
+		err.Detail += ", whose fields are " + strings.Join(names, ", ")
+	}
+}
+
+// valueAt a path of fields and indexes.
+func valueAt(v any, path string) any {
+	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[name]
+		case []any:
+			if i, err := strconv.Atoi(name); err == nil && i < len(at) {
+				v = at[i]
+			}
+		}
+	}
+
+	return v
+}
+
 // Validate returns every violation of the schema, unknown fields included. What
 // is suggested for one is its bad value.
 func (s *Schema) Validate(object map[string]any) field.ErrorList {
@@ -167,6 +200,8 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 		if ok {
 			err.Detail = detail
 		}
+
+		s.explain(err, object)
 	}
 
 	// A fraction in a field of integers is reported twice, once without its path.

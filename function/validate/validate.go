@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -85,25 +86,34 @@ type checker struct {
 	result Result
 }
 
-// A compiler of inputs, as package input reads them, for one use of them.
-type compiler func(in map[string]any) (*plan.Plan, field.ErrorList)
+// A use of inputs, as package input reads them.
+type use struct {
+	compile func(in map[string]any) (*plan.Plan, field.ErrorList)
+	// schema of the XR, if it is known.
+	schema map[string]any
+	// inPipeline is true when the other steps are known. What is earlier in the pipeline is text, and later are the
+	// names of what later steps compose.
+	inPipeline bool
+	earlier    string
+	later      []string
+}
 
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
-func forXR(v version, resources map[string]map[string]any) compiler {
-	return func(in map[string]any) (*plan.Plan, field.ErrorList) {
+func forXR(v version, resources map[string]map[string]any) use {
+	return use{schema: v.schema, compile: func(in map[string]any) (*plan.Plan, field.ErrorList) {
 		return compile.Composition(in, v.namespaced,
 			compile.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
-	}
+	}}
 }
 
 // anyXR compiles inputs for XRs of which nothing is known.
-func anyXR(resources map[string]map[string]any) []compiler {
-	return []compiler{forXR(version{namespaced: true}, resources), forXR(version{}, resources)}
+func anyXR(resources map[string]map[string]any) []use {
+	return []use{forXR(version{namespaced: true}, resources), forXR(version{}, resources)}
 }
 
 // operations compiles inputs for Operations, which have no XR.
-func operations(int) []compiler {
-	return []compiler{compile.Operation}
+func operations(int) []use {
+	return []use{{compile: compile.Operation}}
 }
 
 // composition checks the inputs of a Composition for the XRs that it is for.
@@ -118,17 +128,45 @@ func (c *checker) composition(d document) {
 		}
 	}
 
-	c.pipeline(d, func(step int) []compiler {
+	c.pipeline(d, func(step int) []use {
 		resources := composed(d, slices.Concat(c.kinds, c.definitions), step)
-		if v == nil {
-			return anyXR(resources)
+		uses := anyXR(resources)
+
+		if v != nil {
+			uses = []use{forXR(*v, resources)}
 		}
 
-		return []compiler{forXR(*v, resources)}
+		c.order(d, step, uses)
+
+		return uses
 	}, "spec")
 
 	if v != nil && !v.legacy {
 		c.connectionDetails(d)
+	}
+}
+
+// order adds to the uses of a step what the other steps of its pipeline are.
+func (c *checker) order(d document, of int, uses []use) {
+	pipeline, _, _ := unstructured.NestedSlice(d.object, "spec", "pipeline")
+	later := map[string]map[string]any{}
+
+	for i := range pipeline {
+		step, _ := pipeline[i].(map[string]any)
+		in, _ := step["input"].(map[string]any)
+
+		switch name := manifest.NestedText(step, "functionRef", "name"); {
+		case i < of && strings.HasSuffix("-"+name, "-function-auto-ready"):
+			path := fmt.Sprintf("spec.pipeline[%d]", i)
+			c.result.Warnings = append(c.result.Warnings, Mistake{File: d.file, Line: line(d.node, path), Path: path, Message: "warning: " +
+				name + " comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"})
+		case i > of && strings.HasPrefix(manifest.Text(in, "apiVersion"), groupPatch+"/"):
+			patched(in, nil, later)
+		}
+	}
+
+	for i := range uses {
+		uses[i].inPipeline, uses[i].earlier, uses[i].later = true, stepText(pipeline[:of]), manifest.SortedKeys(later)
 	}
 }
 
@@ -180,7 +218,7 @@ func (c *checker) mistake(d document, at, path, message string) {
 
 // pipeline checks the inputs in the pipeline that an object has in one of its
 // fields, for what the object uses them for.
-func (c *checker) pipeline(d document, uses func(step int) []compiler, fields ...string) {
+func (c *checker) pipeline(d document, uses func(step int) []use, fields ...string) {
 	inputs := inputsOf(d.object, fields)
 	if len(inputs) == 0 {
 		c.result.Notes = append(c.result.Notes,
@@ -197,7 +235,7 @@ func (c *checker) pipeline(d document, uses func(step int) []compiler, fields ..
 }
 
 // input checks an input at a path of a document.
-func (c *checker) input(d document, at string, in map[string]any, compilers []compiler) {
+func (c *checker) input(d document, at string, in map[string]any, uses []use) {
 	c.result.Inputs++
 
 	mistakes := func(errs field.ErrorList, message func(*field.Error) string) []Mistake {
@@ -215,7 +253,7 @@ func (c *checker) input(d document, at string, in map[string]any, compilers []co
 		return all
 	}
 
-	v := c.check(in, compilers)
+	v := c.check(in, uses)
 	c.result.Mistakes = append(c.result.Mistakes, mistakes(v.mistakes, (*field.Error).ErrorBody)...)
 	c.result.Warnings = append(c.result.Warnings,
 		mistakes(v.warnings,
@@ -226,11 +264,11 @@ func (c *checker) input(d document, at string, in map[string]any, compilers []co
 
 // check an input for the use that fits it best. What a reader makes of it is
 // compiled, so it is read once for each.
-func (c *checker) check(in map[string]any, compilers []compiler) verdict {
+func (c *checker) check(in map[string]any, uses []use) verdict {
 	var least verdict
 
-	for i, compileInput := range compilers {
-		v := c.compile(in, compileInput)
+	for i, u := range uses {
+		v := c.compile(in, u)
 		if i == 0 || len(v.mistakes) < len(least.mistakes) {
 			least = v
 		}
@@ -244,7 +282,7 @@ type verdict struct {
 	mistakes, warnings field.ErrorList
 }
 
-func (c *checker) compile(in map[string]any, compileInput compiler) verdict {
+func (c *checker) compile(in map[string]any, u use) verdict {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
 		return verdict{mistakes: field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}}
@@ -255,16 +293,17 @@ func (c *checker) compile(in map[string]any, compileInput compiler) verdict {
 		return verdict{mistakes: errs}
 	}
 
-	p, cerrs := compileInput(object)
+	p, cerrs := u.compile(object)
 	errs = input.Causes(append(errs, cerrs...))
 
 	if p != nil {
 		errs = append(errs, lint(p)...)
+		errs = append(errs, unpublished(p)...)
 	}
 
 	if len(errs) > 0 {
 		return verdict{mistakes: errs}
 	}
 
-	return verdict{warnings: warningsOf(p)}
+	return verdict{warnings: append(warningsOf(p), u.doubts(p)...)}
 }

@@ -276,6 +276,9 @@ func TestFiles(t *testing.T) {
 			files:  []string{"ours.yaml"},
 			want: want{
 				inputs: 5,
+				warnings: []string{
+					"ours.yaml:30: spec.pipeline[4]: warning: function-auto-ready comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last",
+				},
 				mistakes: []string{
 					`ours.yaml:13: apiVersion: Invalid value: "ansible.fn.crossplane.oi/v1alpha1": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 					`ours.yaml:20: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,

@@ -1,0 +1,129 @@
+package validate
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+)
+
+// doubt about a value that is at a path.
+func doubt(path string, value, detail string) *field.Error {
+	return field.Invalid(field.NewPath(path), value, detail)
+}
+
+// foreign is text that means an expression elsewhere, or one of this function without its $.
+var foreign = regexp.MustCompile(`\{\{-? *\.(?:observed|desired|context)\b|\$\(xr\.|(?:^|[^$])\{ *xr\.`)
+
+// doubts about the expressions of a plan: each is valid by itself, and may not do what is meant.
+func (u use) doubts(p *plan.Plan) field.ErrorList {
+	doubts := u.of(nil, append(p.Reported(), p.Locals.Templates()...)...)
+
+	for _, run := range p.Runs {
+		for _, err := range u.of(run.When.Defaulted(), append(slices.Clone(run.Uses), run.When, run.ReadyWhen)...) {
+			err.Field = run.Path.String() + "." + err.Field
+			doubts = append(doubts, err)
+		}
+	}
+
+	return doubts
+}
+
+// of templates, where it is known that these fields are there.
+func (u use) of(there [][]string, templates ...*expression.Template) field.ErrorList {
+	var doubts field.ErrorList
+
+	for _, t := range templates {
+		if t == nil {
+			continue
+		}
+
+		for at, text := range t.Literals {
+			if foreign.MatchString(text) {
+				doubts = append(doubts, doubt(at, text, "is text, and no expression: these are written as in ${xr.spec.size}"))
+			}
+		}
+
+		for _, r := range t.References() {
+			name := strings.Join(r.Path, ".")
+
+			switch {
+			case r.Tested || len(r.Path) == 1:
+			case r.Path[0] == "environment" && u.inPipeline && !strings.Contains(u.earlier, "environment"):
+				doubts = append(doubts, doubt(r.At, name,
+					"is not there: no earlier step has anything to do with the environment; put function-environment-configs before this step"))
+			case r.Path[0] == "resources" && slices.Contains(u.later, r.Path[1]):
+				doubts = append(doubts, doubt(r.At, "resources."+r.Path[1],
+					"is composed by a later step, whose readiness checks are not known here: put that step before this one"))
+			case isOptional(u.schema, r.Path) &&
+				!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, r.Path) }):
+				last := len(r.Path) - 1
+				doubts = append(doubts, doubt(r.At, name, "is optional in the XRD, and what reads it waits while an XR lacks it: write "+
+					strings.Join(r.Path[:last], ".")+".?"+r.Path[last]+", or let the XRD require it, or give it a default"))
+			}
+		}
+	}
+
+	return doubts
+}
+
+// isOptional is true for a path below the spec of an XR at which its schema has a field that may be missing.
+func isOptional(schema map[string]any, path []string) bool {
+	if path[0] != "xr" || len(path) < 3 || path[1] != "spec" {
+		return false
+	}
+
+	optional := false
+
+	for _, name := range path[1:] {
+		properties, _ := schema["properties"].(map[string]any)
+		required, _ := schema["required"].([]any)
+
+		below, ok := properties[name].(map[string]any)
+		if !ok {
+			return false
+		}
+
+		_, defaulted := below["default"]
+		optional = !defaulted && !slices.Contains(required, any(name))
+		schema = below
+	}
+
+	return optional
+}
+
+// unpublished reports connection details of runs that have none.
+func unpublished(p *plan.Plan) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, t := range p.Connection.Values {
+		for _, r := range t.References() {
+			if r.Path[0] != "runs" || r.Path[len(r.Path)-1] != "connectionDetails" {
+				continue
+			}
+
+			at := slices.IndexFunc(p.Runs, func(run *plan.Run) bool { return run.Name == r.Path[1] })
+			if run := p.Runs[at]; run.Object.Spec["writeConnectionSecretToRef"] == nil {
+				errs = append(errs, field.Invalid(field.NewPath(r.At), strings.Join(r.Path, "."),
+					"the run has no connection details without writeConnectionSecretToRef"))
+			}
+		}
+	}
+
+	return errs
+}
+
+// stepText is what a pipeline says before a step, in lower case.
+func stepText(steps []any) string {
+	text, err := json.Marshal(steps)
+	if err != nil {
+		return ""
+	}
+
+	return strings.ToLower(string(text))
+}

@@ -1,0 +1,132 @@
+package validate
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Each change of a Composition without mistakes is one that people make, and that waits or shows the wrong thing in a
+// cluster.
+func TestDoubts(t *testing.T) {
+	const (
+		steps = "  - step: environment\n    functionRef: {name: function-environment-configs}\n" +
+			"    input: {apiVersion: environmentconfigs.fn.crossplane.io/v1beta1, kind: Input}\n"
+		ready    = "  - step: ready\n    functionRef: {name: function-auto-ready}\n"
+		optional = " is optional in the XRD, and what reads it waits while an XR lacks it: write "
+		or       = ", or let the XRD require it, or give it a default"
+		isText   = " is text, and no expression: these are written as in ${xr.spec.size}"
+	)
+
+	content, err := os.ReadFile("testdata/site.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	good := string(content)
+	settings := good[strings.Index(good, "  - step: settings\n"):strings.Index(good, "  - step: ansible\n")]
+
+	cases := map[string]struct {
+		reason string
+		// edits are texts and what takes the place of each.
+		edits []string
+		// want are the mistakes and warnings, without their lines.
+		want []string
+	}{
+		"Good": {reason: "Nothing is said of what is right."},
+		"Optional": {
+			reason: "An optional field has to be read as one.", edits: []string{"xr.spec.?port}", "xr.spec.port}"},
+			want: []string{"runs[0].vars.port: warning: xr.spec.port" + optional + "xr.spec.?port" + or},
+		},
+		"OptionalBelow": {
+			reason: "Below a field that is required, too.", edits: []string{"xr.spec.?port}", "xr.spec.owner.mail}"},
+			want: []string{"runs[0].vars.port: warning: xr.spec.owner.mail" + optional + "xr.spec.owner.?mail" + or},
+		},
+		"RequiredBelow": {
+			reason: "What is required in an optional object is optional with it.", edits: []string{"xr.spec.?port}", "xr.spec.mirror.host}"},
+			want: []string{"runs[0].vars.port: warning: xr.spec.mirror" + optional + "xr.spec.?mirror" + or},
+		},
+		"OptionalElsewhere": {
+			reason: "In locals and in the status, too.",
+			edits:  []string{"${xr.spec.owner.?mail.orValue(xr.spec.owner.name)}", "${xr.spec.owner.mail}", "${runs.site.outputs.url}", "${xr.spec.owner.mail}"},
+			want: []string{
+				"locals.who: warning: xr.spec.owner.mail" + optional + "xr.spec.owner.?mail" + or,
+				"status.url: warning: xr.spec.owner.mail" + optional + "xr.spec.owner.?mail" + or,
+			},
+		},
+		"GoTemplate": {
+			reason: "Templates of Go are those of another function.", edits: []string{"${xr.spec.title}\"\n          pages", "{{ .observed.composite.resource.spec.title }}\"\n          pages"},
+			want: []string{"runs[0].vars.title: warning: {{ .observed.composite.resource.spec.title }}" + isText},
+		},
+		"Parenthesis": {
+			reason: "Kubernetes has $(…) elsewhere.", edits: []string{"${xr.spec.title}\"\n          pages", "$(xr.spec.title)\"\n          pages"},
+			want: []string{"runs[0].vars.title: warning: $(xr.spec.title)" + isText},
+		},
+		"NoDollar": {
+			reason: "A $ is forgotten.", edits: []string{"${xr.spec.title}\"\n          pages", "{xr.spec.title}\"\n          pages"},
+			want: []string{"runs[0].vars.title: warning: {xr.spec.title}" + isText},
+		},
+		"NoSecret": {
+			reason: "A run that writes no Secret has no connection details.", edits: []string{"        writeConnectionSecretToRef: {name: \"${xr.metadata.name}-site\"}\n", ""},
+			want: []string{`connectionDetails[0].value: Invalid value: "runs.site.connectionDetails": the run has no connection details without writeConnectionSecretToRef`},
+		},
+		"SecretInVariable": {
+			reason: "What to write for connection details in a variable.", edits: []string{"xr.spec.?port}", "runs.mirror.connectionDetails.password}"},
+			want: []string{`runs[0].vars.port: Invalid value: "${runs.mirror.connectionDetails.password}": runs.mirror.connectionDetails is for connectionDetails alone: ` +
+				"content gets secrets by varFiles, which can name the Secret in writeConnectionSecretToRef of that run, here: runs.mirror▸.connectionDetails.password"},
+		},
+		"Duration": {
+			reason: "A duration is said to be one.", edits: []string{"timeout: 10m", "timeout: 10 minutes"},
+			want: []string{`defaults.timeout: Invalid value: "10 minutes": must be a duration that is not negative, such as 20m`},
+		},
+		"State": {
+			reason: "What an object has is said.", edits: []string{"{name: site_state}", "site_state"},
+			want: []string{`runs[0].stateVariable: Invalid value: "site_state": must be an object, whose fields are absent, name, present`},
+		},
+		"ComposedLater": {
+			reason: "A step that composes what a run reads comes before the run.", edits: []string{settings, "", ready, settings + ready},
+			want: []string{"runs[0].vars.text: warning: resources.settings is composed by a later step, whose readiness checks are not known here: put that step before this one"},
+		},
+		"NoEnvironment": {
+			reason: "A step has to provide the environment.", edits: []string{steps, ""},
+			want: []string{"runs[0].vars.text: warning: environment.region is not there: no earlier step has anything to do with the environment; " +
+				"put function-environment-configs before this step"},
+		},
+		"ReadyFirst": {
+			reason: "What makes all ready comes last.", edits: []string{ready, "", steps, ready + steps},
+			want: []string{"spec.pipeline[0]: warning: function-auto-ready comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := good
+
+			for i := 0; i < len(tc.edits); i += 2 {
+				if !strings.Contains(text, tc.edits[i]) {
+					t.Fatalf("there is no %q", tc.edits[i])
+				}
+
+				text = strings.Replace(text, tc.edits[i], tc.edits[i+1], 1)
+			}
+
+			result, err := Files(File{Name: "site.yaml", Content: []byte(text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var got []string
+
+			for _, m := range append(result.Mistakes, result.Warnings...) {
+				m.File, m.Line = "", 0
+				got = append(got, strings.TrimPrefix(m.String(), ": "))
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nFiles(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
