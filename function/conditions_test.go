@@ -45,7 +45,7 @@ func TestConditions(t *testing.T) {
 			reason:     "What is not there yet is not known, and is no mistake.",
 			conditions: `[{type: DatabaseReady, status: "${runs.database.outputs.url == 'there'}", reason: Reached, message: there}]`,
 			want:       []string{"DatabaseReady STATUS_CONDITION_UNKNOWN ValuePending "},
-			said:       "Creating",
+			said:       "Running",
 		},
 		"NeverThere": {
 			reason:     "What is not there although the run is ready says so.",

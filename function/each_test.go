@@ -57,7 +57,7 @@ desired:
     database[us]:
       ready: READY_FALSE` + renderedZone + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "database[us]: is being created\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[us]: is running\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
 ` + "results:" + removing("database[gone]"),
 			},
 		},
@@ -89,7 +89,7 @@ desired:
             role: acme.app.server
             unsafeVars: {endpoints: ["db:5432", "db:5432"]}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "app: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 			},
 		},
@@ -125,7 +125,7 @@ desired:
     db[7]:
       ready: READY_FALSE` + renderedZone + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "database[7]: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[7]: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 			},
 		},

@@ -680,7 +680,7 @@ func TestEdits(t *testing.T) {
 
 	// The walks are worth nothing when they do not lead everywhere.
 	for _, reason := range []string{
-		"Available", "Creating", "Updating", "Running", "Deleting", "Leaving", "RemovalHeld", "ValueNotSet", "InvalidValue", "ValuePending", "DependencyNotReady",
+		"Available", "Running", "Deleting", "Leaving", "RemovalHeld", "ValueNotSet", "InvalidValue", "ValuePending", "DependencyNotReady",
 	} {
 		if seen[reason] == 0 && *seeds >= 20 {
 			t.Errorf("no XR became %s: %v", reason, seen)

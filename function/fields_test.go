@@ -13,7 +13,7 @@ import (
 )
 
 // A rendering is a request, short: runs and more of an input, the XR's spec, and
-// what else was observed. Without a condition, one run, app, is being created.
+// what else was observed. Without a condition, one run, app, is running.
 type rendering struct {
 	input string
 	spec  string
@@ -64,7 +64,7 @@ func indent(s, by string) string {
 	return by + strings.ReplaceAll(strings.Trim(s, "\n"), "\n", "\n"+by)
 }
 
-// one run that is being created, with what is in its spec and its metadata.
+// one run that is running, with what is in its spec and its metadata.
 func one(parameters string, more ...string) string {
 	metadata, spec := "{}", ""
 	if len(more) > 0 {
@@ -89,7 +89,7 @@ desired:
           forProvider: {role: acme.app.server, ` + parameters + `}
 ` + indent(spec, "          ") + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "app: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `
 }
 

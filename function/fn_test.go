@@ -208,7 +208,7 @@ desired:
               label: app-app
               tree: {a: [literal, 5]}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "app: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"ClusterXR": {
@@ -249,7 +249,7 @@ desired:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider: {role: acme.app.server}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "a: is being created\nb: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "a: is running\nb: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"DependencyNotReady": {
@@ -299,7 +299,7 @@ desired:
             vars: {port: 80}
             unsafeVars: {database: "db:5432"}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "app: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"Ready": {
@@ -461,7 +461,7 @@ desired:
     database:
       ready: READY_FALSE` + renderedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "database: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"StatusMissing": {
@@ -516,7 +516,7 @@ desired:
             role: acme.app.server
             unsafeVars: {x: none}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "optional: is being created\nrefers: not wanted, for it refers to database, which is not wanted", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "optional: is running\nrefers: not wanted, for it refers to database, which is not wanted", target: TARGET_COMPOSITE_AND_CLAIM}
 ` + "results:" + removing("database"),
 		},
 		"Leaving": {
@@ -550,7 +550,7 @@ desired:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider: {role: acme.app.server}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "other: is running\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"NameInUse": {
@@ -628,7 +628,7 @@ desired:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider: {role: acme.app.server}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "other: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"LeavingOptional": {
@@ -667,7 +667,7 @@ desired:
             role: acme.app.server
             unsafeVars: {x: none}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Updating, message: "app: is being updated\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"Moved": {
@@ -715,7 +715,7 @@ desired:
     database:
       ready: READY_FALSE` + renderedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "database: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"JinjaInValues": {
@@ -760,7 +760,7 @@ desired:
               b: "x-{{ lookup('pipe', 'id') }}"
               c: {d: [literal, {a: "{{ lookup('pipe', 'id') }}", role: evil.role.name, playbookInline: "- hosts: all"}]}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "app: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 	}

@@ -89,7 +89,7 @@ observed:
 		t.Fatal(err)
 	}
 
-	if got := rsp.GetConditions()[0].GetMessage(); got != "database: is being created\napp: waiting for database" {
+	if got := rsp.GetConditions()[0].GetMessage(); got != "database: is running\napp: waiting for database" {
 		t.Errorf("want app to wait, got %q, %v", got, rsp.GetResults())
 	}
 

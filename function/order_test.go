@@ -142,7 +142,7 @@ runs:
 				want: "desired:\n  resources:\n    database[eu]:\n      ready: READY_FALSE" + strings.Replace(renderedDatabase, "unsafeVars: {size: 5}", "vars: {size: 5}\n            unsafeVars: {x: eu}", 1) +
 					strings.NewReplacer("app uses database", "app uses database[eu]", "app-abc", "app-eu").Replace(usage) + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Updating, message: "database[eu]: is being updated", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[eu]: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 ` + "results:" + removing("app"),
 			},
 		},

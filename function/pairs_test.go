@@ -30,7 +30,7 @@ func TestPairs(t *testing.T) {
 			reason: "A member waits for that of its key alone.",
 			step:   step{runs: fleet, spec: "hosts: [a, b]", observed: base("a") + busy(base("b"))},
 			want:   []string{"app[a]", "base[a]", "base[b]"},
-			said:   "Creating\napp[a]: is being created\nbase[b]: is running\napp[b]: waiting for base[b]",
+			said:   "Running\nbase[b]: is running\napp[a]: is running\napp[b]: waiting for base[b]",
 		},
 		"Usages": {
 			reason: "It uses that alone.",

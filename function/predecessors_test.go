@@ -44,7 +44,7 @@ func TestPredecessors(t *testing.T) {
 		controller = `, ownerReferences: [{apiVersion: example.org/v1alpha1, kind: App, name: app, uid: u1, controller: true}]`
 
 		waits   = "DependencyNotReady\ndatabase: waiting for app-123, which is being deleted"
-		creates = "Creating\ndatabase: is being created"
+		creates = "Running\ndatabase: is running"
 	)
 
 	owned := func(reference string) string {
@@ -125,7 +125,7 @@ func TestRequirePredecessors(t *testing.T) {
 		xr, resources string
 		want          map[string]*fnv1.ResourceSelector
 	}{
-		"Creating": {
+		"Running": {
 			"They have a label with the name of the XR.", ``, `{}`,
 			map[string]*fnv1.ResourceSelector{
 				"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1":         of("ansible.fn.crossplane.io/composite-uid", "u2"),

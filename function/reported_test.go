@@ -79,7 +79,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 		"NotThere": {
 			reason:   "Nothing is known of a run that is not there.",
 			observed: "{}",
-			want:     `{}`, said: "Creating server: is being created",
+			want:     `{}`, said: "Running server: is running",
 		},
 		"Failed": {
 			reason: "What content has reported before it failed is there, too.",

@@ -80,13 +80,13 @@ func TestResources(t *testing.T) {
 			reason: "Then it is created.",
 			step:   step{runs: runs, observed: machine("machine", there)},
 			want:   []string{"setup"},
-			said:   "Creating\nsetup: is being created",
+			said:   "Running\nsetup: is running",
 		},
 		"SaysReady": {
 			reason: "An earlier step knows better.",
 			step:   step{runs: runs, observed: machine("machine", "address: there"), earlier: saysReady},
 			want:   []string{"machine", "setup"},
-			said:   "Creating\nsetup: is being created",
+			said:   "Running\nsetup: is running",
 		},
 		"SaysNotReady": {
 			reason: "An earlier step knows better.",
@@ -151,7 +151,7 @@ func TestResources(t *testing.T) {
 			reason: "A run that can do without waits for nobody.",
 			step:   step{runs: optional, observed: "{}"},
 			want:   []string{"setup"},
-			said:   "Creating\nsetup: is being created",
+			said:   "Running\nsetup: is running",
 		},
 		"OptionalToBe": {
 			reason: "But it does for what is to be.",
@@ -192,7 +192,7 @@ func TestResources(t *testing.T) {
 			reason: "A run is no resource of another step, whatever computes its name.",
 			step:   step{runs: "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}"},
 			want:   []string{"a"},
-			said:   "InvalidValue\nb: vars.x: resources[\"a\"]: is a run of this input; write runs.a\na: is being created",
+			said:   "InvalidValue\nb: vars.x: resources[\"a\"]: is a run of this input; write runs.a\na: is running",
 		},
 		"Separator": {
 			reason: "Names are listed in an annotation.",
@@ -213,7 +213,7 @@ func TestResources(t *testing.T) {
 			reason: "Kubernetes' own kinds are ready when they are there.",
 			step:   step{runs: strings.Replace(runs, "status.address", "data.address", 1), observed: "\n    machine: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {address: there}}}"},
 			want:   []string{"setup"},
-			said:   "Creating\nsetup: is being created",
+			said:   "Running\nsetup: is running",
 		},
 		"Deployment": {
 			reason: "Some of them say when they are.",
@@ -238,7 +238,7 @@ func TestResources(t *testing.T) {
 			reason: "They do not wait for what no step composes.",
 			step:   step{runs: "\n  - {name: a}" + reported, observed: "{}"},
 			want:   []string{"a"},
-			said: "Creating\na: is being created\n" +
+			said: "Running\na: is running\n" +
 				"status.address: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
 				"conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
 				"connectionDetails[0].value: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing",
@@ -247,7 +247,7 @@ func TestResources(t *testing.T) {
 			reason: "The AnsibleRun of another step is one of them.",
 			step:   step{runs: runs, observed: strings.Replace(existing("machine", "", "role: a.b.c"), "status: {", "status: {address: there, ", 1), earlier: composed},
 			want:   []string{"machine", "setup"},
-			said:   "Creating\nsetup: is being created",
+			said:   "Running\nsetup: is running",
 		},
 	}
 

@@ -56,7 +56,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			reason: "The status is what the run reports. What it does not report any more goes.",
 			status: outputs,
 			calls: []call{
-				{said: "Creating server: is being created"},
+				{said: "Running server: is running"},
 				{reports: `{status: {host: a, port: 1, deep: {a: x, b: y}}}`, want: `{host: a, port: 1, deep: {a: x, b: y}}`, said: "Available "},
 				{reports: `{status: {host: b, deep: {b: z}}}`, want: `{host: b, deep: {b: z}}`, said: "Available "},
 				{reports: `{status: {}}`, said: "Available "},
@@ -67,7 +67,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			status: outputs,
 			calls: []call{
 				{reports: `{status: {host: a, port: 1}}`, want: `{host: a, port: 1}`, said: "Available "},
-				{want: `{host: a, port: 1}`, said: "Creating server: is being created"},
+				{want: `{host: a, port: 1}`, said: "Running server: is running"},
 				{reports: `{}`, want: `{host: a, port: 1}`, said: "InvalidStatus status: runs.server.outputs.status is not there yet"},
 				{reports: `{status: {port: 2}}`, want: `{port: 2}`, said: "Available "},
 			},
@@ -135,7 +135,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			before: `{port: many}`,
 			schema: schema,
 			calls: []call{
-				{said: "Creating server: is being created"},
+				{said: "Running server: is running"},
 				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
 			},
 		},
@@ -150,7 +150,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			status: outputs,
 			calls: []call{
 				{reports: `{status: {host: a, deep: {b: ours}}}`, earlier: `{from: one, host: theirs, deep: {a: one}}`, want: `{host: a, from: one, deep: {a: one, b: ours}}`, said: "Available "},
-				{earlier: `{from: two, deep: {a: two}}`, want: `{host: a, from: two, deep: {a: two, b: ours}}`, said: "Creating server: is being created"},
+				{earlier: `{from: two, deep: {a: two}}`, want: `{host: a, from: two, deep: {a: two, b: ours}}`, said: "Running server: is running"},
 				{reports: `{status: 5}`, earlier: `{from: three, host: theirs, deep: gone}`, want: `{host: theirs, from: three, deep: gone}`, said: "InvalidStatus status: must be an object"},
 				{reports: `{status: {port: 1}}`, earlier: `{from: four}`, want: `{port: 1, from: four}`, said: "Available "},
 			},

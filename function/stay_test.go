@@ -416,7 +416,7 @@ func TestStays(t *testing.T) {
 				runs:     `[{name: other, vars: {size: 5}}, {name: zone, forEach: "${xr.spec.zones}"}]`, spec: "zones: [{id: c}]", observed: zones,
 			},
 			want: []string{"other", "zone[a]", "zone[b]", "zone[c]"},
-			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nother: is being created",
+			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nother: is running",
 		},
 		"Few": {
 			reason: "As many as may go do.",
@@ -466,7 +466,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}") + using("db", "app"),
 			},
 			want: []string{"app", "db", "db uses app"},
-			said: "Updating\napp: is being updated\ndatabase: waiting for app\ndb: not wanted any more, but may be what database was called, which is not known yet",
+			said: "Running\napp: is running\ndatabase: waiting for app\ndb: not wanted any more, but may be what database was called, which is not known yet",
 		},
 		"RenamedBesideDeparting": {
 			reason: "Nor while one that is being deleted may be the new one as well.",
@@ -505,7 +505,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, name: db-5-x}"),
 			},
 			want: []string{"database"},
-			said: "Creating\ndatabase: is being created",
+			said: "Running\ndatabase: is running",
 		},
 		"OtherConfiguration": {
 			reason: "With another configuration it is another one.",
@@ -514,7 +514,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			},
 			want: []string{"database"},
-			said: "Creating\ndatabase: is being created",
+			said: "Running\ndatabase: is running",
 		},
 		"OtherNames": {
 			reason: "With variables of other names it is another one.",
@@ -523,7 +523,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, more: 1}"),
 			},
 			want: []string{"database"},
-			said: "Creating\ndatabase: is being created",
+			said: "Running\ndatabase: is running",
 		},
 		"OtherWanted": {
 			reason: "One that the Composition still has was not renamed.",
@@ -532,7 +532,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			},
 			want: []string{"database"},
-			said: "Creating\ndatabase: is being created",
+			said: "Running\ndatabase: is running",
 		},
 		"OtherItem": {
 			reason: "Members of a set are told apart by all of their variables.",
@@ -541,7 +541,7 @@ func TestStays(t *testing.T) {
 				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
 			},
 			want: []string{"zone[b]"},
-			said: "Creating\nzone[b]: is being created",
+			said: "Running\nzone[b]: is running",
 		},
 		"OtherKeysWait": {
 			reason: "As long as the values of a new one are not known, it may be one whose key was another.",
@@ -551,7 +551,7 @@ func TestStays(t *testing.T) {
 				observed: existing("zone[a]", "app", "role: a.b.c, unsafeVars: {name: a}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
 			},
 			want: []string{"app", "zone[a]", "zone[a] uses app"},
-			said: "Updating\napp: is being updated\nzone[1]: waiting for app\nzone[a]: not wanted any more, but may be what zone[1] was called, which is not known yet",
+			said: "Running\napp: is running\nzone[1]: waiting for app\nzone[a]: not wanted any more, but may be what zone[1] was called, which is not known yet",
 		},
 		"Told": {
 			reason: "Of one that another run is said to replace nothing else is thought.",
@@ -576,7 +576,7 @@ func TestStays(t *testing.T) {
 			reason: "With other variables it is another one.",
 			step:   step{runs: `[{name: database, vars: {size: 6}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
 			want:   []string{"database"},
-			said:   "Creating\ndatabase: is being created",
+			said:   "Running\ndatabase: is running",
 		},
 		"Orphaned": {
 			reason: "One that removes nothing may go.",
@@ -585,7 +585,7 @@ func TestStays(t *testing.T) {
 				observed: strings.Replace(existing("db", "", "role: a.b.c, vars: {size: 5}"), "spec: {", "spec: {managementPolicies: [Observe, Create, Update], ", 1),
 			},
 			want: []string{"database"},
-			said: "Creating\ndatabase: is being created",
+			said: "Running\ndatabase: is running",
 		},
 		"Another": {
 			reason: "The Composition may say that it is another one, which comes when the one before is gone.",
@@ -645,7 +645,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + unpruned,
 			},
 			want: []string{"app", "database", "db"},
-			said: "Creating\ndatabase: is being created\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
+			said: "Running\ndatabase: is running\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
 		},
 		"AnotherRetainedReferred": {
 			reason: "Whatever else depends on that.",
@@ -654,7 +654,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + unpruned,
 			},
 			want: []string{"app", "database", "db", "web", "web uses db"},
-			said: "Creating\ndatabase: is being created\nweb: waiting for database\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
+			said: "Running\ndatabase: is running\nweb: waiting for database\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
 		},
 		"AnotherListed": {
 			reason: "A set whose list waits for it does not keep what none of its members was called.",
@@ -701,7 +701,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, vars: {size: 1}"),
 			},
 			want: []string{"db", "web", "web uses db"},
-			said: "Updating\nweb: is being updated\ndatabase: waiting for db, which is not wanted any more\ndb: not wanted any more, but has to stay for web",
+			said: "Running\nweb: is running\ndatabase: waiting for db, which is not wanted any more\ndb: not wanted any more, but has to stay for web",
 		},
 		"AnotherChanged": {
 			reason: "An edit of the XR does not let the two be there at once.",
@@ -755,7 +755,7 @@ func TestStays(t *testing.T) {
 				departing: asDeparting(existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}")),
 			},
 			want: []string{"zone[c]"},
-			said: "Creating\nzone[c]: is being created",
+			said: "Running\nzone[c]: is running",
 		},
 		"FoundNone": {
 			reason: "Other names of which it has none say nothing: a run that was renamed twice keeps its first name.",
@@ -782,7 +782,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}") + using("db", "app"),
 			},
 			want: []string{"app", "db", "db uses app"},
-			said: "Updating\napp: is being updated\npostgres: waiting for app\ndb: not wanted any more, but may be what postgres was called, which is not known yet",
+			said: "Running\napp: is running\npostgres: waiting for app\ndb: not wanted any more, but may be what postgres was called, which is not known yet",
 		},
 		"FoundOthers": {
 			reason: "A member that has none is a new one, beside one that had the name of an item that is gone.",
@@ -791,7 +791,7 @@ func TestStays(t *testing.T) {
 				observed: existing("old-a", "", "role: a.b.c, unsafeVars: {name: a}") + existing("old-b", "", "role: a.b.c, unsafeVars: {name: b}"),
 			},
 			want: []string{"old-a", "zone[c]"},
-			said: "Creating\nzone[c]: is being created",
+			said: "Running\nzone[c]: is running",
 		},
 		"Adopted": {
 			reason: "A run goes on with the object that it had by another name, and so does what depends on it, which knows it by what core calls it.",
@@ -869,7 +869,7 @@ func TestStays(t *testing.T) {
 			reason: "A text that begins and ends with the one of a run is another one.",
 			step:   step{runs: `[{name: blue, vars: {version: "1"}}]`, observed: existing("green", "", `role: a.b.c, vars: {version: "1.1"}`)},
 			want:   []string{"blue"},
-			said:   "Creating\nblue: is being created",
+			said:   "Running\nblue: is running",
 		},
 		"AdoptedAndGone": {
 			reason: "It is removed by its own when, after what depends on it.",
@@ -908,7 +908,7 @@ func TestStays(t *testing.T) {
 				observed: existing("first", "", "role: a.b.c, unsafeVars: {name: a}"),
 			},
 			want: []string{"first", "zone[b]"},
-			said: "Creating\nzone[b]: is being created",
+			said: "Running\nzone[b]: is running",
 		},
 		"OtherKeys": {
 			reason: "Members go on by other keys; one that has no other name goes.",
@@ -960,7 +960,7 @@ func TestStays(t *testing.T) {
 				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {id: x}"),
 			},
 			want: []string{"zone[a]", "zone[w]"},
-			said: "Creating\nzone[w]: is being created",
+			said: "Running\nzone[w]: is running",
 		},
 		"RenamedUnpruned": {
 			reason: "Nor is it created beside one that stays.",
@@ -1010,7 +1010,7 @@ func TestStays(t *testing.T) {
 				spec: "zones: [a]", observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("app", "zone[]", `role: a.b.c, unsafeVars: {zones: [a, b]}`),
 			},
 			want: []string{"area[a]", "area[b]", "app", "app uses area[a]", "app uses area[b]"},
-			said: "Updating\napp: is being updated\narea[b]: not wanted any more, but has to stay for app",
+			said: "Running\napp: is running\narea[b]: not wanted any more, but has to stay for app",
 		},
 		"FormerMemberComputed": {
 			reason: "Once that has run without it, it goes, also where the former name of the set is computed.",
@@ -1221,7 +1221,7 @@ func TestDeletedAsItWas(t *testing.T) {
 		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, resource: "a", said: "Deleting\na: is being deleted\nb: waiting for a"},
 		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n  - {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, resource: "a", said: "Deleting\na: is being deleted\nb: waiting for a"},
 		"Renamed":      {reason: "It may have had another name.", runs: "\n  - {name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}", resource: "a", said: "Deleting\nc: is being deleted"},
-		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "\n  - {name: d}\n  - {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}", resource: "a", said: "Deleting\na: is being deleted\nd: is being created"},
+		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "\n  - {name: d}\n  - {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}", resource: "a", said: "Deleting\na: is being deleted\nd: is running"},
 		"Member":       {reason: "It may be one of a set.", runs: "\n  - {name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}", resource: "s[k]", said: "Deleting\ns[k]: is being deleted"},
 		"Approval": {
 			reason: "What is awaited is said.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}", resource: "a",

@@ -161,7 +161,7 @@ func TestSteps(t *testing.T) {
 	}{
 		"Ready":   {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available ", want: map[string]bool{"one": true, "two": true}},
 		"First":   {reason: "A failure of an earlier step is not forgotten.", steps: []string{one, two}, resources: failed.Replace(existing("one", "", "role: a.b.c")) + existing("two", "", "role: a.b.c"), said: "RunFailed one: it broke", want: map[string]bool{"one": false, "two": true}},
-		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\none: is being created", want: map[string]bool{"one": false, "two": false}},
+		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\none: is running", want: map[string]bool{"one": false, "two": false}},
 		"Problem": {reason: "So it is with problems of the status.", steps: []string{one + "\nstatus: {a: '${xr.spec.b}'}", two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "InvalidStatus status.a: xr.spec.b is not set; write xr.spec.?b if it may be missing", want: map[string]bool{"one": true, "two": true}},
 		"Reference": {
 			reason: "A step refers to a run of an earlier one as to any resource.", steps: []string{one, `runs: [{name: two, role: a.b.c, vars: {url: "${resources.one.status.atProvider.outputs.url}"}}]`},
@@ -197,7 +197,7 @@ func TestSteps(t *testing.T) {
 		},
 		"RemovedInTime": {
 			reason: "It goes once those that depend on it do not any more.", steps: []string{one, strings.Replace(set, "{zones: ", "{size: 2, zones: ", 1)},
-			resources: existing("one", "", "role: a.b.c") + members, said: "Updating app: is being updated\nzone[b]: not wanted any more, but has to stay for app",
+			resources: existing("one", "", "role: a.b.c") + members, said: "Running app: is running\nzone[b]: not wanted any more, but has to stay for app",
 			want: map[string]bool{"one": true, "zone[a]": true, "zone[b]": false, "app": false, "app uses zone[a]": true, "app uses zone[b]": true},
 		},
 		"PrunedAgain": {

@@ -50,7 +50,7 @@ func TestWithheld(t *testing.T) {
 		"Others": {
 			reason: "The other outputs are what they are.",
 			input:  runs + `vars: {e: "${runs.db.outputs.host}"}, when: "${!has(runs.db.outputs.other)}"}]`,
-			want:   "app db", said: "Creating app: is being created",
+			want:   "app db", said: "Running app: is running",
 		},
 		"Has": {
 			reason: "Whether it is there is not known: nothing is removed.",

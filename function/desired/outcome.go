@@ -29,11 +29,7 @@ const (
 	OutputWithheld = Reason(expression.Withheld)
 	// DependencyNotReady runs are held: another run is not ready.
 	DependencyNotReady Reason = "DependencyNotReady"
-	// Creating runs are rendered, but not observed yet.
-	Creating Reason = "Creating"
-	// Updating runs are observed otherwise than they are rendered.
-	Updating Reason = "Updating"
-	// Running runs are in progress.
+	// Running runs are in progress, or are to be: what is rendered is not observed yet, or has not run yet.
 	Running Reason = "Running"
 	// NotReady runs are what they should be, but not ready by what the Composition
 	// asks for.

@@ -22,9 +22,13 @@ const maxFailures = 3
 func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[string]any,
 	reported []string,
 ) (Reason, []string) {
+	// To create an AnsibleRun, to change it and to run it are one thing: a condition that told them apart would change
+	// with each of them, and every change of an XR has it composed once more.
+	running := []string{"is running"}
+
 	switch {
 	case observed == nil:
-		return Creating, []string{"is being created"}
+		return Running, running
 	case manifest.IsDeleted(observed) && unapproved(observed, common.TypeDeletable) != "":
 		return unapproved(observed, common.TypeDeletable), approvalMessages(observed)
 	case manifest.IsDeleted(observed) && waitsForWindow(observed, common.TypeDeletable):
@@ -32,7 +36,7 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	case manifest.IsDeleted(observed):
 		return Deleting, []string{"is being deleted"}
 	case !ansiblerun.IsApplied(observed, owned, rendered):
-		return Updating, []string{"is being updated"}
+		return Running, running
 	case ansiblerun.IsReady(observed):
 		return Ready, nil
 	}
@@ -61,7 +65,7 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		return RunFailed, []string{"failed, and is running again"}
 	}
 
-	return Running, []string{"is running"}
+	return Running, running
 }
 
 // failures returns messages about the failures of a run, in Ansible's words.

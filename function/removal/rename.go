@@ -29,7 +29,7 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 
 		switch {
 		case exists || run == nil:
-		case out.Reason == desired.Creating:
+		case out.Reason == desired.Running:
 			t.match(run, out, kept)
 		case !run.New && (out.Held() || out.Reason == desired.Skipped && len(out.Messages) > 0):
 			t.keepHeld(run, out, kept)
@@ -99,7 +99,8 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 	}
 
 	for i := range runs {
-		if run := r.plan.RunOf(runs[i].Resource); runs[i].Reason == desired.Creating && run != nil && run.New {
+		_, exists := r.runs.Observed.Resources[runs[i].Resource]
+		if run := r.plan.RunOf(runs[i].Resource); runs[i].Reason == desired.Running && !exists && run != nil && run.New {
 			for _, was := range t.byWorkload[ansiblerun.Workload(runs[i].Desired)] {
 				t.claimed[was] = true
 			}

@@ -104,8 +104,7 @@ func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
 		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting,
-		desired.Updating, desired.Creating, desired.Running, desired.NotReady,
-		desired.DependencyNotReady, desired.Leaving,
+		desired.Running, desired.NotReady, desired.DependencyNotReady, desired.Leaving,
 	}
 }
 

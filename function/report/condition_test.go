@@ -65,7 +65,7 @@ func TestTally(t *testing.T) {
 	}{
 		"Few":      {reason: "Few are not counted.", runs: runs(9, desired.RunFailed), want: ""},
 		"Many":     {reason: "Many are, without those that are not wanted.", runs: runs(49, desired.RunFailed), want: "49 of 50 runs are ready; 1 failed"},
-		"Mixed":    {reason: "The most severe come first.", runs: runs(8, desired.Creating, desired.RunFailed, desired.DependencyNotReady, desired.Running, desired.ValuePending, desired.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
+		"Mixed":    {reason: "The most severe come first.", runs: runs(8, desired.Running, desired.RunFailed, desired.DependencyNotReady, desired.Running, desired.ValuePending, desired.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
 		"AllReady": {reason: "When all are ready there is nothing to say.", runs: runs(50), want: ""},
 	}
 

@@ -159,6 +159,9 @@ func WithIntegers(v any) any {
 	return v
 }
 
+// fewFields are as many as a message can list.
+const fewFields = 5
+
 // explain an error that tells of the types of Go and of rules, by the value in an object and what it has to be.
 func (s *Schema) explain(err *field.Error, object map[string]any) {
 	if _, rule, ok := strings.Cut(err.Detail, " evaluating rule: "); ok {
@@ -170,7 +173,7 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 	}
 
 	err.BadValue, err.Detail = valueAt(object, err.Field), "must be an object"
-	if _, names := s.siblings(err.Field + "."); len(names) > 0 {
+	if _, names := s.siblings(err.Field + "."); len(names) > 0 && len(names) <= fewFields {
 		err.Detail += ", whose fields are " + strings.Join(names, ", ")
 	}
 }

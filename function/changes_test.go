@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The condition of an XR changes once for each run that comes or goes, and never back: every change of an XR has it
+// composed once more.
+func TestConditionChanges(t *testing.T) {
+	run := func(name, on, status string) string {
+		return strings.Replace(existing(name, on, "role: a.b.c"), readyOf, status, 1)
+	}
+	// An AnsibleRun from its creation until it is ready: nothing is known of it, then its run goes on, is observed with
+	// conditions of an earlier generation, and succeeds.
+	stages := func(name, on string) []string {
+		return []string{
+			"",
+			run(name, on, "status: {}"),
+			run(name, on, "status: {atProvider: {lastRun: {phase: Queued, trigger: Created}}}"),
+			run(name, on, "status: {atProvider: {lastRun: {phase: Running, trigger: Created, currentTask: Install}}}"),
+			run(name, on, `status: {conditions: [{type: Ready, status: "False", reason: Creating, observedGeneration: 1}], atProvider: {lastRun: {phase: Running, trigger: Created}}}`),
+			run(name, on, strings.ReplaceAll(readyOf, "observedGeneration: 1", "observedGeneration: 0")),
+			existing(name, on, "role: a.b.c"),
+		}
+	}
+
+	var got []string
+
+	there := ""
+
+	for _, next := range []struct{ name, on string }{{"a", ""}, {"b", "a"}, {"c", "b"}} {
+		for _, stage := range stages(next.name, next.on) {
+			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c, usages: false}
+  runs: [{name: a}, {name: b, dependsOn: [a]}, {name: c, dependsOn: [b]}]
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
+  resources:
+    none: {resource: {apiVersion: v1, kind: ConfigMap}}`+there+stage+`
+`))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			c := rsp.GetConditions()[0]
+			if said := strings.TrimSpace(c.GetReason() + ": " + c.GetMessage()); len(got) == 0 || got[len(got)-1] != said {
+				got = append(got, said)
+			}
+		}
+
+		there += existing(next.name, next.on, "role: a.b.c")
+	}
+
+	want := []string{
+		"Running: a: is running\nb: waiting for a\nc: waiting for b",
+		"Running: b: is running\nc: waiting for b",
+		"Running: c: is running",
+		"Available:",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("RunFunction(...): -want, +got:\n%s", diff)
+	}
+}
