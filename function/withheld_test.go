@@ -173,6 +173,15 @@ requiredResources: {other: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: 
 			want:     "app db", said: "OutputWithheld app: when: required.other.status.atProvider.outputs.url is withheld: a secret is in it; " +
 				"let the content publish it as a connection detail, or keep the secret out of the output",
 		},
+		"Selector": {
+			reason: "What is selected by it may be there.",
+			input: runs + `when: "${has(required.network)}"}], requiredResources: {
+  other: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, matchName: other},
+  network: {apiVersion: v1, kind: ConfigMap, matchName: "${required.other.status.atProvider.outputs.url}"}}`,
+			observed: app,
+			want:     "app db", said: "OutputWithheld app: when: required.network is not known: required.other.status.atProvider.outputs.url is withheld: " +
+				"a secret is in it; let the content publish it as a connection detail, or keep the secret out of the output",
+		},
 	}
 
 	for name, tc := range cases {

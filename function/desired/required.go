@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -34,6 +35,13 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 		out, ok, problems := req.Evaluate(ctx, r.Data)
 		if len(problems) > 0 {
 			r.missing[req.Name] = problems
+		}
+
+		// What is selected by something that is not known is not known to be missing.
+		for _, p := range problems {
+			if p.Kind == expression.Withheld {
+				r.Data.Required[req.Name] = value.UnknownError{Why: "is not known: " + p.Message}
+			}
 		}
 
 		if !ok && len(problems) == 0 {
