@@ -466,7 +466,9 @@ func (r Runs) Wait(out Outcome, names []string) Outcome {
 
 // Hold returns the outcome of a run that has problems.
 func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
-	for _, kind := range []expression.Kind{expression.Pending, expression.Withheld, expression.NotSet, expression.Invalid} {
+	for _, kind := range []expression.Kind{
+		expression.Pending, expression.Withheld, expression.NotSet, expression.Invalid,
+	} {
 		for _, p := range problems {
 			if p.Kind == kind {
 				out.Reason = Reason(kind)

@@ -103,7 +103,8 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
-		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting,
+		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending,
+		desired.Deleting,
 		desired.Running, desired.NotReady, desired.DependencyNotReady, desired.Leaving,
 	}
 }

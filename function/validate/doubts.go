@@ -50,21 +50,8 @@ func (u use) of(there [][]string, templates ...*expression.Template) field.Error
 		}
 
 		for _, r := range t.References() {
-			name := strings.Join(r.Path, ".")
-
-			switch {
-			case r.Tested || len(r.Path) == 1:
-			case r.Path[0] == "environment" && u.inPipeline && !strings.Contains(u.earlier, "environment"):
-				doubts = append(doubts, doubt(r.At, name,
-					"is not there: no earlier step has anything to do with the environment; put function-environment-configs before this step"))
-			case r.Path[0] == "resources" && slices.Contains(u.later, r.Path[1]):
-				doubts = append(doubts, doubt(r.At, "resources."+r.Path[1],
-					"is composed by a later step, whose readiness checks are not known here: put that step before this one"))
-			case isOptional(u.schema, r.Path) &&
-				!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, r.Path) }):
-				last := len(r.Path) - 1
-				doubts = append(doubts, doubt(r.At, name, "is optional in the XRD, and what reads it waits while an XR lacks it: write "+
-					strings.Join(r.Path[:last], ".")+".?"+r.Path[last]+", or let the XRD require it, or give it a default"))
+			if err := u.doubtOf(r, there); err != nil {
+				doubts = append(doubts, err)
 			}
 		}
 	}
@@ -72,26 +59,46 @@ func (u use) of(there [][]string, templates ...*expression.Template) field.Error
 	return doubts
 }
 
+// doubtOf what an expression refers to; nil for none.
+func (u use) doubtOf(r expression.Reference, there [][]string) *field.Error {
+	last, name := len(r.Path)-1, strings.Join(r.Path, ".")
+
+	switch {
+	case r.Tested || last == 0:
+	case r.Path[0] == "environment" && u.inPipeline && !strings.Contains(u.earlier, "environment"):
+		return doubt(r.At, name, "is not there: no earlier step has anything to do with the environment; "+
+			"put function-environment-configs before this step")
+	case r.Path[0] == "resources" && slices.Contains(u.later, r.Path[1]):
+		return doubt(r.At, "resources."+r.Path[1],
+			"is composed by a later step, whose readiness checks are not known here: put that step before this one")
+	case isOptional(u.schema, r.Path) &&
+		!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, r.Path) }):
+		return doubt(r.At, name, "is optional in the XRD, and what reads it waits while an XR lacks it: "+
+			"write "+strings.Join(r.Path[:last], ".")+".?"+r.Path[last]+", or let the XRD require it, or give it a default")
+	}
+
+	return nil
+}
+
 // isOptional is true for a path below the spec of an XR at which its schema has a field that may be missing.
 func isOptional(schema map[string]any, path []string) bool {
-	if path[0] != "xr" || len(path) < 3 || path[1] != "spec" {
+	below, optional := path[1:], false
+	if path[0] != "xr" || len(below) == 0 || below[0] != "spec" {
 		return false
 	}
 
-	optional := false
-
-	for _, name := range path[1:] {
+	for i, name := range below {
 		properties, _ := schema["properties"].(map[string]any)
 		required, _ := schema["required"].([]any)
 
-		below, ok := properties[name].(map[string]any)
+		property, ok := properties[name].(map[string]any)
 		if !ok {
 			return false
 		}
 
-		_, defaulted := below["default"]
-		optional = !defaulted && !slices.Contains(required, any(name))
-		schema = below
+		_, defaulted := property["default"]
+		optional = i > 0 && !defaulted && !slices.Contains(required, any(name))
+		schema = property
 	}
 
 	return optional

@@ -158,8 +158,10 @@ func (c *checker) order(d document, of int, uses []use) {
 		switch name := manifest.NestedText(step, "functionRef", "name"); {
 		case i < of && strings.HasSuffix("-"+name, "-function-auto-ready"):
 			path := fmt.Sprintf("spec.pipeline[%d]", i)
-			c.result.Warnings = append(c.result.Warnings, Mistake{File: d.file, Line: line(d.node, path), Path: path, Message: "warning: " +
-				name + " comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"})
+			c.result.Warnings = append(c.result.Warnings, Mistake{
+				File: d.file, Line: line(d.node, path), Path: path, Message: "warning: " + name +
+					" comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last",
+			})
 		case i > of && strings.HasPrefix(manifest.Text(in, "apiVersion"), groupPatch+"/"):
 			patched(in, nil, later)
 		}
