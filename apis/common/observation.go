@@ -3,6 +3,7 @@ package common
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A RunMode says whether a run may change anything.
@@ -105,6 +106,11 @@ func (p RunPhase) Verb() string {
 
 // AnsibleRunObservation is what is known of the runs of an AnsibleRun.
 type AnsibleRunObservation struct {
+	// UID of the AnsibleRun that this is about. What is known of the runs of another one, which a restore from
+	// a backup may bring along, does not count.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+
 	// LastRun is the run in progress, or the last one.
 	// +optional
 	LastRun *Run `json:"lastRun,omitempty"`

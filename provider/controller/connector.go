@@ -80,7 +80,6 @@ type OutputStore interface {
 
 type connector struct {
 	kind     schema.GroupVersionKind
-	kube     client.Writer
 	resolver Resolver
 	tracker  Tracker
 	pool     Pool

@@ -218,7 +218,7 @@ func newMade(b *testing.B, kube client.Client, meta metadata.Interface, n int) *
 	}
 
 	c := &connector{
-		kube: kube, resolver: m, tracker: nopTracker{}, contents: nopContents{}, pool: m.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
+		resolver: m, tracker: nopTracker{}, contents: nopContents{}, pool: m.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
 		dependents: m.watcher, recorder: event.NewNopRecorder(), secrets: secrets{kube: kube, cached: kube}, kind: Kinds()[1].GroupVersionKind, key: key,
 		schedule: newSchedule(time.Hour, time.Second), wake: func(client.ObjectKey) {}, now: time.Now, newID: func() string { return "1" },
 	}

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -24,6 +24,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
+
+// ReasonAdopted says that the first apply of an object was recorded, and not run.
+const ReasonAdopted event.Reason = "Adopted"
 
 // external is one reconcile of one AnsibleRun.
 type external struct {
@@ -51,9 +54,10 @@ type external struct {
 }
 
 // Observe brings the status up to date with what the pool knows, decides what is to be done,
-// and acquires a place for a run. It starts check runs only. It writes to the object only
-// what has to be noted before the first apply; the reconciler writes the status.
+// and acquires a place for a run. It starts check runs only, and writes nothing to the object: the
+// reconciler does.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
+	lifecycle.Own(run.Observation(), run.GetUID())
 	e.keepOutput(ctx, run)
 
 	active := e.recordReport(run)
@@ -67,6 +71,8 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	if !s.Deleted {
 		s.Recorded = lifecycle.Rebase(s, run.GetCondition(xpv2.TypeReady))
 		*run.Observation() = s.Recorded
+		e.adopt(run, &s)
+
 		s.Unpublished, err = e.publish(ctx, run)
 	}
 
@@ -118,7 +124,20 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
 
-	return e.observation(ctx, run, s)
+	return e.observation(run, s), nil
+}
+
+// adopt an object whose target is as its spec says. Its inputs are known once its content is installed.
+func (e *external) adopt(run common.AnsibleRun, s *lifecycle.Situation) {
+	if !lifecycle.Adopts(*s) || !e.resolution.Found {
+		return
+	}
+
+	o := run.Observation()
+	o.UID = run.GetUID()
+	lifecycle.Adopt(o, s.Digest, e.newID(), s.Now)
+	s.Recorded = *o
+	e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
 }
 
 // decideAnew about a run that waits: it gives way to another one that would be started now, and ends if none would.
@@ -171,15 +190,14 @@ func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
 // observation tells the runtime what was decided. If there is a place for an apply, the
 // observation has the runtime call Create or Update at once. For Create the runtime writes
 // the object three times. Core's circuit breaker counts writes, so that an XR with many runs
-// can afford few: the first apply is an update wherever the management policies allow one.
-func (e *external) observation(ctx context.Context, run common.AnsibleRun,
-	s lifecycle.Situation,
-) (managed.ExternalObservation, error) {
+// can afford few: the first apply is an update wherever the management policies allow one. The runtime adds the
+// finalizer before either.
+func (e *external) observation(run common.AnsibleRun, s lifecycle.Situation) managed.ExternalObservation {
 	d := e.decision
 	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
 
 	if s.Deleted || d.Start == nil {
-		return o, nil
+		return o
 	}
 
 	e.job = e.newJob(run, *d.Start)
@@ -187,21 +205,17 @@ func (e *external) observation(ctx context.Context, run common.AnsibleRun,
 	switch {
 	case !e.acquire(run):
 		o.ResourceExists, o.ResourceUpToDate = true, true
+	case lifecycle.Adopts(s):
+		// Its content is installed by now.
+		e.pool.Withdraw(run.GetUID())
+		e.wake(client.ObjectKeyFromObject(run))
+
+		o.ResourceExists, o.ResourceUpToDate = true, true
 	case d.Start.Mode == common.ModeCheck:
 		e.submit(run)
 
 		o.ResourceUpToDate = true
-	case !o.ResourceExists && s.Update:
-		if err := e.claim(ctx, run); err != nil {
-			// An object that somebody has just changed is read again at once, and
-			// keeps its place.
-			if !kerrors.IsConflict(err) {
-				e.pool.Withdraw(run.GetUID())
-			}
-
-			return managed.ExternalObservation{}, err
-		}
-
+	case s.Update:
 		o.ResourceExists = true
 	}
 
@@ -209,7 +223,7 @@ func (e *external) observation(ctx context.Context, run common.AnsibleRun,
 	s.Active = &lifecycle.Active{Mode: d.Start.Mode, State: d.Start.State}
 	run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 
-	return o, nil
+	return o
 }
 
 // showCheckable sets the condition Checkable to False when check runs cannot tell anything,
@@ -273,6 +287,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 		e.waiting = &report
 	}
 
+	o.UID = run.GetUID()
 	lifecycle.Record(o, report)
 	lifecycle.Remember(o, historyLimit(run))
 
@@ -382,9 +397,9 @@ func (e *external) situation(ctx context.Context, run common.AnsibleRun,
 
 	s := lifecycle.Situation{
 		Deleted:    meta.WasDeleted(run),
+		Adopt:      run.GetAnnotations()[common.AnnotationAdopt] == "true",
 		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),
-		Begun:      begun(run),
 		Recorded:   *run.Observation(),
 		Active:     a,
 		Poll:       e.schedule.interval(run),
@@ -532,6 +547,7 @@ func (e *external) Disconnect(context.Context) error { return nil }
 func (e *external) acquire(run common.AnsibleRun) bool {
 	acquired := e.pool.Acquire(e.job, e.waker(run))
 	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
+		run.Observation().UID = run.GetUID()
 		lifecycle.Record(run.Observation(), r)
 	}
 
@@ -605,12 +621,6 @@ func before(o *common.AnsibleRunObservation) executor.Before {
 		Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(),
 		Content: content.Known(o.Content),
 	}
-}
-
-// begun is true when a first apply was about to start. The annotation is written before the
-// run starts, and the status shows the run a little later.
-func begun(run common.AnsibleRun) bool {
-	return !meta.GetExternalCreatePending(run).IsZero()
 }
 
 // allows is true when the management policies allow an action.

@@ -8,9 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -107,11 +105,11 @@ func (p *fakePool) Forget(_ types.UID, id string) {
 	}
 }
 
-// nopContents know nothing.
+// nopContents require nothing.
 type nopContents struct{}
 
-func (nopContents) Resolution(content.Request) content.Resolution {
-	return content.Resolution{}
+func (nopContents) Resolution(r content.Request) content.Resolution {
+	return content.Resolution{Set: r.Known, Found: true}
 }
 func (nopContents) Refresh(content.Request, string, func()) {}
 
@@ -162,7 +160,6 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 
 	c := &connector{
 		kind:     Kinds()[1].GroupVersionKind,
-		kube:     test.NewMockClient(),
 		resolver: resolve,
 		tracker:  nopTracker{},
 		pool:     p,
@@ -475,7 +472,7 @@ func TestObserve(t *testing.T) {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.want.status, tc.run.Status.AtProvider, cmpopts.IgnoreFields(common.AnsibleRunObservation{}, "History")); diff != "" {
+			if diff := cmp.Diff(tc.want.status, tc.run.Status.AtProvider, cmpopts.IgnoreFields(common.AnsibleRunObservation{}, "History", "UID")); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want status, +got status:\n%s", tc.reason, diff)
 			}
 
@@ -596,30 +593,30 @@ func TestJobIsApart(t *testing.T) {
 	}
 }
 
-// TestClaimRefused has an API server that refuses the write before the first apply.
-func TestClaimRefused(t *testing.T) {
-	cases := map[string]struct {
+// TestAdoptInstalled has an object wait until its content is installed: its inputs are not known before. It is not run even if
+// that is so by the time when it gets a place.
+func TestAdoptInstalled(t *testing.T) {
+	for name, tc := range map[string]struct {
 		reason    string
-		err       error
+		full      bool
 		withdrawn int
 	}{
-		"Conflict":  {reason: "An object that somebody else has just changed should keep its place, and not wait for another turn.", err: kerrors.NewConflict(schema.GroupResource{}, "run", errBoom)},
-		"Forbidden": {reason: "One that cannot be written should leave its place to others.", err: errBoom, withdrawn: 1},
-	}
-
-	for name, tc := range cases {
+		"Installing": {reason: "It waits for its content.", full: true},
+		"Installed":  {reason: "Its content is there, and its place goes to others.", withdrawn: 1},
+	} {
 		t.Run(name, func(t *testing.T) {
-			p, run := &fakePool{}, object()
-			e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
-				c.kube = &test.MockClient{MockUpdate: test.NewMockUpdateFn(tc.err)}
-			})
+			p, run := &fakePool{full: tc.full}, object(annotated(common.AnnotationAdopt, "true"))
 
-			if _, err := e.Observe(t.Context(), run); !errors.Is(err, tc.err) {
-				t.Errorf("\n%s\nObserve(...): want the error %v, got %v", tc.reason, tc.err, err)
+			got, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
+				c.contents = &fakeContents{}
+			}).Observe(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
 			}
 
-			if len(p.submitted) > 0 || p.withdrawn != tc.withdrawn {
-				t.Errorf("\n%s\nwant nothing submitted, and %d withdrawn, got %+v", tc.reason, tc.withdrawn, p)
+			want := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+			if diff := cmp.Diff(want, got); diff != "" || len(p.submitted) > 0 || p.withdrawn != tc.withdrawn {
+				t.Errorf("\n%s\nwant %d withdrawn and none submitted, got %d and %d; -want, +got:\n%s", tc.reason, tc.withdrawn, p.withdrawn, len(p.submitted), diff)
 			}
 		})
 	}

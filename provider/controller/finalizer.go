@@ -6,7 +6,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -32,34 +31,11 @@ func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 		return f.Finalizer.AddFinalizer(ctx, o)
 	}
 
-	setExternalName(run)
-
-	return keepingStatus(run, func() error { return f.Finalizer.AddFinalizer(ctx, run) })
-}
-
-// claim an object before the first apply, unless that was done before. One write adds the
-// external name, the finalizer, and the annotation that an apply may have begun. With the
-// pending annotation alone the object would look as if its creation were stuck.
-func (e *external) claim(ctx context.Context, run common.AnsibleRun) error {
-	if begun(run) {
-		return nil
-	}
-
-	setExternalName(run)
-	meta.AddFinalizer(run, managed.FinalizerName)
-	meta.SetExternalCreatePending(run, e.now())
-	meta.SetExternalCreateSucceeded(run, e.now())
-
-	err := keepingStatus(run, func() error { return e.kube.Update(ctx, run) })
-
-	return errors.Wrap(err, "cannot note that the object is about to be applied")
-}
-
-// setExternalName of an object that has none to its name, as Crossplane does.
-func setExternalName(run common.AnsibleRun) {
 	if meta.GetExternalName(run) == "" {
 		meta.SetExternalName(run, run.GetName())
 	}
+
+	return keepingStatus(run, func() error { return f.Finalizer.AddFinalizer(ctx, run) })
 }
 
 // keepingStatus writes an object, and then restores its status, which is still to be written:

@@ -104,7 +104,6 @@ func newFleet(t *testing.T, size int) *fleet {
 
 	p := newSchedule(10*time.Minute, time.Second)
 	c := &connector{
-		kube:     f.kube,
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},

@@ -72,7 +72,6 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 
 	p := newSchedule(10*time.Minute, time.Second)
 	c := &connector{
-		kube:     w.kube,
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},
@@ -555,5 +554,85 @@ func TestPaused(t *testing.T) {
 
 	if got := w.condition(t, xpv2.TypeReady); got.Status != "True" {
 		t.Errorf("The result of the run should be known afterwards, got %+v", got)
+	}
+}
+
+// TestRestored deletes objects that a backup has brought back, by which their owners are gone. None has been applied in this
+// cluster, and what others have made of the same target stays.
+func TestRestored(t *testing.T) {
+	const pending, succeeded = "crossplane.io/external-create-pending", "crossplane.io/external-create-succeeded"
+
+	ran := common.AnsibleRunObservation{
+		LastRun:   &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(0)},
+		LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: "v3.key.0", CompletionTime: at(0)},
+		Executed:  true, AppliedDigest: "v3.key.0",
+	}
+	of := func(uid types.UID) func(*v1alpha1.AnsibleRun) {
+		o := ran
+		o.UID = uid
+
+		return observed(o)
+	}
+
+	cases := map[string]struct {
+		reason string
+		was    func(*v1alpha1.AnsibleRun)
+		want   string
+	}{
+		"Annotations": {"Annotations come along.", annotated(pending, "2026-01-01T00:00:00Z"), "- gone"},
+		"Status":      {"So may the status of the object that was backed up.", of("former"), "- gone"},
+		"Adopt":       {"An object that is deleted is not adopted any more.", annotated(common.AnnotationAdopt, "true"), "- gone"},
+		"Own":         {"Its own status tells what it has made.", of("uid"), "absent gone"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, object(withFinalizer, annotated(succeeded, "2026-01-01T00:00:01Z"), annotated(meta.AnnotationKeyExternalName, "run"), tc.was,
+				func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
+
+			if diff := cmp.Diff(tc.want, w.remove(t)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRecordedUID has a status say which object it is of.
+func TestRecordedUID(t *testing.T) {
+	w := newWorld(t, object(func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
+	w.settle(t)
+	w.read(t)
+
+	if got := w.object.Observation().UID; got != "uid" {
+		t.Errorf("want the uid of the object, got %q", got)
+	}
+}
+
+// TestAdopt tells objects that their targets are as they say, under each policy.
+func TestAdopt(t *testing.T) {
+	for _, policy := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
+		t.Run(string(policy), func(t *testing.T) {
+			w := newWorld(t, object(annotated(common.AnnotationRunPolicy, string(policy)), annotated(common.AnnotationAdopt, "true"),
+				func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
+
+			if diff := cmp.Diff("-", w.settle(t)); diff != "" {
+				t.Errorf("The first apply should not be run: -want, +got:\n%s", diff)
+			}
+
+			if got := w.condition(t, xpv2.TypeReady); got.Status != "True" || w.object.Observation().UID != "uid" {
+				t.Errorf("What was adopted should be ready, got %+v, %+v", got, w.object.Observation())
+			}
+
+			w.change(t)
+
+			want := map[common.RunPolicy]string{common.ObserveAndDelete: "apply", common.CheckWhenObserve: "check apply", common.RunOnChange: "apply"}
+			if diff := cmp.Diff(want[policy], w.settle(t)); diff != "" {
+				t.Errorf("A change should be applied: -want, +got:\n%s", diff)
+			}
+
+			if diff := cmp.Diff("absent gone", w.remove(t)); diff != "" {
+				t.Errorf("What was adopted should be removed: -want, +got:\n%s", diff)
+			}
+		})
 	}
 }

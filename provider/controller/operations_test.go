@@ -123,7 +123,7 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 
 	ids := 0
 	c := &connector{
-		kube: cached, resolver: ofObject{}, tracker: nopTracker{}, contents: nopContents{}, pool: w.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
+		resolver: ofObject{}, tracker: nopTracker{}, contents: nopContents{}, pool: w.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
 		recorder: event.NewNopRecorder(), secrets: secrets{kube: cached, cached: cached}, kind: Kinds()[1].GroupVersionKind, key: key,
 		schedule: newSchedule(pollOfPlay, time.Second), wake: func(types.NamespacedName) {}, now: time.Now,
 		newID: func() string { ids++; return strconv.Itoa(ids) },

@@ -306,7 +306,6 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 		},
 	}).Build()
 	w.connect = &connector{
-		kube:     w.kube,
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},

@@ -100,7 +100,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 
 	c := &connector{
 		kind:       k.GroupVersionKind,
-		kube:       mgr.GetClient(),
 		resolver:   o.Resolver,
 		tracker:    o.Tracker,
 		pool:       o.Pool,

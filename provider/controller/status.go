@@ -136,7 +136,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 		Reason: executor.ReasonStatusRefused, Message: message,
 	}
 	now := common.AnsibleRunObservation{
-		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
+		UID: o.UID, LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
 		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
 		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs,
 		KeptOutput: before.KeptOutput,

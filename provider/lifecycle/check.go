@@ -152,8 +152,12 @@ func checkWhenDue(s Situation, failure error) Decision {
 		return Decision{Failure: failure}
 	}
 
-	r := s.Recorded.LastRun
-	if due, wait := periodic(s, Completion(r)); ahead(due, s.Now, wait) {
+	last := Completion(s.Recorded.LastRun)
+	if s.Recorded.LastRun == nil {
+		last = completed(s.Recorded.LastApply) // It was adopted.
+	}
+
+	if due, wait := periodic(s, last); ahead(due, s.Now, wait) {
 		return Decision{Until: due, Failure: failure}
 	}
 

@@ -32,8 +32,8 @@ type Situation struct {
 	Held bool
 	// Generation of the object.
 	Generation int64
-	// Begun is true when a first apply was about to start before, whether it did or not.
-	Begun bool
+	// Adopt is true when somebody has said that the target is as the inputs say.
+	Adopt bool
 	// Digest of the inputs; empty when the object is deleted, unless it requires approvals.
 	Digest string
 	// RetryLimit is the number of attempts for the same inputs; 0 means no limit.
@@ -272,32 +272,11 @@ func failedHere(s Situation) bool {
 }
 
 func trigger(s Situation) common.RunTrigger {
-	switch {
-	case s.Recorded.AppliedDigest != "" || s.Recorded.LastApply != nil:
+	if s.Recorded.AppliedDigest != "" || s.Recorded.LastApply != nil {
 		return common.TriggerChanged
-	case lost(s):
-		return common.TriggerRetry
 	}
 
 	return common.TriggerCreated
-}
-
-// lost is true when an apply may have begun without a record of it, since the provider ended
-// right then.
-func lost(s Situation) bool {
-	r := s.Recorded.LastRun
-
-	switch {
-	case s.Recorded.LastApply != nil:
-		return false
-	case r == nil, r.Mode == common.ModeCheck:
-		return s.Begun
-	case r.Phase == common.PhaseCanceled, r.StartTime == nil:
-		// This run did not begin. It is a retry if a run before it was lost.
-		return r.Trigger == common.TriggerRetry
-	}
-
-	return true
 }
 
 func requested(s Situation) bool {
@@ -403,8 +382,9 @@ func decideDeleted(s Situation) Decision {
 		return d
 	}
 
-	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !lost(s) && !removes(s) {
-		return Decision{} // No run has ever changed anything.
+	// The status shows a run before it begins, so that a run of which it knows nothing has not been.
+	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !removes(s) {
+		return Decision{}
 	}
 
 	d := decideAbsent(s)

@@ -113,9 +113,6 @@ func drifted(s *Situation) { s.Drifted = true }
 // adopted inputs are those of which a check said that there is nothing to do.
 func adopted(s *Situation) { s.Recorded.AppliedDigest = digestA }
 
-// begunOnce is an object that was about to be created.
-func begunOnce(s *Situation) { s.Begun = true }
-
 func interruptions(n int64) option     { return func(s *Situation) { s.Recorded.Interruptions = n } }
 func policy(p common.RunPolicy) option { return func(s *Situation) { s.Policy = p } }
 func deleted(s *Situation)             { s.Deleted = true; s.Digest = "" }
@@ -421,27 +418,17 @@ func TestDecide(t *testing.T) {
 		},
 		"NotBegun": {
 			reason: "A run that was canceled before it began is no attempt.",
-			s:      given(notBegun(common.TriggerCreated), begunOnce),
+			s:      given(notBegun(common.TriggerCreated)),
 			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
-		},
-		"Lost": {
-			reason: "An apply that was never recorded may have begun: the next one is a retry.",
-			s:      given(begunOnce),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 1)},
 		},
 		"DeletedNotBegun": {
 			reason: "What was canceled before it began should be gone at once.",
-			s:      given(deleted, notBegun(common.TriggerCreated), begunOnce),
+			s:      given(deleted, notBegun(common.TriggerCreated)),
 			want:   Decision{},
-		},
-		"DeletedRetryNotBegun": {
-			reason: "What may have begun before should be removed, although the last run did not begin.",
-			s:      given(deleted, notBegun(common.TriggerRetry), begunOnce),
-			want:   Decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
 		},
 		"DeletedInterruptedInQueue": {
 			reason: "Nothing begins before it was noted: what waited when the provider ended should be gone at once.",
-			s: given(deleted, begunOnce, notBegun(common.TriggerCreated), func(s *Situation) {
+			s: given(deleted, notBegun(common.TriggerCreated), func(s *Situation) {
 				s.Recorded.LastRun.Phase = common.PhaseInterrupted
 			}),
 			want: Decision{},
@@ -476,11 +463,6 @@ func TestDecide(t *testing.T) {
 			s:      given(deleted),
 			want:   Decision{},
 		},
-		"DeletedMaybeBegun": {
-			reason: "What may have been begun should be removed.",
-			s:      given(deleted, begunOnce),
-			want:   Decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
-		},
 		"DeletedAdopted": {
 			reason: "What a clean check found to be there should be removed, although it was never applied.",
 			s:      given(deleted, adopted),
@@ -498,7 +480,7 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletedNeverExecuted": {
 			reason: "An object whose content could never be installed has done nothing, and should go at once.",
-			s:      given(lastFailed(common.StatePresent, digestA, 2, common.PhaseFailed), neverExecuted, begunOnce, deleted),
+			s:      given(lastFailed(common.StatePresent, digestA, 2, common.PhaseFailed), neverExecuted, deleted),
 			want:   Decision{},
 		},
 		"DeletedFailed": {
