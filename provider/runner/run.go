@@ -136,7 +136,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	res.Output = rec.Tail()
 	res.Dependents = dependents(ctx, run, access)
 	res.Message = withLeft(res.Message, err)
-	res.Untouched = r.untouched(ctx, run, e)
+	res.Untouched = untouched(e)
 
 	return res, nil
 }

@@ -388,7 +388,7 @@ func TestRunFailures(t *testing.T) {
 		"NoTasks": {
 			reason:   "A play without tasks, such as that of a role that is still empty, has nothing to do for its hosts.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks: []\n",
-			want:     Result{Phase: common.PhaseSucceeded},
+			want:     Result{Phase: common.PhaseSucceeded, Untouched: true},
 		},
 		"NoHosts": {
 			reason:   "A run for nobody fails.",
@@ -396,6 +396,17 @@ func TestRunFailures(t *testing.T) {
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Untouched: true,
 				Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: nobody",
+			},
+		},
+		"Limit": {
+			reason:   "So does one whose limit leaves no host.",
+			playbook: "- hosts: all\n  tasks:\n  - ansible.builtin.ping:\n",
+			inputs: func(in *inputs.Inputs) {
+				in.Parameters.Limit, in.Inventories = "h2", []inputs.File{{Data: []byte("h1\n")}}
+			},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Untouched: true,
+				Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: h2",
 			},
 		},
 		"BadInventory": {
@@ -412,13 +423,13 @@ func TestRunFailures(t *testing.T) {
 			},
 		},
 		"InventoryScript": {
-			reason:   "So does one with a script that fails. It may have done anything.",
+			reason:   "So does one with a script that fails. No task has begun.",
 			playbook: "- hosts: all\n  tasks: []\n",
 			inputs: func(in *inputs.Inputs) {
 				in.Parameters.ExecutableInventory = true
 				in.Inventories = []inputs.File{{Data: []byte("#!/bin/sh\necho no token >&2\nexit 3\n"), Name: "spec.forProvider.inventoryInline"}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",

@@ -30,6 +30,13 @@ type ending struct {
 	confined bool
 }
 
+// noHosts is what Ansible says when a limit leaves no host of an inventory. It then ends before the first play.
+// Source: CLI.get_host_list of ansible-core.
+const noHosts = "Specified inventory, host pattern and/or --limit leaves us with no hosts to target"
+
+// unmatched is the message of a run that has no host.
+const unmatched = "no host matched, so that nothing was done"
+
 // deadWorker is what Ansible says when the process of a task was killed.
 const deadWorker = "A worker was found in a dead state"
 
@@ -76,6 +83,8 @@ func verdict(run Spec, e ending) Result {
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
 	case s.Totals.Unreachable > 0:
 		r.Reason, r.Message = ReasonHostUnreachable, "a host could not be reached, with a result too large to be read"
+	case !s.Started && strings.HasPrefix(e.text, noHosts):
+		r.Reason, r.Message = ReasonNoHostsMatched, unmatched+suffix(e.warnings)
 	case strings.HasPrefix(e.text, deadWorker):
 		r.Reason, r.Message = ReasonPlaybookError, "a process of the play was ended"+during(
 			s)+"; it may have taken more memory than --max-memory allows"
@@ -92,6 +101,12 @@ func verdict(run Spec, e ending) Result {
 	}
 
 	return r
+}
+
+// untouched is true when no task of a run has begun, so that it has changed nothing. What a run has told last is lost when it
+// is ended, or when it ends with success and without its statistics: then nothing is certain.
+func untouched(e ending) bool {
+	return !e.summary.Started && e.cause == nil && (e.code != 0 || e.summary.Finished)
 }
 
 // tagged is true for a run of the tasks with some tags only.
@@ -114,7 +129,7 @@ func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 	case idle(run, s) && tagged(run):
 		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, or no task has the tags" + suffix(e.warnings)
 	case idle(run, s):
-		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, so that nothing was done" + suffix(e.warnings)
+		return common.PhaseFailed, ReasonNoHostsMatched, unmatched + suffix(e.warnings)
 	case s.Tasks == 0 && tagged(run):
 		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
 	case s.OutputsSize > events.MaxOutputs && publishes(run):
@@ -166,7 +181,7 @@ func failed(s events.Summary) (string, string) {
 // ranFull is true for a run that ended since the disk was full, without an event that says
 // so.
 func ranFull(e ending) bool {
-	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && galaxy.SaysFull(e.text)
+	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && galaxy.SaysFull(e.text+e.warnings)
 }
 
 // withLeft adds to a message that processes are left, if the error says so.

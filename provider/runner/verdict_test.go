@@ -335,3 +335,27 @@ func TestWithLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestUntouched(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		ending ending
+		want   bool
+	}{
+		"NotLoaded": {"No task has begun.", ending{code: 4, text: "no such role"}, true},
+		"Silent":    {"It need not say why.", ending{code: 137}, true},
+		"Play":      {"A play may begin, and none of its tasks.", ending{code: 1, summary: events.Summary{Play: "p"}}, true},
+		"NoTasks":   {"It may have none.", ending{summary: events.Summary{Play: "p", Finished: true}}, true},
+		"Task":      {"A task that has begun may have changed something.", ending{code: 2, summary: events.Summary{Started: true}}, false},
+		"Ended":     {"What a run has told last is lost when it is ended.", ending{code: 143, cause: errTimedOut}, false},
+		"Lost":      {"Its events are lost.", ending{}, false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := untouched(tc.ending); got != tc.want {
+				t.Errorf("%s\nuntouched(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
