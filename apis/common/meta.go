@@ -289,7 +289,7 @@ func Deletable() xpv2.Condition {
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
 		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy,
-		xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
+		xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
 

@@ -3,6 +3,8 @@ package validate
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,7 +13,9 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // fieldPlaybook of runs holds the text of a playbook.
@@ -57,6 +61,68 @@ func playbooks(d document, at string, in map[string]any) []Mistake {
 	}
 
 	return mistakes
+}
+
+// reaches is what an inline playbook has if it runs content that is elsewhere.
+func reaches(playbook string) bool {
+	return regexp.MustCompile(`\b(roles?|(import|include)_\w+)\b|\$ANSIBLE_VAULT;`).MatchString(playbook)
+}
+
+// ignorant returns warnings about runs whose inline playbook is the whole content and does not look at the state: their
+// deletion applies it once more.
+func ignorant(d document, at string, in map[string]any) []Mistake {
+	var warnings []Mistake
+
+	defaults, _ := in["defaults"].(map[string]any)
+	runs, _ := in["runs"].([]any)
+
+	for i := range runs {
+		own, _ := runs[i].(map[string]any)
+
+		run := maps.Clone(defaults)
+		if run == nil {
+			run = map[string]any{}
+		}
+
+		maps.Copy(run, own)
+
+		playbook, _ := run[fieldPlaybook].(string)
+		if playbook == "" || reaches(playbook) || leaves(run) {
+			continue
+		}
+
+		var state *common.StateVariable
+
+		words := []string{common.ProviderVariable}
+		if name, _ := manifest.Nested(run, "stateVariable", "name").(string); name != "" {
+			state = &common.StateVariable{Name: name}
+			words = append(words, name)
+		}
+
+		// Variables may be made of the state, or of what an XR says.
+		texts, _ := json.Marshal([]any{run["vars"], run["unsafeVars"], defaults["vars"], defaults["unsafeVars"]}) //nolint:errchkjson // It was read from YAML.
+		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(playbook+string(texts), w) }) {
+			continue
+		}
+
+		path := field.NewPath("runs").Index(i)
+		warnings = append(warnings, Mistake{
+			File: d.file, Line: line(d.node, strings.TrimPrefix(at+"."+path.String(), ".")), Path: path.String(),
+			Message: fmt.Sprintf("warning: %v: %s, so that deletion would apply them once more: have them look at the state, or take "+
+				"Delete out of managementPolicies", run["name"], common.IgnoresState(state)),
+		})
+	}
+
+	return warnings
+}
+
+// leaves is true for a run whose target stays when its AnsibleRun is deleted, or may.
+func leaves(run map[string]any) bool {
+	policies, literal := run["managementPolicies"].([]any)
+	deletes := run["managementPolicies"] == nil ||
+		literal && (slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete")))
+
+	return !deletes || run["deletionPolicy"] != nil && run["deletionPolicy"] != "Delete"
 }
 
 // lineWithin is the line of a file where a line is of the text at a path. Only a

@@ -107,3 +107,48 @@ func refusedByAnsible(t *testing.T, dir string) map[string]string {
 
 	return refused
 }
+
+func TestIgnorant(t *testing.T) {
+	const playbook = "playbookInline: '- {hosts: all, tasks: [{debug: }]}'"
+
+	cases := map[string]struct {
+		reason   string
+		defaults string
+		run      string
+		want     []string
+	}{
+		"Ignores": {"Nothing of it looks at the state.", "{}", "{name: a, " + playbook + "}", []string{
+			"runs[0]: warning: a: ansible_provider_meta does not occur in the playbooks, roles and variables, so that deletion would apply them " +
+				"once more: have them look at the state, or take Delete out of managementPolicies",
+		}},
+		"IgnoresVariable": {"Nor at the variable that has it.", "{stateVariable: {name: wanted}}", "{name: a, " + playbook + "}", []string{
+			"runs[0]: warning: a: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables, so that deletion would " +
+				"apply them once more: have them look at the state, or take Delete out of managementPolicies",
+		}},
+		"Looks":    {"It has the variable.", "{}", "{name: a, playbookInline: '- {hosts: all, vars: {s: \"{{ ansible_provider_meta.a.state }}\"}}'}", nil},
+		"Vars":     {"So may a variable.", "{vars: {s: '{{ ansible_provider_meta.a.state }}'}}", "{name: a, " + playbook + "}", nil},
+		"Role":     {"A role may.", "{}", "{name: a, playbookInline: '- {hosts: all, roles: [web]}'}", nil},
+		"Included": {"So may what is included.", "{}", "{name: a, playbookInline: '- {hosts: all, tasks: [{include_tasks: /a.yml}]}'}", nil},
+		"Stays":    {"The target is to stay.", "{managementPolicies: [Observe, Create, Update]}", "{name: a, " + playbook + "}", nil},
+		"Computed": {"It may be to stay.", "{}", "{name: a, deletionPolicy: '${xr.spec.policy}', " + playbook + "}", nil},
+		"Other":    {"Of other content nothing is seen.", "{}", "{name: a, role: a.b.c}", nil},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			documents, mistakes := read(File{Name: "a.yaml", Content: []byte("defaults: " + tc.defaults + "\nruns:\n- " + tc.run + "\n")})
+			if len(mistakes) > 0 {
+				t.Fatal(mistakes)
+			}
+
+			var got []string
+			for _, m := range ignorant(documents[0], "", documents[0].object) {
+				got = append(got, m.Path+": "+m.Message)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nignorant(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

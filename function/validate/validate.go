@@ -261,7 +261,13 @@ func (c *checker) input(d document, at string, in map[string]any, uses []use) {
 		mistakes(v.warnings,
 			func(err *field.Error) string { return fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail) })...)
 
-	c.result.Mistakes = append(c.result.Mistakes, playbooks(d, at, in)...)
+	flawed := playbooks(d, at, in)
+	c.result.Mistakes = append(c.result.Mistakes, flawed...)
+
+	// Nothing deletes what Operations have applied.
+	if len(v.mistakes)+len(flawed) == 0 && !strings.HasPrefix(manifest.Text(d.object, "apiVersion"), groupOperations) {
+		c.result.Warnings = append(c.result.Warnings, ignorant(d, at, in)...)
+	}
 }
 
 // check an input for the use that fits it best. What a reader makes of it is

@@ -364,6 +364,7 @@ func advice() map[string]string {
 		"RunTooLarge":    "Write less to the disk, or raise --max-run-size of the provider.",
 		"TimedOut":       "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
 		"ContentChanged": "The provider checks it again.",
+		"StateIgnored":   "Have the content look at the state, or take Delete out of managementPolicies.",
 		"NotCheckable":   "Choose another run policy: the content cannot be checked.",
 		"Canceled":       "The provider runs it again.",
 		"NotStarted":     "The provider runs it again.",

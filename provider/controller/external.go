@@ -239,6 +239,19 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 }
 
+// showState sets the condition StateAware to False when content would be applied once more by the deletion of its object, and
+// back to True when that is not so any more.
+func showState(run common.AnsibleRun, r executor.Report) {
+	switch {
+	case r.Run.Phase != common.PhaseSucceeded:
+		// It may not have come as far as its content.
+	case r.IgnoresState && allows(run, xpv2.ManagementActionDelete):
+		run.SetConditions(common.StateIgnored(run.Parameters().StateVariable).WithObservedGeneration(run.GetGeneration()))
+	case run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse:
+		run.SetConditions(common.MayUseState().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
 // recordReport records in the status what the pool knows. The pool forgets a finished run once
 // the object that was read from the API server has its result.
 func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
@@ -294,6 +307,8 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	if report.Run.Trigger != common.TriggerPreview {
 		*run.Conditions() = lifecycle.Conditions(*run.Conditions(), report)
 	}
+
+	showState(run, report)
 
 	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
 		e.details = report.ConnectionDetails

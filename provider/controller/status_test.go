@@ -207,3 +207,35 @@ func TestUnchanged(t *testing.T) {
 		})
 	}
 }
+
+func TestShowState(t *testing.T) {
+	ignores := common.StateIgnored(nil).WithObservedGeneration(2)
+	may := common.MayUseState().WithObservedGeneration(2)
+	report := func(phase common.RunPhase, ignores bool) executor.Report {
+		return executor.Report{Run: common.Run{Phase: phase}, IgnoresState: ignores}
+	}
+	ignored := func(r *v1alpha1.AnsibleRun) { r.SetConditions(ignores) }
+	keeps := func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["OCU"]) }
+
+	for name, tc := range map[string]struct {
+		reason string
+		run    *v1alpha1.AnsibleRun
+		report executor.Report
+		want   []xpv2.Condition
+	}{
+		"Ignores":  {"Deletion would apply the content once more.", object(), report(common.PhaseSucceeded, true), []xpv2.Condition{ignores}},
+		"Keeps":    {"Deletion runs nothing.", object(keeps), report(common.PhaseSucceeded, true), nil},
+		"Uses":     {"There is nothing to say.", object(), report(common.PhaseSucceeded, false), nil},
+		"UsesNow":  {"The content has changed.", object(ignored), report(common.PhaseSucceeded, false), []xpv2.Condition{may}},
+		"KeepsNow": {"The management policies have changed.", object(ignored, keeps), report(common.PhaseSucceeded, true), []xpv2.Condition{may}},
+		"Failed":   {"Nothing new is known.", object(ignored), report(common.PhaseFailed, false), []xpv2.Condition{ignores}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			showState(tc.run, tc.report)
+
+			if diff := cmp.Diff(tc.want, *tc.run.Conditions(), cmpopts.IgnoreTypes(metav1.Time{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

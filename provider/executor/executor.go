@@ -236,6 +236,8 @@ type Report struct {
 	// NotBefore is the earliest time of another run, where nothing was tried in this
 	// one; zero otherwise.
 	NotBefore time.Time
+	// IgnoresState is true when the content is known not to look at the state.
+	IgnoresState bool
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask
 	// Generation of the object that the run belongs to.

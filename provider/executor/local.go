@@ -104,7 +104,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 		return r
 	}
 
-	r.ended(j.Mode, result)
+	r.ended(j.Spec, result)
 
 	return r
 }
@@ -230,7 +230,7 @@ func (r *Report) failed(reason string, err error) {
 }
 
 // ended reports the result of the runner.
-func (r *Report) ended(mode common.RunMode, result runner.Result) {
+func (r *Report) ended(run runner.Spec, result runner.Result) {
 	r.summarize(result.Summary)
 	r.Untouched = result.Untouched
 	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
@@ -238,8 +238,15 @@ func (r *Report) ended(mode common.RunMode, result runner.Result) {
 	r.Output = result.Output
 	r.Dependents = result.Dependents
 
-	if mode == common.ModeCheck && result.Phase == common.PhaseSucceeded && result.Summary.Ran == 0 {
+	r.IgnoresState = result.IgnoresState
+
+	switch {
+	case result.Phase != common.PhaseSucceeded:
+	case run.Mode == common.ModeCheck && result.Summary.Ran == 0:
 		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"
+	case run.Mode == common.ModeApply && run.State == common.StateAbsent && result.IgnoresState:
+		r.Run.Reason = ReasonStateIgnored
+		r.Run.Message = "the content was applied once more: " + common.IgnoresState(run.Inputs.Parameters.StateVariable)
 	}
 
 	if len(result.Summary.Outputs) > 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -530,6 +531,36 @@ func TestInstall(t *testing.T) {
 			set, r, ok := x.Install(t.Context(), j)
 			if ok != (want == nil) || ok && set.Digest != "abc" || !ok && (r.Run.Phase != common.PhaseFailed || r.Run.Message != boom.Error() || r.Run.CompletionTime == nil || !r.Untouched) {
 				t.Errorf("Install(...): %v, %+v, %t", set, r.Run, ok)
+			}
+		})
+	}
+}
+
+// TestIgnoresState has runs of content that does not look at the state: that of a deletion says so, since it is no removal.
+func TestIgnoresState(t *testing.T) {
+	const message = "the content was applied once more: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables"
+
+	for name, tc := range map[string]struct {
+		mode  common.RunMode
+		state common.RunState
+		phase common.RunPhase
+		want  common.Run
+	}{
+		"Present": {common.ModeApply, common.StatePresent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded}},
+		"Absent":  {common.ModeApply, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded, Reason: ReasonStateIgnored, Message: message}},
+		"Check":   {common.ModeCheck, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded}},
+		"Failed":  {common.ModeApply, common.StateAbsent, common.PhaseFailed, common.Run{Phase: common.PhaseFailed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := runner.Spec{Mode: tc.mode, State: tc.state}
+			run.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "wanted"}
+			tc.want.Hosts = &common.HostTotals{}
+
+			got := Report{}
+			got.ended(run, runner.Result{Phase: tc.phase, IgnoresState: true, Summary: events.Summary{Ran: 1}})
+
+			if diff := cmp.Diff(Report{Run: tc.want, IgnoresState: true}, got, cmpopts.IgnoreFields(Report{}, "Untouched")); diff != "" {
+				t.Errorf("ended(...): -want, +got:\n%s", diff)
 			}
 		})
 	}

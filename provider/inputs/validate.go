@@ -20,7 +20,7 @@ import (
 )
 
 // ProviderVariable is the variable in which content finds what the provider tells it.
-const ProviderVariable = "ansible_provider_meta"
+const ProviderVariable = common.ProviderVariable
 
 // maxFilename is the length of the longest name of a file, in bytes.
 const maxFilename = 255

@@ -51,6 +51,8 @@ type Result struct {
 	Message string
 	// Untouched is true when it is certain that no task was carried out.
 	Untouched bool
+	// IgnoresState is true when the content is known not to look at the state.
+	IgnoresState bool
 	// Summary of the events.
 	Summary events.Summary
 	// ConnectionDetails that the content published, as the data of a Secret.

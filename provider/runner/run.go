@@ -81,6 +81,8 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{Untouched: true}, err
 	}
 
+	ignores := ignoresState(run, p.Dir)
+
 	rec := p.recorder(run, withKinds(w, access), run.KeepOutput, access.Secret())
 	access.Statuses(rec)
 
@@ -137,6 +139,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	res.Dependents = dependents(ctx, run, access)
 	res.Message = withLeft(res.Message, err)
 	res.Untouched = untouched(e)
+	res.IgnoresState = ignores
 
 	return res, nil
 }

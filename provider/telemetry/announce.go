@@ -30,6 +30,8 @@ const (
 	// ReasonContentInstalled says which collections and roles are used from now
 	// on.
 	ReasonContentInstalled event.Reason = "ContentInstalled"
+	// ReasonNothingRemoved says that the content of an object that is deleted was applied once more.
+	ReasonNothingRemoved event.Reason = "NothingRemoved"
 	// ReasonRunFailed says why a run failed.
 	ReasonRunFailed event.Reason = "RunFailed"
 	// ReasonRunTimedOut says that a run took too long.
@@ -81,6 +83,9 @@ func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Ev
 	switch {
 	case !news(j, r):
 		return nil
+	case r.Run.Reason == executor.ReasonStateIgnored:
+		return []event.Event{warning(ReasonNothingRemoved, "%s run is not known to have removed anything: %s", kind(r.Run),
+			r.Run.Message)}
 	case r.Run.Mode == common.ModeCheck && changed > 0 && r.Run.InputsDigest == j.Before.Applied:
 		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s",
 			count(changed), tasks(r))}

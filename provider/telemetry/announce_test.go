@@ -83,6 +83,13 @@ func TestAnnounce(t *testing.T) {
 			},
 			want: []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.0, acme.base"), succeeded},
 		},
+		"NothingRemoved": {
+			reason: "The deletion of content that does not look at the state is no removal.",
+			args: args{run: applied(common.TriggerDeleted, common.PhaseSucceeded, absent, func(r *common.Run) {
+				r.Reason, r.Message = executor.ReasonStateIgnored, "the content was applied once more"
+			})},
+			want: []event.Event{failed(ReasonNothingRemoved, "absent run is not known to have removed anything: the content was applied once more")},
+		},
 		"SameContent": {
 			reason: "Content that the object used before should not be announced.",
 			args: args{

@@ -28,6 +28,7 @@ RESERVED = (
     "Healthy",
     "Ready",
     "Responsive",
+    "StateAware",
     "Synced",
     "UpToDate",
 )

@@ -1,0 +1,143 @@
+package runner
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+func TestIgnoresState(t *testing.T) {
+	const (
+		aware   = "- ansible.builtin.debug: {msg: \"{{ ansible_provider_meta.managed_resource.state }}\"}\n"
+		unaware = "- ansible.builtin.debug: {msg: hello}\n"
+	)
+
+	cases := map[string]struct {
+		reason string
+		// set and project have files besides those of a project.
+		set, project map[string]string
+		change       func(*Spec)
+		want         bool
+	}{
+		"Unaware":   {reason: "Nothing of it looks at the state.", want: true},
+		"Role":      {reason: "A role of the project does.", project: map[string]string{"roles/site/tasks/main.yml": aware}},
+		"Installed": {reason: "An installed role does.", set: map[string]string{"roles/acme.site/tasks/main.yml": aware}},
+		"InCollection": {
+			reason: "A role of an installed collection does.",
+			set:    map[string]string{"collections/ansible_collections/acme/site/roles/web/tasks/main.yml": aware},
+		},
+		"Plugins": {
+			reason: "What is beside the roles of a collection is not run by itself.", want: true,
+			set: map[string]string{"collections/ansible_collections/acme/site/tests/main.yml": aware},
+		},
+		"OtherVariable": {
+			reason: "A variable of the user has the state.", project: map[string]string{"roles/site/tasks/main.yml": "- debug: {msg: '{{ site_state }}'}\n"},
+			change: func(s *Spec) { s.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "site_state"} },
+		},
+		"OtherVariableUnused": {
+			reason: "A variable of the user that nothing looks at has it in vain.", want: true,
+			change: func(s *Spec) { s.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "site_state"} },
+		},
+		"Vars": {
+			reason: "A variable of the user is made of the state.",
+			change: func(s *Spec) {
+				s.Inputs.Parameters.Vars = raw(`{"wanted": "{{ ansible_provider_meta.managed_resource.state }}"}`)
+			},
+		},
+		"VarFile": {
+			reason: "So may one of a file be.",
+			change: func(s *Spec) {
+				s.Inputs.VarFiles = []inputs.File{{Data: []byte("wanted: '{{ ansible_provider_meta.x.state }}'\n")}}
+			},
+		},
+		"Encrypted": {
+			reason: "What is encrypted may look at it.", project: map[string]string{"tasks.yml": inputs.VaultHeader + "1.1;AES256\n3031\n"},
+		},
+		"Image": {reason: "An image may have roles.", change: func(s *Spec) { s.Inputs.Execution.Image = "example.org/ansible" }},
+		"Elsewhere": {
+			reason: "So may a directory of the configuration.", change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/srv"} },
+		},
+		"Large": {
+			reason: "A large file is none of a role.", want: true,
+			project: map[string]string{"files/a": strings.Repeat("a", maxSearched) + aware},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			set := map[string]string{"project/site.yml": "- hosts: localhost\n  tasks:\n  " + unaware}
+			for name, text := range tc.project {
+				set["project/"+name] = text
+			}
+
+			maps.Copy(set, tc.set)
+
+			run := ofProject(projectSet(t, set), "site.yml")
+			if tc.change != nil {
+				tc.change(&run)
+			}
+
+			r := newRunner(t)
+
+			p, err := r.prepare(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := p.write(); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := ignoresState(run, p.Dir); got != tc.want {
+				t.Errorf("%s\nignoresState(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestRunIgnoresState carries out playbooks that do, and do not.
+func TestRunIgnoresState(t *testing.T) {
+	t.Parallel()
+
+	r := newRunner(t)
+
+	for playbook, want := range map[string]bool{
+		"- hosts: localhost\n  gather_facts: false\n  tasks: [{debug: {msg: hello}}]\n":                                        true,
+		"- hosts: localhost\n  gather_facts: false\n  tasks: [{debug: {var: ansible_provider_meta.managed_resource.state}}]\n": false,
+	} {
+		if got := must(t, r, inline(playbook)).IgnoresState; got != want {
+			t.Errorf("Run(...): want %t for the playbook\n%s", want, playbook)
+		}
+	}
+}
+
+// TestIgnoresStateBounds has more files than are searched, and a set that is not there.
+func TestIgnoresStateBounds(t *testing.T) {
+	for name, s := range map[string]search{"Files": {files: maxSearchedFiles}, "Bytes": {bytes: maxSearchedBytes}} {
+		t.Run(name, func(t *testing.T) {
+			dir := write(t, map[string]string{"roles/a/tasks/main.yml": "[]\n"})
+
+			if s.directory(dir, "roles"); !s.found {
+				t.Error("What was not searched may look at the state.")
+			}
+		})
+	}
+
+	if !ignoresState(inline("- hosts: localhost\n"), t.TempDir()) {
+		t.Error("There is nothing to be found in nothing.")
+	}
+
+	run := inline("- hosts: localhost\n")
+	run.Content = content.Set{Dir: filepath.Join(t.TempDir(), "gone")}
+
+	if ignoresState(run, t.TempDir()) {
+		t.Error("What cannot be read may look at the state.")
+	}
+}
