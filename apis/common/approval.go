@@ -70,14 +70,6 @@ type RunReference struct {
 	Name string `json:"name"`
 }
 
-// An ApprovalStatus says what became of an Approval.
-type ApprovalStatus struct {
-	// Retired is when the Approval lost its effect: it was used, or its digest is not that of the
-	// AnsibleRun any more.
-	// +optional
-	Retired *metav1.Time `json:"retired,omitempty"`
-}
-
 // +kubebuilder:object:generate=false
 
 // An Approval is an Approval of either group.
@@ -86,8 +78,6 @@ type Approval interface {
 
 	// Decided is what the Approval says.
 	Decided() *ApprovalSpec
-	// Effect of the Approval.
-	Effect() *ApprovalStatus
 }
 
 // An ApprovalState says how far an approval has come.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,26 +32,22 @@ import (
 const (
 	ReasonApproved     event.Reason = "Approved"
 	ReasonRejected     event.Reason = "Rejected"
-	ReasonCannotRetire event.Reason = "CannotRetireApproval"
+	ReasonCannotDelete event.Reason = "CannotDeleteApproval"
 	ReasonIgnored      event.Reason = "ApprovalIgnored"
 )
 
 // fieldRun indexes Approvals by the name of their AnsibleRun.
 const fieldRun = "provider.run"
 
-// retireAfter is how long an Approval is kept that is not about what awaits one. What the provider has
-// read of an AnsibleRun may be older than what the user has.
-const retireAfter = time.Minute
-
 // digestLength of an approval, in hexadecimal digits.
 const digestLength = 32
 
 // Approvals of AnsibleRuns.
 type Approvals interface {
-	// Of an AnsibleRun: those that are not retired.
+	// Of an AnsibleRun.
 	Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error)
-	// Retire an Approval: it is deleted or, without the right to do so, marked.
-	Retire(ctx context.Context, a common.Approval, now time.Time) error
+	// Delete an Approval, if the provider may.
+	Delete(ctx context.Context, a common.Approval) error
 }
 
 type approvals struct {
@@ -73,7 +68,7 @@ func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Appr
 	var all []common.Approval
 
 	err := meta.EachListItem(l, func(o runtime.Object) error {
-		if a, ok := o.(common.Approval); ok && a.Effect().Retired == nil {
+		if a, ok := o.(common.Approval); ok {
 			all = append(all, a)
 		}
 
@@ -83,21 +78,18 @@ func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Appr
 	return all, err
 }
 
-// Retire an Approval. Crossplane gives a provider no right to delete.
-func (p approvals) Retire(ctx context.Context, a common.Approval, now time.Time) error {
+// Delete an Approval. Crossplane gives a provider no right to delete.
+func (p approvals) Delete(ctx context.Context, a common.Approval) error {
 	err := p.kube.Delete(ctx, a, client.Preconditions{UID: new(a.GetUID())})
-	if !kerrors.IsForbidden(err) {
-		return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete the Approval %q", a.GetName())
+	if kerrors.IsForbidden(err) {
+		return nil
 	}
 
-	a.Effect().Retired = new(metav1.NewTime(now.Truncate(time.Second)))
-
-	return errors.Wrapf(client.IgnoreNotFound(p.kube.Status().Update(ctx, a)), "cannot retire the Approval %q",
-		a.GetName())
+	return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete the Approval %q", a.GetName())
 }
 
 // judge takes the Approvals of an object into the situation, and what they decide into the status.
-// It retires those that have no effect any more.
+// It deletes those that were used: their digest has the id of a check before, so that they approve nothing any more.
 func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
 	o, was := run.Observation(), run.Observation().Approval
 
@@ -136,12 +128,13 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 	e.announceIgnored(run, ignored)
 
 	for _, a := range all {
-		if !e.obsolete(a, o.Approval) {
+		if !e.recorded || o.Approval == nil || o.Approval.State != common.ApprovalApplied ||
+			a.Decided().Digest != o.Approval.Digest {
 			continue
 		}
 
-		if err := e.approvals.Retire(ctx, a, e.now()); err != nil {
-			e.recorder.Event(run, event.Warning(ReasonCannotRetire, err))
+		if err := e.approvals.Delete(ctx, a); err != nil {
+			e.recorder.Event(run, event.Warning(ReasonCannotDelete, err))
 		}
 	}
 
@@ -189,15 +182,6 @@ func (e *external) announceIgnored(run common.AnsibleRun, ignored []common.Appro
 						a.GetName())))
 		}
 	}
-}
-
-// obsolete is true for an Approval that was used, or that is not about what awaits one.
-func (e *external) obsolete(a common.Approval, o *common.ApprovalObservation) bool {
-	if o != nil && a.Decided().Digest == o.Digest {
-		return o.State == common.ApprovalApplied
-	}
-
-	return e.now().Sub(a.GetCreationTimestamp().Time) > retireAfter
 }
 
 // announceVerdict tells in an event who has decided, once.

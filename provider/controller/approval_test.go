@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -35,6 +36,8 @@ type ledger struct {
 	all []*v1alpha1.Approval
 	// used counts the applies that have succeeded, by the digest that was approved.
 	used map[string]int
+	// keeps is true where the provider may not delete.
+	keeps bool
 }
 
 func (l *ledger) Of(context.Context, common.AnsibleRun) ([]common.Approval, error) {
@@ -46,8 +49,8 @@ func (l *ledger) Of(context.Context, common.AnsibleRun) ([]common.Approval, erro
 	return all, nil
 }
 
-func (l *ledger) Retire(_ context.Context, a common.Approval, _ time.Time) error {
-	l.all = slices.DeleteFunc(l.all, func(o *v1alpha1.Approval) bool { return o.GetName() == a.GetName() })
+func (l *ledger) Delete(_ context.Context, a common.Approval) error {
+	l.all = slices.DeleteFunc(l.all, func(o *v1alpha1.Approval) bool { return !l.keeps && o.GetName() == a.GetName() })
 	return nil
 }
 
@@ -112,7 +115,9 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 
 		w.applies = append(w.applies, string(j.State)+" "+j.Inputs.Parameters.PlaybookInline)
 
-		if !j.Approved || !slices.ContainsFunc(w.all, func(a *v1alpha1.Approval) bool { return a.Spec.Decision == common.DecisionApprove }) {
+		if !j.Approved || !slices.ContainsFunc(w.all, func(a *v1alpha1.Approval) bool {
+			return a.Spec.Decision == common.DecisionApprove && a.Spec.Digest == w.digest()
+		}) {
 			w.fatalf("an apply was not approved")
 		}
 	}}
@@ -235,6 +240,7 @@ func TestApproval(t *testing.T) {
 		"OldDigest": {
 			reason: "An approval that was used should not be good for a later drift.",
 			do: func(w *approvalPlay) {
+				w.keeps = true
 				w.rest()
 
 				old := w.digest()
@@ -254,8 +260,8 @@ func TestApproval(t *testing.T) {
 				w.rest()
 				w.expect(awaiting, "present a")
 
-				if len(w.all) > 0 {
-					w.fatalf("an Approval that nothing awaits should go")
+				if len(w.all) != 2 {
+					w.fatalf("the provider may not delete, and %d Approvals are left", len(w.all))
 				}
 
 				w.agree()
@@ -795,6 +801,7 @@ func TestLongApprovalSequences(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", p, seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				w := newApprovalPlay(t, p)
+				w.keeps = seed%2 == 1
 
 				var digests []string
 
@@ -837,36 +844,50 @@ func TestLongApprovalSequences(t *testing.T) {
 	}
 }
 
-// Crossplane gives a provider no right to delete: then an Approval is marked.
-func TestRetire(t *testing.T) {
+// Crossplane gives a provider no right to delete.
+func TestDeleteApproval(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
 
-	a := &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Spec: common.ApprovalSpec{RunRef: common.RunReference{Name: "motd"}}}
-	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "approvals"}, "a", errBoom)
-	kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(a).WithObjects(a).
-		WithIndex(a, fieldRun, func(o client.Object) []string { return []string{o.(*v1alpha1.Approval).Spec.RunRef.Name} }).
-		WithInterceptorFuncs(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return forbidden }}).
-		Build()
-	p := newApprovals(kube, Kinds()[1])
-
 	run := object()
-	run.SetNamespace("default")
-	run.SetName("motd")
+	a := &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: common.ApprovalSpec{RunRef: common.RunReference{Name: "run"}}}
+	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "approvals"}, "a", errBoom)
 
-	for _, want := range []int{1, 0} {
-		all, err := p.Of(t.Context(), run)
-		if err != nil || len(all) != want {
-			t.Fatalf("Of(...): want %d, got %v, %v", want, all, err)
-		}
+	for name, tc := range map[string]struct {
+		err, want error
+		left      int
+	}{
+		"Allowed":   {},
+		"Forbidden": {err: forbidden, left: 1},
+		"Fails":     {err: errBoom, want: errBoom, left: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().WithScheme(s).WithObjects(a.DeepCopy()).
+				WithIndex(a, fieldRun, func(o client.Object) []string { return []string{o.(*v1alpha1.Approval).Spec.RunRef.Name} }).
+				WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.DeleteOption) error {
+					if tc.err != nil {
+						return tc.err
+					}
 
-		for _, a := range all {
-			if err := p.Retire(t.Context(), a, t0); err != nil {
-				t.Fatal(err)
+					return c.Delete(ctx, o, os...)
+				}}).Build()
+			p := newApprovals(kube, Kinds()[1])
+
+			all, err := p.Of(t.Context(), run)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("Of(...): got %v, %v", all, err)
 			}
-		}
+
+			if err := p.Delete(t.Context(), all[0]); !errors.Is(err, tc.want) {
+				t.Errorf("Delete(...): want %v, got %v", tc.want, err)
+			}
+
+			if all, err = p.Of(t.Context(), run); err != nil || len(all) != tc.left {
+				t.Errorf("Of(...): want %d, got %v, %v", tc.left, all, err)
+			}
+		})
 	}
 }
 

@@ -42,6 +42,8 @@ type external struct {
 	// resolution of the request, and the content that a run would use.
 	resolution content.Resolution
 	content    content.Set
+	// recorded is true when the object has the result of a run since the last reconcile.
+	recorded bool
 	// waiting is the report of a run that waits and that is decided about anew; nil if there is none.
 	waiting *executor.Report
 	// decision of this reconcile, and the job that it starts.
@@ -263,7 +265,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	if known && recorded(run, report) {
 		e.pool.Forget(run.GetUID(), report.Run.ID)
 
-		known = false
+		known, e.recorded = false, true
 	}
 
 	if known && report.Waits() {

@@ -22,7 +22,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {namespace: [[.Namespace]], name: editor}
 rules:
-- {apiGroups: [ansible.m.crossplane.io], resources: [ansibleruns], verbs: ["*"]}
+- {apiGroups: [ansible.m.crossplane.io], resources: [ansibleruns, ansibleruns/status], verbs: ["*"]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -86,6 +86,14 @@ func TestApproval(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 
 		return err != nil && strings.Contains(string(out), "spec.by must be the name of the user")
+	})
+
+	// Nobody but the provider says what awaits approval.
+	Eventually(t, "the admission policy to refuse another status", func() bool {
+		out, err := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--as=mallory", "--namespace="+d.Namespace,
+			"patch", run, "--subresource=status", "--type=merge", "--dry-run=server", `--patch={"status": {"atProvider": {"approval": {"state": "Awaiting"}}}}`).CombinedOutput()
+
+		return err != nil && strings.Contains(string(out), "only provider-ansible writes the status of AnsibleRuns")
 	})
 
 	inOrder(t, unwrapped(ansible(t, 0, d, "why", run)), "is not approved", "a check predicts 1 change", "kubectl ansible approve "+run)

@@ -7,12 +7,10 @@ import (
 )
 
 // +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,ansible}
 // +kubebuilder:printcolumn:name="RUN",type="string",JSONPath=".spec.runRef.name"
 // +kubebuilder:printcolumn:name="DECISION",type="string",JSONPath=".spec.decision"
 // +kubebuilder:printcolumn:name="BY",type="string",JSONPath=".spec.by"
-// +kubebuilder:printcolumn:name="RETIRED",type="date",JSONPath=".status.retired"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 
 // An Approval lets an AnsibleRun in its namespace apply what a check has predicted, or
@@ -21,8 +19,7 @@ type Approval struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   common.ApprovalSpec   `json:"spec"`
-	Status common.ApprovalStatus `json:"status,omitempty"`
+	Spec common.ApprovalSpec `json:"spec"`
 }
 
 // +kubebuilder:object:root=true
@@ -38,9 +35,4 @@ type ApprovalList struct {
 // Decided is what the Approval says.
 func (a *Approval) Decided() *common.ApprovalSpec {
 	return &a.Spec
-}
-
-// Effect of the Approval.
-func (a *Approval) Effect() *common.ApprovalStatus {
-	return &a.Status
 }
