@@ -137,7 +137,7 @@ func (e *external) adopt(run common.AnsibleRun, s *lifecycle.Situation) {
 
 	o := run.Observation()
 	o.UID = run.GetUID()
-	lifecycle.Adopt(o, s.Digest, e.newID(), s.Now)
+	lifecycle.Adopt(o, s.Digest, s.Request, e.newID(), s.Now)
 	s.Recorded = *o
 	e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
 }

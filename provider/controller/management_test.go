@@ -613,7 +613,7 @@ func TestAdopt(t *testing.T) {
 	for _, policy := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
 		t.Run(string(policy), func(t *testing.T) {
 			w := newWorld(t, object(annotated(common.AnnotationRunPolicy, string(policy)), annotated(common.AnnotationAdopt, "true"),
-				func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
+				annotated(meta.AnnotationKeyReconcileRequestedAt, "before"), func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
 
 			if diff := cmp.Diff("-", w.settle(t)); diff != "" {
 				t.Errorf("The first apply should not be run: -want, +got:\n%s", diff)
