@@ -158,6 +158,10 @@ func (t *terminal) end(r executor.Report) error {
 	}
 
 	if r.Run.Phase == common.PhaseSucceeded {
+		if r.Run.Message != "" {
+			t.printf("%s", r.Run.Message)
+		}
+
 		return nil
 	}
 

@@ -64,6 +64,20 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestTerminalSucceeded tells why a run that succeeded is not what it may be taken for.
+func TestTerminalSucceeded(t *testing.T) {
+	var out, errs bytes.Buffer
+
+	r := executor.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: executor.ReasonStateIgnored, Message: "the content was applied once more"}}
+	if err := newTerminal(&out, &errs, false, false).end(r); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff("the content was applied once more\n", out.String()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func compact(t *testing.T, raw []byte) string {
 	t.Helper()
 
