@@ -52,8 +52,8 @@ const CheckRequest = "check/"
 // change, or somebody asks for a run.
 const AnnotationCancel = GroupCluster + "/cancel"
 
-// AnnotationAdopt is "true" on an AnsibleRun whose target is as its spec says, although the AnsibleRun has never run. Its
-// first apply is recorded, and not run.
+// AnnotationAdopt is "true" on an AnsibleRun that has never run, and whose target is as its spec says. Its first apply
+// is recorded, and not run.
 const AnnotationAdopt = GroupCluster + "/adopt"
 
 // A RunPolicy says when the content of an AnsibleRun is run while the object is

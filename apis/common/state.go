@@ -10,8 +10,8 @@ import (
 // ProviderVariable is the variable in which content finds what the provider tells it, the state among it.
 const ProviderVariable = "ansible_provider_meta"
 
-// TypeStateAware says whether content does something else when its object is deleted. Only objects have it whose content
-// does not.
+// TypeStateAware says whether content does something else when its object is deleted. Only objects have it whose
+// content does not.
 const TypeStateAware xpv2.ConditionType = "StateAware"
 
 // Reasons of TypeStateAware.
@@ -22,8 +22,8 @@ const (
 	ReasonMayUseState xpv2.ConditionReason = "MayUseState"
 )
 
-// IgnoresState says why content is known not to look at the state, given the variable that is to have it besides; nil for
-// none.
+// IgnoresState says why content is known not to look at the state, given the variable that is to have it besides; nil
+// for none.
 func IgnoresState(v *StateVariable) string {
 	if v == nil {
 		return ProviderVariable + " does not occur in the playbooks, roles and variables"
@@ -36,8 +36,8 @@ func IgnoresState(v *StateVariable) string {
 func StateIgnored(v *StateVariable) xpv2.Condition {
 	return xpv2.Condition{
 		Type: TypeStateAware, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonStateIgnored,
-		Message: IgnoresState(v) + ", so that deletion would apply them once more: have them look at the state, or take Delete " +
-			"out of spec.managementPolicies: " + WithoutDelete,
+		Message: IgnoresState(v) + ", so that deletion would apply them once more: have them look at the state, or take " +
+			"Delete out of spec.managementPolicies: " + WithoutDelete,
 	}
 }
 

@@ -108,8 +108,8 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 		path := field.NewPath("runs").Index(i)
 		warnings = append(warnings, Mistake{
 			File: d.file, Line: line(d.node, strings.TrimPrefix(at+"."+path.String(), ".")), Path: path.String(),
-			Message: fmt.Sprintf("warning: %v: %s, so that deletion would apply them once more: have them look at the state, or take "+
-				"Delete out of managementPolicies", run["name"], common.IgnoresState(state)),
+			Message: fmt.Sprintf("warning: %v: %s, so that deletion would apply them once more: have them look at the state, "+
+				"or take Delete out of managementPolicies", run["name"], common.IgnoresState(state)),
 		})
 	}
 

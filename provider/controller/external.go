@@ -241,8 +241,8 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 }
 
-// showState sets the condition StateAware to False when content would be applied once more by the deletion of its object, and
-// back to True when that is not so any more.
+// showState sets the condition StateAware to False when content would be applied once more by the deletion of its
+// object, and back to True when that is not so any more.
 func showState(run common.AnsibleRun, r executor.Report) {
 	switch {
 	case r.Run.Phase != common.PhaseSucceeded:

@@ -21,8 +21,8 @@ func Adopts(s Situation) bool {
 	return s.Adopt && !s.Deleted && !s.Runs() && s.Recorded.AppliedDigest == "" && !s.Recorded.Executed
 }
 
-// Adopt records an apply that was not run: the target is as the inputs say. It answers a request, too, which may have come
-// along in the restore.
+// Adopt records an apply that was not run: the target is as the inputs say. It answers a request, too, which may have
+// come along in the restore.
 func Adopt(o *common.AnsibleRunObservation, digest, request, id string, now time.Time) {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	o.AppliedDigest, o.HandledRequest = digest, request

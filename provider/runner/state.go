@@ -27,9 +27,10 @@ const (
 // errFound ends a search.
 var errFound = errors.New("the content may look at the state")
 
-// ignoresState is true for content that cannot do anything else in the state absent, since neither the provider's variable
-// nor that of the state occurs in its text: in the private data directory, which was written, in installed roles, in
-// playbooks and roles of installed collections, and in variables. Content from elsewhere, or that is encrypted, may.
+// ignoresState is true for content that cannot do anything else in the state absent, since neither the provider's
+// variable nor that of the state occurs in its text: in the private data directory, which was written, in installed
+// roles, in playbooks and roles of installed collections, and in variables. Content from elsewhere, or that is
+// encrypted, may.
 func ignoresState(run Spec, dir string) bool {
 	p := run.Inputs.Parameters
 	words := [][]byte{[]byte(common.ProviderVariable)}
@@ -75,7 +76,8 @@ type search struct {
 }
 
 func (s *search) text(text []byte) {
-	s.found = s.found || bytes.HasPrefix(text, []byte(inputs.VaultHeader)) || slices.ContainsFunc(s.words, func(word []byte) bool { return bytes.Contains(text, word) })
+	s.found = s.found || bytes.HasPrefix(text, []byte(inputs.VaultHeader)) ||
+		slices.ContainsFunc(s.words, func(word []byte) bool { return bytes.Contains(text, word) })
 }
 
 // directory searches the files in those of its directories that patterns match.

@@ -103,8 +103,8 @@ func verdict(run Spec, e ending) Result {
 	return r
 }
 
-// untouched is true when no task of a run has begun, so that it has changed nothing. What a run has told last is lost when it
-// is ended, or when it ends with success and without its statistics: then nothing is certain.
+// untouched is true when no task of a run has begun, so that it has changed nothing. What a run has told last is lost
+// when it is ended, or when it ends with success and without its statistics: then nothing is certain.
 func untouched(e ending) bool {
 	return !e.summary.Started && e.cause == nil && (e.code != 0 || e.summary.Finished)
 }
