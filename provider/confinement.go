@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -120,6 +121,37 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
 
 	return p, nil
+}
+
+// covers returns an error with the flags that are missing unless the flags allow what a configuration grants. One from a
+// file grants nothing on this machine.
+func (c confinement) covers(g sandbox.Grant) error {
+	if c.Confinement == sandbox.Off {
+		return nil
+	}
+
+	var missing []string
+
+	add := func(flag string, paths []string, by ...string) {
+		for _, path := range paths {
+			if !slices.ContainsFunc(by, func(dir string) bool { return sandbox.Within(path, dir) }) {
+				missing = append(missing, flag+"="+path)
+			}
+		}
+	}
+
+	if g.ServiceAccount {
+		g.Read = append(slices.Clone(g.Read), serviceAccount)
+	}
+
+	add("--read-path", g.Read, slices.Concat(c.ReadPath, c.WritePath)...)
+	add("--write-path", g.Write, c.WritePath...)
+
+	if missing == nil {
+		return nil
+	}
+
+	return errors.New("spec.confinement grants nothing on this machine: to allow it, add " + strings.Join(missing, " "))
 }
 
 // identities are the directories below that of a Pod's secrets that make its service account: its

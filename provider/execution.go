@@ -31,7 +31,6 @@ type execution struct {
 	StateDir       string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
 	Timeout        time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means the longest."`
 	MaxTimeout     time.Duration `default:"1h"           help:"Longest timeout of a run, whatever the AnsibleRun asks for; 0 means that there is none."`
-	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	MaxInstalls    int           `default:"4"            help:"How many content sets are installed at a time for runs that wait for them, beside those that are resolved again." name:"max-concurrent-installs"`
 	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
 
@@ -50,8 +49,6 @@ func (x execution) Validate() error {
 		return errors.New("--max-timeout must not be negative: 0 means that there is none")
 	case x.MaxInstalls < 1:
 		return errors.New("--max-concurrent-installs must be 1 or more")
-	case x.ContentTTL < 0:
-		return errors.New("--content-ttl must not be negative: 0 means for ever")
 	}
 
 	return nil
@@ -62,10 +59,15 @@ func (x execution) timeouts() executor.Timeouts {
 	return executor.Timeouts{Default: x.Timeout, Longest: x.MaxTimeout}
 }
 
-// parts of an executor of jobs: a runner, and a content store, which tells installs what it does. Processes
-// that a former provider left in the state directory are waited for, and files removed.
-func (x execution) parts(ctx context.Context, key []byte, log logging.Logger,
-	installs content.Observer,
+// Directories in the state directory.
+const (
+	contentDir = "content"
+	runsDir    = "runs"
+)
+
+// parts of an executor of jobs: a runner, and a content store. Processes that a former provider left in the state
+// directory are waited for, and files removed.
+func (x execution) parts(ctx context.Context, c content.Config, log logging.Logger,
 ) (*runner.Runner, *content.Store, error) {
 	site, err := x.prepare(ctx, log)
 	if err != nil {
@@ -77,7 +79,7 @@ func (x execution) parts(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	s, err := x.store(ctx, site, content.Config{Dir: filepath.Join(x.StateDir, "content"), Key: key, Observer: installs})
+	s, err := x.store(ctx, site, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +110,7 @@ func (x execution) prepare(ctx context.Context, log logging.Logger) (site, error
 func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*runner.Runner, error) {
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
-	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
+	r, err := runner.New(filepath.Join(x.StateDir, runsDir),
 		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(
 			x.Warm), runner.WithCluster(x.Cluster))
 	if err != nil {
@@ -150,7 +152,7 @@ func (x execution) store(ctx context.Context, at site, c content.Config) (*conte
 	}
 
 	c.Installer = galaxy.Installer{Command: run, Policy: at.policy, Environ: os.Environ()}
-	c.TTL, c.MaxSize, c.MaxInstalls = x.ContentTTL, int64(x.ContentMaxSize), x.MaxInstalls
+	c.MaxSize, c.MaxInstalls = int64(x.ContentMaxSize), x.MaxInstalls
 
 	return content.NewStore(c)
 }

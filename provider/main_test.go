@@ -214,8 +214,8 @@ func TestMemoryInPod(t *testing.T) {
 func TestPodArgs(t *testing.T) {
 	start := startCommand{execution: execution{
 		confinement: confinement{Confinement: sandbox.Off, MaxMemory: 1, MaxProcesses: 2, MaxFileSize: 3, MaxRunSize: 4},
-		MaxTimeout:  5 * time.Hour, ContentTTL: 6 * time.Hour, ContentMaxSize: 7,
-	}}
+		MaxTimeout:  5 * time.Hour, ContentMaxSize: 7,
+	}, ContentTTL: 6 * time.Hour}
 
 	dir := t.TempDir()
 	c := &cli{}
@@ -232,6 +232,10 @@ func TestPodArgs(t *testing.T) {
 	want := start.execution
 	// The rest has its default: the payload has the timeout of the run, and one run has the container for itself.
 	want.StateDir, want.Timeout, want.MaxInstalls = dir, 20*time.Minute, 4
+
+	if diff := cmp.Diff(start.ContentTTL, c.Work.ContentTTL); diff != "" {
+		t.Errorf("-want TTL, +got:\n%s", diff)
+	}
 
 	if diff := cmp.Diff(want, c.Work.execution, cmp.AllowUnexported(execution{}, confinement{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

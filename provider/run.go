@@ -17,8 +17,11 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 type runCommand struct {
@@ -53,16 +56,32 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
+	if err := c.covers(in.Grant); err != nil {
+		return errors.Wrap(err, in.Config)
+	}
+
+	in.Grant.Read, in.Grant.Write = nil, nil // The flags have them. A link may lead elsewhere meanwhile.
+
 	if v := run.Parameters(); c.Verbose > 0 && (v.Verbosity == nil || int(*v.Verbosity) < c.Verbose) {
 		in.Parameters.Verbosity = new(int32(min(c.Verbose, maxVerbosity)))
 	}
 
 	t := newTerminal(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
 
-	local, store, err := c.parts(ctx, nil,
-		logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), nil)
+	dir, stays, err := c.contentDir(in)
 	if err != nil {
 		return err
+	}
+
+	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{}))
+
+	local, store, err := c.parts(ctx, content.Config{Dir: dir}, log)
+	if err != nil {
+		return err
+	}
+
+	if !stays {
+		defer workdir.Remove(dir) //nolint:errcheck // The next run removes it, too.
 	}
 
 	j := executor.Job{
@@ -82,11 +101,19 @@ func (c *runCommand) Run() error {
 		j.Mode = common.ModeCheck
 	}
 
-	if err := t.refresh(ctx, store, in); err != nil {
-		return err
+	return t.end(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
+}
+
+// contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed
+// since then does not: its author runs what is there now.
+func (c *runCommand) contentDir(in inputs.Inputs) (dir string, stays bool, err error) {
+	req, err := content.NewRequest(in)
+	if stays = req.Requirements.Pinned() && !req.Requirements.Local(); stays {
+		return filepath.Join(c.StateDir, contentDir), true, err
 	}
 
-	return t.end(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
+	// What a run leaves here when it is killed, the next one removes.
+	return filepath.Join(c.StateDir, runsDir, contentDir), false, err
 }
 
 // maxVerbosity of Ansible.

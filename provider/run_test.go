@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -43,14 +44,9 @@ func TestRunProject(t *testing.T) {
 		}
 	}
 
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "first"}, {"tag", "v1.0.0"}} {
-		cmd := exec.CommandContext(t.Context(), test.Program(t, "git"), args...)
-		cmd.Dir = repo
-
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	git(t, repo, "init", "-q")
+	commitAll(t, repo)
+	git(t, repo, "tag", "v1.0.0")
 
 	cases := map[string]struct {
 		reason string
@@ -108,22 +104,7 @@ spec:
 				t.Fatal(err)
 			}
 
-			p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			args := append([]string{"run", "--file=" + manifest, "--confinement=BestEffort", "--read-path=" + repo, "--write-path=" + dir}, tc.args...)
-
-			k, err := p.Parse(args)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			got := ""
-			if err := k.Run(); err != nil {
-				got = err.Error()
-			}
+			got := run(t, t.TempDir(), append([]string{"--file=" + manifest, "--read-path=" + repo, "--write-path=" + dir}, tc.args...)...)
 
 			if !strings.Contains(got, tc.err) || (tc.err == "") != (got == "") {
 				t.Errorf("\n%s\nRun(): want error %q, got %q", tc.reason, tc.err, got)
@@ -139,5 +120,192 @@ spec:
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// git in a directory.
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), test.Program(t, "git"), args...)
+	cmd.Dir = dir
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// commitAll files of a repository.
+func commitAll(t *testing.T, repo string) {
+	t.Helper()
+
+	git(t, repo, "add", ".")
+	git(t, repo, "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "change")
+}
+
+// run provider-ansible run, and return its error.
+func run(t *testing.T, stateDir string, args ...string) string {
+	t.Helper()
+
+	p, err := kong.New(&cli{}, kong.Vars{"state_dir": stateDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	k, err := p.Parse(append([]string{"run", "--confinement=BestEffort"}, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := k.Run(); err != nil {
+		return err.Error()
+	}
+
+	return ""
+}
+
+// TestRunGrants has manifests from elsewhere: what they may do on this machine is for its owner to say.
+func TestRunGrants(t *testing.T) {
+	test.Ansible(t)
+
+	home := t.TempDir()
+	manifest := filepath.Join(t.TempDir(), "run.yaml")
+
+	write(t, filepath.Join(home, "key"), "mine")
+	write(t, manifest, `
+apiVersion: v1
+kind: Namespace
+metadata: {name: a}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: a, name: hello}
+spec:
+  providerConfigRef: {kind: ClusterProviderConfig, name: mine}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.copy: {src: `+home+`/key, dest: `+home+`/copy, mode: "0600"}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: mine}
+spec:
+  confinement: {readPaths: [/usr/share], writePaths: [`+home+`/copy, `+home+`]}
+`)
+
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   string
+		copied bool
+	}{
+		"Manifest": {
+			reason: "A manifest gives itself nothing: the error has the flags that would.",
+			want: `ClusterProviderConfig "mine": spec.confinement grants nothing on this machine: to allow it, add ` +
+				"--read-path=/usr/share --write-path=" + home + "/copy --write-path=" + home,
+		},
+		"Some": {
+			reason: "All of it needs flags, and a path that may be read may not be written.",
+			args:   []string{"--read-path=/usr", "--read-path=" + home},
+			want: `ClusterProviderConfig "mine": spec.confinement grants nothing on this machine: to allow it, add ` +
+				"--write-path=" + home + "/copy --write-path=" + home,
+		},
+		"Flags": {
+			reason: "Flags grant it, with what is below their paths.",
+			args:   []string{"--read-path=/usr/share", "--write-path=" + home},
+			copied: true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nRun(): -want error, +got:\n%s", tc.reason, diff)
+			}
+
+			if _, err := os.Stat(filepath.Join(home, "copy")); (err == nil) != tc.copied {
+				t.Errorf("\n%s\nwant copied %t, got %v", tc.reason, tc.copied, err)
+			}
+		})
+	}
+}
+
+// TestRunLocalContent runs what is in a repository of this machine now, as its author expects.
+func TestRunLocalContent(t *testing.T) {
+	test.Ansible(t)
+
+	dir, repo, state := t.TempDir(), t.TempDir(), t.TempDir()
+	ledger, manifest := filepath.Join(dir, "ledger"), filepath.Join(t.TempDir(), "run.yaml")
+
+	write(t, manifest, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: default, name: default}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: default, name: site}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    project: {src: "file://`+repo+`", version: v1.0.0}
+    playbook: site.yml
+    vars: {ledger: "`+ledger+`"}
+`)
+
+	play := func(word string) {
+		write(t, filepath.Join(repo, "site.yml"), `- hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.copy: {dest: "{{ ledger }}", content: `+word+`, mode: "0600"}
+`)
+		commitAll(t, repo)
+		git(t, repo, "tag", "--force", "v1.0.0")
+	}
+
+	git(t, repo, "init", "-q")
+
+	for _, word := range []string{"first", "second"} {
+		play(word)
+
+		runtime.GC() // The lock of the state directory is that of a process.
+
+		if err := run(t, state, "--file="+manifest, "--read-path="+repo, "--write-path="+dir); err != "" {
+			t.Fatal(err)
+		}
+
+		done, err := os.ReadFile(ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(word, string(done)); diff != "" {
+			t.Errorf("The version of now runs, whatever was installed before.\n-want, +got:\n%s", diff)
+		}
+	}
+
+	runtime.GC()
+
+	got := run(t, state, "--file="+manifest, "--write-path="+dir)
+	if !strings.Contains(got, "'"+repo+"' does not appear") || !strings.Contains(got, "--read-path") {
+		t.Errorf("Where the repository may not be read, nothing runs, and the error says how to allow it: got %q", got)
+	}
+
+	left, err := filepath.Glob(filepath.Join(state, "*", "*", "sets"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("Content of this machine is not kept, got %v, %v", left, err)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

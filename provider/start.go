@@ -35,6 +35,7 @@ import (
 type startCommand struct {
 	execution
 
+	ContentTTL             time.Duration `default:"1h" help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	Debug                  bool          `help:"Log every decision."`
 	PollInterval           time.Duration `default:"10m"                                                      help:"Time between the end of a run and the next periodic one, unless the object is annotated with crossplane.io/poll-interval."`
 	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
@@ -75,6 +76,8 @@ func (c *startCommand) Validate() error {
 			"--no-runs-in-provider needs --place=Pod: otherwise configurations that do not say where have no place")
 	case c.MaxReconcileRate < 1:
 		return errors.New("--max-reconcile-rate must be at least 1")
+	case c.ContentTTL < 0:
+		return errors.New("--content-ttl must not be negative: 0 means for ever")
 	case c.PollInterval <= 0:
 		return errors.Errorf(
 			"--poll-interval must be more than 0: objects that are not to be run at a poll have the run policy %s",
@@ -121,7 +124,9 @@ func (c *startCommand) Run() error {
 
 	c.Cluster = api
 
-	local, store, err := c.parts(ctx, key, log, installs)
+	local, store, err := c.parts(ctx, content.Config{
+		Dir: filepath.Join(c.StateDir, contentDir), Key: key, TTL: c.ContentTTL, Observer: installs,
+	}, log)
 	if err != nil {
 		return err
 	}

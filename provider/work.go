@@ -38,10 +38,11 @@ const terminationLog = "/dev/termination-log"
 type workCommand struct {
 	execution
 
-	Payload        string `help:"Directory with the inputs of the run."                 required:""`
-	ServiceAccount bool   `help:"Let the run read the service account of the Pod."`
-	Content        string `help:"Directory for content, which only the container that installs it may write."`
-	Install        bool   `help:"Only install the content, for the container of the run."`
+	ContentTTL     time.Duration `default:"1h" help:"How long content that is not pinned serves before it is resolved again; 0 means for ever."`
+	Payload        string        `help:"Directory with the inputs of the run."                 required:""`
+	ServiceAccount bool          `help:"Let the run read the service account of the Pod."`
+	Content        string        `help:"Directory for content, which only the container that installs it may write."`
+	Install        bool          `help:"Only install the content, for the container of the run."`
 }
 
 // Run what the payload says.
@@ -151,6 +152,7 @@ func (c *workCommand) install(ctx context.Context, j executor.Job, key []byte) i
 		Private: filepath.Join(c.StateDir, "installs"),
 		Lease:   cmp.Or(pods.Deadline(c.MaxTimeout), longestRun),
 		Key:     key,
+		TTL:     c.ContentTTL,
 	})
 	if err != nil {
 		return installation{Failed: cannot(j, err)}

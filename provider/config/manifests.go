@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -56,8 +59,9 @@ func NewManifests() (*Manifests, error) {
 }
 
 // Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
-// ClusterProviderConfigs, Secrets and ConfigMaps. Unknown fields, other kinds,
-// and objects that are there already are errors, which name the file.
+// ClusterProviderConfigs, Secrets and ConfigMaps. Objects of other kinds, which no
+// run needs, are left out. Unknown fields, and objects that are there already, are
+// errors, which name the file.
 func (m *Manifests) Add(file string, data []byte) error {
 	docs := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 
@@ -78,8 +82,26 @@ func (m *Manifests) Add(file string, data []byte) error {
 }
 
 func (m *Manifests) add(doc []byte) error {
-	if text, err := yaml.ToJSON(doc); err == nil && string(bytes.TrimSpace(text)) == "null" {
+	text, err := yaml.ToJSON(doc)
+	if err != nil {
+		return errors.Wrap(err, "is not valid YAML")
+	}
+
+	if string(bytes.TrimSpace(text)) == "null" {
 		return nil
+	}
+
+	kind := metav1.TypeMeta{}
+	if err := json.Unmarshal(text, &kind); err != nil || kind.APIVersion == "" || kind.Kind == "" {
+		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
+	}
+
+	if kind.APIVersion == "v1" && kind.Kind == "List" {
+		return m.list(text)
+	}
+
+	if needed, err := m.needed(kind.GroupVersionKind()); !needed || err != nil {
+		return err
 	}
 
 	codecs := serializer.NewCodecFactory(m.scheme, serializer.EnableStrict)
@@ -106,6 +128,38 @@ func (m *Manifests) add(doc []byte) error {
 	}
 
 	return nil
+}
+
+// list adds the items of a List, as kubectl get prints it.
+func (m *Manifests) list(text []byte) error {
+	var l struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(text, &l); err != nil {
+		return errors.Wrap(err, "cannot read the List")
+	}
+
+	for i, item := range l.Items {
+		if err := m.add(item); err != nil {
+			return errors.Wrapf(err, "item %d", i+1)
+		}
+	}
+
+	return nil
+}
+
+// needed is true for kinds that runs may refer to. A kind that the groups of this API do not have is a mistake.
+func (m *Manifests) needed(k schema.GroupVersionKind) (bool, error) {
+	switch k.Group {
+	case clusterv1alpha1.SchemeGroupVersion.Group, namespacedv1alpha1.SchemeGroupVersion.Group:
+		if !m.scheme.Recognizes(k) {
+			return false, errors.Errorf("%s has no kind %s", k.GroupVersion(), k.Kind)
+		}
+
+		return slices.Contains([]string{common.KindAnsibleRun, kindProviderConfig, kindClusterProviderConfig}, k.Kind), nil
+	case corev1.GroupName:
+		return k.Kind == "Secret" || k.Kind == "ConfigMap", nil
+	}
+
+	return false, nil
 }
 
 // Runs that were added, in order.
@@ -168,7 +222,7 @@ func defaulted(decoded runtime.Object) (client.Object, error) {
 		return named(o.(client.Object), corev1.NamespaceDefault) //nolint:forcetypeassert // Both are.
 	}
 
-	return nil, errors.New("must be an AnsibleRun, ProviderConfig, ClusterProviderConfig, Secret or ConfigMap")
+	return nil, errors.New("must be a kind that runs refer to")
 }
 
 // named checks that the object has a name and puts it into the namespace, as

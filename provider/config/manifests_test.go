@@ -24,10 +24,33 @@ func TestManifestsAdd(t *testing.T) {
 			docs:   []string{clusterConfig, clusterRun + "spec: {forProvider: {rolle: a.b}}"},
 			want:   `run.yaml, document 1: cannot decode the object: strict decoding error: unknown field "spec.forProvider.rolle"`,
 		},
-		"OtherKind": {
-			reason: "Objects that nothing reads are not ignored.",
-			docs:   []string{"apiVersion: v1\nkind: Pod\nmetadata: {name: x}"},
-			want:   "run.yaml, document 1: /v1, Kind=Pod: must be an AnsibleRun, ProviderConfig, ClusterProviderConfig, Secret or ConfigMap",
+		"OtherKinds": {
+			reason: "What a file has beside a run, for kubectl apply, is no part of the run.",
+			docs: []string{
+				"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}",
+				"apiVersion: apiextensions.crossplane.io/v2\nkind: CompositeResourceDefinition\nmetadata: {name: x}\nspec: {}",
+				"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: Approval\nmetadata: {name: x}\nspec: {}",
+			},
+		},
+		"MisspeltKind": {
+			reason: "A kind that these groups do not have is no other object: it is meant to be one of them.",
+			docs:   []string{"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: AnsibleRuns\nmetadata: {name: x}"},
+			want:   "run.yaml, document 1: ansible.m.crossplane.io/v1alpha1 has no kind AnsibleRuns",
+		},
+		"NoKind": {
+			reason: "The values of a chart, for example, are not shown: they may have passwords.",
+			docs:   []string{"password: secret"},
+			want:   "run.yaml, document 1: is not an object of Kubernetes: it has no apiVersion and kind",
+		},
+		"NoYAML": {
+			reason: "A template that was not rendered is no YAML.",
+			docs:   []string{"kind: {{ .kind }}\nx: : y"},
+			want:   "run.yaml, document 1: is not valid YAML: yaml: line 2: mapping values are not allowed in this context",
+		},
+		"List": {
+			reason: "kubectl get prints several objects as a List.",
+			docs:   []string{"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret}"},
+			want:   "run.yaml, document 1: item 1: /v1, Kind=Secret: metadata.name must be set",
 		},
 		"Twice": {
 			reason: "Which of two objects is meant, nobody can tell.",

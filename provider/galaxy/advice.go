@@ -71,8 +71,8 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	{regexp.MustCompile(`Load key`), always("it must be a private key without a passphrase, as ssh-keygen writes it")},
 	{regexp.MustCompile(`Permission denied \(`), adviseKey},
 	{
-		regexp.MustCompile(`\[Errno 13\] Permission denied`),
-		always("installations read only what spec.confinement.readPaths allows, beside the system"),
+		regexp.MustCompile(`\[Errno 13\] Permission denied|'/.*' does not appear to be a git repository`),
+		always("installations read only what spec.confinement.readPaths, or the flag --read-path, allows, beside the system"),
 	},
 	{regexp.MustCompile(`as JSON`), always("check that this is the URL of a Galaxy server")},
 	{regexp.MustCompile(`LooseVersion`), always("give a range without wildcards, such as >=1.0.0,<2.0.0")},

@@ -100,7 +100,7 @@ func TestReasonOther(t *testing.T) {
 func TestInstallErrorDenied(t *testing.T) {
 	output := "[ERROR]: Unexpected Exception, this is probably a bug: [Errno 13] Permission denied: b'/srv/web/galaxy.yml'\n"
 	want := "cannot install collections: [Errno 13] Permission denied: b'/srv/web/galaxy.yml'; " +
-		"installations read only what spec.confinement.readPaths allows, beside the system"
+		"installations read only what spec.confinement.readPaths, or the flag --read-path, allows, beside the system"
 
 	if diff := cmp.Diff(want, installErrorFrom("collections", output, os.ErrPermission, Request{Redact: func(s string) string { return s }}).Error()); diff != "" {
 		t.Errorf("installErrorFrom(...): -want, +got:\n%s", diff)

@@ -107,6 +107,21 @@ func (f File) WithoutUsers() File {
 	return clean
 }
 
+// Local is true if something is required that is on this machine, where it may change at any time.
+func (f File) Local() bool {
+	return f.Project != nil && isLocal(f.Project.Src) ||
+		slices.ContainsFunc(f.Collections, func(c Collection) bool {
+			return slices.Contains([]string{"dir", "subdirs", "file"}, c.kind()) || isLocal(c.location())
+		}) ||
+		slices.ContainsFunc(f.Roles, func(r Role) bool { return isLocal(r.Src) })
+}
+
+func isLocal(src string) bool {
+	src = strings.TrimPrefix(src, "git+")
+
+	return strings.HasPrefix(src, "file://") || strings.HasPrefix(src, "/") || strings.HasPrefix(src, ".")
+}
+
 func (f File) clone() File {
 	c := File{Collections: slices.Clone(f.Collections), Roles: slices.Clone(f.Roles)}
 

@@ -118,14 +118,14 @@ func (p Policy) Validate(path string) error {
 	switch {
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path:
 		return fmt.Errorf("%q must be an absolute path without dots", path)
-	case within(p.State, path), within(path, p.State):
+	case Within(p.State, path), Within(path, p.State):
 		return fmt.Errorf("%q would let a run into the provider's state directory", path)
 	}
 
 	return nil
 }
 
-// within is true for a path that is a directory, or below it.
-func within(path, dir string) bool {
+// Within is true for a path that is a directory, or below it.
+func Within(path, dir string) bool {
 	return path != "" && (path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/"))
 }

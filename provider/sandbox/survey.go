@@ -96,8 +96,8 @@ func (m Machine) foreign(dir string) []string {
 	}
 
 	return slices.DeleteFunc(slices.Clone(m.Mounts), func(mount string) bool {
-		return mount == dir || !within(mount, dir) ||
-			slices.ContainsFunc(known, func(k string) bool { return within(mount, k) })
+		return mount == dir || !Within(mount, dir) ||
+			slices.ContainsFunc(known, func(k string) bool { return Within(mount, k) })
 	})
 }
 
@@ -143,11 +143,11 @@ func (m Machine) private(dir string) []string {
 // cover a file or directory with as few paths as possible, none of which leads to a path that is
 // left out.
 func (m Machine) cover(root string, without []string) []string {
-	if slices.ContainsFunc(without, func(w string) bool { return within(root, w) }) {
+	if slices.ContainsFunc(without, func(w string) bool { return Within(root, w) }) {
 		return nil
 	}
 
-	if !slices.ContainsFunc(without, func(w string) bool { return within(w, root) }) {
+	if !slices.ContainsFunc(without, func(w string) bool { return Within(w, root) }) {
 		return []string{root}
 	}
 
