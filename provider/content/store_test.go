@@ -33,6 +33,9 @@ func TestEnsure(t *testing.T) {
 	src := t.TempDir()
 	archive := buildCollection(t, filepath.Join(src, "tools"), "tools", "1.2.3")
 	repo := gitRepo(t, filepath.Join(src, "web"), collectionFiles("web", "0.1.0"))
+	chosen := collectionFiles("chosen", "0.1.0")
+	chosen["galaxy.yml"] += "manifest: {directives: [recursive-include roles **]}\n"
+	choosing := gitRepo(t, filepath.Join(src, "chosen"), chosen)
 	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
 	roleArchive := tarball(t, filepath.Join(src, "issue"), roleFiles())
 
@@ -60,6 +63,14 @@ func TestEnsure(t *testing.T) {
 			want: want{
 				collections: []common.ContentItem{{Name: "acme.web", Version: "0.1.0", Revision: "<revision>"}},
 				files:       []string{"collections/ansible_collections/acme/web/roles/hello/tasks/main.yml"},
+			},
+		},
+		"CollectionManifest": {
+			reason: "A galaxy.yml may choose files with directives, for which ansible-galaxy needs another Python package.",
+			in:     inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: v1}]", choosing)},
+			want: want{
+				collections: []common.ContentItem{{Name: "acme.chosen", Version: "0.1.0", Revision: "<revision>"}},
+				files:       []string{"collections/ansible_collections/acme/chosen/roles/hello/tasks/main.yml"},
 			},
 		},
 		"Roles": {
