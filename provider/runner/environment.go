@@ -69,6 +69,11 @@ func (r *Runner) environment(run Spec, dir string) []string {
 	maps.Copy(env, run.Inputs.Env)
 	clusterEnv(env, run.Inputs, dir)
 	loopbackEnv(env)
+
+	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.shipped != nil {
+		env["ANSIBLE_INVENTORY_ENABLED"] = enabled
+	}
+
 	r.contentPaths(env, run, cfg, dir)
 
 	r.sshArgs(env, run, cfg, dir)

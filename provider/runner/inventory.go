@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -71,7 +72,7 @@ func inventoryPath(in inputs.Inputs, i int) string {
 		return path.Join(projectDir, p)
 	}
 
-	name := "hosts"
+	name := hostsFile
 	if !in.Parameters.ExecutableInventory {
 		name = inventoryName(in.Inventories[i].Data)
 	}
@@ -79,10 +80,27 @@ func inventoryPath(in inputs.Inputs, i int) string {
 	return path.Join(inventoryDir, strconv.Itoa(i), name)
 }
 
+// enabledPlugins for inventories: one for what no other takes, since the file does not have the name that the plugin
+// wants, and the user's, or Ansible's default. It is empty if no inventory names a plugin.
+func enabledPlugins(in inputs.Inputs) string {
+	if in.Parameters.ExecutableInventory || !slices.ContainsFunc(in.Inventories, func(f inputs.File) bool {
+		return f.Path == "" && inventoryName(f.Data) != hostsFile
+	}) {
+		return ""
+	}
+
+	// What it has to say of a failure comes first.
+	return "crossplane.ansible.named," + cmp.Or(in.Env["ANSIBLE_INVENTORY_ENABLED"],
+		in.AnsibleConfig().Get("inventory", "enable_plugins"), "host_list,script,auto,yaml,ini,toml")
+}
+
+// hostsFile is the name of the file of an inventory that names no plugin.
+const hostsFile = "hosts"
+
 var inventoryNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// inventoryName is what the file of an inventory must be called: an inventory plugin takes
-// only files that end in its own name. Text that cannot be the name of a plugin is not
+// inventoryName is what the file of an inventory is called: most inventory plugins take
+// only files that end in their own name. Text that cannot be the name of a plugin is not
 // trusted to be that of a file.
 func inventoryName(data []byte) string {
 	// An inventory that is no mapping names no plugin.
@@ -91,7 +109,7 @@ func inventoryName(data []byte) string {
 	name = name[strings.LastIndexByte(name, '.')+1:]
 
 	if !inventoryNamePattern.MatchString(name) {
-		return "hosts"
+		return hostsFile
 	}
 
 	return name + ".yml"
