@@ -104,7 +104,7 @@ spec:
 				t.Fatal(err)
 			}
 
-			got := run(t, t.TempDir(), append([]string{"--file=" + manifest, "--read-path=" + repo, "--write-path=" + dir}, tc.args...)...)
+			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest, "--read-path=" + repo, "--write-path=" + dir}, tc.args...)...)
 
 			if !strings.Contains(got, tc.err) || (tc.err == "") != (got == "") {
 				t.Errorf("\n%s\nRun(): want error %q, got %q", tc.reason, tc.err, got)
@@ -143,8 +143,8 @@ func commitAll(t *testing.T, repo string) {
 	git(t, repo, "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "change")
 }
 
-// run provider-ansible run, and return its error.
-func run(t *testing.T, stateDir string, args ...string) string {
+// runCLI runs provider-ansible run, and return its error.
+func runCLI(t *testing.T, stateDir string, args ...string) string {
 	t.Helper()
 
 	p, err := kong.New(&cli{}, kong.Vars{"state_dir": stateDir})
@@ -222,7 +222,7 @@ spec:
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...)
+			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRun(): -want error, +got:\n%s", tc.reason, diff)
 			}
@@ -275,7 +275,7 @@ spec:
 
 		runtime.GC() // The lock of the state directory is that of a process.
 
-		if err := run(t, state, "--file="+manifest, "--read-path="+repo, "--write-path="+dir); err != "" {
+		if err := runCLI(t, state, "--file="+manifest, "--read-path="+repo, "--write-path="+dir); err != "" {
 			t.Fatal(err)
 		}
 
@@ -291,7 +291,7 @@ spec:
 
 	runtime.GC()
 
-	got := run(t, state, "--file="+manifest, "--write-path="+dir)
+	got := runCLI(t, state, "--file="+manifest, "--write-path="+dir)
 	if !strings.Contains(got, "'"+repo+"' does not appear") || !strings.Contains(got, "--read-path") {
 		t.Errorf("Where the repository may not be read, nothing runs, and the error says how to allow it: got %q", got)
 	}
@@ -299,6 +299,94 @@ spec:
 	left, err := filepath.Glob(filepath.Join(state, "*", "*", "sets"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("Content of this machine is not kept, got %v, %v", left, err)
+	}
+}
+
+// TestRunSettings has settings that people bring along from elsewhere.
+func TestRunSettings(t *testing.T) {
+	test.Ansible(t)
+
+	outside := t.TempDir()
+	repo := t.TempDir()
+
+	if err := os.MkdirAll(filepath.Join(repo, "plugins"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	write(t, filepath.Join(repo, "ansible.cfg"), "[defaults]\ncallback_plugins = plugins\ncallbacks_enabled = told\n")
+	write(t, filepath.Join(repo, "plugins", "told.py"), `
+DOCUMENTATION = "name: told\ntype: notification\nshort_description: x\ndescription: [x]\n"
+from ansible.plugins.callback import CallbackBase
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION, CALLBACK_NAME, CALLBACK_NEEDS_ENABLED = 2.0, "told", True
+    def v2_playbook_on_stats(self, stats):
+        open("`+outside+`/told", "w").write("told")
+`)
+	write(t, filepath.Join(repo, "site.yml"), "- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.ping: ]\n")
+	git(t, repo, "init", "-q")
+	commitAll(t, repo)
+
+	config := func(cfg string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  cfg: |\n    " + strings.ReplaceAll(cfg, "\n", "\n    ")
+	}
+	run := func(credentials, run string) string {
+		return `
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: default, name: default}
+spec: {credentials: [` + credentials + `]}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: default, name: site}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+` + run
+	}
+
+	cases := map[string]struct {
+		reason   string
+		manifest string
+		args     []string
+		file     string
+	}{
+		"LogPath": {
+			reason: "A log that the run may not write is none, and the run goes on.",
+			manifest: config("[defaults]\nlog_path = "+t.TempDir()+"/ansible.log\n") + run(
+				"{filename: ansible.cfg, source: ConfigMapKey, configMapKeyRef: {name: cfg, key: cfg}}",
+				"    playbookInline: \"- {hosts: localhost, gather_facts: false, tasks: [ansible.builtin.ping: ]}\"\n"),
+		},
+		"LogPathGranted": {
+			reason: "A log that the run may write is written.",
+			manifest: config("[defaults]\nlog_path = "+outside+"/ansible.log\n") + run(
+				"{filename: ansible.cfg, source: ConfigMapKey, configMapKeyRef: {name: cfg, key: cfg}}",
+				"    playbookInline: \"- {hosts: localhost, gather_facts: false, tasks: [ansible.builtin.ping: ]}\"\n"),
+			args: []string{"--write-path=" + outside},
+			file: "ansible.log",
+		},
+		"CallbackPlugins": {
+			reason:   "The callback plugins of a project's ansible.cfg are loaded.",
+			manifest: run("", "    project: {src: 'file://"+repo+"'}\n    playbook: site.yml\n"),
+			args:     []string{"--read-path=" + repo, "--write-path=" + outside},
+			file:     "told",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			manifest := filepath.Join(t.TempDir(), "run.yaml")
+			write(t, manifest, tc.manifest)
+
+			if err := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...); err != "" {
+				t.Errorf("\n%s\nRun(): %s", tc.reason, err)
+			}
+
+			if _, err := os.Stat(filepath.Join(outside, tc.file)); err != nil {
+				t.Errorf("\n%s\n%v", tc.reason, err)
+			}
+		})
 	}
 }
 

@@ -49,7 +49,7 @@ func (o *textLog) failure() string {
 	var found []string
 
 	for _, line := range o.lines() {
-		e, isError := cut(line, "[ERROR]: ", "ERROR! ")
+		e, isError := cut(line, "[ERROR]: ", "ERROR! ", "ERROR: ")
 
 		switch {
 		case len(found) == 0 && isError:

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"cmp"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Booleans as Ansible writes them.
@@ -20,8 +23,8 @@ const (
 // defaultSSHArgs are Ansible's own default.
 const defaultSSHArgs = "-C -o ControlMaster=auto -o ControlPersist=60s"
 
-// environment of a run in a private data directory, as name=value, sorted.
-func (r *Runner) environment(run Spec, dir string) []string {
+// environment of a run in a private data directory and a domain, as name=value, sorted.
+func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []string {
 	cfg := run.Inputs.AnsibleConfig()
 
 	// Defaults, which the configuration may override.
@@ -70,11 +73,22 @@ func (r *Runner) environment(run Spec, dir string) []string {
 	clusterEnv(env, run.Inputs, dir)
 	loopbackEnv(env)
 
+	// Ansible would end where it cannot open its log.
+	if log := cmp.Or(env["ANSIBLE_LOG_PATH"], cfg.Get("defaults", "log_path")); filepath.IsAbs(log) && !domain.Writes(log) {
+		env["ANSIBLE_LOG_PATH"] = os.DevNull
+	}
+
 	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.shipped != nil {
 		env["ANSIBLE_INVENTORY_ENABLED"] = enabled
 	}
 
 	r.contentPaths(env, run, cfg, dir)
+
+	// ansible-runner adds its own to the variable, which wins over the ansible.cfg.
+	callbacks := cfgPaths(cfg, "callback_plugins", filepath.Join(dir, projectDir))
+	if len(callbacks) > 0 && env["ANSIBLE_CALLBACK_PLUGINS"] == "" {
+		env["ANSIBLE_CALLBACK_PLUGINS"] = strings.Join(callbacks, string(filepath.ListSeparator))
+	}
 
 	r.sshArgs(env, run, cfg, dir)
 

@@ -20,7 +20,8 @@ var (
 	noRole     = regexp.MustCompile(`^(the role '[^']+' was not found) in \S+`)
 	noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
 	noModule   = regexp.MustCompile(`^couldn't resolve module/action '[^']+'`)
-	denied     = regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges`)
+	denied     = regexp.MustCompile(
+		`Permission denied|Operation not permitted|no new privileges|Failed to create temporary directory`)
 	noTerminal = regexp.MustCompile(`out of pty devices`)
 )
 

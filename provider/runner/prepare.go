@@ -91,7 +91,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		Project: run.Content.ProjectPath(),
 		Args:    []string{dir, playbookOf(run), ident, oldestCore, oldestRunner},
 		Play:    r.playArgv(run, dir, inv, vars),
-		Env:     r.environment(run, dir),
+		Env:     r.environment(run, dir, domain),
 		Domain:  domain,
 	}, nil
 }

@@ -169,7 +169,7 @@ func (r *Runner) warmDirectory() (string, []string, error) {
 
 	dir := filepath.Join(r.warm.Dir, r.name())
 
-	return dir, r.environment(Spec{}, dir), makeDirectory(dir, "", []file{{Path: inputs.AnsibleConfigFile}})
+	return dir, r.environment(Spec{}, dir, sandbox.Domain{}), makeDirectory(dir, "", []file{{Path: inputs.AnsibleConfigFile}})
 }
 
 // WarmUp waits until runs start warm, if they are to.

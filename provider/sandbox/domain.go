@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // A Domain is what a process, and all that it starts, may do. What a domain does not have is
 // not allowed.
 type Domain struct {
@@ -31,4 +33,9 @@ type Limits struct {
 	Processes int64 `json:"processes,omitempty"`
 	// FileSize is the length of the longest file that a process may write, in bytes.
 	FileSize int64 `json:"fileSize,omitempty"`
+}
+
+// Writes is true for a path that processes may write.
+func (d Domain) Writes(path string) bool {
+	return !d.Confined || slices.ContainsFunc(d.Write, func(dir string) bool { return Within(path, dir) })
 }
