@@ -2,13 +2,16 @@ package runner
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -18,49 +21,62 @@ func hasInventory(in inputs.Inputs) bool {
 		in.AnsibleConfig().Get("defaults", "inventory") != ""
 }
 
+// defaultsFile is an inventory of variables for all hosts. It is the first one: whatever others set wins.
+const defaultsFile = "defaults"
+
+// onThisMachine is true, in a template, for a host whose connection is local.
+const onThisMachine = `ansible_connection | default('') in ['local', 'ansible.builtin.local']`
+
 // asyncDir is where an asynchronous task leaves its result. Ansible's default is below the
 // home that the list of users has, which on this machine is not the home of a run.
-const asyncDir = `ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') ` +
-	`if ansible_connection | default('') in ['local', 'ansible.builtin.local'] else '~' }}/.ansible_async"` + "\n"
+const asyncDir = `    ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') if ` + onThisMachine + ` else '~' }}/.ansible_async"` + "\n"
 
-// asyncVars returns a group_vars/all.yml beside each inventory. Variables of other groups,
-// hosts and plays win; only those that an inventory sets itself for the group all lose.
-func asyncVars(in inputs.Inputs, inventories []file) []file {
-	if in.Env["ANSIBLE_ASYNC_DIR"] != "" || in.AnsibleConfig().Get("defaults", "async_dir") != "" {
+// pythonOf has the Python of Ansible itself on this machine: Ansible would look for another one, which the run may not
+// execute.
+const pythonOf = `    ansible_python_interpreter: "{{ ansible_playbook_python if ` + onThisMachine + ` else 'auto' }}"` + "\n"
+
+// defaults of all hosts, where neither the configuration nor the image of a Pod has others.
+func (r *Runner) defaults(in inputs.Inputs) []byte {
+	env, cfg := in.Env, in.AnsibleConfig()
+	if in.Execution.Place == common.PlacePod {
+		env = environ.Image(r.environ)
+		maps.Copy(env, in.Env)
+	}
+
+	var vars string
+
+	if env["ANSIBLE_ASYNC_DIR"] == "" && cfg.Get("defaults", "async_dir") == "" {
+		vars += asyncDir
+	}
+
+	if strings.HasPrefix(cmp.Or(env["ANSIBLE_PYTHON_INTERPRETER"], cfg.Get("defaults", "interpreter_python"), "auto"), "auto") {
+		vars += pythonOf
+	}
+
+	// A list of plugins may leave out the one that reads them.
+	plugins := cmp.Or(env["ANSIBLE_INVENTORY_ENABLED"], cfg.Get("inventory", "enable_plugins"), "yaml")
+	if vars == "" || !slices.Contains(strings.FieldsFunc(plugins, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }), "yaml") {
 		return nil
 	}
 
-	var files []file
-
-	for _, inv := range inventories {
-		if !inv.Given {
-			files = append(files, file{Path: path.Join(path.Dir(inv.Path), "group_vars", "all.yml"), Data: []byte(asyncDir)})
-		}
-	}
-
-	return files
+	return []byte("all:\n  vars:\n" + vars)
 }
 
-// inventories returns the files of the inventories in order, each in a directory of its own.
-// Without any inventory it returns an empty one: otherwise Ansible would use the inventory of
-// this machine.
-func inventories(in inputs.Inputs) []file {
-	if !hasInventory(in) {
-		return []file{{Path: path.Join(inventoryDir, "none")}}
-	}
+// inventories returns the files of the inventories in order, each in a directory of its own. The first one has
+// defaults. It is there without any other, too: otherwise Ansible would use the inventory of this machine.
+func (r *Runner) inventories(in inputs.Inputs) []file {
+	var files []file
 
-	files := make([]file, len(in.Inventories), len(in.Inventories)+1)
+	defaults := r.defaults(in)
+	if !hasInventory(in) || len(in.Inventories) > 0 && defaults != nil {
+		files = append(files, file{Path: path.Join(inventoryDir, defaultsFile), Data: defaults})
+	}
 
 	for i, inv := range in.Inventories {
-		files[i] = file{
+		files = append(files, file{
 			Path: inventoryPath(in, i), Data: inv.Data, Executable: in.Parameters.ExecutableInventory,
 			Given: inv.Path != "",
-		}
-	}
-
-	// Variables for the project's inventories, see asyncVars, cannot be beside these.
-	if len(files) > 0 && !slices.ContainsFunc(files, func(f file) bool { return !f.Given }) {
-		files = slices.Insert(files, 0, file{Path: path.Join(inventoryDir, "none")})
+		})
 	}
 
 	return files

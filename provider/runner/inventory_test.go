@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRunInventoryPlugin has plugins that take only files of names that a text does not have.
@@ -102,6 +105,54 @@ class InventoryModule(BaseInventoryPlugin):
 
 			if diff := cmp.Diff(tc.hosts, res.Summary.Processed); diff != "" {
 				t.Errorf("\n%s\nRun(...): -want hosts, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRunLocalPython has hosts that are this machine, with the Python of Ansible unless another one is named.
+func TestRunLocalPython(t *testing.T) {
+	t.Parallel()
+	needs.Ansible(t)
+
+	// It shows that it was used: modules run in it.
+	other := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(other, []byte("#!/bin/sh\nOTHER=yes exec /usr/bin/env python3 \"$@\"\n"), 0o700); err != nil { //nolint:gosec // It is a program.
+		t.Fatal(err)
+	}
+
+	own := `ansible_python_interpreter == ansible_playbook_python`
+
+	cases := map[string]struct {
+		reason    string
+		inventory string
+		playbook  string
+		cfg       string
+		assert    string
+	}{
+		"Local":      {reason: "A local connection is to this machine.", inventory: "h1 ansible_connection=local\n", assert: own},
+		"LocalYAML":  {reason: "A group may say so, too.", inventory: "all: {hosts: {h1: }, vars: {ansible_connection: local}}\n", assert: own},
+		"Keyword":    {reason: "So may a play.", inventory: "h1\n", playbook: "  connection: local\n", assert: own},
+		"Host":       {reason: "A host may have another Python.", inventory: "h1 ansible_connection=local ansible_python_interpreter=" + other + "\n", assert: "ansible_env.OTHER == 'yes'"},
+		"All":        {reason: "All hosts may have another one.", inventory: "h1\n[all:vars]\nansible_connection=local\nansible_python_interpreter=" + other + "\n", assert: "ansible_env.OTHER == 'yes'"},
+		"Configured": {reason: "So may the ansible.cfg.", inventory: "h1 ansible_connection=local\n", cfg: "[defaults]\ninterpreter_python = " + other + "\n", assert: "ansible_env.OTHER == 'yes'"},
+		"Plugins":    {reason: "An ansible.cfg may leave out plugins.", inventory: "h1 ansible_connection=local ansible_python_interpreter=" + other + "\n", cfg: "[inventory]\nenable_plugins = ini\n", assert: "ansible_env.OTHER == 'yes'"},
+		"Remote":     {reason: "Any other host is asked for its own.", inventory: "h1\n", playbook: "  gather_facts: false\n", assert: "ansible_python_interpreter == 'auto'"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline("- hosts: all\n" + tc.playbook + "  tasks:\n  - ansible.builtin.assert: {that: \"" + tc.assert + "\"}\n")
+			run.Inputs.Inventories = []inputs.File{{Data: []byte(tc.inventory)}}
+
+			if tc.cfg != "" {
+				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(tc.cfg)}}
+			}
+
+			if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
+				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

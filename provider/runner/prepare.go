@@ -65,7 +65,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		return plan{}, err
 	}
 
-	inv := inventories(in)
+	inv := r.inventories(in)
 
 	files := []file{
 		{Path: filepath.Join(projectDir, playbookOf(run)), Data: text},
@@ -77,7 +77,6 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	}
 	files = append(files, credentials(in)...)
 	files = append(files, inv...)
-	files = append(files, asyncVars(in, inv)...)
 	files = append(files, vars...)
 
 	domain, err := r.domain(run, dir)

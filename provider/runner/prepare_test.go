@@ -43,6 +43,8 @@ func roleOn(role, hosts string) string {
 }
 
 func TestPrepareFiles(t *testing.T) {
+	defaults := "all:\n  vars:\n" + asyncDir + pythonOf
+
 	const meta = `!unsafe {"ansible_operator_meta": {"name": "example", "namespace": "default"}, "ansible_provider_meta": {"example": {"state": "present"}, ` +
 		`"managed_resource": {"annotations": {"a": "{{ b }}"}, "generation": 3, "labels": {}, "name": "example", ` +
 		`"namespace": "default", "state": "present", "uid": "u-1"}, ` +
@@ -63,20 +65,18 @@ func TestPrepareFiles(t *testing.T) {
 			reason: "An inline playbook is the playbook; an empty inventory stands for none.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all\n"}},
 			want: map[string]string{
-				"project/playbook.yml":         "- hosts: all\n",
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                 meta,
+				"project/playbook.yml": "- hosts: all\n",
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         meta,
 			},
 		},
 		"Roles": {
 			reason: "Each role has a play of its own.",
 			in:     inputs.Inputs{Roles: []common.Role{{Name: "acme.postgres.server"}, {Name: "acme.web", Src: "https://example.org"}}},
 			want: map[string]string{
-				"project/playbook.yml":         roleOn("acme.postgres.server", "localhost") + roleOn("acme.web", "localhost"),
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                 meta,
+				"project/playbook.yml": roleOn("acme.postgres.server", "localhost") + roleOn("acme.web", "localhost"),
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         meta,
 			},
 		},
 		"RolesOnHosts": {
@@ -87,10 +87,10 @@ func TestPrepareFiles(t *testing.T) {
 				Inventories: []inputs.File{{Data: []byte("h1\n")}},
 			},
 			want: map[string]string{
-				"project/playbook.yml":           roleOn("a.b", `web:!\"x\"`),
-				"inventory/0/hosts":              "h1\n",
-				"inventory/0/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                   meta,
+				"project/playbook.yml": roleOn("a.b", `web:!\"x\"`),
+				"inventory/0/hosts":    "h1\n",
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         meta,
 			},
 		},
 		"ConfiguredInventory": {
@@ -110,10 +110,9 @@ func TestPrepareFiles(t *testing.T) {
 			reason: "Each playbook is imported.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "a.b.d"}}},
 			want: map[string]string{
-				"project/playbook.yml":         "- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n",
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                 meta,
+				"project/playbook.yml": "- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n",
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         meta,
 			},
 		},
 		"Vars": {
@@ -128,15 +127,14 @@ func TestPrepareFiles(t *testing.T) {
 				},
 			},
 			want: map[string]string{
-				"project/playbook.yml":         "[]",
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                 "a: 1\n",
-				"vars/001.yml":                 `{"a": 2}`,
-				"vars/002.yml":                 `{"n":123456789012345678901,"t":"{{ a }}"}` + "\n",
-				"vars/003.yml":                 `!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n",
-				"vars/004.yml":                 `!unsafe {"ensure": "running"}` + "\n",
-				"vars/005.yml":                 meta,
+				"project/playbook.yml": "[]",
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         "a: 1\n",
+				"vars/001.yml":         `{"a": 2}`,
+				"vars/002.yml":         `{"n":123456789012345678901,"t":"{{ a }}"}` + "\n",
+				"vars/003.yml":         `!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n",
+				"vars/004.yml":         `!unsafe {"ensure": "running"}` + "\n",
+				"vars/005.yml":         meta,
 			},
 		},
 		"Approved": {
@@ -146,10 +144,9 @@ func TestPrepareFiles(t *testing.T) {
 				r.Object.Annotations = map[string]string{"a": "{{ b }}", common.AnnotationCancel: "r0", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 			},
 			want: map[string]string{
-				"project/playbook.yml":         "[]",
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                 meta,
+				"project/playbook.yml": "[]",
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         meta,
 			},
 		},
 		"Merged": {
@@ -160,9 +157,8 @@ func TestPrepareFiles(t *testing.T) {
 				r.State = common.StateAbsent
 			},
 			want: map[string]string{
-				"project/playbook.yml":         "[]",
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
+				"project/playbook.yml": "[]",
+				"inventory/defaults":   defaults,
 				"vars/000.yml": `!unsafe {"ansible_operator_meta": {"name": "run", "namespace": ""}, "ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
 					`"name": "run", "namespace": "", "state": "absent", "uid": ""}, ` +
 					`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "state": "absent", ` +
@@ -176,14 +172,12 @@ func TestPrepareFiles(t *testing.T) {
 				Inventories: []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("plugin: amazon.aws.aws_ec2\n")}, {Data: []byte("all: {}\n")}},
 			},
 			want: map[string]string{
-				"project/playbook.yml":           "[]",
-				"inventory/0/hosts":              "h1\n",
-				"inventory/0/group_vars/all.yml": asyncDir,
-				"inventory/1/aws_ec2.yml":        "plugin: amazon.aws.aws_ec2\n",
-				"inventory/1/group_vars/all.yml": asyncDir,
-				"inventory/2/hosts":              "all: {}\n",
-				"inventory/2/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                   meta,
+				"project/playbook.yml":    "[]",
+				"inventory/0/hosts":       "h1\n",
+				"inventory/defaults":      defaults,
+				"inventory/1/aws_ec2.yml": "plugin: amazon.aws.aws_ec2\n",
+				"inventory/2/hosts":       "all: {}\n",
+				"vars/000.yml":            meta,
 			},
 		},
 		"ExecutableInventory": {
@@ -193,10 +187,10 @@ func TestPrepareFiles(t *testing.T) {
 				Inventories: []inputs.File{{Data: []byte("#!/bin/sh\n")}},
 			},
 			want: map[string]string{
-				"project/playbook.yml":           "[]",
-				"inventory/0/hosts*":             "#!/bin/sh\n",
-				"inventory/0/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                   meta,
+				"project/playbook.yml": "[]",
+				"inventory/0/hosts*":   "#!/bin/sh\n",
+				"inventory/defaults":   defaults,
+				"vars/000.yml":         meta,
 			},
 		},
 		"Credentials": {
@@ -206,12 +200,11 @@ func TestPrepareFiles(t *testing.T) {
 				Credentials: []inputs.File{{Name: ".git-credentials", Data: []byte("x")}, {Name: "id_rsa", Data: []byte("y")}},
 			},
 			want: map[string]string{
-				"project/playbook.yml":         "[]",
-				"project/.git-credentials":     "x",
-				"project/id_rsa":               "y",
-				"inventory/none":               "",
-				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml":                 meta,
+				"project/playbook.yml":     "[]",
+				"project/.git-credentials": "x",
+				"project/id_rsa":           "y",
+				"inventory/defaults":       defaults,
+				"vars/000.yml":             meta,
 			},
 		},
 	}
@@ -263,7 +256,7 @@ func TestPrepareCommand(t *testing.T) {
 		"Plain": {
 			reason: "Variables are in files, never in argv.",
 			params: common.AnsibleRunParameters{Vars: raw(`{"a": "b"}`)},
-			want: play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
+			want: play + "'--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' " +
 				"'--extra-vars=@/runs/r1/vars/001.yml' 'playbook.yml'\n",
 		},
 		"Options": {
@@ -272,14 +265,14 @@ func TestPrepareCommand(t *testing.T) {
 				Limit: "--it's", Tags: []string{"a", "b"}, SkipTags: []string{"c"}, Forks: ptr.To[int32](7), Verbosity: ptr.To[int32](3),
 			},
 			mode: common.ModeCheck,
-			want: play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
+			want: play + "'--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' " +
 				`'--limit=--it'\''s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n",
 		},
 		"Absent": {
 			reason: "Tags do not keep content from being cleaned up.",
 			params: common.AnsibleRunParameters{Tags: []string{"a"}, SkipTags: []string{"b"}, Verbosity: ptr.To[int32](0)},
 			state:  common.StateAbsent,
-			want:   play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' 'playbook.yml'\n",
+			want:   play + "'--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' 'playbook.yml'\n",
 		},
 	}
 
