@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // VaultHeader starts what ansible-vault has encrypted.
@@ -45,9 +47,28 @@ func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) fiel
 	}
 
 	v := varsValidator{root: path, unsafe: unsafe}
+
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if err := validateVariableName(name); err != nil && len(v.errs) < maxErrors {
+			v.errs = append(v.errs, field.Invalid(path.Key(name), name, err.Error()))
+		}
+	}
+
 	v.value(vars, path, 0)
 
 	return v.errs
+}
+
+// validateVariableName reports a name that no template can refer to, or that YAML has made of another one.
+func validateVariableName(name string) error {
+	switch {
+	case name == "true" || name == "false":
+		return errors.New("is what YAML makes of words such as y, n, on and off: write the name in quotes")
+	case !isIdentifier(name):
+		return errors.New("must be an identifier, as names of variables are: letters, digits and _")
+	}
+
+	return nil
 }
 
 type varsValidator struct {

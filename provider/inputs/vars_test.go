@@ -12,8 +12,9 @@ import (
 
 func TestValidateVars(t *testing.T) {
 	const (
-		rounded = ": may not be the number that was written, since the API server rounds those beyond 64 bits: write it as a string"
-		vault   = `{"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n3132"}`
+		rounded      = ": may not be the number that was written, since the API server rounds those beyond 64 bits: write it as a string"
+		noIdentifier = ": must be an identifier, as names of variables are: letters, digits and _"
+		vault        = `{"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n3132"}`
 	)
 
 	nested := func(levels int) string {
@@ -26,8 +27,21 @@ func TestValidateVars(t *testing.T) {
 		want         string
 	}{
 		"Names": {
-			reason: "Variables are called as their users like.",
-			vars:   `{"camelCase": 1, "with-dash": 2, "a.b": 3, "a b": 4, "ünï": 5, "": 6, "if": 7}`,
+			reason: "Variables are called as their users like, and what is in them, too.",
+			vars:   `{"camelCase": {"with-dash": 2, "false": 3}, "n": 1, "_x9": 1}`,
+		},
+		"NoIdentifiers": {
+			reason: "No template can refer to another name.",
+			vars:   `{"with-dash": 2, "ünï": 5, "1a": 6}`,
+			want: "[" + strings.Join([]string{
+				`spec.forProvider.vars[1a]: Invalid value: "1a"` + noIdentifier, `spec.forProvider.vars[with-dash]: Invalid value: "with-dash"` + noIdentifier,
+				`spec.forProvider.vars[ünï]: Invalid value: "ünï"` + noIdentifier,
+			}, ", ") + "]",
+		},
+		"Word": {
+			reason: "kubectl reads {n: 1} as {false: 1}.",
+			unsafe: `{"false": 1}`,
+			want:   `spec.forProvider.unsafeVars[false]: Invalid value: "false": is what YAML makes of words such as y, n, on and off: write the name in quotes`,
 		},
 		"Numbers": {
 			reason: "What has 64 bits arrives exactly.",
