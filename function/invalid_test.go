@@ -211,6 +211,18 @@ runs:
 				`runs[3].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
 			},
 		},
+		"LongConfig": {
+			reason: "No configuration has a name that cannot be the value of a label.",
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+defaults: {role: a.b.c}
+runs:
+- {name: a, providerConfigRef: {name: a-configuration-of-the-team-that-builds-the-platform-for-all-of-us}}
+- {name: b, providerConfigRef: {kind: ProviderConfig, name: "${'platform-' + xr.spec.region + '-' + xr.spec.team + '-' + xr.spec.stage}"}}
+`,
+			want: []string{`runs[0].providerConfigRef.name: Too long: may not be more than 63 bytes`},
+		},
 		"Namespaces": {
 			reason: "Nothing can be composed in a namespace that cannot be.",
 			xr:     cluster,

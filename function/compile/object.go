@@ -197,6 +197,10 @@ func configRef(r input.Run, scope v1alpha1.Scope) (map[string]any, field.ErrorLi
 	ref := ptr.Deref(r.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
 	kind, name := ref.Kind, cmp.Or(ref.Name, "default")
 
+	if !strings.Contains(name, "${") && len(name) > validation.LabelValueMaxLength {
+		return nil, field.ErrorList{field.TooLong(r.Path.Child("providerConfigRef", "name"), name, validation.LabelValueMaxLength)}
+	}
+
 	if scope == v1alpha1.ScopeCluster {
 		if kind != "" && kind != "ProviderConfig" {
 			return nil, field.ErrorList{field.Invalid(r.Path.Child("providerConfigRef", "kind"), kind,

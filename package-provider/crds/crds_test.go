@@ -218,12 +218,28 @@ func TestRefused(t *testing.T) {
 	for name, tc := range cases {
 		for _, file := range tc.files {
 			t.Run(file+name, func(t *testing.T) {
-				errs := schemaOf(t, file)(fmt.Appendf(nil, `{"spec": %s}`, tc.spec))
+				errs := schemaOf(t, file)(fmt.Appendf(nil, `{"metadata": {"name": "x"}, "spec": %s}`, tc.spec))
 
 				if got := fmt.Sprint(errs.ToAggregate()); !strings.Contains(got, tc.want) {
 					t.Errorf("\n%s\nwant %q, got %s", tc.reason, tc.want, got)
 				}
 			})
+		}
+	}
+}
+
+// TestNames refuses names that cannot be the value of a label, which the users of a configuration have. It is not refused
+// when an AnsibleRun refers to it.
+func TestNames(t *testing.T) {
+	for _, file := range []string{
+		"ansible.crossplane.io_providerconfigs.yaml", "ansible.m.crossplane.io_providerconfigs.yaml",
+		"ansible.m.crossplane.io_clusterproviderconfigs.yaml",
+	} {
+		for length, want := range map[int]string{63: "<nil>", 64: "metadata.name must have at most 63 characters: it is the value of a label"} {
+			errs := schemaOf(t, file)(fmt.Appendf(nil, `{"metadata": {"name": %q}, "spec": {}}`, strings.Repeat("a", length)))
+			if got := fmt.Sprint(errs.ToAggregate()); !strings.Contains(got, want) {
+				t.Errorf("%s, %d characters: want %q, got %s", file, length, want, got)
+			}
 		}
 	}
 }
@@ -270,7 +286,7 @@ func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 
 		errs = append(errs, more...)
 
-		for _, path := range pruning.PruneWithOptions(o, structural, false, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+		for _, path := range pruning.PruneWithOptions(o, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
 			errs = append(errs, field.Forbidden(field.NewPath(path), "unknown field: "+path))
 		}
 

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -37,6 +38,12 @@ func (t *Tracker) Track(ctx context.Context, run common.AnsibleRun) error {
 		run.GetObjectKind().SetGroupVersionKind(clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
 	case *namespacedv1alpha1.AnsibleRun:
 		run.GetObjectKind().SetGroupVersionKind(namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
+	}
+
+	// The usage has the name as a label. A configuration is not created with a longer one.
+	if _, key, err := target(run); err == nil && len(key.Name) > validation.LabelValueMaxLength {
+		return errors.Errorf("spec.providerConfigRef.name must have at most %d characters: no configuration has a longer one",
+			validation.LabelValueMaxLength)
 	}
 
 	switch mg := run.(type) {

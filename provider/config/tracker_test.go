@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,5 +86,20 @@ func TestTrackNoReference(t *testing.T) {
 	err := NewTracker(&test.MockClient{}).Track(context.Background(), &clusterv1alpha1.AnsibleRun{})
 	if err == nil {
 		t.Errorf("\nA run that refers to no configuration uses none.\nTrack(...): want an error")
+	}
+}
+
+func TestTrackLongName(t *testing.T) {
+	run := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "team", UID: "u"}}
+	run.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kindProviderConfig, Name: strings.Repeat("a", 64)})
+
+	got := ""
+	if err := NewTracker(&test.MockClient{}).Track(t.Context(), run); err != nil {
+		got = err.Error()
+	}
+
+	want := "spec.providerConfigRef.name must have at most 63 characters: no configuration has a longer one"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\nThe API server would refuse the label of the usage.\nTrack(...): -want error, +got:\n%s", diff)
 	}
 }

@@ -18,6 +18,7 @@ type ProviderConfigStatus struct {
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider,ansible}
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 
 // A ProviderConfig says what the content of AnsibleRuns is installed from
 // and what it runs with in one namespace.
@@ -59,6 +60,7 @@ type ClusterProviderConfigStatus struct {
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,provider,ansible}
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 
 // A ClusterProviderConfig says what the content of AnsibleRuns is installed from
 // and what it runs with in any namespace.
