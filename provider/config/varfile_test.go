@@ -49,7 +49,7 @@ func TestCheckVars(t *testing.T) {
 		"Text": {
 			reason: "Text is no variable.",
 			data:   secret,
-			want:   want{err: "is not a mapping of names to values (line 1)"},
+			want:   want{err: "is a single value, not a mapping of names to values (line 1): pass it with env"},
 		},
 		"Malformed": {
 			reason: "The line is said, what is on it is not.",
@@ -100,6 +100,11 @@ func TestCheckVars(t *testing.T) {
 			reason: "Python has no such keys.",
 			data:   "a:\n  ? [" + secret + "]\n  : 1\n",
 			want:   want{err: "has a key that is neither text nor a number (line 2)"},
+		},
+		"Template": {
+			reason: "To YAML a template without quotes is a mapping, as in a password that is no file of variables at all.",
+			data:   secret + ": {{ word }} #1\n",
+			want:   want{err: "has a mapping for a key (line 1): quote a value with {{, and pass a single value with env"},
 		},
 		"NameIsNumber": {
 			reason: "Nothing can refer to a variable that is called by a number.",
