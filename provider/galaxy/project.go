@@ -292,7 +292,9 @@ func requiredBy(dir string) (requirements.File, error) {
 			return all, err
 		}
 
-		f, err := requirements.Parse(string(text))
+		f, err := requirements.ParseIn(string(text), func(name string) ([]byte, error) {
+			return workdir.ReadFile(root, name, maxRequirements)
+		})
 		if err == nil {
 			all, err = all.Both(f)
 		}

@@ -22,7 +22,10 @@ const maxItems = 1000
 // or a list of roles. Versions count as written, 1.10 is not 1.1. What
 // ansible-galaxy would silently ignore is an error; each error names the path
 // within the text. The same requirement twice is one.
-func Parse(text string) (File, error) {
+func Parse(text string) (File, error) { return ParseIn(text, nil) }
+
+// ParseIn parses requirements that include others, as roles may. They are read by their path as it is written.
+func ParseIn(text string, read func(name string) ([]byte, error)) (File, error) {
 	root, err := yamltext.Parse(text)
 
 	switch {
@@ -34,7 +37,7 @@ func Parse(text string) (File, error) {
 		return File{}, nil
 	}
 
-	f, err := parseRoot(deref(root))
+	f, err := parseRoot(deref(root), read)
 	if err != nil {
 		return File{}, err
 	}
@@ -72,12 +75,12 @@ func unique[T any](field string, items []T, key func(T) string) ([]T, error) {
 	return kept, nil
 }
 
-func parseRoot(n *yaml.Node) (File, error) {
+func parseRoot(n *yaml.Node, read func(string) ([]byte, error)) (File, error) {
 	switch {
 	case isNull(n):
 		return File{}, nil
 	case n.Kind == yaml.SequenceNode:
-		roles, err := parseList(n, field.NewPath("roles"), parseRole)
+		roles, err := parseRoles(n, field.NewPath("roles"), read)
 
 		return File{Roles: roles}, err
 	}
@@ -89,7 +92,7 @@ func parseRoot(n *yaml.Node) (File, error) {
 		case "collections":
 			f.Collections, err = parseList(value, field.NewPath(key), parseCollection)
 		case "roles":
-			f.Roles, err = parseList(value, field.NewPath(key), parseRole)
+			f.Roles, err = parseRoles(value, field.NewPath(key), read)
 		default:
 			err = errors.Errorf("%q is neither collections nor roles", key)
 		}
@@ -125,6 +128,50 @@ func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *fi
 	}
 
 	return list, nil
+}
+
+// parseRoles reads a list of roles, with those of files that it includes.
+func parseRoles(n *yaml.Node, path *field.Path, read func(string) ([]byte, error)) ([]Role, error) {
+	lists, err := parseList(n, path, func(n *yaml.Node, path *field.Path) ([]Role, error) {
+		if n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "include" {
+			return included(deref(n.Content[1]), path.Child("include"), read)
+		}
+
+		r, err := parseRole(n, path)
+
+		return []Role{r}, err
+	})
+
+	roles := slices.Concat(lists...)
+	if len(roles) > maxItems {
+		return nil, errors.Errorf("%s must have at most %d items, not %d", path, maxItems, len(roles))
+	}
+
+	return roles, err
+}
+
+// included returns the roles of a file. It may not include others, as with ansible-galaxy.
+func included(n *yaml.Node, path *field.Path, read func(string) ([]byte, error)) ([]Role, error) {
+	name, err := text(n, path)
+	if err != nil {
+		return nil, err
+	}
+
+	if read == nil {
+		return nil, errors.Errorf("%s: only a file that a project has itself can include another one", path)
+	}
+
+	data, err := read(name)
+	if err != nil {
+		return nil, errors.Wrap(err, path.String())
+	}
+
+	f, err := Parse(string(data))
+	if err == nil && len(f.Collections) > 0 {
+		err = errors.New("must be a list of roles")
+	}
+
+	return f.Roles, errors.Wrapf(err, "%s: %s", path, name)
 }
 
 func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
@@ -225,13 +272,7 @@ func parseRoleFields(n *yaml.Node, path *field.Path) (Role, error) {
 		"name": &r.Name, "role": &r.Name, "src": &r.Src, "scm": &r.Scm,
 		"version": &r.Version,
 	},
-		func(key string, _ *yaml.Node) error {
-			if key == "include" {
-				return errors.Errorf("%s is not supported: there is no file to include", path.Child(key))
-			}
-
-			return errors.Errorf("%s is not known", path.Child(key))
-		})
+		func(key string, _ *yaml.Node) error { return errors.Errorf("%s is not known", path.Child(key)) })
 
 	return r, err
 }

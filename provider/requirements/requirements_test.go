@@ -105,7 +105,7 @@ collections:
 		"NoName":       {reason: "A role comes from somewhere.", text: "roles: [{version: 1.0}]", err: "roles[0] must have a name or a src"},
 		"NoCollection": {reason: "So does a collection.", text: "collections: [{version: 1.0}]", err: "collections[0] must have a name or a source"},
 		"Type":         {reason: "Types are ansible-galaxy's.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
-		"Include":      {reason: "There is no file to include.", text: "[{include: other.yml}]", err: "roles[0].include is not supported: there is no file to include"},
+		"Include":      {reason: "There is no file to include.", text: "[{include: other.yml}]", err: "roles[0].include: only a file that a project has itself can include another one"},
 		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: `roles[0].name: "/roles/web.tar.gz" is not the name of a role`},
 		"DotDot":       {reason: "Nor above it.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
 		"Option":       {reason: "git must not take a version for an option.", text: "[{src: a.b, version: --exec=id}]", err: "roles[0].version must not start with a dash"},
