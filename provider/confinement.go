@@ -123,7 +123,7 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	return p, nil
 }
 
-// covers returns an error with the flags that are missing unless the flags allow what a configuration grants. One from a
+// covers returns an error with the flags that are missing, unless they allow what a configuration grants. One from a
 // file grants nothing on this machine.
 func (c confinement) covers(g sandbox.Grant) error {
 	if c.Confinement == sandbox.Off {

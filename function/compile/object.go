@@ -198,7 +198,9 @@ func configRef(r input.Run, scope v1alpha1.Scope) (map[string]any, field.ErrorLi
 	kind, name := ref.Kind, cmp.Or(ref.Name, "default")
 
 	if !strings.Contains(name, "${") && len(name) > validation.LabelValueMaxLength {
-		return nil, field.ErrorList{field.TooLong(r.Path.Child("providerConfigRef", "name"), name, validation.LabelValueMaxLength)}
+		return nil, field.ErrorList{
+			field.TooLong(r.Path.Child("providerConfigRef", "name"), name, validation.LabelValueMaxLength),
+		}
 	}
 
 	if scope == v1alpha1.ScopeCluster {

@@ -132,7 +132,10 @@ func (m *Manifests) add(doc []byte) error {
 
 // list adds the items of a List, as kubectl get prints it.
 func (m *Manifests) list(text []byte) error {
-	var l struct{ Items []json.RawMessage }
+	var l struct {
+		Items []json.RawMessage `json:"items"`
+	}
+
 	if err := json.Unmarshal(text, &l); err != nil {
 		return errors.Wrap(err, "cannot read the List")
 	}

@@ -63,7 +63,8 @@ func checkVars(data []byte) (empty bool, err error) {
 	switch root.Kind {
 	case yaml.MappingNode:
 	case yaml.ScalarNode:
-		return false, errors.Errorf("is a single value, not a mapping of names to values (line %d): pass it with env", root.Line)
+		return false, errors.Errorf("is a single value, not a mapping of names to values (line %d): pass it with env",
+			root.Line)
 	default:
 		return false, errors.Errorf("is not a mapping of names to values (line %d)", root.Line)
 	}
@@ -154,7 +155,8 @@ func checkNode(n *yaml.Node) error {
 	for i, c := range n.Content {
 		switch isKey := n.Kind == yaml.MappingNode && i%2 == 0; {
 		case isKey && c.Kind == yaml.MappingNode:
-			return errors.Errorf("has a mapping for a key (line %d): quote a value with {{, and pass a single value with env", c.Line)
+			return errors.Errorf("has a mapping for a key (line %d): quote a value with {{, and pass a single value with env",
+				c.Line)
 		case isKey && c.Kind == yaml.SequenceNode:
 			return errors.Errorf("has a key that is neither text nor a number (line %d)", c.Line)
 		}

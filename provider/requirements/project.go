@@ -100,9 +100,14 @@ func (f File) Both(other File) (both File, err error) {
 // collectionKey is the same for collections of which only one can be required.
 func collectionKey(c Collection) string { return cmp.Or(c.Name, c.Source) }
 
+// isPath is true for a collection that is a file or a directory.
+func (c Collection) isPath() bool {
+	return slices.Contains([]string{"dir", "subdirs", "file"}, c.kind())
+}
+
 // in returns the collection with its path, if it is a relative one, as one in a directory.
 func (c Collection) in(dir string) (Collection, error) {
-	if !slices.Contains([]string{"dir", "subdirs", "file"}, c.kind()) || filepath.IsAbs(c.location()) {
+	if !c.isPath() || filepath.IsAbs(c.location()) {
 		return c, nil
 	}
 

@@ -111,7 +111,7 @@ func (f File) WithoutUsers() File {
 func (f File) Local() bool {
 	return f.Project != nil && isLocal(f.Project.Src) ||
 		slices.ContainsFunc(f.Collections, func(c Collection) bool {
-			return slices.Contains([]string{"dir", "subdirs", "file"}, c.kind()) || isLocal(c.location())
+			return c.isPath() || isLocal(c.location())
 		}) ||
 		slices.ContainsFunc(f.Roles, func(r Role) bool { return isLocal(r.Src) })
 }

@@ -74,7 +74,8 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 	loopbackEnv(env)
 
 	// Ansible would end where it cannot open its log.
-	if log := cmp.Or(env["ANSIBLE_LOG_PATH"], cfg.Get("defaults", "log_path")); filepath.IsAbs(log) && !domain.Writes(log) {
+	log := cmp.Or(env["ANSIBLE_LOG_PATH"], cfg.Get("defaults", "log_path"))
+	if filepath.IsAbs(log) && !domain.Writes(log) {
 		env["ANSIBLE_LOG_PATH"] = os.DevNull
 	}
 

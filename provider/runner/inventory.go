@@ -29,11 +29,13 @@ const onThisMachine = `ansible_connection | default('') in ['local', 'ansible.bu
 
 // asyncDir is where an asynchronous task leaves its result. Ansible's default is below the
 // home that the list of users has, which on this machine is not the home of a run.
-const asyncDir = `    ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') if ` + onThisMachine + ` else '~' }}/.ansible_async"` + "\n"
+const asyncDir = `    ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') if ` + onThisMachine +
+	` else '~' }}/.ansible_async"` + "\n"
 
 // pythonOf has the Python of Ansible itself on this machine: Ansible would look for another one, which the run may not
 // execute.
-const pythonOf = `    ansible_python_interpreter: "{{ ansible_playbook_python if ` + onThisMachine + ` else 'auto' }}"` + "\n"
+const pythonOf = `    ansible_python_interpreter: "{{ ansible_playbook_python if ` + onThisMachine +
+	` else 'auto' }}"` + "\n"
 
 // defaults of all hosts, where neither the configuration nor the image of a Pod has others.
 func (r *Runner) defaults(in inputs.Inputs) []byte {
@@ -49,13 +51,14 @@ func (r *Runner) defaults(in inputs.Inputs) []byte {
 		vars += asyncDir
 	}
 
-	if strings.HasPrefix(cmp.Or(env["ANSIBLE_PYTHON_INTERPRETER"], cfg.Get("defaults", "interpreter_python"), "auto"), "auto") {
+	python := cmp.Or(env["ANSIBLE_PYTHON_INTERPRETER"], cfg.Get("defaults", "interpreter_python"), "auto")
+	if strings.HasPrefix(python, "auto") {
 		vars += pythonOf
 	}
 
 	// A list of plugins may leave out the one that reads them.
 	plugins := cmp.Or(env["ANSIBLE_INVENTORY_ENABLED"], cfg.Get("inventory", "enable_plugins"), "yaml")
-	if vars == "" || !slices.Contains(strings.FieldsFunc(plugins, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }), "yaml") {
+	if vars == "" || !slices.Contains(strings.Fields(strings.ReplaceAll(plugins, ",", " ")), "yaml") {
 		return nil
 	}
 

@@ -169,7 +169,9 @@ func (r *Runner) warmDirectory() (string, []string, error) {
 
 	dir := filepath.Join(r.warm.Dir, r.name())
 
-	return dir, r.environment(Spec{}, dir, sandbox.Domain{}), makeDirectory(dir, "", []file{{Path: inputs.AnsibleConfigFile}})
+	env := r.environment(Spec{}, dir, sandbox.Domain{})
+
+	return dir, env, makeDirectory(dir, "", []file{{Path: inputs.AnsibleConfigFile}})
 }
 
 // WarmUp waits until runs start warm, if they are to.
