@@ -1,13 +1,18 @@
 package common
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // Groups of the API.
@@ -203,6 +208,52 @@ func outdated(r xpv2.ConditionReason, message string) xpv2.Condition {
 	}
 }
 
+// TypeOutputsWithheld says that the status is without some outputs. Only objects have it of which that is true.
+const TypeOutputsWithheld xpv2.ConditionType = "OutputsWithheld"
+
+// ReasonContainsSecret means that outputs are withheld since they contain secrets. It is also the reason of a condition
+// that content has reported with a reason that contains one.
+const ReasonContainsSecret xpv2.ConditionReason = "ContainsSecret"
+
+const (
+	// maxNamed is how many withheld outputs a condition names.
+	maxNamed = 5
+	// maxName is how many bytes of a name a condition has.
+	maxName = 253
+)
+
+// OutputsWithheld indicates that outputs are withheld, and says what to do about it.
+func OutputsWithheld(all []WithheldOutput) xpv2.Condition {
+	var named []string
+
+	for _, o := range all[:min(len(all), maxNamed)] {
+		what, from := "an output", "a secret"
+		if o.Name != "" {
+			what = "output " + strconv.Quote(clip.Text(o.Name, maxName))
+		}
+
+		switch {
+		case o.Secret != "":
+			from = fmt.Sprintf("a value of key %q of Secret %q", clip.Text(o.Key, maxName), clip.Text(o.Secret, maxName))
+		case o.Key != "":
+			from = fmt.Sprintf("the value of %q", clip.Text(o.Key, maxName))
+		}
+
+		named = append(named, what+" contains "+from)
+	}
+
+	if more := len(all) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+
+	return xpv2.Condition{
+		Type: TypeOutputsWithheld, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+		Reason: ReasonContainsSecret,
+		Message: strings.Join(named, "; ") + ": publish what is secret as a connection detail only; keep a value that is " +
+			"not secret in a ConfigMap, or publish it as a connection detail with a name such as host, too",
+	}
+}
+
 // TypeDependentsWatched says whether what content has made in the cluster is watched. Only objects
 // have it for which that was to be, and could not.
 const TypeDependentsWatched xpv2.ConditionType = "DependentsWatched"
@@ -289,7 +340,7 @@ func Deletable() xpv2.Condition {
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
 		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy,
-		xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced, xpv2.TypeUpToDate,
+		TypeOutputsWithheld, xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
 

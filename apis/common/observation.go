@@ -174,6 +174,13 @@ type AnsibleRunObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
 
+	// WithheldOutputs are outputs, and fields that the content has set of the status of the XR, that have a secret in
+	// them. They are in neither outputs nor reported.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	WithheldOutputs []WithheldOutput `json:"withheldOutputs,omitempty"`
+
 	// ConnectionDetails is where the connection details of the last successful apply
 	// are, if it published any.
 	// +optional
@@ -202,6 +209,24 @@ type AnsibleRunObservation struct {
 	// the annotation ansible.crossplane.io/keepOutput asks for it.
 	// +optional
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
+}
+
+// MaxWithheld is how many withheld outputs a status lists.
+const MaxWithheld = 100
+
+// A WithheldOutput is one that has a secret in it.
+type WithheldOutput struct {
+	// Name of the output. It is empty if the name has a secret in it, and for the last of a list that is full: then
+	// the name of any output may be meant that is not in outputs.
+	Name string `json:"name"`
+
+	// Secret is the name of the Secret that the secret is from; empty if it is from none, or if that is not known.
+	// +optional
+	Secret string `json:"secret,omitempty"`
+
+	// Key in the Secret, or the name of the connection detail, or of the environment variable, whose value it is.
+	// +optional
+	Key string `json:"key,omitempty"`
 }
 
 // A Preview is a check that was asked for, to see what an apply would change now. LastRun shows it while

@@ -26,6 +26,7 @@ RESERVED = (
     "Deletable",
     "DependentsWatched",
     "Healthy",
+    "OutputsWithheld",
     "Ready",
     "Responsive",
     "StateAware",
