@@ -30,9 +30,6 @@ const (
 type live struct {
 	*connector
 
-	// saving is locked while the output of an object is saved.
-	saving sync.Mutex
-
 	mu      sync.Mutex
 	watched map[types.UID]*watched
 }
@@ -42,9 +39,15 @@ type watched struct {
 	run   common.AnsibleRun
 	until time.Time
 
-	// id and output of the run that were saved last, and when.
+	// saving is locked while the output of the object is saved, or its end is kept: nothing of a run in progress
+	// replaces that. Another object never waits for it.
+	saving sync.Mutex
+	// over is true once the object is not watched any more, of which nothing is saved.
+	over bool
+	// id and output of the run that were saved last.
 	id, output string
-	saved      time.Time
+	// saved is when something was saved last. The lock of all objects guards it.
+	saved time.Time
 }
 
 func newLive(c *connector) *live { return &live{connector: c, watched: map[types.UID]*watched{}} }
@@ -68,12 +71,26 @@ func (l *live) watch(run common.AnsibleRun, until time.Time) {
 	l.watched[run.GetUID()] = &watched{run: o, until: until}
 }
 
-// unwatch an object.
-func (l *live) unwatch(uid types.UID) {
+// hold the output of an object: nothing of it is saved before the hold is released, and nothing at all if the object
+// is not watched any more.
+func (l *live) hold(uid types.UID, over bool) (release func()) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	w, ok := l.watched[uid]
 
-	delete(l.watched, uid)
+	if over {
+		delete(l.watched, uid)
+	}
+
+	l.mu.Unlock()
+
+	if !ok {
+		return func() {}
+	}
+
+	w.saving.Lock()
+	w.over = w.over || over
+
+	return w.saving.Unlock
 }
 
 // run until the context is done.
@@ -134,18 +151,24 @@ func (l *live) current() []*watched {
 
 // saveOne saves the output of an object. It is false if there is nothing new.
 func (l *live) saveOne(ctx context.Context, w *watched) bool {
-	l.saving.Lock()
-	defer l.saving.Unlock()
-
+	// It takes time to find the secrets in a text.
 	r, ok := l.pool.Live(w.run.GetUID())
-	if !ok || r.Run.ID == w.id && r.Output == w.output {
+
+	w.saving.Lock()
+	defer w.saving.Unlock()
+
+	// The run may have ended meanwhile.
+	if now, _ := l.pool.Report(w.run.GetUID()); !ok || w.over || now.Run.ID != r.Run.ID || now.Run.Phase.Finished() ||
+		r.Run.ID == w.id && r.Output == w.output {
 		return false
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 
+	l.mu.Lock()
 	w.saved = l.now()
+	l.mu.Unlock()
 
 	if _, err := l.outputs.Save(ctx, w.run, l.kind, r); err != nil {
 		l.recorder.Event(w.run, event.Warning(ReasonCannotKeepOutput, err))

@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -84,5 +86,70 @@ func TestLive(t *testing.T) {
 
 	if diff := cmp.Diff(maxLivePerNamespace+1, len(woken)); diff != "" || len(l.watched) != 0 {
 		t.Errorf("Objects that nobody watches should be woken, once, and forgotten: %d left\n%s", len(l.watched), diff)
+	}
+}
+
+// slowOutputs are saved when the test says so.
+type slowOutputs struct {
+	fakeOutputs
+
+	saving, saved chan struct{}
+}
+
+func (s *slowOutputs) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
+	s.saving <- struct{}{}
+	<-s.saved
+
+	return s.fakeOutputs.Save(ctx, run, kind, r)
+}
+
+// TestLiveSlow saves the output of an object, which takes long. Another object does not wait for that, the end of the
+// same object does, and nothing is saved after that.
+func TestLiveSlow(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	outputs := &slowOutputs{saving: make(chan struct{}), saved: make(chan struct{})}
+	l := newLive(&connector{
+		pool:    &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}},
+		outputs: outputs, recorder: &reasons{}, now: func() time.Time { return now },
+	})
+
+	var all []*watched
+
+	for _, uid := range []types.UID{"one", "other"} {
+		o := object()
+		o.UID = uid
+		l.watch(o, now.Add(time.Minute))
+		all = append(all, l.watched[uid])
+	}
+
+	ended := make(chan bool)
+
+	go func() { ended <- l.saveOne(t.Context(), all[0]) }()
+
+	<-outputs.saving
+	l.hold("other", false)()
+
+	held := make(chan struct{})
+
+	go func() {
+		l.hold("one", true)()
+		close(held)
+	}()
+
+	select {
+	case <-held:
+		t.Error("What is saved should not be overtaken by its end.")
+	default:
+	}
+
+	close(outputs.saved)
+	<-held
+
+	if !<-ended || len(outputs.kept) != 1 {
+		t.Errorf("What is new should be saved: %v", outputs.kept)
+	}
+
+	if l.saveOne(t.Context(), all[0]) || len(outputs.kept) != 1 {
+		t.Error("Nothing should be saved of an object that is not watched any more.")
 	}
 }

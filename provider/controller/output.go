@@ -37,13 +37,10 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 		if o := run.Observation(); o.KeptOutput == nil {
 			o.KeptOutput = e.outputs.Reference(run, e.kind)
 		}
-	} else {
-		e.live.unwatch(run.GetUID())
 	}
 
 	// The output of a run in progress does not replace that of its end.
-	e.live.saving.Lock()
-	defer e.live.saving.Unlock()
+	defer e.live.hold(run.GetUID(), !watched)()
 
 	err := do(ctx, run)
 	if at := expires(run); err == nil && !watched && !at.IsZero() && !e.now().Before(at) {
