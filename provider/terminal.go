@@ -123,10 +123,12 @@ func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.
 
 // A result is how a run went, for programs. Its fields are those of status.atProvider.
 type result struct {
-	LastRun    common.Run            `json:"lastRun"`
-	Content    *common.Content       `json:"content,omitempty"`
-	Outputs    *apiextensionsv1.JSON `json:"outputs,omitempty"`
-	Conditions []xpv2.Condition      `json:"conditions,omitempty"`
+	LastRun common.Run            `json:"lastRun"`
+	Content *common.Content       `json:"content,omitempty"`
+	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
+	// Withheld outputs have secrets in them.
+	Withheld   []common.WithheldOutput `json:"withheldOutputs,omitempty"`
+	Conditions []xpv2.Condition        `json:"conditions,omitempty"`
 	// Changed are the first tasks that changed something or, in a check, would.
 	Changed []common.DriftTask `json:"changed,omitempty"`
 }
@@ -143,11 +145,15 @@ func (t *terminal) end(r executor.Report) error {
 		}
 	}
 
+	if len(r.Withheld) > 0 {
+		t.printf("withheld: %s", common.OutputsWithheld(r.Withheld).Message)
+	}
+
 	if t.out != nil {
 		e := json.NewEncoder(t.out)
 		e.SetIndent("", "  ")
 
-		res := result{r.Run, r.Content, r.Outputs, r.Reported.Conditions, r.Changed}
+		res := result{r.Run, r.Content, r.Outputs, r.Withheld, r.Reported.Conditions, r.Changed}
 		if r.Content != nil && r.Content.Digest == "" {
 			res.Content = nil // Nothing was required.
 		}

@@ -19,9 +19,10 @@ func TestTerminal(t *testing.T) {
 			ID: "1", Mode: common.ModeCheck, Phase: common.PhaseFailed, Reason: "TaskFailed", Message: "no \x1b]0;title\x07",
 			Failures: []common.Failure{{Task: "t", Host: "h", Message: "no"}},
 		},
-		Content: &common.Content{},
-		Changed: []common.DriftTask{{Task: "t", Host: "h", Diff: "+a"}},
-		Outputs: &apiextensionsv1.JSON{Raw: []byte(`{"a":"b"}`)},
+		Content:  &common.Content{},
+		Changed:  []common.DriftTask{{Task: "t", Host: "h", Diff: "+a"}},
+		Outputs:  &apiextensionsv1.JSON{Raw: []byte(`{"a":"b"}`)},
+		Withheld: []common.WithheldOutput{{Name: "url", Key: "password"}},
 	}
 
 	show := func(asJSON bool) (out, errs string, err error) {
@@ -35,7 +36,8 @@ func TestTerminal(t *testing.T) {
 		return o.String(), e.String(), err
 	}
 
-	const shown = "Installing the content\nTASK [t] ***\nok: [h]\noutputs:\n  a: b\n"
+	shown := "Installing the content\nTASK [t] ***\nok: [h]\noutputs:\n  a: b\n" +
+		"withheld: " + common.OutputsWithheld(failed.Withheld).Message + "\n"
 
 	out, errs, err := show(false)
 	if diff := cmp.Diff([]string{shown, "", `TaskFailed: no \u001b]0;title\u0007`}, []string{out, errs, err.Error()}); diff != "" {
@@ -58,7 +60,7 @@ func TestTerminal(t *testing.T) {
 
 	got.Outputs = nil
 
-	want := result{LastRun: failed.Run, Changed: failed.Changed}
+	want := result{LastRun: failed.Run, Changed: failed.Changed, Withheld: failed.Withheld}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("JSON: -want, +got:\n%s", diff)
 	}

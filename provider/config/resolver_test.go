@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 const (
@@ -116,10 +117,10 @@ func TestResolve(t *testing.T) {
 				InstallEnv: map[string]string{"A": "0", "V": "v"},
 				PlayEnv: []inputs.Variable{
 					{Name: "A", Value: "1", OfConfig: true},
-					{Name: "D", Value: "sd", Secret: true, OfConfig: true, Index: 1},
+					{Name: "D", Value: "sd", Secret: true, From: redact.Source{Secret: "env", Key: "d"}, OfConfig: true, Index: 1},
 					{Name: "A"},
 					{Name: "B", Value: "a\nb\n", Index: 1},
-					{Name: "C", Value: "sc", Secret: true, Index: 2},
+					{Name: "C", Value: "sc", Secret: true, From: redact.Source{Secret: "env", Key: "c"}, Index: 2},
 				},
 			}},
 		},
@@ -206,7 +207,7 @@ spec:
 			want: want{in: inputs.Inputs{
 				Config: `ClusterProviderConfig "default"`,
 				VarFiles: []inputs.File{
-					{Name: `Secret "team/db", key "vars.yml"`, Data: []byte("password: x"), Secret: true},
+					{Name: `Secret "team/db", key "vars.yml"`, Data: []byte("password: x"), Secret: true, From: redact.Source{Secret: "db", Key: "vars.yml"}},
 					{Name: `ConfigMap "team/cm", key "vars.yml"`, Data: []byte("a: 1")},
 				},
 			}},
@@ -257,8 +258,8 @@ spec:
 			want: want{in: inputs.Inputs{
 				Config: `ClusterProviderConfig "default"`,
 				VarFiles: []inputs.File{
-					{Name: `Secret "team/db", key "vault.yml"`, Data: []byte("$ANSIBLE_VAULT;1.1;AES256\n3132"), Secret: true},
-					{Name: `Secret "team/db", key "tags.yml"`, Data: []byte("p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n"), Secret: true},
+					{Name: `Secret "team/db", key "vault.yml"`, Data: []byte("$ANSIBLE_VAULT;1.1;AES256\n3132"), Secret: true, From: redact.Source{Secret: "db", Key: "vault.yml"}},
+					{Name: `Secret "team/db", key "tags.yml"`, Data: []byte("p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n"), Secret: true, From: redact.Source{Secret: "db", Key: "tags.yml"}},
 				},
 			}},
 		},
@@ -293,7 +294,7 @@ spec:
 			},
 			want: want{in: inputs.Inputs{
 				Config:      `ProviderConfig "team/local"`,
-				Credentials: []inputs.File{{Name: "a", Data: []byte("password: x"), Secret: true}},
+				Credentials: []inputs.File{{Name: "a", Data: []byte("password: x"), Secret: true, From: redact.Source{Secret: "db", Key: "vars.yml"}}},
 			}},
 		},
 		"AnyNamespace": {
@@ -305,7 +306,7 @@ spec:
 			},
 			want: want{in: inputs.Inputs{
 				Config:      `ClusterProviderConfig "default"`,
-				Credentials: []inputs.File{{Name: "a", Data: []byte("password: y"), Secret: true}},
+				Credentials: []inputs.File{{Name: "a", Data: []byte("password: y"), Secret: true, From: redact.Source{Secret: "db", Key: "vars.yml"}}},
 			}},
 		},
 		"Rotates": {
@@ -317,7 +318,7 @@ spec:
 			},
 			want: want{in: inputs.Inputs{
 				Config:      `ProviderConfig "team/local"`,
-				Credentials: []inputs.File{{Name: "a", Data: []byte("x"), Secret: true, Rotates: `Secret "team/token", key "token"`}},
+				Credentials: []inputs.File{{Name: "a", Data: []byte("x"), Secret: true, From: redact.Source{Secret: "token", Key: "token"}, Rotates: `Secret "team/token", key "token"`}},
 			}},
 		},
 		"NoNamespace": {

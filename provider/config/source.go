@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // maxReferred is the size of all values of Secrets and ConfigMaps that an AnsibleRun and its configuration refer to, in
@@ -136,7 +137,7 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingE
 			return nil, err
 		}
 
-		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, Index: i})
+		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, From: f.From, Index: i})
 	}
 
 	return all, nil
@@ -203,7 +204,10 @@ func (s source) secret(ctx context.Context, ref *common.KeySelector, path string
 		return inputs.File{}, missing("Secret %q has no key %q", name(key), ref.Key)
 	}
 
-	return s.take(inputs.File{Name: fmt.Sprintf("Secret %q, key %q", name(key), ref.Key), Data: data, Secret: true})
+	return s.take(inputs.File{
+		Name: fmt.Sprintf("Secret %q, key %q", name(key), ref.Key), Data: data, Secret: true,
+		From: redact.Source{Secret: ref.Name, Key: ref.Key},
+	})
 }
 
 func (s source) configMap(ctx context.Context, ref *common.KeySelector, path string) (inputs.File, error) {

@@ -215,7 +215,7 @@ func TestEnsureFailure(t *testing.T) {
 	req := request(t, inputs.Inputs{
 		Requirements: fmt.Sprintf("{collections: [{name: %q, type: file}], roles: [{src: %q, scm: git}]}", archive, repoURL(role)),
 	})
-	req.Redact = func(s string) string { return strings.ReplaceAll(s, src, "[redacted]") }
+	req.Redact = func(s string, _ int) string { return strings.ReplaceAll(s, src, "[redacted]") }
 
 	_, _, err := s.Ensure(t.Context(), req)
 

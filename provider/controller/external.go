@@ -101,6 +101,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	if !s.Deleted {
 		run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 		showCheckable(run, s)
+		showWithheld(run)
 		showContent(run, e.resolution)
 
 		if err != nil {
@@ -252,6 +253,18 @@ func showState(run common.AnsibleRun, r executor.Report) {
 	case run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse:
 		run.SetConditions(common.MayUseState().WithObservedGeneration(run.GetGeneration()))
 	}
+}
+
+// showWithheld has the condition OutputsWithheld be there while outputs are withheld.
+func showWithheld(run common.AnsibleRun) {
+	if all := run.Observation().WithheldOutputs; len(all) > 0 {
+		run.SetConditions(common.OutputsWithheld(all).WithObservedGeneration(run.GetGeneration()))
+		return
+	}
+
+	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool {
+		return c.Type == common.TypeOutputsWithheld
+	})
 }
 
 // recordReport records in the status what the pool knows. The pool forgets a finished run once

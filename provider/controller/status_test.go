@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 )
 
@@ -237,5 +240,47 @@ func TestShowState(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestShowWithheld has the condition while outputs are withheld, and no longer.
+func TestShowWithheld(t *testing.T) {
+	pool := &fakePool{report: &executor.Report{
+		Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Generation: 2,
+	}}
+	run := object()
+
+	for _, tc := range []struct {
+		reason   string
+		withheld []common.WithheldOutput
+		want     string
+	}{
+		{"Most outputs are there.", nil, ""},
+		{
+			"The condition says which is not, which secret it has, and what to do.",
+			[]common.WithheldOutput{{Name: "url", Secret: "db", Key: "vars.yml"}, {Name: "login", Key: "password"}, {}},
+			`output "url" contains a value of key "vars.yml" of Secret "db"; output "login" contains the value of "password"; an output contains a secret: ` +
+				"publish what is secret as a connection detail only; keep a value that is not secret in a ConfigMap, or publish it as a connection detail with a name such as host, too",
+		},
+		{"It goes once nothing is withheld.", nil, ""},
+	} {
+		pool.report.Reported.Withheld = tc.withheld
+		pool.report.Reported.Outputs = map[string]json.RawMessage{"url": json.RawMessage("1"), "login": json.RawMessage("2"), "": json.RawMessage("3")}
+
+		if len(tc.withheld) > 0 {
+			pool.report.Reported.Outputs = nil
+		}
+
+		if _, err := connect(t, pool, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(tc.want, run.GetCondition(common.TypeOutputsWithheld).Message); diff != "" {
+			t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+		}
+
+		if has := slices.ContainsFunc(run.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == common.TypeOutputsWithheld }); has != (tc.want != "") {
+			t.Errorf("%s\nThe condition is there: %t", tc.reason, has)
+		}
 	}
 }

@@ -12,7 +12,7 @@ const (
 	// maxKeptBuffer is the length of the largest buffer that is used again.
 	maxKeptBuffer = 1 << 20
 	// maxText is the length of the longest line of text that is kept, in bytes, and
-	// maxTextRead that of the longest one that is read: it is redacted before it is cut.
+	// maxTextRead that of the longest one that is read and displayed.
 	maxText     = 4 << 10
 	maxTextRead = 64 << 10
 )

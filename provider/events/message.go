@@ -14,6 +14,8 @@ const (
 	// maxOutputEnd is the length of the end of a command's output that explains a failure,
 	// in bytes.
 	maxOutputEnd = 600
+	// maxOutput is the length of the end of that output that is looked at.
+	maxOutput = 16 << 10
 	// noTraceback is what ansible-core says instead of a traceback.
 	noTraceback = "(traceback unavailable)"
 	// traceback is how one of Python's begins.
@@ -40,9 +42,8 @@ type result struct {
 	// Modules that have failed to gather facts.
 	Modules map[string]json.RawMessage `json:"failed_modules"`
 
-	// clean redacts a text before it is cut, since half a secret would not be found. Nil
-	// leaves the text as it is.
-	clean func(string) string
+	// end returns the end of a text, redacted. Nil leaves the text as it is.
+	end func(text string, limit int) string
 }
 
 // parseResult never fails, since content may return anything. A field of another type stays
@@ -59,7 +60,7 @@ func parseResult(raw json.RawMessage) result {
 func (r result) explain() string {
 	for _, name := range slices.Sorted(maps.Keys(r.Modules)) {
 		m := parseResult(r.Modules[name])
-		m.clean, m.Modules = r.clean, nil
+		m.end, m.Modules = r.end, nil
 
 		if why := m.explain(); why != "" {
 			return name + ": " + why
@@ -160,8 +161,8 @@ var (
 // why puts the line of what a program wrote first that says why it failed. That is the one after a traceback, which is
 // left out, or the last line about an error, or the last one. Of the others it returns the end.
 func (r result) why(s string) string {
-	if s = withoutCutEnd(s); r.clean != nil {
-		s = r.clean(s)
+	if s = withoutCutEnd(s); r.end != nil {
+		s = r.end(s, maxOutput)
 	}
 
 	s = strings.TrimSpace(s)

@@ -61,7 +61,9 @@ func TestReportStatus(t *testing.T) {
 		"Replaced":   {"Or it takes its place.", `{"a":1}`, []report{{`{"b":2}`, true}}, `{"b":2}`, "", ""},
 		"Nothing":    {"An empty status is one.", "", []report{{``, false}}, `{}`, "", ""},
 		"Conditions": {"Conditions are conditions of the content, but for those of Crossplane.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Yes"},{"type":"Ready","status":"True"}]}`, false}}, `{}`, "Up=True Yes", ""},
-		"Secret":     {"Secrets are masked.", "", []report{{`{"password":"hunter22"}`, false}}, `{"password":"********"}`, "", ""},
+		"Secret":     {"A field with a secret is left out.", "", []report{{`{"a":{"hunter22":1},"b":["x-hunter22"],"c":1}`, false}}, `{"c":1}`, "", ""},
+		"Mended":     {"It is there again once it has none.", "", []report{{`{"a":{"b":"hunter22","c":1}}`, false}, {`{"a":{"b":null}}`, false}}, `{"a":{"c":1}}`, "", ""},
+		"InReason":   {"A reason is no text: another one takes its place.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Has_hunter22"},{"type":"hunter22","status":"True"}]}`, false}}, `{}`, "Up=True ContainsSecret", ""},
 		"TooLarge":   {"What is too large is refused, and changes nothing.", `{"a":1}`, []report{{`{"b":"` + strings.Repeat("x", MaxOutputs) + `"}`, false}}, ``, "", "at most 65536 can be kept"},
 		"Huge":       {"Much is not even decoded: it would take far more memory than it has bytes.", `{"a":1}`, []report{{`{"b":null,"c":[` + strings.Repeat("0,", maxStatus/2) + `0]}`, false}}, ``, "", "at most 1048576 can be read"},
 		"NoObject":   {"So is what is no object.", "", []report{{`[1]`, false}}, ``, "", "cannot read the status"},
@@ -69,7 +71,7 @@ func TestReportStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			progress := 0
-			r := NewRecorder(Options{Status: json.RawMessage(tc.was), Redactor: redact.New([]byte("hunter22")), Watch: Watch{Progress: func(Summary) { progress++ }}})
+			r := NewRecorder(Options{Status: json.RawMessage(tc.was), Secrets: redact.New(redact.InFile("hunter22", redact.Source{})), Watch: Watch{Progress: func(Summary) { progress++ }}})
 
 			var err error
 			for _, p := range tc.reports {

@@ -16,11 +16,10 @@ import (
 
 // A Recorder reads what ansible-runner writes and keeps a summary of it.
 type Recorder struct {
-	// redactor of all known secrets: those of the inputs, and connection details that the
-	// content has published so far.
-	redactor redact.Redactor
-	// inputs is a redactor of the secrets of the inputs alone.
-	inputs redact.Redactor
+	// secrets of the inputs, and connection details that the content has published so far.
+	secrets *redact.Set
+	// inputs are the secrets of the inputs alone.
+	inputs *redact.Set
 	hidden []string
 	watch  Watch
 
@@ -33,7 +32,11 @@ type Recorder struct {
 
 	mu sync.Mutex
 	// status that earlier runs have reported.
-	status  json.RawMessage
+	status json.RawMessage
+	// set and outputs are the status and the outputs that this run has reported, with secrets. The summary has what is
+	// not withheld of them.
+	set     json.RawMessage
+	outputs map[string]json.RawMessage
 	summary Summary
 	textLog textLog
 	// tail of what was displayed; nil unless it is kept.
@@ -55,8 +58,8 @@ type Recorder struct {
 
 // Options of a Recorder.
 type Options struct {
-	// Redactor of everything that the recorder reports.
-	Redactor redact.Redactor
+	// Secrets that are not to be reported.
+	Secrets *redact.Set
 	// Hidden texts are left out of reports. A path in the private data directory, for
 	// example, says nothing to readers and differs from run to run.
 	Hidden []string
@@ -70,14 +73,18 @@ type Options struct {
 
 // NewRecorder returns a recorder of one run.
 func NewRecorder(o Options) *Recorder {
+	if o.Secrets == nil {
+		o.Secrets = redact.New(nil)
+	}
+
 	r := &Recorder{
-		redactor: o.Redactor, inputs: o.Redactor, hidden: slices.Clone(o.Hidden), watch: o.Watch,
-		status: o.Status, items: map[string]pending{},
+		secrets: o.Secrets.Clone(), inputs: o.Secrets, hidden: slices.Clone(o.Hidden), watch: o.Watch, status: o.Status,
+		items: map[string]pending{},
 	}
 
 	// A secret may be the name of a directory.
 	for _, h := range o.Hidden {
-		r.hidden = append(r.hidden, o.Redactor.String(h))
+		r.hidden = append(r.hidden, o.Secrets.Text(h))
 	}
 
 	if o.Tail || o.Watch.Tail != nil {
@@ -120,7 +127,7 @@ func (r *Recorder) Close() {
 	r.watch.Progress(r.Summary())
 }
 
-// Excess is true for a recorder whose redactor has more secrets than can be looked for.
+// Excess is true for inputs with more secrets than can be looked for.
 func (r *Recorder) Excess() bool { return r.inputs.Excess() }
 
 // Err is an error when the summary is incomplete, since reading a line has panicked.
@@ -194,7 +201,7 @@ func (r *Recorder) Tail() string {
 	// Lines that were kept before may have secrets that became known later.
 	var all tail
 
-	all.add(r.clean(r.tail.text()))
+	all.add(r.clean(r.tail.text(), MaxTail))
 
 	return all.text()
 }
@@ -203,8 +210,7 @@ func (r *Recorder) text(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	// The text is redacted before it is cut: half a secret would not be found.
-	text := r.clean(string(line))
+	text := r.clean(string(line), len(line))
 	r.textLog.add(clip.Text(text, maxText))
 	r.display(text)
 }
@@ -286,7 +292,7 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 		return true, nil
 	case shownError, shownWarning, systemWarning:
-		r.textLog.addAll(r.clean(e.Stdout))
+		r.textLog.addAll(r.clean(e.Stdout, len(e.Stdout)))
 	default:
 		ended := r.recordHost(e, d)
 		r.recordRequeue(e, d)
@@ -311,7 +317,7 @@ func (r *Recorder) show(stdout string, details bool) {
 		}
 	}
 
-	r.display(r.clean(shown))
+	r.display(r.clean(shown, len(shown)))
 }
 
 // display text that is redacted.
@@ -420,20 +426,29 @@ func (r *Recorder) name(s string) string { return r.field(s, MaxName) }
 
 // hostname is redacted with the secrets of the inputs only. Connection details often have
 // the name of a host, which is no secret.
-func (r *Recorder) hostname(s string) string { return clip.Text(r.inputs.String(plain(s)), MaxName) }
+func (r *Recorder) hostname(s string) string { return r.inputs.Clip(plain(s), MaxName) }
 
-// field returns a text for a field of the status: redacted, and at most limit bytes long.
+// field returns a text for a field of the status: redacted, and at most limit bytes long. What is hidden takes no room
+// in it, and is shorter than the rest as a rule.
 func (r *Recorder) field(s string, limit int) string {
-	return clip.Text(strings.TrimSpace(r.clean(s)), limit)
+	return clip.Text(strings.TrimSpace(r.clean(strings.TrimSpace(s), 2*limit)), limit)
 }
 
-// clean returns a text redacted, without control characters and hidden texts.
-func (r *Recorder) clean(s string) string {
+// clean returns the start of a text redacted, without control characters and hidden texts.
+func (r *Recorder) clean(s string, limit int) string {
+	return r.visible(r.secrets.Clip(plain(s), limit))
+}
+
+// end returns the end of a text, as clean does.
+func (r *Recorder) end(s string, limit int) string {
+	return r.visible(r.secrets.End(plain(s), limit))
+}
+
+// visible is a text without what is hidden.
+func (r *Recorder) visible(s string) string {
 	if r.summary.ExcessDetails {
 		return ""
 	}
-
-	s = r.redactor.String(plain(s))
 
 	for _, h := range r.hidden {
 		s = strings.ReplaceAll(s, h, "")

@@ -81,7 +81,7 @@ func TestStreams(t *testing.T) {
 			}},
 		},
 		"Rescued": {
-			reason: "Failures that were rescued or ignored are none; outputs are exact, and redacted like the rest.",
+			reason: "Failures that were rescued or ignored are none; outputs are exact, and withheld if they have a secret.",
 			stream: "rescued",
 			want: want{summary: Summary{
 				Started: true,
@@ -92,7 +92,8 @@ func TestStreams(t *testing.T) {
 				},
 				Changed:  []common.DriftTask{{Play: "Fail and go on", Task: "Fail and be ignored", Host: "localhost"}},
 				Finished: true, Processed: 1,
-				Outputs:       json.RawMessage(`{"endpoint":"https://example.org","float":null,"password":"********"}`),
+				Outputs:       json.RawMessage(`{"endpoint":"https://example.org","float":null}`),
+				Withheld:      []common.WithheldOutput{{Name: "password"}},
 				OutputsSize:   69,
 				InvalidOutput: `output "number" cannot be kept: ` + errOutOfRange.Error(),
 			}},
@@ -179,7 +180,7 @@ func TestStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			r := record(t, string(raw), Options{Hidden: []string{playDir + "/project/"}, Redactor: redact.New([]byte("hunter2"))})
+			r := record(t, string(raw), Options{Hidden: []string{playDir + "/project/"}, Secrets: redact.New(redact.InFile("hunter22", redact.Source{}))})
 			got := want{summary: r.Summary(), text: r.Text(), warnings: r.Warnings()}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -193,15 +194,15 @@ func TestHidden(t *testing.T) {
 	cases := map[string]struct {
 		reason, text, want string
 	}{
-		"Path":   {reason: "A path in a hidden directory is relative.", text: "cannot read /ansible/runs/x/vars.yml", want: "cannot read vars.yml"},
-		"Others": {reason: "Other paths are redacted only.", text: "/ansible/runs/y/vars.yml", want: "/" + redact.Mask + "/runs/y/vars.yml"},
+		"Path":   {reason: "A path in a hidden directory is relative.", text: "cannot read /s3cr3t-1/runs/x/vars.yml", want: "cannot read vars.yml"},
+		"Others": {reason: "Other paths are redacted only.", text: "/s3cr3t-1/runs/y/vars.yml", want: "/" + redact.Mask + "/runs/y/vars.yml"},
 	}
 
-	r := NewRecorder(Options{Hidden: []string{"/ansible/runs/x/"}, Redactor: redact.New([]byte("ansible"))})
+	r := NewRecorder(Options{Hidden: []string{"/s3cr3t-1/runs/x/"}, Secrets: redact.New(redact.InFile("s3cr3t-1", redact.Source{}))})
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := r.clean(tc.text); got != tc.want {
+			if got := r.clean(tc.text, 100); got != tc.want {
 				t.Errorf("%s\nclean(%q): want %q, got %q", tc.reason, tc.text, tc.want, got)
 			}
 		})
@@ -333,7 +334,7 @@ func TestRedactedBeforeCut(t *testing.T) {
 	secret := "correct horse battery staple"
 	stream := failed("h", map[string]any{"msg": strings.Repeat("x", MaxMessage-10) + secret})
 
-	got := record(t, stream, Options{Redactor: redact.New([]byte(secret))}).Summary().Failures[0].Message
+	got := record(t, stream, Options{Secrets: redact.New(redact.InFile(secret, redact.Source{}))}).Summary().Failures[0].Message
 	if strings.Contains(got, secret[:4]) {
 		t.Errorf("Half a secret is still a secret.\ngot %q", got[MaxMessage-20:])
 	}
@@ -519,7 +520,7 @@ func TestCutSecrets(t *testing.T) {
 					stream = strings.Replace(stream, hostFailed, itemFailed, 1) + failedWith(t, map[string]any{"msg": "One or more items failed"})
 				}
 
-				got := record(t, stream, Options{Redactor: redact.New([]byte(tc.secret))}).Summary().Failures[0].Message
+				got := record(t, stream, Options{Secrets: redact.New(redact.InFile(tc.secret, redact.Source{}))}).Summary().Failures[0].Message
 				if end := tc.secret[len(tc.secret)-8:]; strings.Contains(got, end) || !strings.Contains(got, "non-zero return code") {
 					t.Errorf("%s\nwant the code, and no part of %q, got %q", tc.reason, tc.secret, got)
 				}

@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // actionStatus is the resolved name of the provider's own action, with which content reports.
@@ -36,11 +38,14 @@ const noLogMessage = "no_log: true hides what " + actionStatus +
 	" is to report: leave it out there, and publish secrets with " +
 	"ansible.builtin.set_stats under " + ConnectionDetails
 
-// A Report is what content has reported with crossplane.ansible.status,
-// redacted.
+// A Report is what content has reported with crossplane.ansible.status. Messages are redacted, and nothing else has a
+// secret in it.
 type Report struct {
 	// Outputs by name, each as JSON, together at most MaxOutputs.
 	Outputs map[string]json.RawMessage
+	// Withheld are outputs and fields of the status that have a secret in them. The last of common.MaxWithheld has no
+	// name.
+	Withheld []common.WithheldOutput `json:",omitempty"`
 	// Conditions by type, MaxConditions at most, in the order in which they
 	// were first reported. The time is that of the report that changed the
 	// status last.
@@ -56,6 +61,10 @@ type Report struct {
 func (r Report) Check() error {
 	if len(r.Conditions) > MaxConditions {
 		return errors.Errorf("%d conditions are more than %d", len(r.Conditions), MaxConditions)
+	}
+
+	if len(r.Withheld) > common.MaxWithheld {
+		return errors.Errorf("%d outputs that are withheld are more than %d", len(r.Withheld), common.MaxWithheld)
 	}
 
 	types := map[xpv2.ConditionType]bool{}
@@ -80,6 +89,7 @@ func (r Report) Check() error {
 
 func (r Report) clone() Report {
 	r.Outputs = maps.Clone(r.Outputs)
+	r.Withheld = slices.Clone(r.Withheld)
 	r.Conditions = slices.Clone(r.Conditions)
 
 	return r
@@ -115,11 +125,11 @@ func (r *Recorder) recordReport(e event, d data) bool {
 
 	for _, c := range res.Conditions {
 		r.reportCondition(xpv2.Condition{
-			Type:               xpv2.ConditionType(r.field(c.Type, maxWord)),
+			Type:               xpv2.ConditionType(clip.Text(c.Type, maxWord)),
 			Status:             status(c.Status),
 			LastTransitionTime: at,
-			Reason:             xpv2.ConditionReason(r.field(c.Reason, maxWord)),
-			Message:            r.field(c.Message, MaxConditionMessage),
+			Reason:             xpv2.ConditionReason(clip.Text(c.Reason, maxWord)),
+			Message:            c.Message,
 		})
 	}
 
@@ -141,27 +151,115 @@ func status(s string) corev1.ConditionStatus {
 // reportOutputs merges reported outputs over the earlier ones, unless all together are too
 // large.
 func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
-	merged := maps.Clone(r.summary.Report.Outputs)
+	merged := maps.Clone(r.outputs)
 	if merged == nil {
 		merged = map[string]json.RawMessage{}
 	}
 
 	maps.Copy(merged, r.storable(outputs))
 
-	size := len(r.object(merged))
-	if size > MaxOutputs {
+	if size := len(Encode(merged)); size > MaxOutputs {
 		r.summary.OutputsSize = max(size, r.summary.OutputsSize)
 
 		return
 	}
 
-	r.summary.Report.Outputs = r.redactAll(merged)
+	r.outputs = merged
+	r.withhold()
+}
+
+// withhold what has a secret in it of the outputs and the status that were reported.
+func (r *Recorder) withhold() {
+	own := &r.summary.Report
+	own.Outputs, own.Status, own.Withheld = nil, nil, nil
+
+	if r.summary.ExcessDetails {
+		return
+	}
+
+	var outputs, status []common.WithheldOutput
+
+	if len(r.outputs) > 0 {
+		own.Outputs, outputs = r.whole(r.outputs)
+	}
+
+	own.Status, status = r.wholeStatus()
+	own.Withheld = list(outputs, status)
+}
+
+// wholeStatus is the status that this run has set, without the fields that have a secret in them; nil for none.
+func (r *Recorder) wholeStatus() (json.RawMessage, []common.WithheldOutput) {
+	if r.set == nil {
+		return nil, nil
+	}
+
+	var fields map[string]json.RawMessage
+
+	_ = json.Unmarshal(r.set, &fields)
+
+	fields, withheld := r.whole(fields)
+
+	return Encode(fields), withheld
+}
+
+// whole returns the values that have no secret in them, and which others there are.
+func (r *Recorder) whole(values map[string]json.RawMessage) (map[string]json.RawMessage, []common.WithheldOutput) {
+	whole := map[string]json.RawMessage{}
+
+	var withheld []common.WithheldOutput
+
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		from, secret := r.secrets.In(name)
+		o := common.WithheldOutput{Secret: from.Secret, Key: from.Key}
+
+		if !secret {
+			o.Name = name
+			from, secret = r.secretIn(values[name])
+			o.Secret, o.Key = from.Secret, from.Key
+		}
+
+		if secret {
+			withheld = append(withheld, o)
+		} else {
+			whole[name] = values[name]
+		}
+	}
+
+	return whole, withheld
+}
+
+// secretIn says where the first secret in the scalars and keys of a value comes from; false if it has none.
+func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return redact.Source{}, false
+		}
+
+		if from, secret := r.secrets.In(fmt.Sprint(t)); secret {
+			return from, true
+		}
+	}
+}
+
+// list of what is withheld. The last one of a full list has no name.
+func list(outputs, status []common.WithheldOutput) []common.WithheldOutput {
+	l := slices.Concat(outputs, status)
+	if len(l) > common.MaxWithheld {
+		l = append(l[:common.MaxWithheld-1:common.MaxWithheld-1], common.WithheldOutput{})
+	}
+
+	return l
 }
 
 // reportCondition records a reported condition in place of an earlier one of its type.
-// Conditions of Crossplane and the provider are left out.
+// Conditions of Crossplane and the provider are left out, and one whose type has a secret in it.
 func (r *Recorder) reportCondition(c xpv2.Condition) {
-	if common.IsOwn(c) {
+	c, ok := r.condition(c)
+	if !ok {
 		return
 	}
 
@@ -183,6 +281,18 @@ func (r *Recorder) reportCondition(c xpv2.Condition) {
 	}
 }
 
+// condition as it may be shown; false for one that may not be.
+func (r *Recorder) condition(c xpv2.Condition) (xpv2.Condition, bool) {
+	if _, secret := r.secrets.In(string(c.Reason)); secret {
+		c.Reason = common.ReasonContainsSecret
+	}
+
+	c.Message = r.field(c.Message, MaxConditionMessage)
+	_, secret := r.secrets.In(string(c.Type))
+
+	return c, !secret && !common.IsOwn(c)
+}
+
 // finishOutputs records the outputs that set_stats has published, with the reported ones over
 // them, and the connection details among them.
 func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
@@ -197,32 +307,22 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	}
 
 	all = r.storable(all)
+	maps.Copy(all, r.outputs)
 
-	if len(all)+len(r.summary.Report.Outputs) == 0 {
+	_, status := r.wholeStatus()
+	r.summary.Withheld = status
+
+	if len(all) == 0 {
 		return
 	}
 
-	if all == nil {
-		all = map[string]json.RawMessage{}
+	r.summary.OutputsSize = max(len(Encode(all)), r.summary.OutputsSize)
+	if r.summary.OutputsSize > MaxOutputs || r.summary.ExcessDetails {
+		return
 	}
 
-	maps.Copy(all, r.summary.Report.Outputs)
-
-	out := r.object(all)
-	r.summary.OutputsSize = max(len(out), r.summary.OutputsSize)
-
-	if r.summary.OutputsSize <= MaxOutputs {
-		r.summary.Outputs = out
-	}
-}
-
-// object returns values as a JSON object, redacted.
-func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
-	if r.summary.ExcessDetails {
-		return json.RawMessage("{}")
-	}
-
-	return r.redactor.JSON(Encode(values))
+	whole, withheld := r.whole(all)
+	r.summary.Outputs, r.summary.Withheld = Encode(whole), list(withheld, status)
 }
 
 // Encode an object of JSON, with no more escapes than JSON needs.
@@ -259,15 +359,6 @@ func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.R
 	})
 }
 
-// redactAll returns the values redacted.
-func (r *Recorder) redactAll(values map[string]json.RawMessage) map[string]json.RawMessage {
-	var redacted map[string]json.RawMessage
-
-	_ = json.Unmarshal(r.object(values), &redacted)
-
-	return redacted
-}
-
 // learnSecrets takes connection details that content publishes for secrets from now on, and
 // redacts the summary again.
 func (r *Recorder) learnSecrets(details json.RawMessage) {
@@ -278,16 +369,11 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	r.details = bytes.Clone(details)
 	r.learned += len(details)
 
-	// A redactor of more secrets would take too much memory. Without one, nothing of the run
-	// can be shown.
+	// More secrets would take too much memory. Without them, nothing of the run can be shown.
 	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
 	if r.summary.ExcessDetails = r.learned > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
-		r.redactor = r.redactor.With(scalars(details)...)
-		r.summary.ExcessDetails = r.redactor.Excess()
-	}
-
-	if r.summary.ExcessDetails {
-		r.summary.Report.Status = nil
+		r.secrets.Add(redact.InDetails(details)...)
+		r.summary.ExcessDetails = r.secrets.Excess()
 	}
 
 	s := &r.summary
@@ -307,16 +393,16 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 		}
 	}
 
-	for i, c := range s.Report.Conditions {
-		s.Report.Conditions[i].Reason = xpv2.ConditionReason(r.field(string(c.Reason), maxWord))
-		s.Report.Conditions[i].Message = r.field(c.Message, MaxConditionMessage)
+	var conditions []xpv2.Condition
+
+	for _, c := range s.Report.Conditions {
+		if c, ok := r.condition(c); ok {
+			conditions = append(conditions, c)
+		}
 	}
 
-	s.Report.Outputs = r.redactAll(s.Report.Outputs)
-
-	if s.Report.Status != nil {
-		s.Report.Status = r.redactor.JSON(s.Report.Status)
-	}
+	s.Report.Conditions = conditions
+	r.withhold()
 }
 
 // published returns the connection details in the result of a task, if it has any. Any module
@@ -333,40 +419,6 @@ func published(res json.RawMessage) json.RawMessage {
 	}
 
 	return stats.Stats.Data[ConnectionDetails]
-}
-
-// scalars returns the strings and numbers in a JSON value, as text.
-func scalars(raw json.RawMessage) [][]byte {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-
-	var v any
-	if d.Decode(&v) != nil {
-		return [][]byte{raw}
-	}
-
-	return scalarsOf(v)
-}
-
-func scalarsOf(v any) [][]byte {
-	var found [][]byte
-
-	switch v := v.(type) {
-	case string:
-		found = append(found, []byte(v))
-	case json.Number:
-		found = append(found, []byte(v.String()))
-	case []any:
-		for _, item := range v {
-			found = append(found, scalarsOf(item)...)
-		}
-	case map[string]any:
-		for _, item := range v {
-			found = append(found, scalarsOf(item)...)
-		}
-	}
-
-	return found
 }
 
 // time of an event, as the API server keeps it.

@@ -40,7 +40,7 @@ func TestReport(t *testing.T) {
 	// What was known when a task started: the report while the play runs.
 	live := map[string]Report{}
 
-	r := record(t, golden(t, "status"), Options{Redactor: redact.New([]byte("hunter2")), Watch: Watch{
+	r := record(t, golden(t, "status"), Options{Secrets: redact.New(redact.InFile("hunter22", redact.Source{})), Watch: Watch{
 		Progress: func(s Summary) { live[s.Play+": "+s.Task] = s.Report },
 	}})
 
@@ -60,13 +60,13 @@ func TestReport(t *testing.T) {
 			Outputs: outputs(`{"url":"https://example.org","members":[1],"port":443}`), Conditions: []xpv2.Condition{refused},
 		},
 		"Report: Report in a loop": {
-			Outputs: outputs(`{"url":"https://example.org","members":["one","two"],"port":443,"last":"Second"}`),
+			Outputs: outputs(`{"url":"https://example.org","members":["one", "two"],"port":443,"last":"Second"}`),
 			Conditions: []xpv2.Condition{
 				refused, condition("First", "True", "Looped", ""), condition("Second", "True", "Looped", ""),
 			},
 		},
 		"Report with a short name: Report in a handler": {
-			Outputs: outputs(`{"url":"https://example.org","members":["one","two"],"port":8443,"last":"Second"}`),
+			Outputs: outputs(`{"url":"https://example.org","members":["one", "two"],"port":8443,"last":"Second"}`),
 			Conditions: []xpv2.Condition{
 				condition("DatabaseReachable", "True", "Connected", ""), condition("First", "True", "Looped", ""), condition("Second", "True", "Looped", ""),
 			},
@@ -206,6 +206,35 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestWithheld reports more outputs with secrets than a status lists, and one without.
+func TestWithheld(t *testing.T) {
+	outputs := map[string]string{"whole": "1"}
+	for i := range common.MaxWithheld + 50 {
+		outputs[fmt.Sprintf("secret%03d", i)] = "hunter22"
+	}
+
+	res, err := json.Marshal(map[string]any{"reported": true, "outputs": outputs})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	secrets := redact.New(redact.InFile("hunter22", redact.Source{Secret: "s", Key: "k"}))
+	got := record(t, reports(actionStatus, string(res)), Options{Secrets: secrets}).Summary().Report
+
+	if diff := cmp.Diff(map[string]json.RawMessage{"whole": json.RawMessage(`"1"`)}, got.Outputs); diff != "" {
+		t.Errorf("What has no secret is there: -want, +got:\n%s", diff)
+	}
+
+	want := []common.WithheldOutput{{Name: "secret098", Secret: "s", Key: "k"}, {}}
+	if diff := cmp.Diff(want, got.Withheld[max(len(got.Withheld)-2, 0):]); diff != "" || len(got.Withheld) != common.MaxWithheld {
+		t.Errorf("The last one of %d stands for the rest: -want, +got:\n%s", len(got.Withheld), diff)
+	}
+
+	if err := got.Check(); err != nil {
+		t.Errorf("A report of a recorder is one: %v", err)
+	}
+}
+
 func TestConnectionDetails(t *testing.T) {
 	var told []TaskResult
 
@@ -240,8 +269,12 @@ func TestConnectionDetails(t *testing.T) {
 		t.Errorf("What set_stats displays of them is left out, got\n%s", tail)
 	}
 
-	if diff := cmp.Diff(`{"too_early":"********","url":"https://example.org/one"}`, string(s.Outputs)); diff != "" {
-		t.Errorf("They are not among the outputs.\n-want, +got:\n%s", diff)
+	if diff := cmp.Diff(`{"url":"https://example.org/one"}`, string(s.Outputs)); diff != "" {
+		t.Errorf("They are not among the outputs, nor in them.\n-want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff([]common.WithheldOutput{{Name: "too_early", Key: "password"}}, s.Withheld); diff != "" {
+		t.Errorf("An output that was reported before is withheld.\n-want, +got:\n%s", diff)
 	}
 
 	want := []common.Failure{{Play: "Publish connection details", Task: "Fail with ********", Host: "two", Message: "the password is ********, not ********"}}

@@ -12,6 +12,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // maxStatus is the length of the longest status that is read, with its conditions, in bytes. When it is decoded it
@@ -71,8 +72,6 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 		return errors.Wrap(err, "cannot keep the status")
 	}
 
-	text = r.redactor.JSON(text)
-
 	switch {
 	case r.summary.ExcessDetails:
 		return errors.New("nothing is shown of the run any more")
@@ -84,13 +83,15 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 		return errors.Wrap(err, "the status cannot be kept")
 	}
 
-	r.summary.Report.Status = text
+	r.set = text
+	r.withhold()
+
 	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
 
 	for _, c := range conditions {
 		r.reportCondition(xpv2.Condition{
-			Type: xpv2.ConditionType(r.field(c.Type, maxWord)), Status: status(c.Status), LastTransitionTime: at,
-			Reason: xpv2.ConditionReason(r.field(c.Reason, maxWord)), Message: r.field(c.Message, MaxConditionMessage),
+			Type: xpv2.ConditionType(clip.Text(c.Type, maxWord)), Status: status(c.Status), LastTransitionTime: at,
+			Reason: xpv2.ConditionReason(clip.Text(c.Reason, maxWord)), Message: c.Message,
 		})
 	}
 
@@ -99,8 +100,8 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 
 // present status that this run and earlier ones have set.
 func (r *Recorder) present() json.RawMessage {
-	if s := r.summary.Report.Status; s != nil {
-		return s
+	if r.set != nil {
+		return r.set
 	}
 
 	return r.status

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 var errOutOfRange = errors.New(
@@ -84,9 +85,9 @@ func fits(number string) bool {
 // isCut is true for a JSON value that has a string in it that was too long to be
 // read whole.
 func isCut(raw json.RawMessage) bool {
-	for _, s := range scalars(raw) {
+	for _, s := range redact.Scalars(raw) {
 		// JSON has an escape sequence for each unit of UTF-16. Strings are cut between these.
-		if len(utf16.Encode([]rune(string(s)))) >= maxString {
+		if len(utf16.Encode([]rune(s))) >= maxString {
 			return true
 		}
 	}

@@ -76,6 +76,9 @@ type Summary struct {
 	// it. It is nil before Ansible's final statistics were seen, if there are no outputs, and
 	// if they are longer than MaxOutputs.
 	Outputs json.RawMessage
+	// Withheld are outputs, and fields of the status, that have a secret in them, once Ansible's final statistics were
+	// seen. The last of common.MaxWithheld has no name.
+	Withheld []common.WithheldOutput
 	// OutputsSize is the greatest length of the outputs so far, in bytes of JSON, also of
 	// outputs that were too long to be kept.
 	OutputsSize int
@@ -86,7 +89,7 @@ type Summary struct {
 	// redacted: they are for the connection secret, and Outputs is without them.
 	ConnectionDetails json.RawMessage
 	// ExcessDetails is true once the connection details that were published, each version
-	// counted, are longer than MaxDetails, or have more values than a redactor can look for. Nothing is
+	// counted, are longer than MaxDetails, or have more values than can be looked for. Nothing is
 	// shown of a run from then on.
 	ExcessDetails bool
 	// CutDetails is true once a connection detail was too long to be read whole.

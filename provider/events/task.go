@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // recordHost records an event of a task on a host. It returns how the task ended, if it did.
@@ -129,8 +128,7 @@ func (r *Recorder) keepDiff(e event, d data) {
 		diff = r.diff.text + "\n" + diff
 	}
 
-	// The diff is redacted before it is cut: half a secret would not be found.
-	r.diff = pending{host: d.Host, task: d.TaskUUID, text: clip.Text(r.field(diff, maxText), maxText)}
+	r.diff = pending{host: d.Host, task: d.TaskUUID, text: r.field(diff, maxText)}
 }
 
 // changed is true when a task changed something, whether it succeeded or its failure is
@@ -171,7 +169,7 @@ func (r *Recorder) recordChange(e event, d data, t TaskResult) {
 // own result is too long for an event, or does not say why.
 func (r *Recorder) explain(e event, d data) string {
 	res := parseResult(d.Result)
-	res.clean = r.clean
+	res.end = r.end
 
 	switch failed := r.items[d.Host]; {
 	case res.Censored != "" && d.ResolvedAction == actionStatus:

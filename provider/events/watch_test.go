@@ -21,7 +21,7 @@ func TestTasks(t *testing.T) {
 
 	var got []TaskResult
 
-	record(t, string(raw), Options{Redactor: redact.New([]byte("hunter2")), Watch: Watch{Task: func(r TaskResult) { got = append(got, r) }}})
+	record(t, string(raw), Options{Secrets: redact.New(redact.InFile("hunter22", redact.Source{})), Watch: Watch{Task: func(r TaskResult) { got = append(got, r) }}})
 
 	want := []TaskResult{
 		{Task: "Fail and be rescued", Outcome: OutcomeFailed, Message: "never mind"},
@@ -103,7 +103,7 @@ func TestTail(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := record(t, tc.stream, Options{Tail: true, Redactor: redact.New([]byte(secret))})
+			r := record(t, tc.stream, Options{Tail: true, Secrets: redact.New(redact.InFile(secret, redact.Source{}))})
 
 			got := r.Tail()
 			if diff := cmp.Diff(tc.want, got); diff != "" {

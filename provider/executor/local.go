@@ -236,6 +236,7 @@ func (r *Report) ended(run runner.Spec, result runner.Result) {
 	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
 	r.ConnectionDetails = result.ConnectionDetails
 	r.Output = result.Output
+	r.Withheld = result.Summary.Withheld
 	r.Dependents = result.Dependents
 
 	r.IgnoresState = result.IgnoresState

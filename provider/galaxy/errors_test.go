@@ -102,7 +102,7 @@ func TestInstallErrorDenied(t *testing.T) {
 	want := "cannot install collections: [Errno 13] Permission denied: b'/srv/web/galaxy.yml'; " +
 		"installations read only what spec.confinement.readPaths, or the flag --read-path, allows, beside the system"
 
-	if diff := cmp.Diff(want, installErrorFrom("collections", output, os.ErrPermission, Request{Redact: func(s string) string { return s }}).Error()); diff != "" {
+	if diff := cmp.Diff(want, installErrorFrom("collections", output, os.ErrPermission, Request{Redact: func(s string, _ int) string { return s }}).Error()); diff != "" {
 		t.Errorf("installErrorFrom(...): -want, +got:\n%s", diff)
 	}
 }

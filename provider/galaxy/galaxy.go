@@ -206,7 +206,7 @@ func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, 
 	case errors.As(err, new(*supervisor.MemoryError)):
 		return NewInstallError(what, err)
 	case errors.As(err, new(*StartError)):
-		return errors.Wrapf(withReason(err, req.Redact(text)), "cannot run %s", p.Argv[0])
+		return errors.Wrapf(withReason(err, req.Redact(text, len(text))), "cannot run %s", p.Argv[0])
 	default:
 		return installErrorFrom(what, text, err, req)
 	}

@@ -11,9 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
@@ -39,8 +37,8 @@ type Request struct {
 	// Repeated is true when requirements that are not pinned were replaced by the versions
 	// that they resolved to before.
 	Repeated bool
-	// Redact takes secrets out of what is reported.
-	Redact func(string) string
+	// Redact returns the start of a text, at most as long as said, with masks in place of secrets.
+	Redact func(text string, limit int) string
 }
 
 // maxError is the length of the longest error of a request, in bytes.
@@ -50,11 +48,11 @@ const maxError = 4 << 10
 // error names what is wrong in the configuration's requirements, or which role
 // contradicts them.
 func NewRequest(in inputs.Inputs) (Request, error) {
-	// A redactor takes time to make, and only errors need it.
-	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(in.InstallSecrets()...) })
+	// They take time to find, and only errors need them.
+	secrets := sync.OnceValue(in.InstallSecrets)
 	r := Request{
 		Env: in.ForInstall(), Grant: in.Grant, Verification: in.Verification,
-		Redact: func(s string) string { return redactor().String(s) },
+		Redact: func(text string, limit int) string { return secrets().Clip(text, limit) },
 	}
 
 	required, err := requirements.Parse(in.Requirements)
@@ -88,7 +86,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 // Reported returns an error of the request as it may be shown: redacted and cut, since it may
 // quote a password, or a text of any length.
 func (r Request) Reported(err error) error {
-	return errors.New(clip.Text(r.Redact(err.Error()), maxError))
+	return errors.New(r.Redact(err.Error(), maxError))
 }
 
 // maxPath is how many directories of ANSIBLE_ROLES_PATH are looked into.

@@ -146,11 +146,15 @@ func TestNewRequestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, requirements string }{
 		"Password": {reason: "A password stays where it is.", requirements: "roles: [{src: 'https://me:hunter22@git.example.org', scm: git}]"},
 		"Long":     {reason: "Only so much fits into a status.", requirements: "? '" + strings.Repeat("\u200b", 300_000) + "'\n: 1\n"},
+		"Secret":   {reason: "Nor does a secret of the configuration, at the edge of that.", requirements: `{"roles": [{"name": "` + strings.Repeat("a", 80_000) + `!"}]}`},
 		"Many":     {reason: "Lists have an end.", requirements: "- a" + strings.Repeat("\n- a", 1000)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewRequest(inputs.Inputs{Requirements: tc.requirements})
-			if err == nil || strings.Contains(err.Error(), "hunter22") || len(err.Error()) > maxError {
+			_, err := NewRequest(inputs.Inputs{
+				Requirements: tc.requirements,
+				Credentials:  []inputs.File{{Name: "token", Data: []byte(strings.Repeat("a", 40_000) + "0"), Secret: true}},
+			})
+			if err == nil || strings.Contains(err.Error(), "hunter22") || strings.Contains(err.Error(), "aaaaaaaa") || len(err.Error()) > maxError {
 				t.Errorf("%s\nNewRequest(...): %.200v", tc.reason, err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // A Variable of the environment of a play.
@@ -14,8 +15,9 @@ type Variable struct {
 	Name string
 	// Value of the variable.
 	Value string
-	// Secret is true for a value that must never be reported.
+	// Secret is true for a value that must never be reported, and From says where that comes from.
 	Secret bool
+	From   redact.Source
 	// OfConfig is true for a variable that the configuration sets.
 	OfConfig bool
 	// Index in the list that has it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -24,8 +25,9 @@ type File struct {
 	Data []byte
 	// Path of an inventory of the project, which has the data; empty for all other files.
 	Path string
-	// Secret is true for data that must never be reported.
+	// Secret is true for data that must never be reported, and From says where that comes from.
 	Secret bool
+	From   redact.Source
 	// Rotates names the source of a credential with rotates: true, which is the input
 	// instead of the data; empty for all other files.
 	Rotates string

@@ -17,16 +17,38 @@ import (
 
 // recordOutputs records the outputs of a run with state present. While the run goes on, and
 // when it fails, the outputs that it has reported are merged over the recorded ones. The
-// outputs of a run that has succeeded replace all recorded ones.
+// outputs of a run that has succeeded replace all recorded ones. What is withheld is not among them.
 func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
 		// A run with state absent has no outputs.
 	case r.Run.Phase == common.PhaseSucceeded:
-		o.Outputs = r.Outputs.DeepCopy()
-	case len(r.Reported.Outputs) > 0:
-		o.Outputs = mergedOutputs(o.Outputs, r.Reported.Outputs)
+		o.Outputs, o.WithheldOutputs = r.Outputs.DeepCopy(), slices.Clone(r.Withheld)
+	case len(r.Reported.Outputs)+len(r.Reported.Withheld) > 0:
+		o.Outputs = mergedOutputs(o.Outputs, r.Reported)
+		o.WithheldOutputs = mergedWithheld(o.WithheldOutputs, r.Reported)
 	}
+}
+
+// mergedWithheld returns the withheld outputs that are recorded with those that were reported over them.
+func mergedWithheld(was []common.WithheldOutput, r events.Report) []common.WithheldOutput {
+	var status map[string]json.RawMessage
+
+	_ = json.Unmarshal(r.Status, &status)
+
+	all := slices.Clone(r.Withheld)
+
+	for _, w := range was {
+		_, isOutput := r.Outputs[w.Name]
+		_, isField := status[w.Name]
+		known := slices.ContainsFunc(all, func(o common.WithheldOutput) bool { return o.Name == w.Name })
+
+		if !isOutput && !isField && !known && len(all) < common.MaxWithheld {
+			all = append(all, w)
+		}
+	}
+
+	return all
 }
 
 // recordDependents records what a run has made in the cluster. The kinds of a run that has not ended are beside those
@@ -69,17 +91,21 @@ func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 
 // mergedOutputs returns the recorded outputs with the reported ones over them. If both
 // together are too large, the recorded ones are dropped.
-func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessage) *apiextensionsv1.JSON {
+func mergedOutputs(was *apiextensionsv1.JSON, r events.Report) *apiextensionsv1.JSON {
 	all := map[string]json.RawMessage{}
 	if was != nil {
 		_ = json.Unmarshal(was.Raw, &all)
 	}
 
-	maps.Copy(all, reported)
+	for _, w := range r.Withheld {
+		delete(all, w.Name)
+	}
+
+	maps.Copy(all, r.Outputs)
 
 	raw := events.Encode(all)
 	if len(raw) > events.MaxOutputs {
-		raw = events.Encode(reported)
+		raw = events.Encode(r.Outputs)
 	}
 
 	return &apiextensionsv1.JSON{Raw: raw}

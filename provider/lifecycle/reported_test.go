@@ -136,6 +136,88 @@ func TestRecordOutputs(t *testing.T) {
 	}
 }
 
+// TestRecordWithheld tells what is known of outputs that are not there.
+func TestRecordWithheld(t *testing.T) {
+	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
+	withheld := func(names ...string) (all []common.WithheldOutput) {
+		for _, name := range names {
+			all = append(all, common.WithheldOutput{Name: name, Secret: "db", Key: "vars.yml"})
+		}
+
+		return all
+	}
+	reporting := func(phase common.RunPhase, names []string, reported ...string) executor.Report {
+		r := applying(phase, reported...)
+		r.Reported.Withheld = withheld(names...)
+
+		return r
+	}
+
+	type want struct {
+		outputs  string
+		withheld []common.WithheldOutput
+	}
+
+	cases := map[string]struct {
+		reason string
+		was    want
+		report executor.Report
+		want   want
+	}{
+		"Reported": {
+			"An output that is withheld is not there any more, and what was withheld stays so.",
+			want{`{"a":1,"b":2}`, withheld("c")},
+			reporting(common.PhaseRunning, []string{"a"}),
+			want{`{"b":2}`, withheld("a", "c")},
+		},
+		"Mended": {
+			"One that is reported whole is withheld no more.",
+			want{`{"b":2}`, withheld("a", "c")},
+			reporting(common.PhaseRunning, nil, "a", "1", "b", "2"),
+			want{`{"a":1,"b":2}`, withheld("c")},
+		},
+		"Failed": {
+			"A failed run keeps what it has reported.",
+			want{`{"a":1}`, nil},
+			reporting(common.PhaseFailed, []string{"a"}, "b", "2"),
+			want{`{"b":2}`, withheld("a")},
+		},
+		"Succeeded": {
+			"A successful run replaces everything.",
+			want{`{"a":1,"b":2}`, withheld("c")},
+			func() executor.Report {
+				r := applying(common.PhaseSucceeded)
+				r.Outputs, r.Withheld = outputs(`{"c":3}`), withheld("a")
+
+				return r
+			}(),
+			want{`{"c":3}`, withheld("a")},
+		},
+		"Silent": {
+			"A run that has reported nothing yet changes nothing.",
+			want{`{"b":2}`, withheld("a")},
+			reporting(common.PhaseRunning, nil),
+			want{`{"b":2}`, withheld("a")},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{Outputs: outputs(tc.was.outputs), WithheldOutputs: tc.was.withheld}
+
+			// Every reconcile records what is known again.
+			for range 2 {
+				Record(o, tc.report)
+
+				got := want{string(o.Outputs.Raw), o.WithheldOutputs}
+				if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+					t.Errorf("%s\nRecord(...): -want, +got:\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
 // TestRecordCopies decodes another status over what was recorded, as clients do
 // with the answer to each write.
 func TestRecordCopies(t *testing.T) {

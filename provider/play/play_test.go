@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 
 			w := NewWriter(&b, Style{Color: true, Width: 60, Most: 200})
 			rec := events.NewRecorder(events.Options{
-				Redactor: redact.New([]byte("hunter2")),
+				Secrets: redact.New(redact.InFile("hunter22", redact.Source{})),
 				Watch: events.Watch{Display: func(text string) {
 					if err := w.Show(text); err != nil {
 						t.Error(err)

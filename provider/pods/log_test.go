@@ -82,7 +82,7 @@ func TestLogAgain(t *testing.T) {
 			x.logs = logs
 
 			l := podLog{Executor: x, reader: reader, pace: newPace(), frames: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
-			l.shown.know(inputs.Inputs{})
+			l.shown.know(inputs.Inputs{}, nil)
 
 			at := position{}
 

@@ -67,7 +67,9 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 
 	f.Tasks = clipTasks(f.Tasks)
 
-	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Dependents, r.Kinds})
+	shown, err := json.Marshal([]any{
+		r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Withheld, r.Dependents, r.Kinds,
+	})
 	if err != nil || len(shown) > maxReport {
 		return f, errUnbelievable
 	}
@@ -110,8 +112,10 @@ func clipReport(r *executor.Report) {
 		}
 	}
 
+	r.Withheld = r.Withheld[:min(len(r.Withheld), common.MaxWithheld)]
+
 	if !n.Phase.Finished() {
-		r.Outputs, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, "", nil
+		r.Outputs, r.Withheld, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, nil, "", nil
 	}
 
 	n.Failures = slices.Clone(n.Failures[:min(len(n.Failures), events.MaxFailures)])

@@ -178,7 +178,7 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		r.touched = !r.isRevoked()
 	}
 
-	r.shown.know(r.job.Inputs)
+	r.shown.know(r.job.Inputs, nil)
 
 	return r.follow(ctx, changes)
 }
@@ -331,6 +331,10 @@ func (r *run) adoptReport(got executor.Report) {
 	if now := r.time(); n.Phase.Finished() &&
 		(n.CompletionTime == nil || now.Before(n.CompletionTime) || n.CompletionTime.Before(n.StartTime)) {
 		n.CompletionTime = now
+	}
+
+	if len(got.ConnectionDetails) > 0 {
+		r.shown.know(r.job.Inputs, got.ConnectionDetails)
 	}
 
 	// Somebody has begun to watch after the run began.

@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,14 +14,24 @@ type shown struct {
 	events.LogTail
 
 	// mask redacts it; nil before the inputs of the run are known.
-	mask atomic.Pointer[func() redact.Redactor]
+	mask atomic.Pointer[func() *redact.Set]
 	// watched is true once somebody has read it.
 	watched atomic.Bool
 }
 
-// know the secrets of the inputs.
-func (s *shown) know(in inputs.Inputs) {
-	mask := sync.OnceValue(func() redact.Redactor { return redact.New(slices.Concat(in.Secrets(), in.Vaulted())...) })
+// know the secrets of the inputs, and connection details.
+func (s *shown) know(in inputs.Inputs, details map[string][]byte) {
+	mask := sync.OnceValue(func() *redact.Set {
+		all := in.Secrets()
+
+		for _, detail := range details {
+			for _, text := range append(redact.Scalars(detail), string(detail)) {
+				all.Add(redact.Secret{Text: text})
+			}
+		}
+
+		return all
+	})
 
 	s.mask.Store(&mask)
 }
@@ -36,5 +45,5 @@ func (s *shown) read() string {
 		return ""
 	}
 
-	return (*mask)().String(s.Text())
+	return (*mask)().Text(s.Text())
 }

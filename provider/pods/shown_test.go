@@ -19,17 +19,24 @@ func TestShown(t *testing.T) {
 		t.Errorf("Nothing should be shown before the secrets are known, got %q", got)
 	}
 
-	s.know(inputs.Inputs{Credentials: []inputs.File{{Name: "password", Data: []byte("correct horse"), Secret: true}}})
+	s.know(inputs.Inputs{Credentials: []inputs.File{{Name: "password", Data: []byte("correct horse"), Secret: true}}}, nil)
 
 	if got := s.read(); got != "ok: ********\n" {
 		t.Errorf("Secrets should be masked, and a terminal should obey nothing, got %q", got)
+	}
+
+	s.Add([]byte("ok: battery staple, and db.example.org"))
+	s.know(inputs.Inputs{}, map[string][]byte{"password": []byte("battery staple"), "all": []byte(`{"host": "db.example.org"}`)})
+
+	if got := s.read(); got != "ok: correct horse\nok: ********, and ********\n" {
+		t.Errorf("So should connection details once they are known, got %q", got)
 	}
 }
 
 // TestShownEnd has a log that is longer than what is kept of it.
 func TestShownEnd(t *testing.T) {
 	s := &shown{}
-	s.know(inputs.Inputs{})
+	s.know(inputs.Inputs{}, nil)
 
 	for n := range 100_000 {
 		s.Add(fmt.Appendf(nil, "\x1b[31mline %d\x1b[0m", n))

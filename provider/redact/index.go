@@ -1,98 +1,74 @@
 package redact
 
 import (
-	"maps"
+	"cmp"
 	"slices"
+	"sort"
 	"strings"
 )
 
-// An index of forms by how they start. Each has minSecret bytes at least.
-type index map[prefix]bucket
+// A form is a spelling of a piece that is secret.
+type form struct {
+	text, piece string
+	from        Source
+}
 
-// A bucket is forms that start alike, in order, each with the longest other one that
-// it starts with, -1 for none.
-type bucket struct {
-	forms  []string
+// An index has forms, in order.
+type index struct {
+	forms []form
+	// within is the longest other form that each starts with, -1 for none.
 	within []int
+	// from and to are where the forms are that start alike.
+	from, to map[string]int
 }
 
-// A prefix is how the shortest form of a secret starts.
-type prefix [minSecret]byte
+func newIndex(forms []form) *index {
+	// Of several secrets that are spelled alike the first stays.
+	slices.SortStableFunc(forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
+	forms = slices.CompactFunc(forms, func(a, b form) bool { return a.text == b.text })
+	x := &index{forms: forms, within: make([]int, len(forms)), from: map[string]int{}, to: map[string]int{}}
 
-func (x index) clone() index {
-	c := make(index, len(x))
-	for p, b := range x {
-		c[p] = bucket{forms: slices.Clone(b.forms)}
-	}
-
-	return c
-}
-
-// add a form, unless it is too short.
-func (x index) add(form string) {
-	if len(form) >= minSecret {
-		p := prefix([]byte(form[:minSecret]))
-		x[p] = bucket{forms: append(x[p].forms, form)}
-	}
-}
-
-// sort what was added.
-func (x index) sort() {
-	for p := range maps.Keys(x) {
-		forms := x[p].forms
-		slices.Sort(forms)
-		forms = slices.Compact(forms)
-
-		within := make([]int, len(forms))
-
-		for i := range forms {
-			within[i] = i - 1
-			for within[i] >= 0 && !strings.HasPrefix(forms[i], forms[within[i]]) {
-				within[i] = within[within[i]]
-			}
+	for i, f := range forms {
+		start := f.text[:minSecret]
+		if _, ok := x.from[start]; !ok {
+			x.from[start] = i
 		}
 
-		x[p] = bucket{forms: forms, within: within}
+		x.to[start], x.within[i] = i+1, i-1
+		for x.within[i] >= 0 && !strings.HasPrefix(f.text, forms[x.within[i]].text) {
+			x.within[i] = x.within[x.within[i]]
+		}
 	}
+
+	return x
 }
 
-// match returns the length of the longest form that a text starts with; 0 for none. It
-// compares few forms, so that a Secret with many values that start alike does not hold
-// up the recorder.
-func (x index) match(text string) int {
+// longest form that a text starts with; -1 for none. The form before the text in the order starts with each form that
+// the text starts with.
+func (x *index) longest(text string) int {
 	if len(text) < minSecret {
-		return 0
+		return -1
 	}
 
-	b := x[prefix([]byte(text[:minSecret]))]
-
-	i, found := slices.BinarySearch(b.forms, text)
-	if found {
-		return len(text)
+	to, ok := x.to[text[:minSecret]]
+	if !ok {
+		return -1
 	}
 
-	if i == 0 {
-		return 0
+	from := x.from[text[:minSecret]]
+	n := from - 1 + sort.Search(to-from, func(i int) bool { return x.forms[from+i].text > text })
+
+	if n < from {
+		return -1
 	}
 
-	// The form before the text in the order starts with every form that the text starts
-	// with.
-	n := common(text, b.forms[i-1])
-
-	for p := i - 1; p >= 0; p = b.within[p] {
-		if len(b.forms[p]) <= n {
-			return len(b.forms[p])
-		}
+	alike := 0
+	for last := x.forms[n].text; alike < min(len(last), len(text)) && last[alike] == text[alike]; {
+		alike++
 	}
 
-	return 0
-}
-
-// common is the length of what both start with.
-func common(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+	for n >= 0 && len(x.forms[n].text) > alike {
+		n = x.within[n]
 	}
 
 	return n

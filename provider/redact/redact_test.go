@@ -2,362 +2,310 @@ package redact
 
 import (
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-func TestString(t *testing.T) {
+// of is a set of the secrets in a file.
+func of(file string) *Set { return New(InFile(file, Source{})) }
+
+func TestText(t *testing.T) {
 	cases := map[string]struct {
-		reason  string
-		secrets []string
-		text    string
-		want    string
+		reason string
+		set    *Set
+		text   string
+		want   string
 	}{
-		"None": {
-			reason: "A redactor that knows no secret changes nothing.",
-			text:   "a text",
-			want:   "a text",
-		},
-		"Whole": {
-			reason:  "A file without structure is a secret as a whole.",
-			secrets: []string{"s3cr3t\n"},
-			text:    "login with s3cr3t failed, s3cr3t!",
-			want:    "login with ******** failed, ********!",
-		},
-		"Line": {
-			reason:  "Each line of a file is a secret.",
-			secrets: []string{"-----BEGIN-----\nMIIEabc\nMIIEdef\n"},
-			text:    "key: MIIEdef",
-			want:    "key: ********",
-		},
-		"Leaf": {
-			reason:  "Each scalar of a variable file is a secret; its names are not.",
-			secrets: []string{"password: \"a\\\"b c\"\nport: 54321\nlist: [{deep: down1}]\n"},
-			text:    `password a"b c on 54321 down1 deep`,
-			want:    "password ******** on ******** ******** deep",
-		},
-		"Documents": {
-			reason:  "All documents of a file are read.",
-			secrets: []string{"a: first\n---\nb: second\n"},
-			text:    "first second",
-			want:    "******** ********",
-		},
-		"TokenOfUser": {
-			reason:  "A token in the place of a user is a secret, whatever password is beside it.",
-			secrets: []string{"https://0123456789abcdef0123:x-oauth-basic@git.example.org\n"},
-			text:    "0123456789abcdef0123",
-			want:    "********",
-		},
-		"JSON": {
-			reason:  "A variable file may be JSON.",
-			secrets: []string{`{"a": {"b": "hunter2"}}`},
-			text:    "hunter2",
-			want:    "********",
-		},
-		"Longest": {
-			reason:  "A secret that begins like another is replaced to its end.",
-			secrets: []string{"pass", "password1"},
-			text:    "password1 pass",
-			want:    "******** ********",
-		},
-		"Short": {
-			reason:  "Values too short or too common to be secret are left, or reports would be unreadable.",
-			secrets: []string{"a: abc\nb: true\nc: localhost\n"},
-			text:    "abc true localhost",
-			want:    "abc true localhost",
-		},
-		"Word": {
-			reason:  "A short word is a secret on its own only.",
-			secrets: []string{"ansible_connection: local\n"},
-			text:    "local localhost nonlocal x-local=local",
-			want:    "******** localhost nonlocal x-********=********",
-		},
-		"Inventory": {
-			reason:  "The values in an inventory are secrets.",
-			secrets: []string{"[web]\nh1 ansible_host=10.1.2.3 ansible_password='pass word'\nh2 ansible_user=\"admin\"\n"},
-			text:    "h1 (10.1.2.3) rejects pass word of admin",
-			want:    "h1 (********) rejects ******** of ********",
-		},
-		"Credentials": {
-			reason:  "The password in a URL, and in a .netrc, is a secret.",
-			secrets: []string{"https://me:t0ken-1@git.example.org\n", "machine example.org login me password t0ken-2\n"},
-			text:    "t0ken-1 t0ken-2 git.example.org",
-			want:    "******** ******** git.example.org",
-		},
-		"Escaped": {
-			reason:  "A secret is found as it is escaped in JSON, in UTF-8 and in ASCII.",
-			secrets: []string{"pä\"ss\n\twörd"},
-			text:    `{"a": "pä\"ss\n\twörd", "b": "p\u00e4\"ss\n\tw\u00f6rd"}`,
-			want:    `{"a": "********", "b": "********"}`,
-		},
-		"URL": {
-			reason:  "A secret is found in URLs.",
-			secrets: []string{"p@ss/word 1"},
-			text:    url.QueryEscape("p@ss/word 1") + " " + url.PathEscape("p@ss/word 1"),
-			want:    "******** ********",
-		},
-		"Shell": {
-			reason:  "A secret is found as it is quoted for a shell, by Python and by hand.",
-			secrets: []string{"it's me"},
-			text:    `echo 'it'"'"'s me' 'it'\''s me'`,
-			want:    `echo '********' '********'`,
-		},
-		"Case": {
-			reason:  "Changing the case of a long secret does not hide it; a short one in another case is another word.",
-			secrets: []string{"Correct-Horse-42", "Blue1"},
-			text:    "CORRECT-HORSE-42 correct-horse-42 Correct-horse-42 blue1 Blue1",
-			want:    "******** ******** ******** blue1 ********",
-		},
-		"Script": {
-			reason:  "The strings in a script are secrets.",
-			secrets: []string{"#!/bin/sh\nlogin \"a \\\"secret\\\"\" 'another one'\n"},
-			text:    `a "secret" and another one`,
-			want:    "******** and ********",
-		},
-		"Other letters": {
-			reason:  "So it is with letters that are not in ASCII, escaped or not.",
-			secrets: []string{"Äpfel-und-öl→"},
-			text:    `ÄPFEL-UND-ÖL→ äpfel-und-öl→ \u00c4PFEL-UND-\u00d6L\u2192 %C3%84PFEL-UND-%C3%96L%E2%86%92`,
-			want:    `******** ******** \******** ********`,
-		},
-		"Wrapped": {
-			reason:  "A long secret is found when it is broken into lines, with or without the space that was there.",
-			secrets: []string{"correct horse battery staple"},
-			text:    "a correct horse\nbattery sta\n    ple b\r\n\"correct\\nhorse battery staple\" correcthorsebatterystaple",
-			want:    "a ******** b\r\n\"********\" ********",
-		},
-		"Escaped twice": {
-			reason:  "JSON in JSON, as results of results are, escapes a secret as often.",
-			secrets: []string{`pa"ss\wo\rd`},
-			text:    `{"a": "{\"b\": \"pa\\\"ss\\\\wo\\\\rd\"}"} 'pa"ss\\wo\\rd'`,
-			want:    `{"a": "{\"b\": \"********\"}"} '********'`,
-		},
-		"Python": {
-			reason:  "Python and YAML escape what is not ASCII in their own ways.",
-			secrets: []string{"pässwörd→x"},
-			text:    `p\xe4ssw\xf6rd\u2192x "p\u00e4ssw\u00f6rd\u2192x"`,
-			want:    `******** "********"`,
-		},
-		"HTML": {
-			reason:  "Web servers quote what they were asked for.",
-			secrets: []string{`a<b>&"c"'d`},
-			text:    "a&lt;b&gt;&amp;&#34;c&#34;&#39;d",
-			want:    "********",
-		},
-		"Every byte": {
-			reason:  "Any byte may be encoded in a URL, and Ansible's urlencode leaves slashes alone.",
-			secrets: []string{"hunter/2 hunter"},
-			text:    "%68%75%6e%74%65%72%2F%32%20%68%75%6e%74%65%72 hunter/2%20hunter hunter/2+hunter",
-			want:    "******** ******** ********",
-		},
-		"Hexadecimal": {
-			reason:  "So may the whole.",
-			secrets: []string{"hunter2hunter2"},
-			text:    hex.EncodeToString([]byte("a hunter2hunter2 b")),
-			want:    "6120********2062",
-		},
-		"Wrapped base64": {
-			reason:  "The base64 of Unix breaks lines.",
-			secrets: []string{"correct horse battery staple, and so on, until it is longer than a line of base64"},
-			text:    "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZSwgYW5kIHNvIG9uLCB1bnRpbCBpdCBpcyBsb25n\nZXIgdGhhbiBhIGxpbmUgb2YgYmFzZTY0Cg==",
-			want:    "********Cg==",
-		},
-		"Indented": {
-			reason:  "A key is found as a block of YAML.",
-			secrets: []string{"-----BEGIN-----\nMIIE\nabc\n-----END-----\n"},
-			text:    "key: |\n  -----BEGIN-----\n  MIIE\n  abc\n  -----END-----\n",
-			want:    "key: |\n  ********\n",
-		},
-		"Overlapping": {
-			reason:  "Secrets that overlap leave nothing between them.",
-			secrets: []string{"abcdefgh", "efghijkl"},
-			text:    "abcdefghijkl",
-			want:    "********",
-		},
-		"Behind a backslash": {
-			reason:  "A backslash before a secret is not an escape of its first letter.",
-			secrets: []string{"robert-tables"},
-			text:    `DOMAIN\robert-tables`,
-			want:    `DOMAIN\********`,
-		},
-		"Blank": {
-			reason:  "White space is no secret.",
-			secrets: []string{"        "},
-			text:    "a        b",
-			want:    "a        b",
-		},
+		"None":      {"A set without secrets masks nothing.", New(nil), "a text", "a text"},
+		"Whole":     {"A file without structure is a secret.", of("s3cr3t-1\n"), "login with s3cr3t-1 failed, s3cr3t-1!", "login with ******** failed, ********!"},
+		"Line":      {"Each line of a file is a secret, but for the armour of keys.", of("-----BEGIN KEY-----\nMIIEabcd\n"), "-----BEGIN KEY----- MIIEabcd", "-----BEGIN KEY----- ********"},
+		"Inside":    {"A secret is one inside of a word, too.", of("s3cr3t-1"), "xs3cr3t-1x", "x********x"},
+		"Short":     {"Short values are part of many words.", of("orders\n1234567\n"), "purchase_orders_url 1234567", "purchase_orders_url 1234567"},
+		"Common":    {"So are some long ones.", of("production\nLocalhost\n"), "production localhost", "production localhost"},
+		"Longest":   {"A secret that begins like another one is masked to its end.", of("password-1\npassword-1-2\n"), "password-1-2 password-1", "******** ********"},
+		"Overlap":   {"Secrets that overlap leave nothing between them.", of("abcdefgh\nefghijkl\n"), "abcdefghijkl", "********"},
+		"JSON":      {"A secret is found as JSON has it, in UTF-8 and in ASCII.", of("pä\"sswörd"), `{"a": "pä\"sswörd", "b": "p\u00e4\"ssw\u00f6rd"}`, `{"a": "********", "b": "********"}`},
+		"URL":       {"And as URLs have it.", of("p@ss/word 1"), url.QueryEscape("p@ss/word 1") + " " + url.PathEscape("p@ss/word 1") + " p%40ss/word%201", "******** ******** ********"},
+		"Long":      {"A long line is found in pieces.", of(strings.Repeat("ab", 3000)), "<" + strings.Repeat("ab", 3000) + ">", "<********>"},
+		"Case":      {"Another case is another word.", of("Correct-Horse"), "correct-horse", "correct-horse"},
+		"Shown":     {"What the spec has is no secret.", New(InFile("db.example.org\ns3cr3t-1", Source{}), "db.example.org"), "db.example.org s3cr3t-1", "db.example.org ********"},
+		"Public":    {"What data may have is masked in text.", New([]Secret{{Text: "db.example.org", Public: true}}), "db.example.org", "********"},
+		"Inventory": {"A value is a secret if its name says so.", of("h1 ansible_host=10.1.2.3.example.org ansible_password='pass word' ansible_become_pass=hunter22, x=1\n"), "pass word hunter22 10.1.2.3.example.org", "******** ******** 10.1.2.3.example.org"},
+		"YAML":      {"So it is in YAML.", of("all: {vars: {api_token: t0ken-t0ken}}\nssh_password: correct horse\n"), "t0ken-t0ken, correct horse", "********, ********"},
+		"File":      {"And in JSON.", of(`{"private_key": "-----BEGIN KEY-----\nMIIEabcd\n", "public_key": "AAAAabcd"}`), "MIIEabcd AAAAabcd", "******** AAAAabcd"},
+		"Netrc":     {"And in a .netrc.", of("machine example.org login me password t0ken-t0ken\n"), "t0ken-t0ken", "********"},
+		"InURL":     {"The password in a URL is a secret, and a user there that is long enough for a token.", of("https://me:t0ken-t0ken@git.example.org\nhttps://0123456789abcdef0123:x-oauth-basic@git.example.org\n"), "t0ken-t0ken 0123456789abcdef0123 git.example.org", "******** ******** git.example.org"},
+		"Variables": {"Each scalar of a variable file is a secret; its names are not.", New(InVariables("password: \"a\\\"b c d e\"\nlist: [{deep_list: deep-down}]\n", Source{})), `password a"b c d e deep_list deep-down`, "password ******** deep_list ********"},
+		"AsJSON":    {"A variable file may be JSON, with characters that YAML has not.", New(InVariables(`{"a": {"b": "\ud83d\ude00 hunter22"}}`, Source{})), "😀 hunter22", "********"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			files := make([][]byte, len(tc.secrets))
-			for i, s := range tc.secrets {
-				files[i] = []byte(s)
-			}
-
-			got := New(files...).String(tc.text)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nString(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, tc.set.Text(tc.text)); diff != "" {
+				t.Errorf("%s\nText(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-func TestStringZero(t *testing.T) {
-	if diff := cmp.Diff("text", Redactor{}.String("text")); diff != "" {
-		t.Errorf("The zero value redacts nothing.\nString(...): -want, +got:\n%s", diff)
-	}
-}
-
-func TestStringBase64(t *testing.T) {
+func TestTextBase64(t *testing.T) {
 	const secret = "correct horse battery"
-
-	r := New([]byte(secret))
 
 	for before := range 4 {
 		for after := range 4 {
 			text := strings.Repeat("<", before) + secret + strings.Repeat(">", after)
 
 			for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-				got := r.String(enc.EncodeToString([]byte(text)))
+				got := of(secret).Text(enc.EncodeToString([]byte(text)))
 				if !strings.Contains(got, Mask) || len(got) > len(Mask)+12 {
-					t.Errorf("A secret in base64 is found wherever it starts.\nString(base64(%q)): got %q", text, got)
+					t.Errorf("A secret in base64 is found wherever it starts.\nText(base64(%q)): got %q", text, got)
 				}
 			}
 		}
 	}
 }
 
-func TestJSON(t *testing.T) {
+// TestIn tells what data may have.
+func TestIn(t *testing.T) {
+	vars := InVariables("db: {host: db.example.org, pass: s3cret-s3cret, region: eu-central-1}\nadmin: {url: 'https://root:sw0rdfish@db.example.org'}\n", Source{Secret: "db", Key: "vars.yml"})
+	set := New(vars, "eu-central-1")
+	set.Add(InDetails([]byte(`{"host": "db.example.org", "password": "det4il-det4il", "uri": "pg://app:1n-the-url@db", "nested": {"api_token": ["n3sted-n3sted"], "user": "some-body"}}`))...)
+
 	cases := map[string]struct {
-		reason string
-		secret string
-		raw    string
-		want   string
+		reason, data string
+		want         Source
+		secret       bool
 	}{
-		"Leaves": {
-			reason: "Strings, keys and numbers are redacted; the rest, and the exact numbers, stay.",
-			secret: "a: hunter2\nb: 54321\n",
-			raw:    `{"hunter2": ["x hunter2", 54321, 12345678901234567890, true, null]}`,
-			want:   `{"********":["x ********","********",12345678901234567890,true,null]}`,
-		},
-		"NotJSON": {
-			reason: "Anything else becomes a redacted string.",
-			secret: "hunter2",
-			raw:    `{hunter2`,
-			want:   `"{********"`,
-		},
+		"Nothing":  {"Most data has no secret.", "hello", Source{}, false},
+		"Variable": {"What a Secret has is one.", "pg://s3cret-s3cret@db", Source{Secret: "db", Key: "vars.yml"}, true},
+		"Encoded":  {"So it is in another spelling.", base64.StdEncoding.EncodeToString([]byte("app:s3cret-s3cret")), Source{Secret: "db", Key: "vars.yml"}, true},
+		"Shown":    {"What the spec has is none, whatever has it, too.", "eu-central-1", Source{}, false},
+		"Public":   {"What is published under a name that is not secret is none.", "db.example.org:5432", Source{}, false},
+		"Detail":   {"What is published under a secret one is one.", "det4il-det4il", Source{Key: "password"}, true},
+		"InURL":    {"So is the password in a URL, whatever its name.", "1n-the-url", Source{Key: "uri"}, true},
+		"Nested":   {"So is what is deeper.", "n3sted-n3sted", Source{Key: "nested"}, true},
+		"NestedNo": {"But not all of it.", "some-body", Source{}, false},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := New([]byte(tc.secret)).JSON(json.RawMessage(tc.raw))
-			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
-				t.Errorf("%s\nJSON(...): -want, +got:\n%s", tc.reason, diff)
+			got, secret := set.In(tc.data)
+			if diff := cmp.Diff(tc.want, got); diff != "" || secret != tc.secret {
+				t.Errorf("%s\nIn(%q): %t; -want, +got:\n%s", tc.reason, tc.data, secret, diff)
 			}
 		})
 	}
 }
 
+// TestClip: a secret at the edge is masked whole, and what is far behind takes no work.
+func TestClip(t *testing.T) {
+	set := of("s3cret-s3cret")
+
+	for limit := range 40 {
+		text := "a message with s3cret-s3cret at its edge"
+		if got := set.Clip(text, limit); strings.Contains(got, "s3c") || len(got) > max(limit, len("…")) {
+			t.Errorf("Clip(..., %d): got %q", limit, got)
+		}
+
+		if got := set.End(text, limit); strings.Contains(got, "ret ") || len(got) > max(limit, len(Mask)+limit) {
+			t.Errorf("End(..., %d): got %q", limit, got)
+		}
+	}
+
+	// Each mask is written, so that one that is not needed is memory.
+	allocated := func(n int) float64 {
+		text := strings.Repeat("s3cret-s3cret ", n)
+
+		return testing.AllocsPerRun(10, func() { _, _ = set.Clip(text, 1000), set.End(text, 1000) })
+	}
+
+	if short, long := allocated(1000), allocated(100_000); long > short {
+		t.Errorf("A text should take no more work for its length: %v allocations, then %v.", short, long)
+	}
+}
+
+// TestWork has a line of one letter, and a text that is nearly that line everywhere: no comparison may be as long.
+func TestWork(t *testing.T) {
+	set := of(strings.Repeat("a", 40_000) + "0")
+
+	for _, x := range set.parts {
+		for _, f := range x.forms {
+			if len(f.text) > 3*maxPiece {
+				t.Fatalf("A form of %d bytes is compared at each letter of a text.", len(f.text))
+			}
+		}
+	}
+
+	if got := set.Text(strings.Repeat("a", 80_000) + "!"); got != Mask+"!" {
+		t.Errorf("Text(...): got %.40q", got)
+	}
+}
+
+// TestAdd makes few parts, so that many additions do not make all that was there anew each time.
+func TestAdd(t *testing.T) {
+	set, made := New(nil), 0
+
+	for i := range 1000 {
+		before := slices.Clone(set.parts)
+		set.Add(Secret{Text: fmt.Sprintf("s3cret-%04d", i)})
+
+		if last := set.parts[len(set.parts)-1]; !slices.Contains(before, last) {
+			made += len(last.forms)
+		}
+	}
+
+	if most := 12 * 1000 * 12; made > most || len(set.parts) > 12 {
+		t.Errorf("%d forms were sorted, in %d parts; at most %d in 12 are wanted.", made, len(set.parts), most)
+	}
+
+	if got := set.Text("s3cret-0000 s3cret-0999"); got != "******** ********" {
+		t.Errorf("Text(...): got %q", got)
+	}
+
+	was := of("hunter22")
+	was.Clone().Add(Secret{Text: "sw0rdfish"})
+
+	if got := was.Text("sw0rdfish"); got != "sw0rdfish" {
+		t.Errorf("A set should not know what a clone learns: got %q", got)
+	}
+}
+
 // TestExcess has more secrets than can be looked for, at once and one after another. Nothing is shown then.
 func TestExcess(t *testing.T) {
-	var file strings.Builder
+	var all []Secret
 	for i := range maxSecrets + 1 {
-		fmt.Fprintf(&file, "%08d\n", i)
+		all = append(all, Secret{Text: fmt.Sprintf("%08d", i)})
 	}
 
-	r := New([]byte("hunter2"))
-	for i := 0; i < maxSecrets; i += 1000 {
-		lines := strings.SplitAfter(file.String(), "\n")[i : i+1000]
-		r = r.With([]byte(strings.Join(lines, "")))
+	slowly := of("hunter22")
+	for some := range slices.Chunk(all, 1000) {
+		slowly.Add(some...)
 	}
 
-	for name, r := range map[string]Redactor{"AtOnce": New([]byte(file.String())), "OneByOne": r} {
-		if !r.Excess() {
-			t.Errorf("%s: Excess(): got false", name)
-		}
+	for name, set := range map[string]*Set{"AtOnce": New(all), "OneByOne": slowly} {
+		set.Add(Secret{Text: "one more secret"})
 
-		if got := r.With([]byte("more")).String("hunter2, 00000001 and others"); got != Mask {
-			t.Errorf("%s: String(...): got %q", name, got)
-		}
-
-		if got := string(r.JSON(json.RawMessage(`{"a": [1, "00000001"]}`))); got != `{"********":["********","********"]}` {
-			t.Errorf("%s: JSON(...): got %s", name, got)
-		}
-
-		if got := r.String(""); got != "" {
-			t.Errorf("%s: String(\"\"): got %q", name, got)
+		if _, secret := set.In("hello"); !set.Excess() || !secret || set.Text("hello") != Mask || set.Text("") != "" {
+			t.Errorf("%s: nothing should be shown.", name)
 		}
 	}
 
-	if r := New([]byte(strings.Join(strings.SplitAfter(file.String(), "\n")[:maxSecrets/2], ""))); r.Excess() || r.String("hello") != "hello" {
+	if set := New(all[:maxSecrets/2]); set.Excess() || set.Text("hello") != "hello" {
 		t.Error("Half as many can be looked for.")
 	}
 }
 
-// FuzzString hides a secret in a text.
-func FuzzString(f *testing.F) {
+// TestBombs reads Secrets of which no more is to be made than was written.
+func TestBombs(t *testing.T) {
+	for name, text := range bomb.All("x", bomb.Secret/4) {
+		t.Run(name, func(t *testing.T) {
+			bomb.Defuse(t, func() { _ = New(slices.Concat(InVariables(text, Source{}), InFile(text, Source{}))).Text("x is y") })
+		})
+	}
+}
+
+// TestMatch compares with what looks at each form.
+func TestMatch(t *testing.T) {
+	words := func(most int) []string {
+		var all []string
+		for n := range 1 << most {
+			all = append(all, strings.Repeat("a", minSecret-2)+strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%0*b", most, n)))
+		}
+
+		return all
+	}
+
+	for step := 1; step < 30; step++ {
+		var forms []form
+
+		for n := 2; n < 7; n++ {
+			for i := step % n; i < 1<<n; i += step {
+				forms = append(forms, form{text: words(n)[i]})
+			}
+		}
+
+		x := newIndex(slices.Clone(forms))
+
+		for _, text := range words(6) {
+			want, got := 0, 0
+			for _, f := range forms {
+				if strings.HasPrefix(text, f.text) {
+					want = max(want, len(f.text))
+				}
+			}
+
+			if n := x.longest(text); n >= 0 {
+				got = len(x.forms[n].text)
+			}
+
+			if got != want {
+				t.Fatalf("longest(%q) of %v: want %d, got %d", text, forms, want, got)
+			}
+		}
+	}
+}
+
+// FuzzText hides a secret in a text.
+func FuzzText(f *testing.F) {
 	f.Add("hunter2hunter2", "before ", " after")
 	f.Add("a: 1\nb: [tw o\\n, 'three']\n", "%4", "1\\")
 	f.Add("pä\"ss\x00\n\twörd", "\\", "n")
 
 	f.Fuzz(func(t *testing.T, secret, before, after string) {
-		r := New([]byte(secret))
+		set := New([]Secret{{Text: secret}})
 		text := before + secret + after
-		got := r.String(text)
+		got := set.Text(text)
 
-		if len(newView(secret).text) >= minLong && !strings.Contains(secret, "*") && strings.Contains(got, secret) {
-			t.Errorf("String(%q): got %q, with the secret %q", text, got, secret)
+		for _, line := range pieces(secret) {
+			if strings.Contains(got, line) && !strings.Contains(line, "*") {
+				t.Errorf("Text(%q): got %q, with the secret %q", text, got, line)
+			}
+
+			if _, found := set.In(text); !found && utf8.ValidString(text) {
+				t.Errorf("In(%q): the secret %q is not found", text, line)
+			}
 		}
 
 		if utf8.ValidString(secret) && utf8.ValidString(text) && !utf8.ValidString(got) {
-			t.Errorf("String(%q): got %q, which is not UTF-8", text, got)
-		}
-
-		if got := (Redactor{}).String(text); got != text {
-			t.Errorf("String(%q): got %q without any secret", text, got)
-		}
-
-		raw := r.JSON(json.RawMessage(text))
-		if len(raw) > 0 && len(r.exact) > 0 && !json.Valid(raw) {
-			t.Errorf("JSON(%q): got %q, which is not JSON", text, raw)
+			t.Errorf("Text(%q): got %q, which is not UTF-8", text, got)
 		}
 	})
 }
 
-func BenchmarkString(b *testing.B) {
-	var files [][]byte
+func BenchmarkText(b *testing.B) {
+	var secrets []Secret
 	for i := range 1000 {
-		files = append(files, fmt.Appendf(nil, "password: secret-%d-%d\n", i, i*i))
+		secrets = append(secrets, Secret{Text: fmt.Sprintf("secret-%d-%d", i, i*i)})
 	}
 
-	r := New(files...)
+	set := New(secrets)
 	text := strings.Repeat("a long line without anything in it that matters ", 2000)
 
 	for b.Loop() {
-		r.String(text)
+		set.Text(text)
 	}
 }
 
 // BenchmarkManySecrets is what a tenant can do to others with Secrets and a play
 // that displays how all of them start.
 func BenchmarkManySecrets(b *testing.B) {
-	var file strings.Builder
+	var secrets []Secret
 	for i := range maxSecrets/2 - 1 {
-		fmt.Fprintf(&file, "- secret-secret-%d\n", i)
+		secrets = append(secrets, Secret{Text: fmt.Sprintf("secret-secret-%d", i)})
 	}
 
-	r := New([]byte(file.String()))
+	set := New(secrets)
 	text := strings.Repeat("secret-", 40000)
 
 	for b.Loop() {
-		r.String(text)
+		set.Text(text)
 	}
 }

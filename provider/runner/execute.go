@@ -25,12 +25,17 @@ func (p plan) write() error {
 // recorder of what the processes of a run write. It hides secrets of the inputs, others that the run
 // has, and paths of the private data directory.
 func (p plan) recorder(run Spec, w events.Watch, tail bool, others ...[]byte) *events.Recorder {
+	secrets := run.Inputs.Secrets()
+	for _, other := range others {
+		secrets.Add(redact.Secret{Text: string(other)})
+	}
+
 	return events.NewRecorder(events.Options{
-		Redactor: redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted(), others)...),
-		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
-		Watch:    w,
-		Tail:     tail,
-		Status:   run.Reported,
+		Secrets: secrets,
+		Hidden:  []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
+		Watch:   w,
+		Tail:    tail,
+		Status:  run.Reported,
 	})
 }
 

@@ -359,7 +359,7 @@ func TestRunFailures(t *testing.T) {
 			reason:   "A failing task is named, and secrets are not.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: 'bad {{ password }}'}\n",
 			inputs: func(in *inputs.Inputs) {
-				in.VarFiles = []inputs.File{{Data: []byte("password: hunter2\n"), Secret: true}}
+				in.VarFiles = []inputs.File{{Data: []byte("password: hunter22\n"), Secret: true}}
 			},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed, Message: `task "Log in" failed on host "localhost": bad ********`,
@@ -367,7 +367,7 @@ func TestRunFailures(t *testing.T) {
 		},
 		"Censored": {
 			reason:   "What no_log hides stays hidden.",
-			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: hunter2}\n    no_log: true\n",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: hunter22}\n    no_log: true\n",
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
 				Message: `task "Log in" failed on host "localhost": ` +

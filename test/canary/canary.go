@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Play shows canaries: what the variables of_file, of_file_json, of_inventory, vaulted and
+// Play shows canaries: what the variables of_file, of_file_json, of_inventory and
 // detail have, the variable CANARY_TOKEN of the environment, and the file
 // credential. It writes below the variable directory, and fails at the end if the
 // variable fail is true.
@@ -37,8 +37,7 @@ const (
 // Canaries by where they are put.
 type Canaries map[string]string
 
-// New canaries. Each has what is escaped somewhere in front of what is looked
-// for.
+// New canaries. Each has what URLs escape in front of what is looked for.
 func New(places ...string) (Canaries, error) {
 	c := Canaries{}
 
@@ -48,7 +47,7 @@ func New(places ...string) (Canaries, error) {
 			return nil, errors.Wrap(err, "cannot make a canary")
 		}
 
-		c[place] = `Sö "qu'o\te" &/?% ` + hex.EncodeToString(b)
+		c[place] = `S &/?%=+ ` + hex.EncodeToString(b)
 	}
 
 	return c, nil
@@ -58,27 +57,21 @@ func New(places ...string) (Canaries, error) {
 // changes any.
 func Needle(canary string) string { return canary[len(canary)-digits:] }
 
-// In returns the places of the canaries that a text has: as they are, in other
-// cases, with white space, line ends and backslashes between their letters, in
-// base64, or in hexadecimal.
+// In returns the places of the canaries that a text has: as they are, or in base64.
 func (c Canaries) In(text string) []string {
-	lower := strings.ToLower(text)
-	squeezed := strings.NewReplacer(`\n`, "", `\r`, "", " ", "", "\n", "", "\r", "", "\t", "", `\`, "").Replace(lower)
-
 	var found []string
 
 	for place, canary := range c {
 		n := Needle(canary)
-		looked := []string{n, hex.EncodeToString([]byte(n))}
+		looked := []string{n}
 
 		for i := range 3 {
 			// Three characters make four of base64. Those at the ends depend on
 			// their neighbours.
-			looked = append(looked, strings.ToLower(base64.StdEncoding.EncodeToString([]byte(n[i:i+digits-6]))))
+			looked = append(looked, base64.StdEncoding.EncodeToString([]byte(n[i:i+digits-6])))
 		}
 
-		if slices.ContainsFunc(looked,
-			func(s string) bool { return strings.Contains(lower, s) || strings.Contains(squeezed, s) }) {
+		if slices.ContainsFunc(looked, func(s string) bool { return strings.Contains(text, s) }) {
 			found = append(found, place)
 		}
 	}
@@ -93,7 +86,7 @@ func (c Canaries) Excerpt(text string) string {
 	const before, after = 300, 100
 
 	for _, canary := range c {
-		if i := strings.Index(strings.ToLower(text), Needle(canary)); i >= 0 {
+		if i := strings.Index(text, Needle(canary)); i >= 0 {
 			return text[max(0, i-before):min(len(text), i+after)]
 		}
 	}

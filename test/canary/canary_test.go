@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,11 +21,9 @@ func TestIn(t *testing.T) {
 		text   string
 		want   []string
 	}{
-		"None":    {reason: "No canary is no canary.", text: "********"},
-		"Both":    {reason: "They are told apart.", text: c["a"] + c["b"], want: []string{"a", "b"}},
-		"Case":    {reason: "In other cases.", text: strings.ToUpper(c["a"]), want: []string{"a"}},
-		"Base64":  {reason: "In base64, wherever it starts.", text: base64.StdEncoding.EncodeToString([]byte("x" + c["b"])), want: []string{"b"}},
-		"Wrapped": {reason: "In lines.", text: Needle(c["a"])[:9] + "\\n  " + Needle(c["a"])[9:], want: []string{"a"}},
+		"None":   {reason: "No canary is no canary.", text: "********"},
+		"Both":   {reason: "They are told apart.", text: c["a"] + c["b"], want: []string{"a", "b"}},
+		"Base64": {reason: "In base64, wherever it starts.", text: base64.StdEncoding.EncodeToString([]byte("x" + c["b"])), want: []string{"b"}},
 	}
 
 	for name, tc := range cases {

@@ -1,0 +1,275 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
+)
+
+const secretNames = `(?i)(?:PASSWORD|PASSWD|PASS|PASSPHRASE|PWD|SECRET|TOKEN|KEY|CREDENTIALS?)`
+
+var (
+	secretName = regexp.MustCompile(secretNames + `$`)
+	// publicName is that of a key that others may read, or of the file of one.
+	publicName = regexp.MustCompile(`(?i)(?:PUB(?:LIC)?[-_.]?KEY|^GIT_SSL_KEY)$`)
+	// named is what is before a value in a file: name=, name:, "name":, and password in a .netrc.
+	named = regexp.MustCompile(`([\w.-]*` + secretNames + `)["']?\s*[=:]\s*|\b(password)\s+`)
+	// armour is around keys.
+	armour = regexp.MustCompile(`^-----(?:BEGIN|END) .*-----$`)
+	// urlPassword is the password in a URL, and the user there.
+	urlPassword = regexp.MustCompile(`://([^/\s:@]*)(?::([^/\s@]+))?@`)
+)
+
+const (
+	// minToken is the length of the shortest user in a URL that is a token, in bytes.
+	minToken = 16
+	// maxValue is the length of the longest value that is looked for behind a name in a file, in bytes.
+	maxValue = 1 << 10
+)
+
+// IsName is true for the name of something whose value is a secret.
+func IsName(name string) bool { return secretName.MatchString(name) && !publicName.MatchString(name) }
+
+// InFile returns the secrets in a file: its lines, and in these the values of names that say so.
+func InFile(text string, from Source) []Secret {
+	found := append([]Secret{{Text: text, From: from}}, InURLs(text, from)...)
+
+	v, _ := decoded([]byte(text))
+	walk(v, false, func(s string, secret bool) {
+		if secret {
+			found = append(found, Secret{Text: s, From: from})
+		}
+	})
+
+	for _, m := range named.FindAllStringSubmatchIndex(text, -1) {
+		value, _, _ := strings.Cut(text[m[1]:min(m[1]+maxValue, len(text))], "\n")
+		if value == "" || m[2] >= 0 && !IsName(text[m[2]:m[3]]) {
+			continue
+		}
+
+		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping.
+		word, _, _ := strings.Cut(value, " ")
+		all := []string{value, word, strings.TrimRight(word, ",}])")}
+
+		if quote := value[:1]; quote == `"` || quote == "'" {
+			quoted, _, _ := strings.Cut(value[1:], quote)
+			all = []string{quoted}
+		}
+
+		for _, s := range all {
+			found = append(found, Secret{Text: s, From: from})
+		}
+	}
+
+	return found
+}
+
+// InVariables returns the secrets in a file of variables: its scalars. Names are none.
+func InVariables(text string, from Source) []Secret {
+	var found []Secret
+
+	for _, s := range Scalars([]byte(text)) {
+		found = append(append(found, Secret{Text: s, From: from}), InURLs(s, from)...)
+	}
+
+	return found
+}
+
+// InURLs returns the passwords in URLs of a text, and the users there whose names are so long that they are tokens.
+// Beside one there may be a password that means nothing, such as x-oauth-basic.
+func InURLs(text string, from Source) []Secret {
+	var found []Secret
+
+	for _, m := range urlPassword.FindAllStringSubmatch(text, -1) {
+		if len(m[1]) >= minToken {
+			found = append(found, Secret{Text: m[1], From: from})
+		}
+
+		found = append(found, Secret{Text: m[2], From: from})
+	}
+
+	return found
+}
+
+// InDetails returns the secrets in connection details. Those whose names do not say that they are secret are for data
+// to have.
+func InDetails(raw json.RawMessage) []Secret {
+	var found []Secret
+
+	all, _ := decoded(raw)
+	details, _ := all.(map[string]any)
+
+	for name, v := range details {
+		walk(v, IsName(name), func(s string, secret bool) {
+			from := Source{Key: name}
+			found = append(append(found, Secret{Text: s, From: from, Public: !secret}), InURLs(s, from)...)
+		})
+	}
+
+	// Of equal ones the first stays.
+	slices.SortStableFunc(found, func(a, b Secret) int { return strings.Compare(a.From.Key, b.From.Key) })
+
+	return found
+}
+
+// Scalars of JSON or YAML, as text; of anything else the text itself.
+func Scalars(text []byte) []string {
+	var found []string
+
+	if v, ok := decoded(text); ok {
+		walk(v, false, func(s string, _ bool) { found = append(found, s) })
+
+		return found
+	}
+
+	if yamltext.Check(text) != nil {
+		return []string{string(text)}
+	}
+
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var doc yaml.Node
+
+		switch err := d.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return found
+		case err != nil:
+			return append(found, string(text))
+		}
+
+		found = append(found, scalars(&doc)...)
+	}
+}
+
+func scalars(n *yaml.Node) []string {
+	if n.Kind == yaml.ScalarNode {
+		return []string{n.Value}
+	}
+
+	var found []string
+
+	for i, c := range n.Content {
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			found = append(found, scalars(c)...)
+		}
+	}
+
+	return found
+}
+
+// decoded JSON, with numbers as they are written.
+func decoded(raw []byte) (v any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+
+	return v, json.Valid(raw) && d.Decode(&v) == nil
+}
+
+// walk calls a function with each scalar of a value, and whether the name of it, or of what it is in, is that of a
+// secret.
+func walk(v any, secret bool, scalar func(string, bool)) {
+	switch v := v.(type) {
+	case string:
+		scalar(v, secret)
+	case json.Number:
+		scalar(v.String(), secret)
+	case []any:
+		for _, item := range v {
+			walk(item, secret, scalar)
+		}
+	case map[string]any:
+		for name, item := range v {
+			walk(item, secret || IsName(name), scalar)
+		}
+	}
+}
+
+// pieces of a text that are long enough for secrets: its lines, without the space around them, cut where they are very
+// long. No piece ends within a character. The armour of keys is none.
+func pieces(text string) []string {
+	var all []string
+
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if len(line) < minSecret || armour.MatchString(line) || slices.Contains(words, strings.ToLower(line)) {
+			continue
+		}
+
+		for len(line) >= maxPiece+minSecret {
+			n := maxPiece
+			for n > maxPiece-utf8.UTFMax && !utf8.RuneStart(line[n]) {
+				n--
+			}
+
+			all, line = append(all, line[:n]), line[n:]
+		}
+
+		all = append(all, line)
+	}
+
+	return all
+}
+
+// spellings of a piece: as it is, in JSON as Go and Python write it, in URLs as the query of an HTML form, and as
+// curl, browsers and Ansible's filter urlencode have it, and in base64. Base64 of a longer text, such as user:password,
+// has it at one of three offsets; the characters that its neighbours share are left out.
+func spellings(s string) []string {
+	query := url.QueryEscape(s)
+	blanks := strings.ReplaceAll(query, "+", "%20")
+	all := []string{s, query, blanks, strings.ReplaceAll(blanks, "%2F", "/"), url.PathEscape(s)}
+
+	if utf8.ValidString(s) {
+		var b bytes.Buffer
+
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(s) //nolint:errchkjson // A string can be encoded.
+
+		text := strings.TrimSuffix(b.String(), "\n")
+		all = append(all, text[1:len(text)-1], ascii(text[1:len(text)-1]))
+	}
+
+	for offset := range 3 {
+		padded := append(make([]byte, offset), s...)
+		from, to := (offset*8+5)/6, len(padded)*8/6 // Six bits a character.
+
+		all = append(all, base64.RawStdEncoding.EncodeToString(padded)[from:to],
+			base64.RawURLEncoding.EncodeToString(padded)[from:to])
+	}
+
+	slices.Sort(all)
+
+	return slices.Compact(all)
+}
+
+// ascii escapes what is not ASCII as JSON does: in UTF-16.
+func ascii(s string) string {
+	var b strings.Builder
+
+	for _, c := range s {
+		if c < utf8.RuneSelf {
+			b.WriteRune(c)
+
+			continue
+		}
+
+		for _, u := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+
+	return b.String()
+}
