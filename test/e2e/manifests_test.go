@@ -75,8 +75,9 @@ stringData:
 	}
 	ready("v08-inline-example")
 	ready("v08-vars", Field("status.atProvider.outputs.text", "value1 value2 value1"))
-	// What comes from a Secret is not shown.
-	ready("v08-var-files", Field("status.atProvider.outputs.text", "plain listed ********"))
+	// What comes from a Secret is not shown, and nothing is shown in its place.
+	ready("v08-var-files", Field("status.atProvider.outputs.text", nil),
+		Message("OutputsWithheld", `output "text" contains a value of key "secret_vars.yml" of Secret "secret-vars"`))
 	ready("v08-openshift-cluster")
 
 	cluster := filepath.Join(d.Directory, "cluster")
