@@ -164,11 +164,17 @@ func withheld(o map[string]any) map[string]any {
 	// Content may have set a field of that name of the status of the XR.
 	for _, of := range []string{"outputs", "reported"} {
 		fields := map[string]any{}
-		for _, w := range all {
-			fields[w.Name] = value.UnknownError{Why: "is withheld: " + w.String()}
-		}
-
 		at[of] = fields
+
+		for _, w := range all {
+			unknown := value.UnknownError{Why: "is withheld: " + w.String()}
+			fields[w.Name] = unknown
+
+			// Its name is a secret, too, or the list is full: any output that is not there may be the one.
+			if w.Name == "" {
+				at[of] = unknown
+			}
+		}
 	}
 
 	return manifest.Overlay(o, map[string]any{"status": map[string]any{"atProvider": at}})

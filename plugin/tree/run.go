@@ -43,7 +43,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	n.requested, n.handled = o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt], seen.HandledRequest
 
 	for _, w := range ansiblerun.Withheld(o.Object) {
-		n.Withheld = append(n.Withheld, "output "+w.Name+" is withheld: "+w.String())
+		n.Withheld = append(n.Withheld, strings.TrimSpace("output "+w.Name)+" is withheld: "+w.String())
 	}
 
 	n.time(o)
