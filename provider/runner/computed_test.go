@@ -114,7 +114,7 @@ func TestComputedNames(t *testing.T) {
 
 			want := Result{Phase: common.PhaseSucceeded}
 			if tc.refused != "" {
-				want = Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: known + tc.refused, Untouched: !tc.project}
+				want = Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: known + tc.refused, Untouched: true}
 			}
 
 			got, err := r.Run(t.Context(), run, events.Watch{})

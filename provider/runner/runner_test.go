@@ -706,9 +706,9 @@ func TestRunTimeout(t *testing.T) {
 	run := inline(asynchronous(filepath.Join(t.TempDir(), "pid")))
 	run.Timeout = time.Nanosecond
 
-	want := Result{Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: "timed out after 1ns before the first task"}
-	if diff := cmp.Diff(want, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
-		t.Errorf("A timeout may be over before anything has started.\nRun(...): -want, +got:\n%s", diff)
+	got := must(t, newRunner(t), run)
+	if got.Phase != common.PhaseTimedOut || got.Reason != ReasonTimedOut || !strings.HasPrefix(got.Message, "timed out after 1ns ") {
+		t.Errorf("A timeout may be over before anything has started.\nRun(...): got %+v", got)
 	}
 }
 
