@@ -158,7 +158,8 @@ func (c *startCommand) Run() error {
 	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewLeftMetric(local.Left),
 		telemetry.NewPoolMetrics(runs.Stats))
 
-	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)); err != nil {
+	o := c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)
+	if err := setup(ctx, mgr, o); err != nil {
 		return err
 	}
 
