@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,15 +35,44 @@ type lease struct {
 
 	// end all runs. It is set before the lease is acquired.
 	end func()
+	// renewed is when the lease was renewed last.
+	renewed atomic.Pointer[time.Time]
+}
+
+// leads is true as long as no other replica may lead, also where this process was stopped meanwhile.
+func (l *lease) leads() bool {
+	t := l.renewed.Load()
+
+	return t != nil && time.Since(*t) < renewDeadline
 }
 
 // Update the lease. A record without a holder gives it up.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	if r.HolderIdentity == "" && l.end != nil {
-		l.end()
+	if r.HolderIdentity == "" {
+		if l.end != nil {
+			l.end()
+		}
+
+		l.renewed.Store(nil)
+
+		return l.LeaseLock.Update(ctx, r)
 	}
 
-	return l.LeaseLock.Update(ctx, r)
+	return l.noted(time.Now(), l.LeaseLock.Update(ctx, r))
+}
+
+// Create the lease.
+func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.noted(time.Now(), l.LeaseLock.Create(ctx, r))
+}
+
+// noted that a request for the lease has succeeded.
+func (l *lease) noted(asked time.Time, err error) error {
+	if err == nil {
+		l.renewed.Store(&asked)
+	}
+
+	return err
 }
 
 // newLease returns the lease that elects one of the replicas in a namespace. A request for

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
@@ -43,7 +44,13 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 	go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 		Lock: l, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { cancel() },
+			OnStartedLeading: func(context.Context) {
+				if !l.leads() {
+					t.Error("It should lead.")
+				}
+
+				cancel()
+			},
 			OnStoppedLeading: func() {},
 		},
 	})
@@ -53,7 +60,31 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 		if running != 0 {
 			t.Errorf("Another one may lead while %d runs are in progress.", running)
 		}
+
+		if l.leads() {
+			t.Error("It should not lead any more.")
+		}
 	case <-t.Context().Done():
 		t.Fatal("The lease should be given up.")
+	}
+}
+
+// TestLeads has a process stop for so long that another one may lead by then.
+func TestLeads(t *testing.T) {
+	for name, tc := range map[string]struct {
+		renewed time.Duration
+		want    bool
+	}{
+		"Just":    {time.Second, true},
+		"Stopped": {leaseDuration, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &lease{}
+			l.renewed.Store(new(time.Now().Add(-tc.renewed)))
+
+			if got := l.leads(); got != tc.want {
+				t.Errorf("leads(): want %t, got %t", tc.want, got)
+			}
+		})
 	}
 }

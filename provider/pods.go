@@ -33,12 +33,12 @@ import (
 
 // places of runs, as the flags say.
 func (c *startCommand) places() config.Places {
-	return config.Places{Default: c.Place, PodsOnly: c.NoRunsInProvider, Namespace: cmp.Or(c.JobNamespace, c.Namespace)}
+	return config.Places{Default: c.Place, PodsOnly: c.NoRunsInProvider, Namespace: cmp.Or(c.PodNamespace, c.Namespace)}
 }
 
 // pods returns the executor of runs in Pods.
 func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte,
-	log logging.Logger,
+	leads func() bool, log logging.Logger,
 ) (*pods.Executor, error) {
 	// Its requests are bounded by the number of Pods, and their order matters little.
 	cfg := rest.CopyConfig(mgr.GetConfig())
@@ -54,26 +54,29 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.
 		return nil, err
 	}
 
-	var namespace string
-	if c.Place == common.PlacePod {
-		namespace = c.places().Namespace
-	}
-
 	x, err := pods.New(pods.Config{
-		Namespace: namespace,
-		Context:   ctx,
-		REST:      cfg,
-		Client:    kube,
-		Own:       c.ownPod(kube),
-		Template:  c.PodTemplate,
-		Args:      c.podArgs(),
-		Env:       podEnv(os.Environ()),
-		Cluster:   api,
-		Endpoint:  endpoint,
-		Key:       key,
-		Status: func(ctx context.Context, ref pods.ObjectReference) (pods.State, error) {
-			// A cache that is behind would have Jobs in progress deleted.
-			return controller.StateOf(ctx, mgr.GetAPIReader(), ref)
+		Context:  ctx,
+		REST:     cfg,
+		Client:   kube,
+		Own:      c.ownPod(kube),
+		Template: c.PodTemplate,
+		Args:     c.podArgs(),
+		Env:      podEnv(os.Environ()),
+		Cluster:  api,
+		Endpoint: endpoint,
+		Key:      key,
+		Leads:    leads,
+		Over: func(ctx context.Context, ref pods.ObjectReference) (bool, error) {
+			// A cache that is behind would have Pods in progress deleted.
+			return controller.Over(ctx, mgr.GetAPIReader(), ref)
+		},
+		Namespaces: func(ctx context.Context) ([]string, error) {
+			all, err := controller.PodNamespaces(ctx, mgr.GetClient())
+			if c.Place == common.PlacePod {
+				all = append(all, c.places().Namespace)
+			}
+
+			return all, err
 		},
 		Log: log,
 	})
@@ -81,10 +84,10 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.
 		return nil, err
 	}
 
-	return x, errors.Wrap(mgr.Add(manager.RunnableFunc(x.Start)), "cannot look after Jobs")
+	return x, errors.Wrap(mgr.Add(manager.RunnableFunc(x.Start)), "cannot look after Pods")
 }
 
-// podRequests per second for Jobs, Pods and their logs, at most.
+// podRequests per second for Pods, their Secrets and their logs, at most.
 const podRequests = 500
 
 // ownPod returns a function that tells what Pods take over from the provider's own one: its image,

@@ -45,7 +45,7 @@ type startCommand struct {
 	MaxPodsPerNamespace    int           `default:"0" help:"Pods of runs of one namespace at the same time; 0 means half of --max-concurrent-pods. Cluster scoped AnsibleRuns count as for runs." name:"max-concurrent-pods-per-namespace"`
 	Place                  common.Place  `default:"Provider" enum:"Provider,Pod" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each."`
 	NoRunsInProvider       bool          `help:"Carry out no run in the provider's own Pod, whatever configurations say."`
-	JobNamespace           string        `help:"Namespace of the Jobs of cluster scoped configurations that have none of their own; by default the provider's."`
+	PodNamespace           string        `help:"Namespace of the Pods of cluster scoped configurations that have none of their own; by default the provider's."`
 	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod." env:"POD_IMAGE"`
 	PodTemplate            podTemplate   `help:"A file with a PodTemplateSpec for the Pods of all runs, in YAML or JSON. That of a configuration (spec.execution.podTemplate) is merged over it." placeholder:"FILE"`
 	WarmMemory             size          `default:"256Mi" help:"Memory that a process may take which has imported Ansible, and by which runs in the provider start several times faster; 0 means that there is none."`
@@ -141,7 +141,7 @@ func (c *startCommand) Run() error {
 		count,
 	}
 
-	podsExecutor, err := c.pods(ctx, mgr, api, key, log)
+	podsExecutor, err := c.pods(ctx, mgr, api, key, func() bool { return !c.LeaderElection || lease.leads() }, log)
 	if err != nil {
 		return err
 	}

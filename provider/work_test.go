@@ -99,7 +99,7 @@ func TestWorkEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, text := range map[string][]byte{"payload.000": packed.Bytes(), "pod": []byte("pod")} {
+	for name, text := range map[string][]byte{"payload.000": packed.Bytes(), "pod": []byte("pod"), "podUID": []byte("pod")} {
 		if err := os.WriteFile(filepath.Join(c.Payload, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}

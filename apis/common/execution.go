@@ -16,7 +16,7 @@ type Place string
 const (
 	// PlaceProvider runs are carried out by the provider's own Pod.
 	PlaceProvider Place = "Provider"
-	// PlacePod runs have a Job, and so a Pod, each.
+	// PlacePod runs have a Pod each.
 	PlacePod Place = "Pod"
 )
 
@@ -32,7 +32,7 @@ const (
 	ContentImage ContentSource = "Image"
 )
 
-// DefaultKeepFor is how long a Job is kept after its end.
+// DefaultKeepFor is how long a Pod is kept after its end.
 const DefaultKeepFor = 10 * time.Minute
 
 // Execution says where the runs of a configuration are carried out. It is no input: a
@@ -40,9 +40,9 @@ const DefaultKeepFor = 10 * time.Minute
 // +kubebuilder:validation:XValidation:rule="!has(self.place) || self.place != 'Provider' || !(has(self.image) || has(self.imagePullPolicy) || has(self.imagePullSecrets) || has(self.serviceAccountName) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.labels) || has(self.annotations) || has(self.podTemplate) || has(self.namespace) || has(self.content) || has(self.contentVolumeClaim) || has(self.keepFor))",message="all other fields are about Pods: set place to Pod, or leave them out"
 // +kubebuilder:validation:XValidation:rule="!has(self.contentVolumeClaim) || !has(self.content) || self.content != 'Image'",message="nothing is installed where content is Image: leave contentVolumeClaim out, or set content to Install"
 type Execution struct {
-	// Place is Provider for runs in the provider's own Pod, or Pod for a Job, and so a
-	// Pod, for each run. The provider's flag --place sets the default, which is
-	// Provider unless that flag changes it.
+	// Place is Provider for runs in the provider's own Pod, or Pod for a Pod of its own
+	// for each run. The provider's flag --place sets the default, which is Provider
+	// unless that flag changes it.
 	// +optional
 	Place Place `json:"place,omitempty"`
 
@@ -90,12 +90,12 @@ type Execution struct {
 	// +kubebuilder:validation:MaxItems=50
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// Labels of the Job and the Pod. A queue of Kueue is named by one.
+	// Labels of the Pod. A queue of Kueue is named by one.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations of the Job and the Pod.
+	// Annotations of the Pod.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -111,9 +111,9 @@ type Execution struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	PodTemplate *apiextensionsv1.JSON `json:"podTemplate,omitempty"`
 
-	// Namespace of the Jobs and the Secrets with their inputs. By default it is that of
-	// the provider's flag --job-namespace, or else the provider's own. Only cluster
-	// scoped configurations may have it: the Jobs of a ProviderConfig in a namespace are
+	// Namespace of the Pods and the Secrets with their inputs. By default it is that of
+	// the provider's flag --pod-namespace, or else the provider's own. Only cluster
+	// scoped configurations may have it: the Pods of a ProviderConfig in a namespace are
 	// in that namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -135,8 +135,7 @@ type Execution struct {
 	// +kubebuilder:validation:MaxLength=253
 	ContentVolumeClaim string `json:"contentVolumeClaim,omitempty"`
 
-	// KeepFor is how long a Job is kept after its end, with its Pod and its log: 10m by
-	// default.
+	// KeepFor is how long a Pod is kept after its end, with its log: 10m by default.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="keepFor must be between 0s and 168h"
 	KeepFor *metav1.Duration `json:"keepFor,omitempty"`

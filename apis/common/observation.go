@@ -351,9 +351,9 @@ type Run struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// Job that carries the run out; none for a run in the provider's own Pod.
+	// Pod that carries the run out; none for a run in the provider's own Pod.
 	// +optional
-	Job *JobReference `json:"job,omitempty"`
+	Pod *PodReference `json:"pod,omitempty"`
 
 	// Versions of the programs that the run uses, once they have started.
 	// +optional
@@ -389,17 +389,13 @@ type Versions struct {
 	Python string `json:"python,omitempty"`
 }
 
-// A JobReference names the Job of a run.
-type JobReference struct {
-	// Namespace of the Job.
+// A PodReference names the Pod of a run.
+type PodReference struct {
+	// Namespace of the Pod.
 	Namespace string `json:"namespace"`
 
-	// Name of the Job.
+	// Name of the Pod.
 	Name string `json:"name"`
-
-	// Proof that the provider has begun this run for this AnsibleRun.
-	// +optional
-	Proof string `json:"proof,omitempty"`
 }
 
 // HostTotals count the outcomes of tasks, summed over all hosts.

@@ -43,8 +43,8 @@ show kubectl ansible status --namespace demo site hello
 show cat "$(kubectl get --namespace demo site hello -o 'jsonpath={.status.location}')"
 
 if [[ -n ${NODE:-} ]]; then
-  say 'The Job that did it. Its log has the play.'
-  show kubectl get --namespace crossplane-system jobs
+  say 'The Pod that did it. Its log has the play.'
+  show kubectl get --namespace crossplane-system pods
 fi
 
 say 'What to try next'

@@ -372,7 +372,7 @@ func waits(r common.Run) string {
 	switch {
 	case r.Phase == common.PhaseInstalling:
 		return "its content is being installed"
-	case r.Job != nil:
+	case r.Pod != nil:
 		return "its Pod has not started"
 	case r.StartTime != nil:
 		return "begins"

@@ -45,15 +45,12 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 
 	switch ns := c.GetNamespace(); {
 	case ns == "":
-		x.Namespace = cmp.Or(x.Namespace, p.Namespace)
 	// The API server refuses both in a namespace, too.
 	case x.PodTemplate != nil:
 		return x, errors.New("spec.execution.podTemplate: only cluster scoped configurations may have it")
 	case x.Namespace != "" && x.Namespace != ns:
 		return x, errors.New("spec.execution.namespace: only cluster scoped configurations may have it")
 	default:
-		x.Namespace = ns
-
 		if a := loosening(x.Annotations); a != "" {
 			return x, errors.Errorf(
 				"spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may "+
@@ -61,6 +58,7 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 		}
 	}
 
+	x.Namespace = p.namespace(c)
 	x.Content = cmp.Or(x.Content, common.ContentInstall)
 
 	if x.KeepFor == nil {
@@ -68,6 +66,16 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 	}
 
 	return x, nil
+}
+
+// namespace of the Pods of a configuration, whatever else it says.
+func (p Places) namespace(c common.Config) string {
+	given := ""
+	if x := c.ConfigSpec().Execution; x != nil {
+		given = x.Namespace
+	}
+
+	return cmp.Or(c.GetNamespace(), given, p.Namespace)
 }
 
 // loosening is an annotation with which a Pod leaves Pod Security's standard restricted; empty if there is

@@ -55,7 +55,7 @@ func TestExecution(t *testing.T) {
 			errors.New("spec.execution.image: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave it out"),
 		},
 		"Pod": {
-			"The Jobs of a namespace's configuration are in that namespace.",
+			"The Pods of a namespace's configuration are in that namespace.",
 			flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}),
 			common.Execution{Place: common.PlacePod, Image: "x", Namespace: "team-a", Content: common.ContentInstall, KeepFor: tenMinutes},
 			nil,
@@ -74,7 +74,7 @@ func TestExecution(t *testing.T) {
 			nil,
 		},
 		"OtherNamespace": {
-			"A namespace's configuration has no Jobs elsewhere. The API server refuses that, too.",
+			"A namespace's configuration has no Pods elsewhere. The API server refuses that, too.",
 			flags, in(&common.Execution{Place: common.PlacePod, Namespace: "team-b"}),
 			common.Execution{},
 			errors.New("spec.execution.namespace: only cluster scoped configurations may have it"),
@@ -122,6 +122,43 @@ func TestExecution(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nexecution(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPodNamespace says where the Pods of a run are, and what owns those that are elsewhere than their object.
+func TestPodNamespace(t *testing.T) {
+	cluster := func(namespace string) *namespacedv1alpha1.ClusterProviderConfig {
+		c := &namespacedv1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}
+		if namespace != "" {
+			c.Spec.Execution = &common.Execution{Namespace: namespace}
+		}
+
+		return c
+	}
+
+	cases := map[string]struct {
+		reason string
+		config common.Config
+		want   string
+		owner  *metav1.OwnerReference
+	}{
+		"Namespaced": {"They are with a configuration that has a namespace.", &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "c"}}, "team", nil},
+		"Default":    {"Otherwise they are where a flag says.", cluster(""), "pods", owner(cluster(""))},
+		"Named": {"Or where the configuration says, wherever its runs happen.", cluster("runs"), "runs", &metav1.OwnerReference{
+			APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "ClusterProviderConfig", Name: "c", UID: "u", Controller: new(true),
+		}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (Places{Namespace: "pods"}).namespace(tc.config); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+
+			if diff := cmp.Diff(tc.owner, owner(tc.config)); diff != "" {
+				t.Errorf("%s\nowner: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

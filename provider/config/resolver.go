@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,7 +12,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
@@ -29,7 +32,7 @@ type Places struct {
 	Default common.Place
 	// PodsOnly refuses runs in the provider.
 	PodsOnly bool
-	// Namespace of the Jobs of cluster scoped configurations that have none of their own. If
+	// Namespace of the Pods of cluster scoped configurations that have none of their own. If
 	// it is empty there are no Pods, and all runs are carried out by the provider.
 	Namespace string
 }
@@ -77,6 +80,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	}
 
 	in.Config = describe(c, types.NamespacedName{Namespace: c.GetNamespace(), Name: c.GetName()})
+	in.Owner = owner(c)
 	in.Requirements = c.ConfigSpec().Requirements
 
 	if v := c.ConfigSpec().Verification; v != nil {
@@ -111,6 +115,36 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	}
 
 	return in, in.Validate()
+}
+
+// owner is a reference to a cluster scoped configuration; nil for one in a namespace.
+func owner(c common.Config) *metav1.OwnerReference {
+	if c.GetNamespace() != "" {
+		return nil
+	}
+
+	gv := clusterv1alpha1.SchemeGroupVersion
+	if kindOf(c) == kindClusterProviderConfig {
+		gv = namespacedv1alpha1.SchemeGroupVersion
+	}
+
+	return &metav1.OwnerReference{
+		APIVersion: gv.String(), Kind: kindOf(c), Name: c.GetName(), UID: c.GetUID(), Controller: new(true),
+	}
+}
+
+// PodNamespace is where the configuration of a run puts its Pods. A run without one is where its object is.
+func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (string, error) {
+	c, err := lookup(ctx, r.reader, run)
+	if IsMissing(err) {
+		return cmp.Or(run.GetNamespace(), r.places.Namespace), nil
+	}
+
+	if err != nil {
+		return "", err
+	}
+
+	return r.places.namespace(c), nil
 }
 
 // grant of the configuration. The API server refuses one in a namespace, too.

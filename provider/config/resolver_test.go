@@ -381,7 +381,7 @@ spec:
 			}
 
 			opts := []cmp.Option{
-				cmp.AllowUnexported(want{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(inputs.Inputs{}, "Parameters", "Roles"),
+				cmp.AllowUnexported(want{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(inputs.Inputs{}, "Parameters", "Roles", "Owner"),
 			}
 			if diff := cmp.Diff(tc.want, got, opts...); diff != "" {
 				t.Errorf("\n%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)

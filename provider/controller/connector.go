@@ -24,6 +24,8 @@ import (
 // A Resolver resolves an AnsibleRun to the inputs of its runs.
 type Resolver interface {
 	Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error)
+	// PodNamespace is where the configuration of the run puts its Pods.
+	PodNamespace(ctx context.Context, run common.AnsibleRun) (string, error)
 }
 
 // A Tracker records that an AnsibleRun uses its configuration.

@@ -236,6 +236,8 @@ func (m *made) Resolve(_ context.Context, run common.AnsibleRun) (inputs.Inputs,
 	return inputs.Inputs{Parameters: *run.Parameters(), Kubernetes: &inputs.Kubernetes{Namespace: metav1.NamespaceDefault, ServiceAccount: "deployer", WatchDependents: true}}, nil
 }
 
+func (m *made) PodNamespace(context.Context, common.AnsibleRun) (string, error) { return "", nil }
+
 // settle the AnsibleRun: its one run succeeds.
 func (m *made) settle() {
 	m.Helper()

@@ -62,7 +62,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	lifecycle.Own(run.Observation(), run.GetUID())
 	e.keepOutput(ctx, run)
 
-	active := e.recordReport(run)
+	active := e.recordReport(ctx, run)
 
 	s, err := e.situation(ctx, run, active)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
 
-	return e.observation(run, s), nil
+	return e.observation(ctx, run, s), nil
 }
 
 // adopt an object whose target is as its spec says. Its inputs are known once its content is installed.
@@ -195,7 +195,9 @@ func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
 // the object three times. Core's circuit breaker counts writes, so that an XR with many runs
 // can afford few: the first apply is an update wherever the management policies allow one. The runtime adds the
 // finalizer before either.
-func (e *external) observation(run common.AnsibleRun, s lifecycle.Situation) managed.ExternalObservation {
+func (e *external) observation(ctx context.Context, run common.AnsibleRun,
+	s lifecycle.Situation,
+) managed.ExternalObservation {
 	d := e.decision
 	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
 
@@ -215,7 +217,7 @@ func (e *external) observation(run common.AnsibleRun, s lifecycle.Situation) man
 
 		o.ResourceExists, o.ResourceUpToDate = true, true
 	case d.Start.Mode == common.ModeCheck:
-		e.submit(run)
+		e.submit(ctx, run)
 
 		o.ResourceUpToDate = true
 	case s.Update:
@@ -269,10 +271,10 @@ func showWithheld(run common.AnsibleRun) {
 
 // recordReport records in the status what the pool knows. The pool forgets a finished run once
 // the object that was read from the API server has its result.
-func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
+func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lifecycle.Active {
 	o := run.Observation()
 
-	e.attach(run)
+	e.attach(ctx, run)
 
 	report, known := e.pool.Report(run.GetUID())
 	if known && recorded(run, report) {
@@ -336,12 +338,17 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	}
 }
 
-// attach the pool to the run in progress that the status shows, if it has a Job, so that the end
-// of the provider that began it was not its own.
-func (c *connector) attach(run common.AnsibleRun) {
+// attach the pool to the run in progress that the status shows, if it has a Pod, so that the end
+// of the provider that began it was not its own. Others may edit the status: the Pod is where the configuration says.
+func (c *connector) attach(ctx context.Context, run common.AnsibleRun) {
 	last := run.Observation().LastRun
 	if !outlives(last) {
 		return
+	}
+
+	namespace, err := c.resolver.PodNamespace(ctx, run)
+	if err != nil {
+		return // The run is in progress until that is known.
 	}
 
 	policy, _ := lifecycle.PolicyOf(run)
@@ -349,7 +356,7 @@ func (c *connector) attach(run common.AnsibleRun) {
 		Spec: runner.Spec{
 			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
 			Attempt:    lifecycle.AttemptsBefore(run.Observation()) + 1,
-			Inputs:     inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: last.Job.Namespace}},
+			Inputs:     inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: namespace}},
 			KeepOutput: keepsOutput(run),
 		},
 		Policy: policy, Kind: c.kind, Begun: last.DeepCopy(), DigestKey: inputs.ObjectKey(c.key, run.GetUID()),
@@ -360,7 +367,7 @@ func (c *connector) attach(run common.AnsibleRun) {
 
 // outlives is true for a run in progress that goes on without the provider that began it.
 func outlives(r *common.Run) bool {
-	return r != nil && r.Job != nil && r.StartTime != nil && !r.Phase.Finished()
+	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished()
 }
 
 // restore the run that the status showed before the object came to wait: decisions are about
@@ -503,22 +510,22 @@ func (e *external) rejectInputs(run common.AnsibleRun, err error) error {
 
 // Create applies the content for the first time. The runtime discards the status that Create
 // leaves, so that the object is woken for another reconcile, which records the run.
-func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
-	e.submit(run)
+func (e *external) Create(ctx context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
+	e.submit(ctx, run)
 	e.wake(client.ObjectKeyFromObject(run))
 
 	return managed.ExternalCreation{}, nil
 }
 
 // Update applies the content again.
-func (e *external) Update(_ context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
-	e.submit(run)
+func (e *external) Update(ctx context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
+	e.submit(ctx, run)
 
 	return managed.ExternalUpdate{}, nil
 }
 
 // Delete runs the content with state absent.
-func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
+func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
 	d := e.decision
 
 	if d.Cancel {
@@ -563,7 +570,7 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 
 	e.job = e.newJob(run, *d.Start)
 	if e.acquire(run) {
-		e.submit(run)
+		e.submit(ctx, run)
 	}
 
 	return managed.ExternalDelete{}, nil
@@ -586,7 +593,7 @@ func (e *external) acquire(run common.AnsibleRun) bool {
 
 // submit the run that was decided on to its place, and show it in the status. If the place
 // is not kept any more, the object is reconciled again.
-func (e *external) submit(run common.AnsibleRun) {
+func (e *external) submit(ctx context.Context, run common.AnsibleRun) {
 	if !e.pool.Submit(e.job) {
 		e.wake(client.ObjectKeyFromObject(run))
 		return
@@ -596,7 +603,7 @@ func (e *external) submit(run common.AnsibleRun) {
 		e.dependents.Stop(run.GetUID())
 	}
 
-	e.recordReport(run)
+	e.recordReport(ctx, run)
 }
 
 func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Job {

@@ -36,6 +36,11 @@ type resolverFn func() (inputs.Inputs, error)
 
 func (fn resolverFn) Resolve(context.Context, common.AnsibleRun) (inputs.Inputs, error) { return fn() }
 
+// PodNamespace is that of all Pods.
+func (fn resolverFn) PodNamespace(context.Context, common.AnsibleRun) (string, error) {
+	return "jobs", nil
+}
+
 type nopTracker struct{}
 
 func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
@@ -801,7 +806,7 @@ func TestRevoke(t *testing.T) {
 			}
 
 			if last := tc.run.Status.AtProvider.LastRun; last == nil || last.ID != "new" {
-				t.Errorf("%s\nThe status should show it, or else the next provider does not find its Job: %+v", tc.reason, last)
+				t.Errorf("%s\nThe status should show it, or else the next provider does not find its Pod: %+v", tc.reason, last)
 			}
 		})
 	}
@@ -951,7 +956,7 @@ func TestAttach(t *testing.T) {
 	status := common.AnsibleRunObservation{
 		LastRun: &common.Run{
 			ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerRetry, Phase: common.PhaseRunning,
-			InputsDigest: digest, StartTime: at(0), CurrentTask: "t", Job: &common.JobReference{Namespace: "jobs", Name: "ansiblerun-1"},
+			InputsDigest: digest, StartTime: at(0), CurrentTask: "t", Pod: &common.PodReference{Namespace: "jobs", Name: "ansiblerun-1"},
 		},
 		LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 3},
 	}
@@ -1038,7 +1043,7 @@ func TestAttachLate(t *testing.T) {
 
 	// The API server has refused that status.
 	last := &common.Run{
-		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0), Job: &common.JobReference{Namespace: "jobs", Name: "ansiblerun-1"},
+		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0), Pod: &common.PodReference{Namespace: "jobs", Name: "ansiblerun-1"},
 	}
 	run = object(observed(common.AnsibleRunObservation{AppliedDigest: "former", LastRun: last}))
 	p := &fakePool{}
@@ -1055,50 +1060,19 @@ func TestAttachLate(t *testing.T) {
 	runs.Stop(t.Context())
 }
 
-// TestAttachProved shows the run that an object has begun as in progress, as it is and as others may make it up.
-func TestAttachProved(t *testing.T) {
+// TestAttachElsewhere has a status name another namespace than the configuration: the Pod of the run is not looked for there.
+func TestAttachElsewhere(t *testing.T) {
+	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{
+		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0),
+		Pod: &common.PodReference{Namespace: "kube-system", Name: "ansiblerun-1"},
+	}}))
 	p := &fakePool{}
-	run := object()
 
-	e := connect(t, p, run, func() (inputs.Inputs, error) {
-		i := in("a")
-		i.Execution = common.Execution{Place: common.PlacePod, Namespace: "jobs"}
-
-		return i, nil
-	})
-	if _, err := e.Observe(t.Context(), run); err != nil {
+	if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 
-	if _, err := e.Update(t.Context(), run); err != nil || len(p.submitted) != 1 {
-		t.Fatalf("There should be a run: %v", err)
-	}
-
-	for name, tc := range map[string]struct {
-		reason string
-		change func(run *v1alpha1.AnsibleRun, last *common.Run)
-		want   bool
-	}{
-		"Own":       {"The next provider knows it.", func(*v1alpha1.AnsibleRun, *common.Run) {}, true},
-		"Copied":    {"The status of another object may say the same.", func(run *v1alpha1.AnsibleRun, _ *common.Run) { run.UID = "another" }, false},
-		"ID":        {"It says nothing about another run.", func(_ *v1alpha1.AnsibleRun, last *common.Run) { last.ID = "another" }, false},
-		"Namespace": {"It says nothing about another namespace.", func(_ *v1alpha1.AnsibleRun, last *common.Run) { last.Job.Namespace = "another" }, false},
-		"MadeUp":    {"Others have no proof.", func(_ *v1alpha1.AnsibleRun, last *common.Run) { last.Job.Proof = "" }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			last := &common.Run{ID: p.submitted[0].ID, Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0), Job: p.submitted[0].Reference()}
-			run := object()
-			tc.change(run, last)
-			run.Status.AtProvider.LastRun = last
-
-			next := &fakePool{}
-			if _, err := connect(t, next, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
-
-			if len(next.attached) != 1 || next.attached[0].Proved() != tc.want {
-				t.Errorf("%s\nThe run is proved: want %t, got %+v", tc.reason, tc.want, next.attached)
-			}
-		})
+	if len(p.attached) != 1 || p.attached[0].Reference().Namespace != "jobs" {
+		t.Errorf("want the namespace of the configuration, got %+v", p.attached)
 	}
 }

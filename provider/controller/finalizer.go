@@ -21,7 +21,7 @@ type finalizer struct {
 
 	pool Pool
 	// attach the pool to the run in progress that the status of an object shows, if it outlives a provider.
-	attach func(common.AnsibleRun)
+	attach func(context.Context, common.AnsibleRun)
 }
 
 // AddFinalizer adds the finalizer to an object, and its external name in the same write.
@@ -56,7 +56,7 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 		return f.Finalizer.RemoveFinalizer(ctx, o)
 	}
 
-	f.attach(run)
+	f.attach(ctx, run)
 	f.pool.Hold(run.GetUID(), true)
 
 	r, known := f.pool.Report(run.GetUID())

@@ -80,12 +80,12 @@ func TestRemoveFinalizer(t *testing.T) {
 		},
 		"Stopping": {
 			reason: "An object whose run goes on without a provider should stay, also when this provider stops, and follows none any more.",
-			last:   &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0), Job: &common.JobReference{Name: "ansiblerun-1"}},
+			last:   &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}},
 			want:   errInProgress,
 		},
 		"Ended": {
 			reason: "An object whose last run has a result should go.",
-			last:   &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Job: &common.JobReference{Name: "ansiblerun-1"}},
+			last:   &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}},
 		},
 		"Canceled": {
 			reason:   "Somebody may cancel the run for which an object stays.",
@@ -113,7 +113,7 @@ func TestRemoveFinalizer(t *testing.T) {
 			removed := false
 			p := &fakePool{report: tc.report}
 			attached := 0
-			f := finalizer{pool: p, attach: func(common.AnsibleRun) { attached++ }, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
+			f := finalizer{pool: p, attach: func(context.Context, common.AnsibleRun) { attached++ }, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
 				removed = true
 				return nil
 			}}}

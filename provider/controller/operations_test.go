@@ -145,6 +145,8 @@ func (ofObject) Resolve(_ context.Context, run common.AnsibleRun) (inputs.Inputs
 	return inputs.Inputs{Parameters: *run.Parameters(), Roles: roles}, err
 }
 
+func (ofObject) PodNamespace(context.Context, common.AnsibleRun) (string, error) { return "", nil }
+
 // apply what an Operation desires: metadata and spec, as YAML.
 func (w *target) apply(operation, desired string) {
 	w.Helper()

@@ -2,9 +2,13 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,44 +18,63 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 )
 
-// forgetting is how long it may take after the end of a run until the pool forgets it, and its Job is kept for as long
-// as its configuration says. Until then nobody follows the Job, and nothing is wrong with it.
+// forgetting is how long it may take after the end of a run until the pool forgets it, and its Pod is kept for as long
+// as its configuration says. Until then the Pod is not followed, and nothing is wrong with it.
 const forgetting = time.Minute
 
-// StateOf tells what the object of a Job knows of its run. The Job says which object that is.
-func StateOf(ctx context.Context, r client.Reader, ref pods.ObjectReference) (pods.State, error) {
+// Over tells of a Pod that is not followed whether its run is over: its object, which the Pod names, is gone, or shows
+// the end of the run or another one.
+func Over(ctx context.Context, r client.Reader, ref pods.ObjectReference) (bool, error) {
 	for _, k := range Kinds() {
-		if k.GroupKind().String() != ref.GroupKind {
-			continue
-		}
-
 		run, ok := k.object.DeepCopyObject().(common.AnsibleRun)
-		if !ok {
-			break
+		if !ok || k.GroupKind().String() != ref.GroupKind {
+			continue
 		}
 
 		err := r.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, run)
 
 		switch {
 		case kerrors.IsNotFound(err), err == nil && string(run.GetUID()) != ref.UID:
-			return pods.StateGone, nil
+			return true, nil
 		case err != nil:
-			return pods.StateUnknown, errors.Wrap(err, "cannot get the AnsibleRun of a Job")
+			return false, errors.Wrap(err, "cannot get the AnsibleRun of a Pod")
 		}
 
 		last := run.Observation().LastRun
-
-		switch {
-		case last == nil:
-			return pods.StateUnknown, nil
-		case last.ID != ref.RunID:
-			return pods.StateRecorded, nil
-		case !last.Phase.Finished() || last.CompletionTime != nil && time.Since(last.CompletionTime.Time) < forgetting:
-			return pods.StateUnknown, nil
+		if last == nil || last.ID != ref.RunID {
+			return last != nil, nil
 		}
 
-		return pods.StateRecorded, nil
+		return last.Phase.Finished() &&
+			(last.CompletionTime == nil || time.Since(last.CompletionTime.Time) >= forgetting), nil
 	}
 
-	return pods.StateUnknown, nil
+	return false, nil
+}
+
+// PodNamespaces are those in which the last runs of all objects have Pods.
+func PodNamespaces(ctx context.Context, r client.Reader) ([]string, error) {
+	all := map[string]bool{}
+
+	for _, k := range Kinds() {
+		l := k.list()
+		if err := r.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, errors.Wrap(err, "cannot list AnsibleRuns")
+		}
+
+		err := apimeta.EachListItem(l, func(o runtime.Object) error {
+			if run, ok := o.(common.AnsibleRun); ok {
+				if last := run.Observation().LastRun; last != nil && last.Pod != nil {
+					all[last.Pod.Namespace] = true
+				}
+			}
+
+			return nil
+		})
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot read AnsibleRuns")
+		}
+	}
+
+	return slices.Collect(maps.Keys(all)), nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 )
 
-// TestStateOf tells of a Job that nobody follows whether it may go.
-func TestStateOf(t *testing.T) {
+// TestOver tells of a Pod that is not followed whether it may go.
+func TestOver(t *testing.T) {
 	ended := func(id string, ago time.Duration) *common.Run {
 		return &common.Run{ID: id, Phase: common.PhaseFailed, CompletionTime: &metav1.Time{Time: time.Now().Add(-ago)}}
 	}
@@ -24,14 +24,14 @@ func TestStateOf(t *testing.T) {
 		reason string
 		last   *common.Run
 		uid    string
-		want   pods.State
+		want   bool
 	}{
-		"None":     {"The status may not show the run yet.", nil, "uid", pods.StateUnknown},
-		"Running":  {"A run in progress is followed soon.", &common.Run{ID: "1", Phase: common.PhaseRunning}, "uid", pods.StateUnknown},
-		"Ended":    {"A run that has just ended is forgotten soon.", ended("1", time.Second), "uid", pods.StateUnknown},
-		"Recorded": {"One that has not been by now never is.", ended("1", time.Hour), "uid", pods.StateRecorded},
-		"Another":  {"Another run comes after the end of the one before.", ended("2", 0), "uid", pods.StateRecorded},
-		"Gone":     {"An object that was made again is another one.", ended("1", time.Hour), "other", pods.StateGone},
+		"None":     {"The status may not show the run yet.", nil, "uid", false},
+		"Running":  {"A run in progress is followed soon.", &common.Run{ID: "1", Phase: common.PhaseRunning}, "uid", false},
+		"Ended":    {"A run that has just ended is forgotten soon.", ended("1", time.Second), "uid", false},
+		"Recorded": {"One that has not been by now never is.", ended("1", time.Hour), "uid", true},
+		"Another":  {"Another run comes after the end of the one before.", ended("2", 0), "uid", true},
+		"Gone":     {"An object that was made again is another one.", ended("1", time.Hour), "other", true},
 	}
 
 	for name, tc := range cases {
@@ -47,7 +47,7 @@ func TestStateOf(t *testing.T) {
 				Namespace: run.Namespace, Name: run.Name, UID: tc.uid, RunID: "1",
 			}
 
-			got, err := StateOf(t.Context(), fake.NewClientBuilder().WithScheme(s).WithObjects(run).Build(), ref)
+			got, err := Over(t.Context(), fake.NewClientBuilder().WithScheme(s).WithObjects(run).Build(), ref)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -132,7 +132,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 	last := &common.Run{
 		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
 		InputsDigest: o.LastRun.InputsDigest, MetadataDigest: o.LastRun.MetadataDigest,
-		StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Job: o.LastRun.Job, Hosts: o.LastRun.Hosts,
+		StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Pod: o.LastRun.Pod, Hosts: o.LastRun.Hosts,
 		Reason: executor.ReasonStatusRefused, Message: message,
 	}
 	now := common.AnsibleRunObservation{

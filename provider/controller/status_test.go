@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 	end := metav1.NewTime(time.Unix(1000, 0))
 	retry := metav1.NewTime(end.Add(lifecycle.FirstBackoff))
 	bad, good := &apiextensionsv1.JSON{Raw: []byte(`{"x":1e999}`)}, &apiextensionsv1.JSON{Raw: []byte(`{"x":1}`)}
-	job := &common.JobReference{Namespace: "jobs", Name: "ansiblerun-2", Proof: "proof"}
+	pod := &common.PodReference{Namespace: "jobs", Name: "ansiblerun-2"}
 	invalid := kerrors.NewBadRequest("cannot decode a number")
 	message := "the API server refused the status: cannot decode a number"
 
@@ -45,7 +45,7 @@ func TestRefused(t *testing.T) {
 
 	observed := func(state common.RunState, mode common.RunMode, phase, result common.RunPhase) common.AnsibleRunObservation {
 		o := common.AnsibleRunObservation{
-			LastRun: &common.Run{ID: "2", Mode: mode, State: state, Phase: phase, Job: job, Failures: []common.Failure{{Message: "told"}}}, Outputs: bad,
+			LastRun: &common.Run{ID: "2", Mode: mode, State: state, Phase: phase, Pod: pod, Failures: []common.Failure{{Message: "told"}}}, Outputs: bad,
 			LastApply: &common.Apply{ID: "2", State: state, Result: result, Attempts: 1}, AppliedDigest: "new", HandledRequest: "token", Executed: true,
 		}
 		if phase.Finished() {
@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 	}
 	reduced := func(state common.RunState, phase common.RunPhase, a common.Apply, digest string) common.AnsibleRunObservation {
 		o := common.AnsibleRunObservation{
-			LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: state, Phase: phase, Job: job, Reason: executor.ReasonStatusRefused, Message: message},
+			LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: state, Phase: phase, Pod: pod, Reason: executor.ReasonStatusRefused, Message: message},
 			Outputs: good, LastApply: &a, AppliedDigest: digest, HandledRequest: "token", Executed: true,
 		}
 		if phase.Finished() {

@@ -9,7 +9,6 @@ package executor
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,7 +22,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -133,28 +131,13 @@ func (j Job) Place() common.Place {
 	return cmp.Or(j.Inputs.Execution.Place, common.PlaceProvider)
 }
 
-// Reference of the job's Job; nil when it has none. Its proof is of this run of this object only, which the key is of.
-func (j Job) Reference() *common.JobReference {
+// Reference of the job's Pod; nil when it has none.
+func (j Job) Reference() *common.PodReference {
 	if j.Place() != common.PlacePod {
 		return nil
 	}
 
-	namespace := j.Inputs.Execution.Namespace
-	proof := hex.EncodeToString(keyed.Sum(j.DigestKey, "job", []byte(namespace+"\x00"+j.ID)))
-
-	return &common.JobReference{Namespace: namespace, Name: "ansiblerun-" + j.ID, Proof: proof}
-}
-
-// Proved is false for a run that a former provider has begun, as the status says, but for which it has no proof:
-// somebody may have made it up. What a status has shown before it may show again.
-func (j Job) Proved() bool {
-	if j.Begun == nil {
-		return true
-	}
-
-	ref := j.Reference()
-
-	return ref != nil && j.Begun.Job != nil && hmac.Equal([]byte(ref.Proof), []byte(j.Begun.Job.Proof))
+	return &common.PodReference{Namespace: j.Inputs.Execution.Namespace, Name: "ansiblerun-" + j.ID}
 }
 
 // UID of the object that the job belongs to.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -63,6 +65,9 @@ type Inputs struct {
 	VarFiles []File
 	// Inventories in order, inventoryInline last.
 	Inventories []File
+	// Owner is a cluster scoped configuration, for what the run has outside the namespace of its object; nil for one in a
+	// namespace. It is no input.
+	Owner *metav1.OwnerReference
 	// Config is the kind and name of the configuration, for error messages. The
 	// digest is without it: a configuration may be renamed.
 	Config string

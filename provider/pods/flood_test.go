@@ -132,7 +132,7 @@ func TestLongAttackHeld(t *testing.T) {
 
 				var ok bool
 
-				l := podLog{Executor: onCluster(t).Executor, reader: reader}
+				l := &podLog{Executor: onCluster(t).Executor, reader: reader}
 				if held[n], ok, err = l.unpack(t.Context(), []byte(line)); !ok || err != nil {
 					t.Fatalf("unpack(...): %t, %v", ok, err)
 				}
@@ -218,14 +218,14 @@ func flood(t *testing.T, x *Executor, key []byte) <-chan struct{} {
 	}
 
 	frames := make(chan heard)
-	l := podLog{Executor: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
+	l := &podLog{Executor: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, sight: &sight{}, shown: &shown{}}
 	r := onCluster(t)
 	end := make(chan struct{})
 
 	go func() {
 		defer close(end)
 
-		if _, err := l.readOnce(ctx, &position{}); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
+		if _, err := l.readOnce(ctx); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
 			t.Errorf("readOnce(...): %v", err)
 		}
 	}()

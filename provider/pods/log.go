@@ -3,15 +3,12 @@ package pods
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"io"
 	"time"
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -38,39 +35,35 @@ const (
 	logPatience = 2 * time.Minute
 )
 
-// followLog of a Pod, in the background. It is false if that cannot be done, or was done before.
-func (r *run) followLog(pod *corev1.Pod) bool {
-	if r.key == nil || r.following != nil && r.following.UID == pod.UID {
-		return false
+// followLog of the Pod, in the background, from its start.
+func (r *run) followLog() {
+	if r.frames != nil {
+		return
 	}
 
-	reader, err := sealed.NewReader(r.key, r.job.ID, string(pod.UID))
-	if err != nil {
-		return false // The key has the right length.
-	}
-
-	r.stop()
-
-	ctx, cancel := context.WithCancel(r.config.Context)
-	r.following, r.stop, r.read = pod, cancel, false
 	r.frames, r.logged = make(chan heard), make(chan struct{})
 
-	l := podLog{
-		Executor: r.Executor, reader: reader, pace: newPace(),
-		scope: r.scope, namespace: r.ref.Namespace, pod: pod.Name, frames: r.frames, shown: r.shown,
+	reader, err := sealed.NewReader(r.key, r.job.ID, string(r.pod.UID))
+	if err != nil {
+		close(r.logged) // The key has the right length.
+		return
 	}
-	logged := r.logged
+
+	ctx, cancel := context.WithCancel(r.config.Context)
+	r.stop = cancel
+	l := &podLog{
+		Executor: r.Executor, reader: reader, pace: newPace(),
+		sight: r.sight, namespace: r.ref.Namespace, pod: r.ref.Name, frames: r.frames, shown: r.shown,
+	}
 
 	go func() {
-		defer close(logged)
+		defer close(r.logged)
 
 		if err := l.follow(ctx); err != nil {
 			l.config.Log.Debug("Cannot read the last report in the log of a Pod", "namespace", l.namespace, "pod", l.pod,
 				"error", err)
 		}
 	}()
-
-	return true
 }
 
 // A podLog is the log of a run's Pod.
@@ -79,44 +72,36 @@ type podLog struct {
 
 	reader         *sealed.Reader
 	pace           *rate.Limiter
-	scope          *scope
+	sight          *sight
 	namespace, pod string
 	frames         chan<- heard
 	shown          *shown
-}
-
-// A position is how far a log was read.
-type position struct {
-	// since is when the last report that was read was written; nil for none.
-	since *metav1.Time
-	// report is the hash of its line, and after how many lines were shown after it.
-	report [sha256.Size]byte
-	after  int
+	// heard counts the reports that were read.
+	heard int
 }
 
 // follow the log to its end, whatever breaks off meanwhile.
-func (l podLog) follow(ctx context.Context) error {
+func (l *podLog) follow(ctx context.Context) error {
 	var (
-		at    position
 		ended time.Time
 		told  string
 	)
 
 	for tries, idle := 0, 0; ; {
 		// A log that was opened after the end of its container is whole.
-		over, succeeded := l.isOver(ctx)
+		over, succeeded := l.isOver()
 		if over && ended.IsZero() {
 			ended = l.now()
 		}
 
-		before := at
+		before := l.heard
 
-		final, err := l.readOnce(ctx, &at)
+		final, err := l.readOnce(ctx)
 		if final || ctx.Err() != nil {
 			return ctx.Err()
 		}
 
-		if idle++; at != before {
+		if idle++; l.heard != before {
 			idle = 0
 		}
 
@@ -154,24 +139,18 @@ func (l podLog) follow(ctx context.Context) error {
 	}
 }
 
-// isOver is true once the container of the run has ended. It has succeeded if the Pod is there and has.
-func (l podLog) isOver(ctx context.Context) (over, succeeded bool) {
-	p := &corev1.Pod{}
-	if err := l.scope.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: l.pod}, p); err != nil {
-		return true, false
-	}
+// isOver is true once the container of the run has ended. Of a Pod that is gone the log may be, too.
+func (l *podLog) isOver() (over, ok bool) {
+	p, gone := l.sight.last()
 
-	v := view{pod: p}
-	c := v.container()
-
-	return v.stopped(), c != nil && c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+	return gone || stopped(p), !gone && succeeded(p)
 }
 
-// readOnce reads the log from a position until it breaks off, and moves that. It is true once the last
-// report was read.
-func (l podLog) readOnce(ctx context.Context, at *position) (final bool, err error) {
+// readOnce reads the log from its start until it breaks off. It is true once the last report was read. What was read
+// before is left out: reports have numbers.
+func (l *podLog) readOnce(ctx context.Context) (final bool, err error) {
 	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod,
-		&corev1.PodLogOptions{Container: containerRun, Follow: true, SinceTime: at.since}).Stream(ctx)
+		&corev1.PodLogOptions{Container: containerRun, Follow: true}).Stream(ctx)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot read the log of the Pod")
 	}
@@ -180,8 +159,7 @@ func (l podLog) readOnce(ctx context.Context, at *position) (final bool, err err
 	// A run keeps it for as long as it takes. Longer lines are put together.
 	lines := bufio.NewReader(paced{stream, func(n int) error { return l.pace.WaitN(ctx, n) }})
 
-	// What was shown before is not shown again: the log begins in the second of the last report.
-	known, again := at.since == nil, at.after
+	l.shown.again()
 
 	for {
 		line, err := readLine(lines)
@@ -189,24 +167,13 @@ func (l podLog) readOnce(ctx context.Context, at *position) (final bool, err err
 			return false, err
 		}
 
-		switch frame := sealed.MayBeFrame(line); {
-		case frame && !known && sha256.Sum256(line) == at.report:
-			known = true
-		case frame:
-			was := at.report
-			if final, err := l.pass(ctx, line, at); final || err != nil {
-				return final, err
-			}
+		if !sealed.MayBeFrame(line) {
+			l.shown.log.Load().Add(line)
+			continue
+		}
 
-			if at.report != was {
-				known, again = true, 0
-			}
-		case !known:
-		case again > 0:
-			again--
-		default:
-			l.shown.Add(line)
-			at.after++
+		if final, err := l.pass(ctx, line); final || err != nil {
+			return final, err
 		}
 	}
 }
@@ -214,8 +181,8 @@ func (l podLog) readOnce(ctx context.Context, at *position) (final bool, err err
 // newPace of reading a log.
 func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
 
-// pass on a line that may be a report, and move the position behind it. It is true for the last report.
-func (l podLog) pass(ctx context.Context, line []byte, at *position) (final bool, err error) {
+// pass on a line that may be a report. It is true for the last report.
+func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) {
 	before := l.reader.Cost
 
 	h, ok, err := l.unpack(ctx, line)
@@ -224,13 +191,13 @@ func (l podLog) pass(ctx context.Context, line []byte, at *position) (final bool
 	}
 
 	if ok {
+		l.heard++
+
 		select {
 		case l.frames <- h:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-
-		*at = position{since: &metav1.Time{Time: h.Time}, report: sha256.Sum256(line)}
 	}
 
 	if h.Final {
@@ -242,7 +209,7 @@ func (l podLog) pass(ctx context.Context, line []byte, at *position) (final bool
 }
 
 // unpack a line that may be a report.
-func (l podLog) unpack(ctx context.Context, line []byte) (h heard, ok bool, err error) {
+func (l *podLog) unpack(ctx context.Context, line []byte) (h heard, ok bool, err error) {
 	select {
 	case l.unpacking <- struct{}{}:
 	case <-ctx.Done():

@@ -21,8 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
-// A log that breaks off is asked for again, from the second of the last report. What was shown of it is not
-// shown again.
+// A log that breaks off is asked for again, from its start. What was shown of it is not shown twice.
 func TestLogAgain(t *testing.T) {
 	key := sealed.NewKey()
 	reports := &bytes.Buffer{}
@@ -54,7 +53,7 @@ func TestLogAgain(t *testing.T) {
 		"Twice":    {"It may break off more than once.", []string{first + "a\n", first + "a\nb\n", first + "a\nb\nc\n" + last}, "a\nb\nc\n"},
 		"Same":     {"Lines may be the same.", []string{first + "a\na\n", first + "a\na\na\n" + last}, "a\na\na\n"},
 		"Later":    {"A second may have more than one report.", []string{first + "a\n" + second + "b\n", first + "a\n" + second + "b\nc\n" + last}, "a\nb\nc\n"},
-		"Rotated":  {"The last report may not be there any more: lines are shown again after the next one.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "a\nc\n"},
+		"Rotated":  {"The last report may not be there any more.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "b\nc\n"},
 		"Nothing":  {"A log may have nothing.", []string{"", "a\n" + last}, "a\n"},
 		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
 	}
@@ -81,13 +80,11 @@ func TestLogAgain(t *testing.T) {
 			x := onCluster(t).Executor
 			x.logs = logs
 
-			l := podLog{Executor: x, reader: reader, pace: newPace(), frames: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
+			l := &podLog{Executor: x, reader: reader, pace: newPace(), frames: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", sight: &sight{}, shown: &shown{}}
 			l.shown.know(inputs.Inputs{}, nil)
 
-			at := position{}
-
 			for n := range tc.logs {
-				if final, err := l.readOnce(t.Context(), &at); final != (n == len(tc.logs)-1) {
+				if final, err := l.readOnce(t.Context()); final != (n == len(tc.logs)-1) {
 					t.Errorf("%s\nreadOnce(...): %t, %v", tc.reason, final, err)
 				}
 			}
@@ -102,11 +99,9 @@ func TestLogAgain(t *testing.T) {
 // A log that cannot be read for long is asked for ever less often: many Pods may be on such a node.
 func TestLogIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := jobOf(t, onCluster(t))
-		p := podOf(j, "p", time.Second)
-		p.Status = aPod(corev1.PodRunning, container(containerRun, running())).Status
-
-		r := onCluster(t, j, p)
+		p := aPod(corev1.PodRunning, container(containerRun, running()))
+		r := onCluster(t)
+		r.now = time.Now
 		logs := clientset.NewClientset()
 		r.logs = logs
 
@@ -115,7 +110,7 @@ func TestLogIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		l := podLog{Executor: r.Executor, scope: &scope{Cache: &asCache{reader: r.config.Client}}, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: &shown{}}
+		l := &podLog{Executor: r.Executor, sight: &sight{pod: p}, reader: reader, pace: newPace(), namespace: "ns", pod: "p", shown: &shown{}}
 
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()

@@ -2,15 +2,14 @@ package pods
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// Labels and annotations of Jobs, their Pods and their Secrets.
+// Labels and annotations of Pods and their Secrets.
 const (
 	labelRun    = "ansible.crossplane.io/run"
 	labelObject = "ansible.crossplane.io/uid"
@@ -32,8 +31,8 @@ const (
 	annotationName      = "ansible.crossplane.io/name"
 	annotationNamespace = "ansible.crossplane.io/namespace"
 	annotationKeepFor   = "ansible.crossplane.io/keepFor"
-	// annotationReleased is "true" once nothing is left to do for a Job but to wait until Kubernetes removes it.
-	annotationReleased = "ansible.crossplane.io/released"
+	// annotationSecrets is how many Secrets the Pod has.
+	annotationSecrets = "ansible.crossplane.io/secrets"
 )
 
 // Containers of the Pod.
@@ -57,16 +56,10 @@ const (
 	volumeContent = "ansible-content"
 )
 
-// gate keeps a Pod from being scheduled until the provider opens it for the one that is to run:
-// Kubernetes may make more than one Pod for a Job.
-const gate = "ansible.crossplane.io/run"
-
 // group of the files on a volume for content, where the kind of volume gives them one.
 const group = 2000
 
 const (
-	// lostAfter is how long an ended Job is kept whose report was not recorded.
-	lostAfter = 24 * time.Hour
 	// maxKeepFor is the most that a configuration may say in keepFor.
 	maxKeepFor = 7 * 24 * time.Hour
 	// overTime is how much longer a Pod may live than its run and the installation of its
@@ -74,9 +67,11 @@ const (
 	overTime = 5 * time.Minute
 )
 
-// newJob returns the Job of a run.
-func (x *Executor) newJob(j executor.Job, own Own, secrets []string) (*batchv1.Job, error) {
-	e := j.Inputs.Execution
+// podName is the name of the Pod of a run.
+func podName(run string) string { return "ansiblerun-" + run }
+
+// newPod returns the Pod of a run with a number of Secrets, the last of which has a token if the run has one.
+func (x *Executor) newPod(j executor.Job, own Own, secrets int) (*corev1.Pod, error) {
 	ref := j.Reference()
 
 	template, err := x.template(j, own, secrets)
@@ -84,29 +79,38 @@ func (x *Executor) newJob(j executor.Job, own Own, secrets []string) (*batchv1.J
 		return nil, err
 	}
 
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels,
-			Annotations: merged(template.Annotations,
-				map[string]string{annotationKeepFor: e.KeepFor.Duration.String(), annotationReleased: "false"}),
-		},
-		Spec: batchv1.JobSpec{
-			Completions:             new(int32(1)),
-			Parallelism:             new(int32(1)),
-			BackoffLimit:            new(int32(0)),
-			PodReplacementPolicy:    new(batchv1.Failed),
-			TTLSecondsAfterFinished: new(int32(lostAfter.Seconds())),
-			Template:                template,
-		},
-	}
-	job.Annotations[annotationProof] = x.jobProof(job)
+	template.Annotations[annotationKeepFor] = j.Inputs.Execution.KeepFor.Duration.String()
+	template.Annotations[annotationSecrets] = strconv.Itoa(secrets)
 
-	return job, nil
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels, Annotations: template.Annotations,
+			OwnerReferences: ownerOf(j),
+		},
+		Spec: template.Spec,
+	}, nil
+}
+
+// ownerOf the Pod of a job: its AnsibleRun, or a cluster scoped configuration where that is in another namespace.
+// Without a controller kubectl drain would refuse the Pod, and so would policies against Pods that nothing looks after.
+func ownerOf(j executor.Job) []metav1.OwnerReference {
+	o := j.Object
+
+	switch {
+	case o.Namespace == "" || o.Namespace == j.Inputs.Execution.Namespace:
+		return []metav1.OwnerReference{{
+			APIVersion: j.Kind.GroupVersion().String(), Kind: j.Kind.Kind, Name: o.Name, UID: o.UID, Controller: new(true),
+		}}
+	case j.Inputs.Owner != nil:
+		return []metav1.OwnerReference{*j.Inputs.Owner}
+	}
+
+	return nil
 }
 
 // template of the Pod: that of the provider, with the one of the configuration over it, and what
 // the provider sets over that.
-func (x *Executor) template(j executor.Job, provider Own, secrets []string) (corev1.PodTemplateSpec, error) {
+func (x *Executor) template(j executor.Job, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
@@ -117,34 +121,40 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 		}
 	}
 
+	t := corev1.PodTemplateSpec{}
+
 	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: defaults})
 	if err != nil {
-		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode the defaults of Pods")
-	}
-
-	if x.config.Template != nil {
-		if text, err = strategicpatch.StrategicMergePatch(text, x.config.Template, corev1.PodTemplateSpec{}); err != nil {
-			return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot merge the template of --pod-template")
-		}
-	}
-
-	if e.PodTemplate != nil {
-		if text, err = strategicpatch.StrategicMergePatch(text, e.PodTemplate.Raw, corev1.PodTemplateSpec{}); err != nil {
-			return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot merge spec.execution.podTemplate")
-		}
+		return t, errors.Wrap(err, "cannot encode the defaults of Pods")
 	}
 
 	own, err := json.Marshal(x.own(j, provider, secrets))
 	if err != nil {
-		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode what the provider sets of Pods")
+		return t, errors.Wrap(err, "cannot encode what the provider sets of Pods")
 	}
 
-	if text, err = strategicpatch.StrategicMergePatch(text, own, corev1.PodTemplateSpec{}); err != nil {
-		return corev1.PodTemplateSpec{}, errors.Wrap(err,
-			"cannot merge what the provider sets of Pods over spec.execution.podTemplate")
+	given := []byte("{}")
+	if e.PodTemplate != nil {
+		given = e.PodTemplate.Raw
 	}
 
-	t := corev1.PodTemplateSpec{}
+	for _, over := range []struct {
+		text []byte
+		what string
+	}{
+		{x.config.Template, "the template of --pod-template"},
+		{given, "spec.execution.podTemplate"},
+		{own, "what the provider sets of Pods over spec.execution.podTemplate"},
+	} {
+		if over.text == nil {
+			continue
+		}
+
+		if text, err = strategicpatch.StrategicMergePatch(text, over.text, t); err != nil {
+			return t, errors.Wrap(err, "cannot merge "+over.what)
+		}
+	}
+
 	if err := json.Unmarshal(text, &t); err != nil {
 		return t, errors.Wrap(err, "spec.execution.podTemplate is no PodTemplateSpec")
 	}
@@ -155,11 +165,6 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 
 	if len(e.NodeSelector) > 0 {
 		t.Spec.NodeSelector = merged(t.Spec.NodeSelector, e.NodeSelector)
-	}
-
-	// A Pod that no scheduler places has no gates.
-	if t.Spec.NodeName == "" {
-		t.Spec.SchedulingGates = append(t.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
 
 	for i := range t.Spec.Containers {
@@ -286,7 +291,7 @@ func defaultResources() corev1.ResourceRequirements {
 
 // own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod
 // Security's standard "restricted".
-func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.PodTemplateSpec {
+func (x *Executor) own(j executor.Job, provider Own, secrets int) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
 
@@ -392,63 +397,24 @@ func restricted() *corev1.SecurityContext {
 	}
 }
 
-// projected is a volume with all of some Secrets, the UID of the Pod, and the token of the run.
-func projected(j executor.Job, secrets []string) *corev1.ProjectedVolumeSource {
+// projected is a volume with all of the Secrets of a run, and the UID of the Pod.
+func projected(j executor.Job, secrets int) *corev1.ProjectedVolumeSource {
 	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444)), Sources: []corev1.VolumeProjection{{
 		DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
 			Path: filePod, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"},
 		}}},
 	}}}
 
-	for _, name := range secrets {
-		v.Sources = append(v.Sources,
-			corev1.VolumeProjection{
-				Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
-			})
-	}
+	for n := range secrets {
+		s := &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: secretName(*j.Reference(), n)}}
+		if n == secrets-1 && j.Inputs.Kubernetes != nil {
+			s.Items = []corev1.KeyToPath{{Key: FileToken, Path: FileToken}}
+		}
 
-	if j.Inputs.Kubernetes != nil {
-		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: tokenName(*j.Reference())},
-			Items:                []corev1.KeyToPath{{Key: FileToken, Path: FileToken}},
-		}})
+		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: s})
 	}
 
 	return v
-}
-
-// secretsOf returns the Secrets with the payload of a run.
-func secretsOf(j executor.Job, p Payload) ([]*corev1.Secret, error) {
-	parts, err := p.parts()
-	if err != nil {
-		return nil, err
-	}
-
-	ref := j.Reference()
-
-	var all []*corev1.Secret
-
-	for n := range len(parts) {
-		key := partName(n)
-
-		all = append(all, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: secretName(*ref, n), Labels: labelsOf(j)},
-			Type:       "ansible.crossplane.io/run",
-			Immutable:  new(true),
-			Data:       map[string][]byte{key: parts[key]},
-		})
-	}
-
-	return all, nil
-}
-
-// secretName is the name of the Secret with the part of a payload with a number, from 0.
-func secretName(ref common.JobReference, n int) string {
-	if n == 0 {
-		return ref.Name
-	}
-
-	return fmt.Sprintf("%s-%03d", ref.Name, n)
 }
 
 // merged is a map with another one over it.
@@ -463,12 +429,12 @@ func merged(under, over map[string]string) map[string]string {
 	return all
 }
 
-// keepFor is how long a Job is to be kept after its end, in whole seconds. Somebody may have changed it.
-func keepFor(j *batchv1.Job) time.Duration {
-	d, err := time.ParseDuration(j.Annotations[annotationKeepFor])
+// keepFor is how long a Pod is to be kept after its end. Others may have changed it.
+func keepFor(p *corev1.Pod) time.Duration {
+	d, err := time.ParseDuration(p.Annotations[annotationKeepFor])
 	if err != nil || d < 0 || d > maxKeepFor {
 		return common.DefaultKeepFor
 	}
 
-	return d.Truncate(time.Second)
+	return d
 }

@@ -89,7 +89,7 @@ func TestInstaller(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			spec := jobOf(t, requiring(t, tc.change)).Spec.Template.Spec
+			spec := podOf(t, requiring(t, tc.change)).Spec
 
 			var (
 				containers []string
@@ -168,10 +168,10 @@ func TestResources(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			spec := jobOf(t, requiring(t, func(j *executor.Job) {
+			spec := podOf(t, requiring(t, func(j *executor.Job) {
 				e := &j.Inputs.Execution
 				e.Image, e.Resources, e.PodTemplate = "ee:1", tc.execution.Resources, tc.execution.PodTemplate
-			})).Spec.Template.Spec
+			})).Spec
 			want, got := map[string]corev1.ResourceRequirements{}, map[string]corev1.ResourceRequirements{}
 
 			for _, name := range []string{containerCopy, containerInstall, containerRun} {
@@ -204,7 +204,7 @@ func TestEnv(t *testing.T) {
 	}
 
 	want := map[string]string{"HTTPS_PROXY": "flag", "NO_PROXY": "configuration", "http_proxy": "", "TZ": "provider", "HOME": "/ansible/home"}
-	spec := jobOf(t, r).Spec.Template.Spec
+	spec := podOf(t, r).Spec
 
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 		got := map[string]string{}

@@ -3,18 +3,29 @@ package pods
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 const (
@@ -25,7 +36,8 @@ const (
 	maxPayload = 64 << 20
 )
 
-// A Payload is what the Pod of a run is given, in Secrets that only the Pod mounts. A provider
+// A Payload is what the Pod of a run is given, in Secrets that only the Pod mounts. The first of them is the gate: it
+// comes last, once, and names the Pod by its UID. A provider
 // that follows a run that another one has begun learns from it what the run was begun with.
 type Payload struct {
 	// Spec of the run.
@@ -44,8 +56,8 @@ type Payload struct {
 	Pod string `json:"-"`
 }
 
-// parts of the payload, by their keys in Secrets.
-func (p Payload) parts() (map[string][]byte, error) {
+// pack the payload.
+func (p Payload) pack() ([]byte, error) {
 	packed := &bytes.Buffer{}
 	z := gzip.NewWriter(packed)
 
@@ -57,16 +69,19 @@ func (p Payload) parts() (map[string][]byte, error) {
 		return nil, errors.Wrap(err, "cannot compress the inputs of a run")
 	}
 
-	parts := map[string][]byte{}
-	for part := range slices.Chunk(packed.Bytes(), maxPart) {
-		parts[partName(len(parts))] = part
-	}
-
-	return parts, nil
+	return packed.Bytes(), nil
 }
 
-// filePod has the UID of the Pod, beside the parts of its payload.
-const filePod = "pod"
+const (
+	// filePod has the UID of the Pod, beside the parts of its payload, and fileMeant the UID of the Pod that they are for.
+	filePod   = "pod"
+	fileMeant = "podUID"
+	// maxSecrets is how many Secrets a run has at most, with that of its token.
+	maxSecrets = maxPayload/maxPart + 2
+	// annotationProof tells the Secret that the provider has made from one that others have, who may write Secrets in the
+	// namespace: it says for which account a token is renewed.
+	annotationProof = "ansible.crossplane.io/proof"
+)
 
 // partName is the key in a Secret of the part of a payload with a number, from 0.
 func partName(n int) string { return fmt.Sprintf("payload.%03d", n) }
@@ -78,33 +93,40 @@ func ReadPayload(dir fs.FS) (Payload, error) {
 		return Payload{}, errors.Wrap(err, "cannot list the inputs of the run")
 	}
 
-	parts := map[string][]byte{}
+	var packed []byte
 
-	for _, name := range names {
-		if parts[name], err = fs.ReadFile(dir, name); err != nil {
+	for _, name := range names { // In order.
+		part, err := fs.ReadFile(dir, name)
+		if err != nil {
 			return Payload{}, errors.Wrap(err, "cannot read the inputs of the run")
 		}
+
+		packed = append(packed, part...)
 	}
 
-	p, err := joinPayload(parts)
+	p, err := unpack(packed)
 	if err != nil {
 		return Payload{}, err
 	}
 
 	pod, err := fs.ReadFile(dir, filePod)
-	p.Pod = string(pod)
-
-	return p, errors.Wrap(err, "cannot read the UID of the Pod")
-}
-
-// joinPayload from its parts.
-func joinPayload(parts map[string][]byte) (Payload, error) {
-	var all []io.Reader
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		all = append(all, bytes.NewReader(parts[name]))
+	if err != nil {
+		return Payload{}, errors.Wrap(err, "cannot read the UID of the Pod")
 	}
 
-	z, err := gzip.NewReader(io.MultiReader(all...))
+	// Another Pod may have had the same name before, and this one be made by a request that came late.
+	if meant, err := fs.ReadFile(dir, fileMeant); err != nil || !bytes.Equal(meant, pod) {
+		return Payload{}, errors.New("the inputs of the run are for another Pod")
+	}
+
+	p.Pod = string(pod)
+
+	return p, nil
+}
+
+// unpack a payload.
+func unpack(packed []byte) (Payload, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return Payload{}, errors.Wrap(err, "cannot read the inputs of the run")
 	}
@@ -113,4 +135,113 @@ func joinPayload(parts map[string][]byte) (Payload, error) {
 	err = json.NewDecoder(io.LimitReader(z, maxPayload)).Decode(&p) //nolint:musttag // The same program has written it.
 
 	return p, errors.Wrap(err, "cannot decode the inputs of the run")
+}
+
+// secrets with the payload, for a Pod that is still to be made. The first is the gate.
+func (p Payload) secrets(j executor.Job) ([]*corev1.Secret, error) {
+	packed, err := p.pack()
+	if err != nil {
+		return nil, err
+	}
+
+	ref := j.Reference()
+
+	var all []*corev1.Secret
+
+	for part := range slices.Chunk(packed, maxPart) {
+		n := len(all)
+
+		all = append(all, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: secretName(*ref, n), Labels: labelsOf(j)},
+			Type:       "ansible.crossplane.io/run",
+			Immutable:  new(true),
+			Data:       map[string][]byte{partName(n): part},
+		})
+	}
+
+	return all, nil
+}
+
+// secretName is the name of the Secret of a run with a number, from 0. The last one has the token, if there is one.
+func secretName(ref common.PodReference, n int) string {
+	if n == 0 {
+		return ref.Name
+	}
+
+	return fmt.Sprintf("%s-%03d", ref.Name, n)
+}
+
+// assign Secrets with a payload to the Pod that owns them.
+func (x *Executor) assign(secrets []*corev1.Secret, j executor.Job, p *corev1.Pod) {
+	h := sha256.New()
+
+	for n, s := range secrets {
+		s.OwnerReferences = []metav1.OwnerReference{ownedBy(p)}
+		h.Write(s.Data[partName(n)])
+	}
+
+	secrets[0].Data[fileMeant] = []byte(p.UID)
+	secrets[0].Annotations = map[string]string{annotationProof: x.proof(j, p, h.Sum(nil))}
+}
+
+// ownedBy is a reference to a Pod. It does not block the deletion of the Pod: where the admission plugin
+// OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
+func ownedBy(p *corev1.Pod) metav1.OwnerReference {
+	o := metav1.NewControllerRef(p, corev1.SchemeGroupVersion.WithKind("Pod"))
+	o.BlockOwnerDeletion = nil
+
+	return *o
+}
+
+// proof that the provider has given a payload with some hash to a Pod.
+func (x *Executor) proof(j executor.Job, p *corev1.Pod, hash []byte) string {
+	whose := strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")
+
+	return hex.EncodeToString(keyed.Sum(x.config.Key, "payload of a run", append(hash, whose...)))
+}
+
+// given is the payload that the provider has given to the Pod of a run; false if there is none. Others who may write
+// Secrets may have made another one, which is not unpacked.
+func (x *Executor) given(ctx context.Context, j executor.Job, p *corev1.Pod) (Payload, bool, error) {
+	select {
+	case x.unpacking <- struct{}{}:
+	case <-ctx.Done():
+		return Payload{}, false, errors.Wrap(ctx.Err(), "cannot read the inputs of the run")
+	}
+
+	defer func() { <-x.unpacking }()
+
+	var (
+		packed []byte
+		proof  string
+	)
+
+	for n := 0; len(packed) <= maxPayload; n++ {
+		s := &corev1.Secret{}
+
+		err := x.config.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: secretName(*j.Reference(), n)}, s)
+		if client.IgnoreNotFound(err) != nil {
+			return Payload{}, false, errors.Wrap(err, "cannot read the inputs of the run")
+		}
+
+		part := s.Data[partName(n)]
+		if len(part) == 0 {
+			break
+		}
+
+		if n == 0 {
+			proof = s.Annotations[annotationProof]
+		}
+
+		packed = append(packed, part...)
+	}
+
+	hash := sha256.Sum256(packed)
+	if !hmac.Equal([]byte(proof), []byte(x.proof(j, p, hash[:]))) {
+		return Payload{}, false, nil
+	}
+
+	payload, err := unpack(packed)
+
+	return payload, err == nil && len(payload.Key) == sealed.KeySize, nil
 }

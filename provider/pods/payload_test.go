@@ -2,13 +2,12 @@ package pods
 
 import (
 	"crypto/rand"
-	"maps"
-	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -59,17 +58,20 @@ func fill(t *testing.T) Payload {
 func TestLongPayload(t *testing.T) {
 	want := fill(t)
 
-	secrets, err := secretsOf(executor.Job{Spec: want.Spec}, want)
+	r := onCluster(t)
+
+	secrets, err := want.secrets(r.job)
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	r.assign(secrets, r.job, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}})
 
 	if len(secrets) < 3 {
 		t.Errorf("Inputs of more than a mebibyte should be in several Secrets, not in %d", len(secrets))
 	}
 
 	dir := fstest.MapFS{"..data": &fstest.MapFile{Data: []byte("not a part")}, filePod: &fstest.MapFile{Data: []byte("pod")}}
-	parts := map[string][]byte{}
 
 	for _, s := range secrets {
 		if !*s.Immutable || s.Labels[labelRun] != "id" {
@@ -79,8 +81,6 @@ func TestLongPayload(t *testing.T) {
 		for name, data := range s.Data {
 			dir[name] = &fstest.MapFile{Data: data}
 		}
-
-		maps.Copy(parts, s.Data)
 	}
 
 	got, err := ReadPayload(dir)
@@ -99,9 +99,15 @@ func TestLongPayload(t *testing.T) {
 		t.Errorf("Digest(...): want %s, got %s, %v", before, after, err)
 	}
 
-	delete(parts, slices.Sorted(maps.Keys(parts))[1])
+	dir[filePod] = &fstest.MapFile{Data: []byte("another")}
+	if _, err := ReadPayload(dir); err == nil {
+		t.Error("A payload for another Pod should be refused.")
+	}
 
-	if _, err := joinPayload(parts); err == nil {
+	dir[filePod] = &fstest.MapFile{Data: []byte("pod")}
+	delete(dir, partName(1))
+
+	if _, err := ReadPayload(dir); err == nil {
 		t.Error("A payload that lacks a part should be refused.")
 	}
 

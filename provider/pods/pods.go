@@ -1,21 +1,28 @@
-// Package pods is an executor that gives each run a Pod of its own: a Job whose Pod carries
-// out the run as executor.Local does. The Job has the name of the run's id, which the status
-// of the object shows before the Job is made. So a provider that follows finds the Jobs that
-// its predecessor made, and goes on following them: neither the end of a provider nor an
+// Package pods is an executor that gives each run a Pod of its own, which carries out the run as executor.Local does.
+// The Pod has the name of the run's id, which the status of the object shows before the Pod is made. So a provider that
+// follows finds the Pods that its predecessor made, and goes on following them: neither the end of a provider nor an
 // upgrade interrupts a run.
 //
-// The Pod gets its inputs in a Secret, and needs no access to the API server unless its content
-// does. What it reports comes back through its log, see package sealed.
+// One run, from top to bottom (run.go, seen.go):
+//
+//	begin    make the Pod; then give it the Secret with its inputs, once, which names the Pod by its UID
+//	attach   a former provider has begun it: a Pod with its Secret goes on, one without is deleted, no Pod has ended
+//	follow   show what it waits for; once its container has started, read the reports in its log
+//	conclude it ended without a last report: what the Pod shows says how
+//	Forget   the result is recorded: the Secret goes, and the Pod once it was kept for long enough
+//
+// The Secret is the gate: a Pod without it never begins, and it begins no other Pod than the one that it names. The Pod
+// needs no access to the API server unless its content does. What it reports comes back through its log, see package
+// sealed.
 package pods
 
 import (
 	"context"
 	"encoding/hex"
+	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +33,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
@@ -34,10 +42,13 @@ import (
 const (
 	// requestTimeout of what is done after a run, and of requests when a run is canceled.
 	requestTimeout = 30 * time.Second
-	// sweepEvery is how often Jobs are looked for whose runs nobody follows, and
-	// unfollowedFor how old they are at least.
+	// sweepEvery is how often Pods are looked for whose runs are not followed, and unfollowedFor how old they are at
+	// least.
 	sweepEvery    = time.Minute
 	unfollowedFor = 2 * time.Minute
+	// releasers clean up after so many runs at a time, while maxForgotten wait. The sweep finds the others.
+	releasers    = 8
+	maxForgotten = 10000
 )
 
 // A Config of an executor.
@@ -63,11 +74,12 @@ type Config struct {
 	Endpoint kubeapi.Endpoint
 	// Key of the provider.
 	Key []byte
-	// Status tells what the object of a run shows, for Jobs whose runs nobody follows.
-	Status func(ctx context.Context, ref ObjectReference) (State, error)
-	// Namespace in which most runs are to have Pods; empty if that is not known. Start logs which
-	// rights are missing there.
-	Namespace string
+	// Leads is false once another provider may lead: no run begins then.
+	Leads func() bool
+	// Over tells whether the object of a run is gone, or shows its end, or another run.
+	Over func(ctx context.Context, ref ObjectReference) (bool, error)
+	// Namespaces in which runs may have left Pods.
+	Namespaces func(ctx context.Context) ([]string, error)
 	// Log of what no object shows.
 	Log logging.Logger
 }
@@ -82,7 +94,7 @@ type Own struct {
 	PullSecrets []corev1.LocalObjectReference
 }
 
-// An ObjectReference names the AnsibleRun that a Job belongs to.
+// An ObjectReference names the AnsibleRun that a Pod belongs to.
 type ObjectReference struct {
 	// GroupKind of the object, as kind.group.
 	GroupKind string
@@ -92,31 +104,17 @@ type ObjectReference struct {
 	RunID string
 }
 
-// A State says what an object knows of a run.
-type State int
-
-const (
-	// StateUnknown is that of a run that the object may still be about to follow.
-	StateUnknown State = iota
-	// StateRecorded is that of a run whose result the object shows, or that it has replaced.
-	StateRecorded
-	// StateGone is that of a run whose object is gone.
-	StateGone
-)
-
 // Executor gives each run a Pod. Use New.
 type Executor struct {
-	config Config
-	scopes *scopes
-	logs   kubernetes.Interface
-	forget chan executor.Job
+	config  Config
+	watches *watches
+	logs    kubernetes.Interface
+	forget  chan executor.Job
+	// kept has the UIDs of Pods that are deleted in time.
+	kept sync.Map
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
-	// asking has one for each page of Pods that is read from the API server.
-	asking *semaphore.Weighted
-	// events has a *sparing for each namespace.
-	events sync.Map
-	now    func() time.Time
+	now       func() time.Time
 }
 
 var _ executor.Executor = &Executor{}
@@ -130,38 +128,29 @@ func New(c Config) (*Executor, error) {
 
 	return &Executor{
 		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
-		unpacking: make(chan struct{}, unpackers), asking: semaphore.NewWeighted(askers),
-		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[runKey]chan struct{}{}},
+		unpacking: make(chan struct{}, unpackers), watches: newWatches(c),
 	}, nil
 }
 
 // Needs of a job: nothing. Its Pod installs the content.
 func (x *Executor) Needs(executor.Job) executor.Needs { return executor.Needs{} }
 
-// Start to look after Jobs whose runs have ended, until the context is done.
+// Start to look after Pods whose runs have ended, until the context is done.
 func (x *Executor) Start(ctx context.Context) error {
-	// With rights for the cluster one watch does for all namespaces.
-	err := x.scopes.startCluster(ctx)
-	if err != nil {
-		x.config.Log.Debug("Watching the Jobs of each namespace by itself", "error", err)
-
-		if x.config.Namespace != "" {
-			if _, err := x.scopes.of(ctx, x.config.Namespace); err != nil {
-				x.config.Log.Info("WARNING: Cannot run Pods yet", "error", err)
-			}
-		}
+	for range releasers {
+		go x.releaseForgotten(ctx)
 	}
 
-	found := err == nil
-
-	go x.cleanAll(ctx)
+	// With rights for the cluster one watch does for all namespaces.
+	_, err := x.watches.of(ctx, "")
+	all := err == nil
 
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
 
 	for {
-		if !found {
-			found = x.findLeft(ctx)
+		if !all {
+			all = x.watchAll(ctx)
 		}
 
 		x.sweep(ctx)
@@ -174,84 +163,155 @@ func (x *Executor) Start(ctx context.Context) error {
 	}
 }
 
-// findLeft finds the namespaces in which a former provider has left something, to watch them. Secrets may
-// be listed in all of them. It is false when it has to be tried again.
-func (x *Executor) findLeft(ctx context.Context) bool {
-	l := &metav1.PartialObjectMetadataList{}
-	l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+// watchAll namespaces in which a former provider may have left Pods. It is false when it has to be tried again.
+func (x *Executor) watchAll(ctx context.Context) bool {
+	namespaces, err := x.config.Namespaces(ctx)
 
-	var err error
-
-	namespaces := map[string]bool{}
-
-	// Whoever may write Secrets may have written very many.
-	for more := true; more && err == nil; more = l.Continue != "" {
-		err = x.config.Client.List(ctx, l, client.HasLabels{labelRun}, client.Limit(page), client.Continue(l.Continue))
-
-		for _, s := range l.Items {
-			namespaces[s.Namespace] = true
-		}
-	}
-
-	for ns := range namespaces {
-		if _, e := x.scopes.of(ctx, ns); e != nil {
+	for _, ns := range namespaces {
+		if _, e := x.watches.of(ctx, ns); e != nil {
 			err = e
 		}
 	}
 
 	if err != nil {
-		x.config.Log.Info("Cannot look for what former runs have left, trying again", "error", err)
+		x.config.Log.Info("WARNING: Cannot look for the Pods of former runs, trying again", "error", err)
 	}
 
 	return err == nil
 }
 
-// sweep up Jobs that nobody follows: the runs of objects that are gone, and those whose
-// provider ended right after it had recorded them.
+// sweep up Pods that are not followed: the runs of objects that are gone or show another one, and those whose provider
+// ended right after it had recorded them.
 func (x *Executor) sweep(ctx context.Context) {
-	for _, sc := range x.scopes.list() {
-		l := &batchv1.JobList{}
-		if err := sc.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
+	for _, w := range x.watches.list() {
+		l := &corev1.PodList{}
+		if err := w.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
 			continue
 		}
 
 		for i := range l.Items {
-			if err := x.sweepJob(ctx, l.Items[i].DeepCopy()); client.IgnoreNotFound(err) != nil {
-				x.config.Log.Info("Cannot clean up after a run", "job", l.Items[i].Namespace+"/"+l.Items[i].Name, "error", err)
+			p := &l.Items[i]
+			if err := x.sweepPod(ctx, p); err != nil {
+				x.config.Log.Info("Cannot clean up after a run", "pod", p.Namespace+"/"+p.Name, "error", err)
 			}
 		}
 	}
 }
 
-func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
-	// What was suspended before it was complete never ends.
-	released := j.Annotations[annotationReleased] == "true" && (!view{job: j}.suspended() || !completed(j).IsZero())
-	if !x.made(j) || released || x.scopes.followed(keyOf(j)) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
+func (x *Executor) sweepPod(ctx context.Context, p *corev1.Pod) error {
+	_, kept := x.kept.Load(p.UID)
+	young := x.now().Sub(p.CreationTimestamp.Time) < unfollowedFor
+
+	if kept || young || p.DeletionTimestamp != nil || p.Name != podName(p.Labels[labelRun]) ||
+		x.watches.followed(keyOf(p)) {
 		return nil
 	}
 
-	state, err := x.config.Status(ctx, ObjectReference{
-		GroupKind: j.Annotations[annotationKind], Namespace: j.Annotations[annotationNamespace],
-		Name: j.Annotations[annotationName],
-		UID:  j.Labels[labelObject], RunID: j.Labels[labelRun],
+	over, err := x.config.Over(ctx, ObjectReference{
+		GroupKind: p.Annotations[annotationKind], Namespace: p.Annotations[annotationNamespace],
+		Name: p.Annotations[annotationName],
+		UID:  p.Labels[labelObject], RunID: p.Labels[labelRun],
 	})
 
 	switch {
-	case err != nil || state == StateUnknown:
+	case err != nil || !over:
 		return err
-	case completed(j).IsZero():
-		return x.deleteJob(ctx, j)
+	case !stopped(p):
+		return client.IgnoreNotFound(x.deletePod(ctx, p, false))
 	}
 
-	return x.release(ctx, j.Namespace, j)
+	return x.release(ctx, p, finishedAt(p))
 }
 
-// deleteJob deletes a Job, and waits for nothing. Its Pod is told to end first.
-func (x *Executor) deleteJob(ctx context.Context, j *batchv1.Job) error {
-	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground),
-		client.Preconditions{UID: &j.UID})
+// Forget a job: the credentials of its Pod go now, the Pod when it has been kept for as long as the configuration says.
+// Nothing of it waits for the API server.
+func (x *Executor) Forget(j executor.Job) {
+	select {
+	case x.forget <- j:
+	default:
+	}
+}
 
-	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Job of a run")
+// releaseForgotten releases Pods of runs whose results were recorded, until the context is done.
+func (x *Executor) releaseForgotten(ctx context.Context) {
+	for {
+		select {
+		case j := <-x.forget:
+			// The sweep tries again.
+			if err := x.releasePodOf(ctx, j); err != nil {
+				x.config.Log.Info("Cannot clean up after a run", "run", j.ID, "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (x *Executor) releasePodOf(ctx context.Context, j executor.Job) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+
+	ref := j.Reference()
+
+	w, err := x.watches.of(ctx, ref.Namespace)
+	if err != nil {
+		return err
+	}
+
+	p := &corev1.Pod{}
+	if err := w.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, p); err != nil {
+		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the Pod of the run")
+	}
+
+	// The status of an object may name the run of another one.
+	if !isOwn(p, j.Object) {
+		return nil
+	}
+
+	// Its container ends after the last report.
+	return x.release(ctx, p, x.now())
+}
+
+// release a Pod whose run has ended: its Secrets go, and the Pod itself once it was kept for long enough.
+func (x *Executor) release(ctx context.Context, p *corev1.Pod, ended time.Time) error {
+	ref := common.PodReference{Namespace: p.Namespace, Name: p.Name}
+
+	// Others may have changed the number.
+	count, _ := strconv.Atoi(p.Annotations[annotationSecrets])
+	for n := range min(count, maxSecrets) {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: secretName(ref, n)}}
+		if err := x.config.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
+			return errors.Wrap(err, "cannot remove a Secret of the run")
+		}
+	}
+
+	x.kept.Store(p.UID, nil)
+	time.AfterFunc(ended.Add(keepFor(p)).Sub(x.now()), func() {
+		defer x.kept.Delete(p.UID)
+
+		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
+		defer cancel()
+
+		_ = x.deletePod(ctx, p, false) // The sweep tries again.
+	})
+
+	return nil
+}
+
+// deletePod, and wait for nothing. If it has to be unchanged, it is as it was seen when it goes.
+func (x *Executor) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool) error {
+	as := client.Preconditions{UID: &p.UID}
+	if unchanged {
+		as.ResourceVersion = &p.ResourceVersion
+	}
+
+	err := x.config.Client.Delete(ctx,
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}, as)
+	if kerrors.IsConflict(err) && !unchanged {
+		return nil // Another one has its name by now.
+	}
+
+	return errors.Wrap(err, "cannot delete the Pod of a run")
 }
 
 // contentKey is the key of what Pods install for one configuration and one tenant.
@@ -267,10 +327,4 @@ func (x *Executor) contentDir(j executor.Job) string {
 // derived key for one configuration and one tenant.
 func (x *Executor) derived(purpose string, j executor.Job) []byte {
 	return keyed.Sum(x.config.Key, purpose, []byte(j.Object.Tenant()+"\x00"+j.Inputs.Config))
-}
-
-// isRefusal is true for an error of the API server that the same request would get again.
-func isRefusal(err error) bool {
-	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsNotFound(err) || kerrors.IsForbidden(err) &&
-		!isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
 }

@@ -19,17 +19,15 @@ func role() rights.Role {
 func needed() []authorizationv1.ResourceAttributes {
 	var all []authorizationv1.ResourceAttributes
 
-	add := func(group, resource, subresource string, verbs ...string) {
+	add := func(resource, subresource string, verbs ...string) {
 		for _, v := range verbs {
-			all = append(all,
-				authorizationv1.ResourceAttributes{Group: group, Resource: resource, Subresource: subresource, Verb: v})
+			all = append(all, authorizationv1.ResourceAttributes{Resource: resource, Subresource: subresource, Verb: v})
 		}
 	}
 
-	add("batch", "jobs", "", "create", "get", "list", "watch", "patch", "delete")
-	add("", "pods", "", "list", "watch", "patch")
-	add("", "pods", "log", "get")
-	add("", "secrets", "", "create", "get", "deletecollection")
+	add("pods", "", "create", "get", "list", "watch", "delete")
+	add("pods", "log", "get")
+	add("secrets", "", "create", "get", "delete")
 
 	return all
 }

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -21,87 +20,74 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 const (
-	// lookEvery is how often a run is looked at without a change.
+	// lookEvery is how often a run is looked at without a change, and askEvery how often the API server is asked for its
+	// Pod, whatever the watch shows: it may hang, or the provider have lost its rights.
 	lookEvery = 15 * time.Second
-	// podPatience is how long a Job may be without a Pod until the reason is looked up.
-	podPatience = 3 * time.Second
-	// imagePatience is how long a Pod may fail to start, for example since its image cannot be
+	askEvery  = time.Minute
+	// stuckFor is how long a Pod may fail to start, for example since its image cannot be
 	// pulled, until the run is given up.
-	imagePatience = 2 * time.Minute
-	// heldFor is how long the Job of a canceled run is waited for when nothing of it runs.
-	heldFor = 30 * time.Second
-	// rightsTries is how often rights are asked for again, every retryEvery, before a run lacks them: an API server
-	// that has just started knows no roles yet, and allows nothing.
-	rightsTries = 2
-	// maxEvents is how many events about a Job are read.
-	maxEvents = 10
-	// page is how many Secrets are listed at a time.
-	page = 100
-	// idleAfter is how long a run waits before it is decided about anew, and eventsEvery how often events are read then.
-	idleAfter   = time.Minute
-	eventsEvery = time.Minute
-	// retryEvery is how long to wait before a request that has failed is sent again.
-	retryEvery = 2 * time.Second
+	stuckFor = 2 * time.Minute
+	// idleAfter is how long a run waits before it is decided about anew.
+	idleAfter = time.Minute
+	// restsFor is how long the next run waits for the end of a Pod that was not seen to stop.
+	restsFor = time.Minute
 )
+
+// errEnded is the error of a run that has ended, as its report says.
+var errEnded = errors.New("the run has ended")
 
 // A run is followed by one call of Execute.
 type run struct {
 	*Executor
 
 	job    executor.Job
-	ref    common.JobReference
+	ref    common.PodReference
 	watch  executor.Watch
-	scope  *scope
 	report executor.Report
-	// key of the reports; nil when it is not known, since the run has no Secrets.
-	key []byte
-	// uid of the Job; empty when it is not known, since the run has no Secrets.
-	uid types.UID
+
+	// pod of the run as it was seen last, of which sight knows; nil before it was made or found. It was asked for at
+	// askedAt, and gone is true once the API server does not have it any more.
+	pod     *corev1.Pod
+	sight   *sight
+	askedAt time.Time
+	gone    bool
+	// given is true once the Pod may have its inputs, so that it may begin. key seals its reports; nil if it is not known.
+	given bool
+	key   []byte
 	// since is when a run was attached to, whose tasks before that were counted; zero for one
 	// that was begun here.
 	since time.Time
 
-	// frames and logged come from the log of a Pod: the reports in it, and its end.
+	// frames and logged come from the log of the Pod: the reports in it, and its end. Both are nil before that is
+	// followed, which stop ends. It was read to its end if read is true.
 	frames chan heard
 	logged chan struct{}
-	// following is the Pod whose log is followed; nil for none. stop ends that.
-	following *corev1.Pod
-	stop      context.CancelFunc
-	// read is true once the log was read to its end.
-	read bool
-
+	stop   context.CancelFunc
+	read   bool
 	// shown is what the log shows, other than its reports.
 	shown *shown
 
 	// plan of a run of which it is certain whether it has begun; empty for others.
 	plan string
-	// asked is true once the API server was asked for the Job, so that it may be there.
-	asked bool
-	// meant is the Pod that may run; empty when none was let run here.
-	meant types.UID
-	// begun is true once the container may have started, touched once content may have changed
+	// begun is true once the container has started, touched once content may have changed
 	// something, and complete once the Pod has sent its last report.
 	begun, touched, complete bool
 	// stuckSince is since when the Pod has failed to start; zero if it has not.
 	stuckSince time.Time
-	// troubled is the Job or Pod of which events say what is wrong, as of askedAt.
-	troubled    types.UID
-	askedAt     time.Time
+	// troubleText is what events say is wrong, as of troubleAt.
+	troubleAt   time.Time
 	troubleText string
-	// canceled is when the Job was deleted by the provider, and why says so in its place if there is
+	// canceled is when the Pod was deleted by the provider, and why says so in its place if there is
 	// another reason than a cancelation; the zero time if it was not deleted.
 	canceled time.Time
 	why      *end
 	// renewal of the token is due then; zero if that is not known, since a former provider has made it.
 	renewal time.Time
-	// disruption is why Kubernetes ends the Pod, which may be gone when the run has ended; empty if it does not.
-	disruption string
-	// hidden is true while the API server refuses to show the run, and lostSince is since when nothing can
-	// be left of it meanwhile; zero if that is not so.
-	hidden    bool
+	// lostSince is since when the API server has refused to show a run of which nothing can be left; zero if it does not.
 	lostSince time.Time
 	// uncanceled is why the run could not be canceled; empty if that has not failed.
 	uncanceled string
@@ -130,18 +116,13 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	defer context.AfterFunc(w.Provider, cancel)()
 
 	r := &run{Executor: x, job: j, ref: *j.Reference(), watch: w, stop: func() {}, shown: &shown{}}
-	if j.Begun != nil {
-		r.since = x.now()
-	}
 
 	defer func() { r.stop() }()
 
 	// A panic that one job causes must not end the provider, again and again.
 	defer redact.Panic(func() {
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
-		defer stop()
+		r.deleteAnyway(ctx)
 
-		_ = r.delete(ctx)
 		report = r.report
 		s := &report.Run
 		s.Phase, s.Reason, s.CompletionTime = common.PhaseInterrupted, executor.ReasonInternal, r.time()
@@ -153,40 +134,207 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		w.Tail(r.shown.read)
 	}
 
-	changes, release := x.scopes.follow(runKey{string(j.Object.UID), j.ID})
+	var release func()
+
+	r.sight, release = x.watches.follow(runKey{string(j.Object.UID), j.ID})
 	defer release()
 
-	revocable := context.AfterFunc(w.Wanted, cancel)
-	err := r.begin(ctx)
+	var err error
 
-	revocable()
+	if j.Begun != nil {
+		err = r.attach()
+	} else {
+		err = r.begin(ctx)
+	}
 
 	if err != nil {
-		if errors.Is(err, errLost) {
-			r.conclude(view{})
-
-			return r.report
-		}
-
-		// A request that was canceled may have arrived, so that the run may begin. It has ended when
-		// its Job is gone.
-		if !r.asked || ctx.Err() == nil || r.isLeft() {
-			return r.notBegun(ctx, err)
-		}
-
-		// Before its gate was opened, a run cannot begin.
-		r.touched = !r.isRevoked()
+		return r.notBegun(ctx, err)
 	}
 
 	r.shown.know(r.job.Inputs, nil)
 
-	return r.follow(ctx, changes)
+	return r.follow(ctx)
 }
 
-// notBegun returns the report of a run that was not begun, and of a run that was begun and is
-// left to the next provider.
+// begin the run: make its Pod, and give it its inputs. The error says why it has not begun.
+func (r *run) begin(ctx context.Context) error {
+	r.report = executor.NewReport(r.job)
+	r.report.Run.Pod, r.report.Run.StartTime = &r.ref, r.time()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.watch.Wanted, cancel)()
+
+	if err := r.watched(ctx); err != nil {
+		return err
+	}
+
+	// Nothing is made for a run that cannot reach what it is to manage.
+	if err := r.grantable(ctx); err != nil {
+		return err
+	}
+
+	p, secrets, err := r.prepare(ctx)
+	if err != nil {
+		return &refusal{err}
+	}
+
+	// Without its inputs a Pod never begins. One that comes late is swept up.
+	if _, err := r.post(ctx, p); err != nil {
+		return err
+	}
+
+	r.pod, r.askedAt = p, r.now()
+	r.sight.see(nil, p, false)
+
+	if err := r.give(ctx, secrets); err != nil && !r.given {
+		r.deleteAnyway(ctx)
+
+		return err
+	}
+
+	return nil
+}
+
+// prepare the Pod and the Secrets of the run.
+func (r *run) prepare(ctx context.Context) (*corev1.Pod, []*corev1.Secret, error) {
+	payload := Payload{
+		Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(),
+		ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint,
+	}
+	payload.Before.Content = r.job.Known
+	r.key = payload.Key
+
+	secrets, err := payload.secrets(r.job)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	own, err := r.config.Own(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	count := len(secrets)
+	if r.job.Inputs.Kubernetes != nil {
+		count++
+	}
+
+	p, err := r.newPod(r.job, own, count)
+	if err == nil && p.Spec.NodeName == "" {
+		r.plan = r.job.Plan()
+	}
+
+	return p, secrets, err
+}
+
+// give the Pod its inputs. The first Secret comes last, since it lets the run begin.
+func (r *run) give(ctx context.Context, secrets []*corev1.Secret) error {
+	r.assign(secrets, r.job, r.pod)
+
+	if err := r.grant(ctx); err != nil {
+		return err
+	}
+
+	for _, s := range secrets[1:] {
+		if _, err := r.post(ctx, s); err != nil {
+			return err
+		}
+	}
+
+	if !r.config.Leads() {
+		return errors.New("another provider may lead by now")
+	}
+
+	var err error
+	r.given, err = r.post(ctx, secrets[0])
+
+	return err
+}
+
+// attach to the run that a former provider has begun. A run that is canceled meanwhile may be in progress: it ends once
+// it is found.
+func (r *run) attach() error {
+	r.since = r.now()
+	r.report = executor.NewReport(r.job)
+	r.report.Run = *r.job.Begun.DeepCopy()
+	r.given = true // So it may be.
+
+	for {
+		ctx, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
+
+		err := r.find(ctx)
+		if err != nil && !errors.Is(err, errEnded) && r.isLost(ctx, err) {
+			err = r.lost()
+		}
+
+		stop()
+
+		if err == nil || errors.Is(err, errEnded) || r.isLeft() {
+			return err
+		}
+
+		r.says(err.Error())
+
+		_ = sleep(r.watch.Provider, lookEvery)
+	}
+}
+
+// lost ends a run of which nothing is left, or can be known.
+func (r *run) lost() error {
+	r.gone = true
+	r.conclude()
+
+	return errEnded
+}
+
+// find the Pod of the run, and its inputs.
+func (r *run) find(ctx context.Context) error {
+	if err := r.watched(ctx); err != nil {
+		return err
+	}
+
+	if err := r.ask(ctx); err != nil {
+		return err
+	}
+
+	if r.pod == nil {
+		return r.lost()
+	}
+
+	payload, ok, err := r.Executor.given(ctx, r.job, r.pod)
+	if ok {
+		r.adopt(payload)
+	}
+
+	return err
+}
+
+// adopt what a run was begun with. Which run of which object it is, says the object.
+func (r *run) adopt(p Payload) {
+	execution := r.job.Inputs.Execution
+
+	// One that has begun may wait, too.
+	if r.report.Run.Phase == common.PhaseQueued {
+		r.plan = executor.Job{Spec: p.Spec, Request: p.Request}.Plan()
+	}
+
+	r.key = p.Key
+	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
+	r.job.Known = p.Before.Content
+	r.job.Object = p.Spec.Object
+	r.job.Inputs = p.Spec.Inputs
+	r.job.Inputs.Execution = execution
+
+	shown := r.report.Run
+	r.report = executor.NewReport(r.job)
+	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
+	r.report.Run = shown
+}
+
+// notBegun returns the report of a run that was not begun, or has ended, and of one that is left to the next provider.
 func (r *run) notBegun(ctx context.Context, err error) executor.Report {
-	if r.isLeft() {
+	if errors.Is(err, errEnded) || r.isLeft() {
 		return r.report
 	}
 
@@ -196,8 +344,8 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	r.report.Untouched, r.report.Blameless, r.report.Plan = true, true, ""
 
 	switch {
-	case ctx.Err() != nil:
-		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
+	case ctx.Err() != nil || r.watch.Wanted.Err() != nil:
+		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Pod could begin"
 	case executor.LacksAccess(err):
 		s.Reason = executor.ReasonForbidden
 		r.report.NotBefore = r.now().Add(executor.AccessAgain)
@@ -209,20 +357,15 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 }
 
 // follow the run to its end.
-func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Report {
-	first := podPatience
-	if !r.since.IsZero() {
-		first = 0
-	}
-
-	tick := time.NewTimer(first)
+func (r *run) follow(ctx context.Context) executor.Report {
+	tick := time.NewTimer(0)
 	defer tick.Stop()
 
 	done, revoked := ctx.Done(), r.watch.Wanted.Done()
 
 	for {
 		select {
-		case <-changes:
+		case <-r.sight.changed:
 		case <-tick.C:
 		case h := <-r.frames:
 			if r.take(h) {
@@ -243,25 +386,279 @@ func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Repo
 			return r.report
 		}
 
-		tick.Reset(r.pause())
+		tick.Reset(lookEvery)
 	}
 }
 
 // isLeft is true once the run is left to the next provider.
 func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
 
-// pause until the run is looked at again without a change.
-func (r *run) pause() time.Duration {
-	switch {
-	case r.hidden:
-		return executor.AccessAgain
-	case !r.begun && r.report.Plan == "":
-		return podPatience
-	case r.read:
-		return time.Second
+// look at the Pod, and do what follows from it. It is true when the run has ended.
+func (r *run) look(ctx context.Context, cancel bool) bool {
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+
+	if err := r.refresh(ctx); err != nil {
+		return r.unseen(ctx, err, cancel)
 	}
 
-	return lookEvery
+	if started(r.pod) {
+		r.begun, r.report.Plan = true, ""
+
+		if r.key != nil {
+			r.followLog()
+		}
+	}
+
+	if r.gone || stopped(r.pod) || neverStarts(r.pod) {
+		return r.ended(cancel)
+	}
+
+	waits := !r.begun && !installing(r.pod)
+
+	switch {
+	case !r.canceled.IsZero():
+	case cancel || r.key == nil:
+		r.cancel(ctx, nil)
+	case waits && r.report.Plan != "" && r.watch.Wanted.Err() != nil:
+		r.cancel(ctx, &end{
+			common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
+		})
+	default:
+		r.renewDue(ctx)
+	}
+
+	switch {
+	case r.begun || !r.canceled.IsZero() || r.uncanceled != "":
+		message := cmp.Or(ending(r.pod), r.uncanceled)
+		if message != "" || r.report.Run.Phase == common.PhaseRunning {
+			r.says(message)
+		}
+	default:
+		r.notStarted(ctx)
+	}
+
+	return false
+}
+
+// refresh what is known of the Pod. It is gone when the API server says so.
+func (r *run) refresh(ctx context.Context) error {
+	seen, gone := r.sight.last()
+	if seen != nil && seen.UID == r.pod.UID {
+		r.pod = seen
+	}
+
+	if r.gone || !gone && r.now().Sub(r.askedAt) < askEvery {
+		return nil
+	}
+
+	return r.ask(ctx)
+}
+
+// ask the API server for the Pod.
+func (r *run) ask(ctx context.Context) error {
+	p := &corev1.Pod{}
+	before, _ := r.sight.last()
+	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, p)
+
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return errors.Wrap(err, "cannot get the Pod of the run")
+	case err != nil || r.pod == nil && !isOwn(p, r.job.Object) || r.pod != nil && p.UID != r.pod.UID:
+		r.gone = r.pod != nil
+		r.sight.see(before, r.pod, true)
+	default:
+		r.sight.see(before, p, false)
+		r.pod = p
+	}
+
+	r.askedAt, r.lostSince = r.now(), time.Time{}
+
+	return nil
+}
+
+// notStarted shows what the run waits for. A Pod that cannot start is given up.
+func (r *run) notStarted(ctx context.Context) {
+	if installing(r.pod) {
+		r.shows(common.PhaseInstalling, "the Pod installs the content")
+
+		return
+	}
+
+	message, stuck := waitsFor(r.pod, r.trouble(ctx))
+
+	switch {
+	case !stuck:
+		r.stuckSince = time.Time{}
+	case r.stuckSince.IsZero():
+		r.stuckSince = r.now()
+	case r.now().Sub(r.stuckSince) > stuckFor:
+		r.cancel(ctx, &end{common.PhaseFailed, executor.ReasonPodNotStarted, message, true})
+
+		return
+	}
+
+	r.waits(message)
+}
+
+// waits shows what the run waits for.
+func (r *run) waits(message string) { r.shows(common.PhaseQueued, message) }
+
+// shows what goes on before the run begins.
+func (r *run) shows(phase common.RunPhase, message string) {
+	if r.begun {
+		return
+	}
+
+	// What has installed its content goes on as it is.
+	if phase == common.PhaseInstalling {
+		r.plan = ""
+	}
+
+	was := r.report.Plan
+	r.report.Run.Phase, r.report.Plan = phase, ""
+
+	if phase == common.PhaseQueued && r.isIdle() {
+		r.report.Plan = r.plan
+	}
+
+	if r.report.Plan == was {
+		r.says(message)
+		return
+	}
+
+	r.report.Run.Message = message
+	r.watch.Progress(r.report)
+}
+
+// isIdle is true for a run that has waited for long, and for nothing else. A run that was attached to has done so once
+// it was looked at for as long.
+func (r *run) isIdle() bool {
+	since := r.since
+	if t := r.report.Run.StartTime; t != nil && since.Before(t.Time) {
+		since = t.Time
+	}
+
+	return !r.touched && r.now().Sub(since) >= idleAfter
+}
+
+// says something about the run, in whatever phase it is, or nothing.
+func (r *run) says(message string) {
+	if r.report.Run.Message == message {
+		return
+	}
+
+	r.report.Run.Message = message
+	r.watch.Progress(r.report)
+}
+
+// cancel the run: delete its Pod. A Pod that has no node, and goes as it was seen, has not begun.
+func (r *run) cancel(ctx context.Context, why *end) {
+	waits := r.pod.Spec.NodeName == ""
+	r.askedAt = time.Time{}
+
+	err := r.deletePod(ctx, r.pod, waits)
+
+	switch {
+	case kerrors.IsConflict(err):
+		r.again()
+
+		return
+	case kerrors.IsNotFound(err):
+	case err != nil:
+		r.config.Log.Info("Cannot cancel a run, trying again", "pod", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+		r.uncanceled = "cannot cancel the run: " + r.explained(ctx, err).Error()
+
+		return
+	}
+
+	r.given = r.given && (!waits || err != nil)
+	r.canceled, r.why, r.uncanceled, r.report.Plan = r.now(), why, "", ""
+	r.again()
+}
+
+// again has the run looked at once more.
+func (r *run) again() {
+	select {
+	case r.sight.changed <- struct{}{}:
+	default:
+	}
+}
+
+// deleteAnyway deletes the Pod of a run that does not go on, if there is one. The sweep finds what is left.
+func (r *run) deleteAnyway(ctx context.Context) {
+	if r.pod == nil {
+		return
+	}
+
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer stop()
+
+	_ = r.deletePod(ctx, r.pod, false)
+}
+
+// ended is true once all is known of a run whose Pod has stopped.
+func (r *run) ended(cancel bool) bool {
+	switch {
+	case cancel && r.unread != "":
+		r.canceled = r.now() // Its result is given up.
+	case r.frames != nil && !r.read:
+		return false
+	}
+
+	r.conclude()
+
+	return true
+}
+
+// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs, or its node
+// has said that its container did not start. A node says how a Pod has stopped before it goes.
+func (r *run) mayHaveBegun() bool {
+	switch {
+	case r.begun || r.pod != nil && started(r.pod):
+		return true
+	case !r.given || r.pod != nil && (stopped(r.pod) || neverStarts(r.pod)):
+		return false
+	}
+
+	return true
+}
+
+// conclude the report of a run that has ended without its last one.
+func (r *run) conclude() {
+	began := r.mayHaveBegun()
+	r.touched = r.touched || began && !r.complete
+
+	e := interrupted("its Pod was deleted, or the provider ended before it had made it")
+	if r.pod != nil {
+		e = endOf(r.pod, r.job.Limit())
+	}
+
+	switch {
+	case r.key == nil && r.pod != nil:
+		e = end{
+			common.PhaseInterrupted, executor.ReasonProviderEnded,
+			"the provider ended before the run had its inputs, or they were removed", true,
+		}
+	case r.why != nil && (r.why.reason != executor.ReasonNotStarted || !began):
+		e = *r.why
+	case !r.canceled.IsZero():
+		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
+	}
+
+	if r.unbelieved != nil && e.reason == executor.ReasonInternal {
+		e.message += "; " + r.unbelieved.Error()
+	}
+
+	// Something of it may still work that the cluster does not know any more.
+	if r.gone && r.given && (r.pod == nil || !stopped(r.pod)) {
+		r.report.NotBefore = r.now().Add(restsFor)
+	}
+
+	s := &r.report.Run
+	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
+	r.report.Blameless, r.report.Plan = e.blameless, ""
+	r.report.Untouched = !r.touched
 }
 
 // take a frame. It is true for the last one of a run that has ended by itself.
@@ -271,6 +668,7 @@ func (r *run) take(f heard) bool {
 			"the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
 			clip.Text(f.unread.Error(), maxMessage))
 		r.says(r.unread)
+		r.again()
 
 		return false
 	}
@@ -320,7 +718,7 @@ func (r *run) adoptReport(got executor.Report) {
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
 	n, k := &got.Run, was.Run
-	n.ID, n.Mode, n.State, n.Trigger, n.Job, n.StartTime = k.ID, k.Mode, k.State, k.Trigger, k.Job, k.StartTime
+	n.ID, n.Mode, n.State, n.Trigger, n.Pod, n.StartTime = k.ID, k.Mode, k.State, k.Trigger, k.Pod, k.StartTime
 	n.InputsDigest, n.MetadataDigest = k.InputsDigest, k.MetadataDigest
 
 	if got.Content != nil {
@@ -345,338 +743,6 @@ func (r *run) adoptReport(got executor.Report) {
 	r.touched = r.touched || !got.Untouched
 	got.Untouched = !r.touched
 	r.report = got
-}
-
-// look at what the cluster shows of the run, and do what follows from it. It is true when the
-// run has ended.
-func (r *run) look(ctx context.Context, cancel bool) bool {
-	ctx, stop := context.WithTimeout(ctx, requestTimeout)
-	defer stop()
-
-	// Who gives it up meanwhile is heard next time: what is known by then may be old.
-	revoked := r.isRevoked()
-	v, err := r.known(ctx, cancel || revoked)
-
-	unwanted := err == nil && revoked && !v.started() && !v.installing()
-
-	// A run that has ended by itself has a result, which is read with its key.
-	switch ended := err == nil && v.over() && v.started(); {
-	case !r.canceled.IsZero():
-		r.deleteLate(ctx, v)
-	case unwanted:
-		r.cancel(ctx,
-			&end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
-	case cancel && (r.key == nil || !ended || r.unread != ""):
-		r.touched = r.touched || err != nil && r.mayHaveBegun()
-		r.cancel(ctx, nil)
-	}
-
-	if err != nil {
-		return r.unseen(ctx, err)
-	}
-
-	if !v.over() && r.canceled.IsZero() {
-		r.renewDue(ctx)
-	}
-
-	if !r.since.IsZero() && v.everSuspended() {
-		r.plan = ""
-	}
-
-	r.disruption = cmp.Or(v.disruption(), r.disruption)
-
-	if v.started() {
-		r.begun, r.meant, r.report.Plan = true, v.pod.UID, ""
-		r.followLog(v.pod)
-	}
-
-	if r.begun && r.key == nil {
-		r.says("the inputs of the run were removed, so that its reports cannot be read; it ends with its Pod")
-	}
-
-	// A node may answer again.
-	if message := cmp.Or(v.ending(), r.uncanceled, r.unread); message != "" || r.begun && r.key != nil &&
-		r.report.Run.Phase == common.PhaseRunning {
-		r.says(message)
-	}
-
-	switch {
-	case v.over() && (r.following == nil || r.read):
-		return r.ended(ctx)
-	case v.unproved:
-		return false
-	case v.suspended() || r.startsOver(ctx, v):
-		// The Job makes another Pod, now or when it is resumed.
-		r.touched = r.touched || r.begun || !v.suspended()
-		r.begun = r.begun && v.pod != nil && v.suspended()
-
-		if v.stopped() || !v.suspended() {
-			r.meant = ""
-		}
-	case r.begun:
-		return false
-	}
-
-	if !unwanted && !cancel {
-		r.notStarted(ctx, v)
-	}
-
-	return false
-}
-
-// startsOver is true for a run whose Job makes another Pod. The API server has to agree with the cache that nothing is
-// left of the one that was let run.
-func (r *run) startsOver(ctx context.Context, v view) bool {
-	if r.meant == "" && !r.begun || !v.startsOver(r.meant) {
-		return false
-	}
-
-	live, err := r.live(ctx)
-
-	return err == nil && live.startsOver(r.meant)
-}
-
-// notStarted shows what the run waits for. A Pod that cannot start is given up.
-func (r *run) notStarted(ctx context.Context, v view) {
-	if !r.canceled.IsZero() {
-		return
-	}
-
-	if r.key == nil {
-		r.cancelWithout(ctx)
-		return
-	}
-
-	if err := r.open(ctx, v); err != nil {
-		r.waits(err.Error())
-		return
-	}
-
-	v.trouble = r.trouble(ctx, v)
-	message, stuck := v.waiting()
-
-	switch {
-	case !stuck:
-		r.stuckSince = time.Time{}
-	case r.stuckSince.IsZero():
-		r.stuckSince = r.now()
-	case r.now().Sub(r.stuckSince) > imagePatience:
-		r.cancel(ctx, &end{common.PhaseFailed, executor.ReasonPodNotStarted, message, true})
-		return
-	}
-
-	if v.installing() {
-		r.shows(common.PhaseInstalling, "the Pod installs the content")
-
-		return
-	}
-
-	r.waits(message)
-}
-
-// cancelWithout its inputs a run that was not seen to start: it never does, unless its gate was opened while it had
-// them. Of a Pod that is gone nobody knows.
-func (r *run) cancelWithout(ctx context.Context) {
-	v, err := r.live(ctx)
-	if err != nil {
-		return
-	}
-
-	why := end{
-		common.PhaseInterrupted, executor.ReasonNotStarted,
-		"the provider ended before the run had its inputs", true,
-	}
-	if v.pod == nil || !isGated(v.pod) || v.everSuspended() {
-		r.touched = true
-		why.reason, why.message = executor.ReasonProviderEnded, "the provider ended, and the inputs of the run were "+
-			"removed before its Pod was seen to start"
-	}
-
-	r.cancel(ctx, &why)
-}
-
-// open the gate of the Pod that is to run, and of no other one: a Job has one Pod as a rule, and
-// sometimes Kubernetes makes two.
-func (r *run) open(ctx context.Context, v view) error {
-	if v.pod == nil || !isGated(v.pod) || r.meant != "" || v.suspended() {
-		return nil
-	}
-
-	// A former provider may have opened that of another one.
-	if !r.since.IsZero() {
-		live, err := r.live(ctx)
-		if err != nil || live.pod == nil || !isGated(live.pod) {
-			return err
-		}
-
-		v = live
-	}
-
-	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`,
-		v.pod.UID, gate)
-
-	err := r.config.Client.Patch(ctx, v.pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(patch)))
-	if err != nil {
-		// It may have arrived.
-		if !isRefusal(err) {
-			r.plan = ""
-		}
-
-		return errors.Wrap(err, "cannot let the Pod be scheduled")
-	}
-
-	r.meant = v.pod.UID
-
-	return nil
-}
-
-// waits shows what the run waits for.
-func (r *run) waits(message string) { r.shows(common.PhaseQueued, message) }
-
-// shows what goes on before the run begins.
-func (r *run) shows(phase common.RunPhase, message string) {
-	if r.begun {
-		return
-	}
-
-	// What has installed its content goes on as it is.
-	if phase == common.PhaseInstalling {
-		r.plan = ""
-	}
-
-	was := r.report.Plan
-	r.report.Run.Phase, r.report.Plan = phase, ""
-
-	if phase == common.PhaseQueued && r.isIdle() {
-		r.report.Plan = r.plan
-	}
-
-	if r.report.Plan == was {
-		r.says(message)
-		return
-	}
-
-	r.report.Run.Message = message
-	r.watch.Progress(r.report)
-}
-
-// isIdle is true for a run that has waited for long, and for nothing else. A run that was attached to has done so once
-// it was looked at for as long.
-func (r *run) isIdle() bool {
-	since := r.since
-	if t := r.report.Run.StartTime; t != nil && since.Before(t.Time) {
-		since = t.Time
-	}
-
-	return !r.touched && r.now().Sub(since) >= idleAfter
-}
-
-// mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun. A Pod that has no
-// gate is let run with its Job.
-func (r *run) mayHaveBegun() bool {
-	return !r.begun && (r.meant != "" || !r.since.IsZero() || r.asked && r.plan == "")
-}
-
-// isRevoked is true for a run that waits, while another one is due in place of it.
-func (r *run) isRevoked() bool { return r.report.Plan != "" && r.watch.Wanted.Err() != nil }
-
-// says something about the run, in whatever phase it is, or nothing.
-func (r *run) says(message string) {
-	if r.report.Run.Message == message {
-		return
-	}
-
-	r.report.Run.Message = message
-	r.watch.Progress(r.report)
-}
-
-// cancel the run. It has ended when nothing is left of its Job.
-func (r *run) cancel(ctx context.Context, why *end) {
-	if err := r.delete(ctx); err != nil {
-		r.config.Log.Info("Cannot cancel a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
-		r.uncanceled = "cannot cancel the run: " + r.explained(ctx, err).Error()
-
-		return
-	}
-
-	r.canceled, r.why, r.uncanceled, r.report.Plan = r.now(), why, "", ""
-}
-
-// deleteLate deletes the Job of a run that was canceled, if a request that was canceled, too, has made it after that.
-func (r *run) deleteLate(ctx context.Context, v view) {
-	if v.job != nil && !v.unproved && v.job.DeletionTimestamp == nil {
-		_ = r.delete(ctx)
-	}
-}
-
-// ended is true if nothing of the run is left by the API server's own word. Caches may lag
-// behind, and do not agree with each other.
-func (r *run) ended(ctx context.Context) bool {
-	v, err := r.live(ctx)
-	if err != nil {
-		return r.unseen(ctx, err)
-	}
-
-	if !v.over() || v.pod != nil && !v.stopped() {
-		return false
-	}
-
-	// Nothing runs any more, but Kubernetes removes no Job that somebody holds with a finalizer, or
-	// with an object that the Job owns.
-	held := !v.gone() && !v.unproved
-	if !r.canceled.IsZero() && held && r.now().Sub(r.canceled) < heldFor {
-		return false
-	}
-
-	// The cache may have shown the end of the Job before it showed that the Pod had started.
-	if v.started() && r.followLog(v.pod) {
-		return false
-	}
-
-	r.conclude(v)
-
-	return true
-}
-
-// conclude the report of a run that has ended without its last one.
-func (r *run) conclude(v view) {
-	// Reports may be lost.
-	waited := r.why != nil && r.why.reason == executor.ReasonNotStarted
-	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil && !waited) && !r.complete
-
-	e := v.end(r.job.Limit())
-
-	switch {
-	case r.why != nil && (!waited || !r.touched):
-		e = *r.why
-	case !r.canceled.IsZero():
-		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
-	case v.pod == nil && v.job != nil && r.disruption != "":
-		e.message = r.disruption
-	case v.gone() && r.key == nil:
-		e.message = "its Job was deleted, or the provider ended before it had made it"
-	}
-
-	if r.unbelieved != nil && e.reason == executor.ReasonInternal {
-		e.message += "; " + r.unbelieved.Error()
-	}
-
-	s := &r.report.Run
-	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
-	r.report.Blameless, r.report.Plan = e.blameless, ""
-	r.report.Untouched = !r.touched
-}
-
-// delete the Job of the run, and wait for nothing.
-func (r *run) delete(ctx context.Context) error {
-	j := &batchv1.Job{}
-
-	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, j)
-	if err != nil || !r.owns(j) || j.DeletionTimestamp != nil {
-		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the Job of the run")
-	}
-
-	return r.deleteJob(ctx, j)
 }
 
 // time returns the present time in seconds, as the API server keeps times.

@@ -2,554 +2,752 @@ package pods
 
 import (
 	"context"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	batchv1 "k8s.io/api/batch/v1"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	clientset "k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
-// A mistake of the provider should end the run that meets it, and no others. Its Job goes, so
-// that it does not run beside the next one.
-func TestPanic(t *testing.T) {
-	r := onCluster(t)
-	r = onCluster(t, jobOf(t, r))
-
-	ready := make(chan struct{})
-	close(ready)
-
-	x := r.Executor
-	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {ready: ready}}, followers: map[runKey]chan struct{}{}}
-	x.config.Own = func(context.Context) (Own, error) { panic("hunter2") }
-
-	got := x.Execute(t.Context(), r.job, executor.Watch{})
-	if got.Run.Phase != common.PhaseInterrupted || got.Run.Reason != executor.ReasonInternal || !got.Blameless || strings.Contains(got.Run.Message, "hunter2") {
-		t.Errorf("Execute(...): %+v", got)
-	}
-
-	if err := x.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, &batchv1.Job{}); err == nil {
-		t.Error("The Job should be deleted.")
-	}
-}
-
-// A run may be canceled when the API server has made its Job and its Secret, and the answer did not
-// come. Then a play may begin, so that the run has ended when its Job is gone.
-func TestCanceledUnanswered(t *testing.T) {
+// TestRun follows a run from its Pod to its result, and cleans up after it. It counts what it asks the API server for.
+func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := onCluster(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
+		c := newCluster(t)
+		e := c.execute(nil)
 
-		cluster, _ := r.config.Client.(client.WithWatch)
-		away := 2
-		ready := make(chan struct{})
-		close(ready)
-
-		x := r.Executor
-		x.config.Context = t.Context()
-		x.config.Own = func(context.Context) (Own, error) { return Own{Image: image}, nil }
-		x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
-			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-				if _, last := o.(*corev1.Secret); last {
-					cancel()
-
-					return errors.Join(c.Create(context.WithoutCancel(ctx), o, opts...), ctx.Err())
-				}
-
-				return c.Create(ctx, o, opts...)
-			},
-			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-				if away--; away >= 0 {
-					return errors.New("the API server is away")
-				}
-
-				return c.Delete(ctx, o, opts...)
-			},
-		})
-		indexed := interceptor.NewClient(cluster, interceptor.Funcs{
-			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
-				return c.List(ctx, l)
-			},
-		})
-		x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: indexed}, ready: ready}}, followers: map[runKey]chan struct{}{}}
-
-		got := x.Execute(ctx, r.job, executor.Watch{})
-		if got.Run.Phase != common.PhaseCanceled || got.Untouched {
-			t.Errorf("Execute(...): %+v", got)
+		if r := c.reported(); r.Run.Phase != common.PhaseQueued || r.Run.Message != "waiting for the Pod" {
+			t.Errorf("A run whose Pod has not started waits: %+v", r.Run)
 		}
 
-		if err := cluster.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, &batchv1.Job{}); err == nil || away >= 0 {
-			t.Error("The Job should be gone before the run has ended.")
+		c.writes(common.PhaseRunning, common.PhaseSucceeded)
+		c.node(container(containerRun, running()))
+
+		got := <-e.ended
+		if got.Run.Phase != common.PhaseSucceeded {
+			t.Fatalf("Execute(...): %+v", got.Run)
+		}
+
+		c.forget()
+
+		if c.secret() != nil || c.pod() == nil {
+			t.Error("The Secret should be gone, and the Pod be kept.")
+		}
+
+		c.node(container(containerRun, terminated(0, "Completed", "")))
+
+		time.Sleep(time.Minute)
+
+		if diff := cmp.Diff([]string{"create Pod", "create Secret", "delete Secret", "delete Pod"}, c.requests()); diff != "" {
+			t.Errorf("requests: -want, +got:\n%s", diff)
 		}
 	})
 }
 
-// asCache reads what is on a cluster.
-type asCache struct {
-	informertest.FakeInformers
+// forget the job, and clean up after it.
+func (c *cluster) forget() {
+	c.t.Helper()
+	c.x.Forget(c.job)
 
-	reader client.Reader
+	if err := c.x.releasePodOf(c.t.Context(), <-c.x.forget); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
-func (c *asCache) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
-	return c.reader.List(ctx, l, opts...)
-}
-
-func (c *asCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	return c.reader.Get(ctx, key, o, opts...)
-}
-
-// Caches do not agree with each other: one may show that the Job has failed before the other one
-// shows that its Pod had started. The report in the log counts all the same.
-func TestEndedUnread(t *testing.T) {
+// TestLatePost has a request to make the Pod arrive when the Pod was deleted. The Secret may still be there.
+func TestLatePost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := jobOf(t, onCluster(t), failed("BackoffLimitExceeded"))
-		p := podOf(j, "p", time.Second)
-		p.UID = "p"
-		p.Status = aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", ""))).Status
+		c := newCluster(t)
+		e := c.execute(nil)
+		was := c.pod()
 
-		r := onCluster(t, j, p)
-		r.key, r.stop = sealed.NewKey(), func() {}
-		r.scope = &scope{Cache: &asCache{reader: r.config.Client}}
-		r.config.Context = t.Context()
-		r.logs = clientset.NewClientset()
-
-		if r.ended(t.Context()) || r.following == nil {
-			t.Fatal("A run should not end before the log of its Pod was read.")
+		if _, err := ReadPayload(c.mounted(was.UID)); err != nil {
+			t.Fatalf("The Pod should read its inputs: %v", err)
 		}
 
-		<-r.logged
+		c.node()
+		c.gone()
+		<-e.ended
 
-		if !r.ended(t.Context()) || r.report.Run.Reason != executor.ReasonInternal {
-			t.Errorf("A run whose Pod has left no report ends without one: %+v", r.report.Run)
+		late := podOf(t, onCluster(t))
+		late.UID = "late"
+
+		if err := c.kube.Create(t.Context(), late); err != nil {
+			t.Fatal(err)
 		}
 
-		r.stop()
+		if _, err := ReadPayload(c.mounted(late.UID)); err == nil {
+			t.Error("Another Pod of the same name should play nothing.")
+		}
+
+		if err := c.x.sweepPod(t.Context(), late); err != nil || c.pod() != nil {
+			t.Errorf("It should be swept up: %v", err)
+		}
 	})
 }
 
-// The result of a Pod that has succeeded is in its log. While its node cannot be reached the run has not ended, so that
-// nothing is repeated, and it can be canceled.
-func TestUnreadLog(t *testing.T) {
-	for name, tc := range map[string]struct {
+// TestBegin has requests fail with which a run begins.
+func TestBegin(t *testing.T) {
+	quota := kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: pods"))
+	away := errors.New("connection reset")
+	fails := func(what string, times int, err error, made bool) func(*cluster) {
+		return func(c *cluster) {
+			c.refuse = func(verb string, o client.Object) error {
+				if kind, _ := o.(*corev1.Pod); verb != "create" || (kind != nil) != (what == "Pod") || times == 0 {
+					return nil
+				}
+
+				times--
+
+				if made {
+					if err := c.kube.Create(c.t.Context(), o.DeepCopyObject().(client.Object)); err != nil {
+						c.t.Error(err)
+					}
+				}
+
+				return err
+			}
+		}
+	}
+	neighbours := func(c *cluster) {
+		p := podOf(c.t, onCluster(c.t), func(p *corev1.Pod) { p.Labels[labelObject] = "neighbour" })
+		if err := c.kube.Create(c.t.Context(), p); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+
+	cases := map[string]struct {
 		reason string
-		phase  corev1.PodPhase
-		code   int32
-		want   bool
+		change func(*cluster)
+		// begins is true for a run whose Pod has its inputs in the end, and says what it says meanwhile.
+		begins bool
+		says   string
+		// left is true if there is a Pod in the end.
+		left bool
 	}{
-		"Succeeded": {"What has succeeded is waited for.", corev1.PodSucceeded, 0, false},
-		"Failed":    {"What has failed may have no last report, and is repeated anyway.", corev1.PodFailed, 1, true},
-	} {
+		"Quota":       {"A run that a quota refuses waits, with its words.", fails("Pod", 3, quota, false), true, "exceeded quota: pods", true},
+		"Away":        {"A request that fails is sent again.", fails("Pod", 1, away, false), true, "connection reset", true},
+		"Unanswered":  {"A Pod that was made without an answer is the run's.", fails("Pod", 1, away, true), true, "connection reset", true},
+		"Taken":       {"A Pod of that name that is there at first is of others.", func(c *cluster) { fails("", 0, nil, false)(c); neighbours(c) }, false, "", true},
+		"TakenLater":  {"So is one with the label of another object.", func(c *cluster) { fails("Pod", 1, away, false)(c); neighbours(c) }, false, "connection reset", true},
+		"Secret":      {"A Secret that was made without an answer is the run's.", fails("Secret", 1, away, true), true, "connection reset", true},
+		"NoSecret":    {"A run whose inputs are refused does not begin, and its Pod goes.", fails("Secret", 1, kerrors.NewBadRequest("no"), false), false, "", false},
+		"OtherSecret": {"Nor does one whose Secret is there already.", func(c *cluster) { c.plant() }, false, "", false},
+		"Follows":     {"A provider that does not lead any more gives no inputs.", func(c *cluster) { c.x.config.Leads = func() bool { return false } }, false, "", false},
+	}
+
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := jobOf(t, onCluster(t))
-				p := podOf(j, "p", time.Second)
-				p.UID = "p"
-				p.Status = aPod(tc.phase, container(containerRun, terminated(tc.code, "", ""))).Status
+				c := newCluster(t)
+				tc.change(c)
+				e := c.execute(nil)
 
-				r := onCluster(t, j, p)
-				cluster, _ := r.config.Client.(client.WithWatch)
-				reads := interceptor.NewClient(cluster, interceptor.Funcs{
-					List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
-						return c.List(ctx, l)
-					},
-					Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-						return errors.Join(c.Delete(ctx, o, opts...), c.Delete(ctx, p.DeepCopy()))
-					},
-				})
-				r.key, r.stop = sealed.NewKey(), func() {}
-				r.scope = &scope{Cache: &asCache{reader: reads}}
-				r.config.Context = t.Context()
-				r.config.Client = reads
-				r.report.Run.Phase = common.PhaseRunning
-
-				logs, err := kubernetes.NewForConfig(&rest.Config{Transport: unreachable{}})
-				if err != nil {
-					t.Fatal(err)
+				if got := c.reported().Run.Message; tc.says != "" && !strings.Contains(got, tc.says) {
+					t.Errorf("%s\nThe run should say what it waits for, not %q", tc.reason, got)
 				}
 
-				r.logs, r.now = logs, time.Now
-
-				provider, stop := context.WithCancel(t.Context())
-				defer stop()
-
-				r.watch = executor.Watch{Progress: func(executor.Report) {}, Wanted: context.Background(), Provider: provider}
-
-				ctx, cancel := context.WithCancel(provider)
-				defer cancel()
-
-				done := make(chan executor.Report, 1)
-				go func() { done <- r.follow(ctx, make(chan struct{})) }()
-
-				time.Sleep(time.Hour)
-				synctest.Wait()
-
-				select {
-				case got := <-done:
-					if !tc.want {
-						t.Fatalf("%s\nended: %+v", tc.reason, got.Run)
-					}
-				default:
-					if tc.want {
-						t.Fatal(tc.reason)
-					}
-
-					if m := r.report.Run.Message; !strings.Contains(m, "the node is away") {
-						t.Errorf("The status should say why nothing is known of the result, not %q", m)
-					}
-				}
-
-				cancel()
 				time.Sleep(time.Minute)
 				synctest.Wait()
 
-				if !tc.want {
-					if got := <-done; got.Run.Phase != common.PhaseCanceled || got.Untouched {
-						t.Errorf("A run whose result is not waited for any more should be canceled: %+v", got.Run)
+				p := c.pod()
+				if (p != nil) != tc.left {
+					t.Errorf("%s\nThere should be a Pod: %t", tc.reason, tc.left)
+				}
+
+				if tc.begins {
+					e.goesOn(t, tc.reason)
+
+					if _, err := ReadPayload(c.mounted(p.UID)); err != nil {
+						t.Errorf("%s\nIt should have its inputs: %v", tc.reason, err)
 					}
+
+					e.leave()
+					<-e.ended
+
+					return
 				}
 
-				r.stop()
-			})
-		})
-	}
-}
-
-// unreachable is the way to a node that is away.
-type unreachable struct{}
-
-func (unreachable) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("the node is away")
-}
-
-// Kubernetes may make more than one Pod for a Job. One of them is let run.
-func TestOpen(t *testing.T) {
-	gated := func(p *corev1.Pod) {
-		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "other"}, {Name: gate}}
-	}
-
-	for name, tc := range map[string]struct {
-		reason   string
-		pods     []string
-		attached bool
-		// stale is true if the cache shows only the Pod b.
-		stale bool
-		job   func(*batchv1.Job)
-		want  string
-	}{
-		"None":      {reason: "There is nothing to open.", pods: nil, want: ""},
-		"One":       {reason: "The Pod may run.", pods: []string{"a gated"}, want: "a"},
-		"Two":       {reason: "The one that was made first may run.", pods: []string{"a gated", "b gated"}, want: "a"},
-		"Open":      {reason: "One may run already.", pods: []string{"a gated", "b open"}, want: ""},
-		"Suspended": {reason: "The Pods of a suspended Job go.", pods: []string{"a gated"}, job: suspended, want: ""},
-		"Attached":  {reason: "A former provider had opened none.", pods: []string{"a gated", "b gated"}, attached: true, want: "a"},
-		"Stale":     {reason: "A former provider had opened one, which the cache does not show.", pods: []string{"a open", "b gated"}, attached: true, stale: true, want: ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			change := tc.job
-			if change == nil {
-				change = func(*batchv1.Job) {}
-			}
-
-			j := jobOf(t, onCluster(t), change)
-			objects := []client.Object{j}
-
-			for i, text := range tc.pods {
-				name, state, _ := strings.Cut(text, " ")
-				p := podOf(j, name, time.Minute-time.Duration(i)*time.Second)
-				p.UID, p.Status.Phase = types.UID(name), corev1.PodPending
-
-				if state == "gated" {
-					gated(p)
-				}
-
-				objects = append(objects, p)
-			}
-
-			r := onCluster(t, objects...)
-			r.key = sealed.NewKey()
-
-			if tc.attached {
-				r.since = r.now()
-			}
-
-			v, err := r.view(t.Context(), r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if tc.stale {
-				v.pod = podOf(j, "b", 0)
-				gated(v.pod)
-			}
-
-			for range 2 {
-				if err := r.open(t.Context(), v); err != nil {
-					t.Errorf("%s\nopen(...): %v", tc.reason, err)
-				}
-			}
-
-			l := &corev1.PodList{}
-			if err := r.config.Client.List(t.Context(), l); err != nil {
-				t.Fatal(err)
-			}
-
-			var opened string
-
-			for _, p := range l.Items {
-				if len(p.Spec.SchedulingGates) == 1 {
-					opened += p.Name
-				}
-			}
-
-			if opened != tc.want {
-				t.Errorf("%s\nopened %q, want %q", tc.reason, opened, tc.want)
-			}
-		})
-	}
-}
-
-// A Job may be suspended and resumed while the watch is away, or scaled to no Pods and back. Its next Pod is let run, as if
-// the provider had seen that. No other Pod is, whatever became of the one that was let run.
-func TestStartsOver(t *testing.T) {
-	made := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
-
-	for name, tc := range map[string]struct {
-		reason string
-		// resumed is true for a Job that was suspended, and resumed after the Pod that was let run was made.
-		resumed bool
-		job     func(*batchv1.Job)
-		// hidden is true if the cache does not show that Pod any more, and the API server does.
-		hidden bool
-		want   bool
-	}{
-		"Missed":   {reason: "The Job has made another Pod.", resumed: true, want: true},
-		"Scaled":   {reason: "A Job that was scaled has, too, and nothing shows why.", want: true},
-		"Finished": {reason: "The Job has failed meanwhile.", resumed: true, job: failed("BackoffLimitExceeded"), want: false},
-		"Stale":    {reason: "The API server still shows the Pod that was let run.", resumed: true, hidden: true, want: false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := jobOf(t, onCluster(t), func(j *batchv1.Job) {
-				if tc.job != nil {
-					tc.job(j)
-				}
-
-				if tc.resumed {
-					j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
-						Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(made.Add(time.Minute)),
-					})
+				if got := <-e.ended; got.Run.Phase != common.PhaseFailed || !got.Untouched || !got.Blameless {
+					t.Errorf("%s\nExecute(...): %+v", tc.reason, got)
 				}
 			})
-			next := podOf(j, "next", 0)
-			next.UID, next.Spec.SchedulingGates = "next", []corev1.PodSchedulingGate{{Name: gate}}
-
-			cached := onCluster(t, j, next)
-			r := cached
-
-			if tc.hidden {
-				was := podOf(j, "was", time.Hour)
-				was.UID, was.Status = "was", aPod(corev1.PodRunning, container(containerRun, running())).Status
-				r = onCluster(t, j, next, was)
-			}
-
-			r.key, r.meant, r.begun = sealed.NewKey(), "was", true
-			r.report.Run.Phase = common.PhaseRunning
-			r.scope = &scope{Cache: &asCache{reader: byRun{cached.config.Client}}}
-
-			if r.look(t.Context(), false) {
-				t.Fatal("The run should go on.")
-			}
-
-			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(next), next); err != nil {
-				t.Fatal(err)
-			}
-
-			if got := !isGated(next); got != tc.want {
-				t.Errorf("%s\nThe next Pod may run: want %t, got %t", tc.reason, tc.want, got)
-			}
-
-			if again := !r.begun && r.touched && r.report.Run.Phase == common.PhaseQueued; again != tc.want {
-				t.Errorf("%s\nThe run begins again: want %t, got %+v", tc.reason, tc.want, r.report)
-			}
 		})
 	}
 }
 
-// TestNotSeenYet looks at a run whose Pod the cache shows as it was before it was let run. That is so after each start, and
-// costs no requests.
-func TestNotSeenYet(t *testing.T) {
-	j := jobOf(t, onCluster(t))
-	p := podOf(j, "p", 0)
-	p.UID, p.Spec.SchedulingGates = "p", []corev1.PodSchedulingGate{{Name: gate}}
-
-	r := onCluster(t, j, p)
-	cluster, _ := r.config.Client.(client.WithWatch)
-	requests := 0
-	r.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
-		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			requests++
-			return errors.New("asked")
-		},
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			requests++
-			return errors.New("asked")
-		},
-		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-			requests++
-			return nil
-		},
-	})
-	r.scope = &scope{Cache: &asCache{reader: byRun{cluster}}}
-	r.key = sealed.NewKey()
-
-	for range 3 {
-		r.look(t.Context(), false)
-	}
-
-	if requests != 1 {
-		t.Errorf("requests: want 1, which opens the gate, got %d", requests)
+// plant a Secret where that of the run is to be.
+func (c *cluster) plant() {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Reference().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
+	if err := c.kube.Create(c.t.Context(), s); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
-// A provider may find a run that has ended, of an object that does not want it any more. The run has
-// a result, which is in the log of its Pod.
-func TestCanceledEnded(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		state  corev1.ContainerState
-		want   bool
-	}{
-		"Ended":   {"There is nothing to cancel.", terminated(0, "Completed", ""), false},
-		"Running": {"What runs is canceled.", running(), true},
-		"Waiting": {"What has not begun is canceled.", waiting("ContainerCreating", ""), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := jobOf(t, onCluster(t))
-			p := podOf(j, "p", time.Second)
-			p.UID, p.Status = "p", aPod(corev1.PodRunning, container(containerRun, tc.state)).Status
-
-			r := onCluster(t, j, p)
-			r.key, r.stop = sealed.NewKey(), func() {}
-			reads := interceptor.NewClient(r.config.Client.(client.WithWatch), interceptor.Funcs{
-				List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
-					return c.List(ctx, l)
-				},
-			})
-			r.scope = &scope{Cache: &asCache{reader: reads}}
-			r.config.Context = t.Context()
-			r.logs = clientset.NewClientset()
-
-			r.look(t.Context(), true)
-			defer r.stop()
-
-			err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), j)
-			if deleted := err != nil; deleted != tc.want {
-				t.Errorf("%s\ndeleted: %t", tc.reason, deleted)
-			}
-		})
-	}
-}
-
-// A status may name the run of another object. Who follows that is still told of its changes.
-func TestAttackFollowers(t *testing.T) {
-	s := onCluster(t).scopes
-
-	victim, release := s.follow(runKey{"u", "id"})
-	defer release()
-
-	_, thief := s.follow(runKey{"thief", "id"})
-	thief()
-
-	// Nor does it matter when the one that has followed the run before ends.
-	_, before := s.follow(runKey{"again", "id"})
-
-	again, release := s.follow(runKey{"again", "id"})
-	defer release()
-
-	before()
-
-	s.changed(runKey{"u", "id"})
-	s.changed(runKey{"again", "id"})
-
-	for _, c := range []<-chan struct{}{victim, again} {
-		select {
-		case <-c:
-		default:
-			t.Error("The run should be told of its changes.")
-		}
-	}
-}
-
-// A run that cannot be followed yet may be in progress. It has not ended before it was found, also
-// if it is canceled. The provider may end.
-func TestAttach(t *testing.T) {
+// TestQuotaPace counts the requests of a run that a quota refuses for long, and cancels it.
+func TestQuotaPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := onCluster(t)
-		r.config.Context = t.Context()
-		r.scopes.config, r.scopes.all = r.config, map[string]*scope{}
-
-		ctx, end := context.WithCancel(t.Context())
-		attached := make(chan error, 1)
-		last := *r
-		last.watch.Provider = ctx
-
-		go func() { attached <- r.attach() }()
+		c := newCluster(t)
+		c.refuse = func(string, client.Object) error {
+			return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: pods"))
+		}
+		e := c.execute(nil)
 
 		time.Sleep(10 * time.Minute)
 
-		select {
-		case err := <-attached:
-			t.Fatalf("attach(): %v", err)
-		default:
+		before := len(c.requests())
+
+		time.Sleep(10 * time.Minute)
+
+		if got := len(c.requests()) - before; got < 5 || got > 15 {
+			t.Errorf("The API server was asked %d times in ten minutes", got)
 		}
 
-		left := make(chan error, 1)
-
-		go func() { left <- last.attach() }()
-
-		synctest.Wait()
-		end()
-
-		if err := <-left; err == nil || !last.isLeft() {
-			t.Errorf("attach() when the provider ends: %v", err)
+		if c.reported().Plan != c.job.Plan() {
+			t.Error("What waits for long is decided about anew.")
 		}
 
-		// Now it can be found.
-		ready := make(chan struct{})
-		close(ready)
-		r.scopes.mu.Lock()
-		r.scopes.all[""] = &scope{ready: ready}
-		r.scopes.mu.Unlock()
+		e.revoke()
 
-		if err := <-attached; err != nil {
-			t.Errorf("attach(): %v", err)
+		if got := <-e.ended; got.Run.Phase != common.PhaseCanceled || got.Run.Reason != executor.ReasonNotStarted || !got.Untouched {
+			t.Errorf("Execute(...): %+v", got.Run)
 		}
 	})
 }
 
-// What a check has read of its object, it has read when it began, whatever its Pod says.
+// TestAttach has a provider follow a run that its predecessor has begun. It never gives a Pod its inputs.
+func TestAttach(t *testing.T) {
+	forge := func(change func(*corev1.Secret)) func(*cluster) {
+		return func(c *cluster) {
+			s := c.secret()
+			if err := c.kube.Delete(c.t.Context(), s.DeepCopy()); err != nil {
+				c.t.Fatal(err)
+			}
+
+			if change != nil {
+				s.ResourceVersion = ""
+				change(s)
+
+				if err := c.kube.Create(c.t.Context(), s); err != nil {
+					c.t.Fatal(err)
+				}
+			}
+		}
+	}
+	starts := func(c *cluster) { c.node(container(containerRun, running())) }
+
+	cases := map[string]struct {
+		reason string
+		change func(*cluster)
+		// follows is true for a run that goes on, and deletes for one whose Pod is told to end.
+		follows, deletes bool
+		// untouched is true for a run that has certainly not begun.
+		untouched bool
+	}{
+		"Waits":     {"A Pod with its inputs is followed.", func(*cluster) {}, true, false, false},
+		"Runs":      {"So is one that runs.", starts, true, false, false},
+		"NoSecret":  {"A Pod without inputs has not begun, and is deleted.", forge(nil), false, true, true},
+		"Removed":   {"One whose inputs were removed may have.", func(c *cluster) { starts(c); forge(nil)(c) }, false, true, false},
+		"OtherPod":  {"A Secret that names another Pod gives nothing.", forge(func(s *corev1.Secret) { s.Data[fileMeant] = []byte("other"); s.Annotations[annotationProof] = "" }), false, true, true},
+		"Forged":    {"A payload that others have made is none.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
+		"Longer":    {"Nor is one with another end.", func(c *cluster) { c.append() }, false, true, true},
+		"NoPod":     {"Where there is no Pod, the run has ended, and it may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
+		"Neighbour": {"A status that names the Pod of a neighbour leads nowhere.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				e := c.execute(nil)
+				e.leave()
+				<-e.ended
+				tc.change(c)
+
+				asked := len(c.requests("create Secret", "create Pod"))
+				e = c.execute(c.inProgress())
+
+				if got := len(c.requests("delete Pod")) > 0; got != tc.deletes {
+					t.Errorf("%s\nThe Pod should be deleted: %t", tc.reason, tc.deletes)
+				}
+
+				if tc.follows {
+					e.goesOn(t, tc.reason)
+					c.writes(common.PhaseSucceeded)
+					starts(c)
+
+					if got := <-e.ended; got.Run.Phase != common.PhaseSucceeded || got.Request != "token" {
+						t.Errorf("%s\nExecute(...): %+v", tc.reason, got)
+					}
+				} else {
+					if p := c.pod(); p != nil && tc.deletes {
+						c.gone(container(containerRun, terminated(143, "Error", "")))
+					}
+
+					got := <-e.ended
+					if got.Run.Phase != common.PhaseInterrupted || got.Untouched != tc.untouched || !got.Blameless {
+						t.Errorf("%s\nExecute(...): untouched=%t, %+v", tc.reason, got.Untouched, got.Run)
+					}
+
+					if unseen := !tc.deletes; unseen == got.NotBefore.IsZero() {
+						t.Errorf("%s\nThe next run waits for a Pod that was not seen to stop, not before %s", tc.reason, got.NotBefore)
+					}
+				}
+
+				if got := len(c.requests("create Secret", "create Pod")); got != asked {
+					t.Errorf("%s\nNothing should be made for a run that was begun", tc.reason)
+				}
+			})
+		})
+	}
+}
+
+// append a part to the payload.
+func (c *cluster) append() {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: secretName(*c.job.Reference(), 1)}, Data: map[string][]byte{partName(1): []byte("x")}}
+	if err := c.kube.Create(c.t.Context(), s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestEnds ends a run in some ways, whose Pod is on its node and may have begun.
+func TestEnds(t *testing.T) {
+	waits, runs := container(containerRun, waiting("ContainerCreating", "")), container(containerRun, running())
+	stops := func(change ...func(*corev1.Pod)) func(*cluster, *execution) {
+		return func(c *cluster, _ *execution) { c.gone(change...) }
+	}
+	cancels := func(e *execution) { e.cancel() }
+	revokes := func(e *execution) { e.revoke() }
+
+	cases := map[string]struct {
+		reason string
+		state  func(*corev1.Pod)
+		tell   func(*execution)
+		then   func(*cluster, *execution)
+
+		phase           common.RunPhase
+		why             string
+		untouched, rest bool
+	}{
+		"Revoked":        {"A run that waits is given up.", waits, revokes, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, executor.ReasonNotStarted, true, false},
+		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
+		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runner.ReasonCanceled, true, false},
+		"CanceledRuns":   {"One that has begun may have.", runs, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
+		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runner.ReasonCanceled, false, true},
+		"Forced":         {"A Pod that is deleted by force may work on.", runs, nil, stops(), common.PhaseInterrupted, executor.ReasonPodEnded, false, true},
+		"Evicted":        {"A Pod that is told to end says how it has.", runs, nil, stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), container(containerRun, terminated(143, "Error", ""))), common.PhaseInterrupted, executor.ReasonPodEnded, false, false},
+		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, executor.ReasonPodEnded, true, false},
+		"Ended":          {"A container may end without a report.", runs, nil, func(c *cluster, _ *execution) { c.node(container(containerRun, terminated(1, "Error", ""))) }, common.PhaseFailed, executor.ReasonInternal, false, false},
+		"NoImage":        {"What cannot start for long is given up.", container(containerRun, waiting("ErrImagePull", "")), func(*execution) { time.Sleep(2 * stuckFor) }, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseFailed, executor.ReasonPodNotStarted, true, false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				e := c.execute(nil)
+				c.node(tc.state)
+
+				time.Sleep(2 * idleAfter)
+
+				if tc.tell != nil {
+					tc.tell(e)
+					e.goesOn(t, "A Pod that is told to end has not ended.")
+				}
+
+				tc.then(c, e)
+
+				got := <-e.ended
+				if got.Run.Phase != tc.phase || got.Run.Reason != tc.why || got.Untouched != tc.untouched || got.NotBefore.IsZero() == tc.rest || got.Plan != "" {
+					t.Errorf("%s\nExecute(...): untouched=%t, not before %s, %+v", tc.reason, got.Untouched, got.NotBefore, got.Run)
+				}
+			})
+		})
+	}
+}
+
+func failed(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+
+// TestUnscheduled gives up a run whose Pod has no node: it goes as it was seen, or gets a node in that moment.
+func TestUnscheduled(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason    string
+		scheduled bool
+		finalizer string
+		want      string
+	}{
+		"Goes":      {"It has not begun.", false, "", executor.ReasonNotStarted},
+		"Held":      {"Nor has one that Kueue keeps by its finalizer.", false, "kueue.x-k8s.io/managed", executor.ReasonNotStarted},
+		"Scheduled": {"It begins in that moment, which the watch does not show yet.", true, "", runner.ReasonCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				c.refuse = func(verb string, o client.Object) error {
+					if p, ok := o.(*corev1.Pod); ok && verb == "create" && tc.finalizer != "" {
+						p.Finalizers, p.Spec.SchedulingGates = []string{tc.finalizer}, []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
+					}
+
+					return nil
+				}
+				e := c.execute(nil)
+
+				time.Sleep(2 * idleAfter)
+
+				if got := c.reported(); got.Run.Phase != common.PhaseQueued || tc.finalizer != "" &&
+					got.Run.Message != "the Pod is held by the scheduling gate kueue.x-k8s.io/admission: CreatedWorkload: Created Workload: ns/pod-x" {
+					t.Errorf("What holds the Pod should be said: %+v", got.Run)
+				}
+
+				if tc.scheduled {
+					c.hangs = true
+					c.node(container(containerRun, running()))
+					c.hangs = false
+				}
+
+				e.revoke()
+
+				if tc.scheduled {
+					e.goesOn(t, "A run that has begun is not given up for another one.")
+					e.cancel()
+					synctest.Wait()
+					c.gone(container(containerRun, terminated(143, "Error", "")))
+				}
+
+				if got := <-e.ended; got.Run.Reason != tc.want || got.Untouched == tc.scheduled {
+					t.Errorf("%s\nExecute(...): untouched=%t, %+v", tc.reason, got.Untouched, got.Run)
+				}
+			})
+		})
+	}
+}
+
+// TestWatchHangs has the watch show nothing of a Pod that starts and ends, or that has lost its labels.
+func TestWatchHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		e := c.execute(nil)
+		c.writes(common.PhaseRunning, common.PhaseSucceeded)
+		c.hangs = true
+		c.node(container(containerRun, terminated(0, "Completed", "")))
+
+		time.Sleep(askEvery + lookEvery)
+
+		if got := <-e.ended; got.Run.Phase != common.PhaseSucceeded {
+			t.Errorf("Execute(...): %+v", got.Run)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		e := c.execute(nil)
+		c.node(container(containerRun, running()))
+		c.saw(c.pod(), true)
+
+		time.Sleep(2 * askEvery)
+		e.goesOn(t, "A Pod that others hide from the watch runs on.")
+		e.leave()
+		<-e.ended
+	})
+}
+
+// TestUnread cannot read the log of a Pod that has ended. What has succeeded is not repeated.
+func TestUnread(t *testing.T) {
+	sidecar := container("proxy", running())
+
+	for name, tc := range map[string]struct {
+		reason string
+		state  func(*corev1.Pod)
+		waits  bool
+	}{
+		"Succeeded": {"What has succeeded is waited for.", container(containerRun, terminated(0, "Completed", "")), true},
+		"Sidecar":   {"Also where another container goes on.", func(p *corev1.Pod) { sidecar(p); container(containerRun, terminated(0, "Completed", ""))(p) }, true},
+		"Failed":    {"What has failed may have no last report, and is repeated anyway.", container(containerRun, terminated(1, "Error", "")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				c.away = true
+				e := c.execute(nil)
+				c.node(tc.state)
+
+				time.Sleep(time.Hour)
+
+				if tc.waits {
+					e.goesOn(t, tc.reason)
+
+					if m := c.reported().Run.Message; !strings.Contains(m, "the node is away") {
+						t.Errorf("The status should say why the result is not known, not %q", m)
+					}
+
+					e.cancel()
+				}
+
+				got := <-e.ended
+				if canceled := got.Run.Phase == common.PhaseCanceled; canceled != tc.waits || got.Untouched {
+					t.Errorf("%s\nExecute(...): %+v", tc.reason, got.Run)
+				}
+			})
+		})
+	}
+}
+
+// TestCanceledEnded cancels a run that has ended meanwhile: its result is in its log.
+func TestCanceledEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		e := c.execute(nil)
+		e.leave()
+		<-e.ended
+		c.writes(common.PhaseSucceeded)
+		c.node(container(containerRun, terminated(0, "Completed", "")))
+
+		e = c.execute(c.inProgress())
+		e.cancel()
+
+		if got := <-e.ended; got.Run.Phase != common.PhaseSucceeded || len(c.requests("delete Pod")) > 0 {
+			t.Errorf("Execute(...): %+v", got.Run)
+		}
+	})
+}
+
+// TestLeft ends the provider, which deletes nothing.
+func TestLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		e := c.execute(nil)
+		c.node(container(containerRun, running()))
+		e.leave()
+
+		if got := <-e.ended; got.Run.Phase.Finished() || len(c.requests("delete Pod", "delete Secret")) > 0 {
+			t.Errorf("Execute(...): %+v, requests %v", got.Run, c.requests())
+		}
+	})
+}
+
+// TestUndeleted cannot delete the Pod of a run that is canceled. It says so, and goes on.
+func TestUndeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.refuse = func(verb string, _ client.Object) error {
+			if verb == "delete" {
+				return errors.New("a webhook does not answer")
+			}
+
+			return nil
+		}
+		e := c.execute(nil)
+		c.node(container(containerRun, running()))
+		e.cancel()
+		e.goesOn(t, "It is in progress.")
+
+		if m := c.reported().Run.Message; !strings.Contains(m, "cannot cancel the run: cannot delete the Pod of a run: a webhook does not answer") {
+			t.Errorf("The status should say so, not %q", m)
+		}
+
+		c.refuse = nil
+
+		time.Sleep(2 * lookEvery)
+		c.gone(deleted, container(containerRun, terminated(143, "Error", "")))
+
+		if got := <-e.ended; got.Run.Phase != common.PhaseCanceled {
+			t.Errorf("Execute(...): %+v", got.Run)
+		}
+	})
+}
+
+// TestPanic has a mistake of the provider end the run that meets it, and no others. Its Pod goes, so
+// that it does not run beside the next one.
+func TestPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.x.config.Leads = func() bool { panic("hunter2") }
+
+		got := <-c.execute(nil).ended
+		if got.Run.Phase != common.PhaseInterrupted || got.Run.Reason != executor.ReasonInternal || !got.Blameless || strings.Contains(got.Run.Message, "hunter2") {
+			t.Errorf("Execute(...): %+v", got)
+		}
+
+		if c.pod() != nil {
+			t.Error("The Pod should be deleted.")
+		}
+	})
+}
+
+// TestLost takes away the rights of the provider in a namespace while a run is in progress. They go with the
+// namespace, too.
+func TestLost(t *testing.T) {
+	terminating := kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+
+	for name, tc := range map[string]struct {
+		reason string
+		// secrets is what making a Secret returns.
+		secrets error
+		attach  bool
+		want    bool
+	}{
+		"Rights":      {"A run whose Pod may run goes on, and says which rights are missing.", nil, false, false},
+		"Terminating": {"A namespace that is deleted takes its runs with it.", terminating, false, true},
+		"Gone":        {"So does one that is not there any more.", kerrors.NewNotFound(corev1.Resource("namespaces"), "ns"), false, true},
+		"Attach":      {"The next provider may find that.", terminating, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				e := c.execute(nil)
+				c.node(container(containerRun, running()))
+
+				c.mu.Lock()
+				c.refuse = func(verb string, o client.Object) error {
+					if _, ok := o.(*corev1.Secret); ok && verb == "create" {
+						return tc.secrets
+					}
+
+					return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("no RBAC policy matched"))
+				}
+				c.denies = true
+				c.mu.Unlock()
+
+				if tc.attach {
+					e.leave()
+					<-e.ended
+					e = c.execute(c.inProgress())
+				}
+
+				time.Sleep(askEvery + lookEvery)
+				e.goesOn(t, "A run should not end before its Pod has had time to end.")
+
+				if m := c.reported().Run.Message; !tc.attach && !strings.Contains(m, "kubectl create rolebinding") {
+					t.Errorf("The run should say which rights are missing, not %q", m)
+				}
+
+				time.Sleep(lostFor + lookEvery)
+
+				if !tc.want {
+					e.goesOn(t, tc.reason)
+					e.leave()
+					<-e.ended
+
+					return
+				}
+
+				if got := <-e.ended; got.Run.Phase != common.PhaseInterrupted || got.Untouched {
+					t.Errorf("%s\nExecute(...): %+v", tc.reason, got)
+				}
+			})
+		})
+	}
+}
+
+// TestSweep looks after Pods whose runs are not followed.
+func TestSweep(t *testing.T) {
+	ended := func(p *corev1.Pod) {
+		s := terminated(0, "Completed", "")
+		s.Terminated.FinishedAt = metav1.Now()
+		container(containerRun, s)(p)
+	}
+	old := func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour)) }
+
+	for name, tc := range map[string]struct {
+		reason string
+		pod    []func(*corev1.Pod)
+		over   bool
+		want   []string
+	}{
+		"Runs":    {"A Pod whose object does not know it is deleted.", []func(*corev1.Pod){old}, true, []string{"delete Pod"}},
+		"Ended":   {"One that has ended is kept, and its Secret goes.", []func(*corev1.Pod){old, ended}, true, []string{"delete Secret"}},
+		"Known":   {"One that its object shows is followed soon.", []func(*corev1.Pod){old}, false, nil},
+		"Young":   {"So is one that was just made.", nil, true, nil},
+		"Other":   {"A Pod with another name is of others.", []func(*corev1.Pod){old, func(p *corev1.Pod) { p.Name = "mine" }}, true, nil},
+		"Deleted": {"One that is told to end is let end.", []func(*corev1.Pod){old, deleted, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/x"} }}, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, podOf(t, onCluster(t), append([]func(*corev1.Pod){func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() }}, tc.pod...)...))
+				c.x.config.Over = func(_ context.Context, ref ObjectReference) (bool, error) {
+					if want := (ObjectReference{GroupKind: "AnsibleRun.ansible.m.crossplane.io", Namespace: "ns", Name: "n", UID: "u", RunID: "id"}); ref != want {
+						t.Errorf("want the object %+v, got %+v", want, ref)
+					}
+
+					return tc.over, nil
+				}
+
+				c.x.sweep(t.Context())
+				c.x.sweep(t.Context())
+
+				if diff := cmp.Diff(tc.want, c.requests()); diff != "" {
+					t.Errorf("%s\nrequests: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowers has a status name the run of another object. What follows that is still told of its changes.
+func TestFollowers(t *testing.T) {
+	w := newCluster(t).x.watches
+	victim, release := w.follow(runKey{"u", "id"})
+
+	defer release()
+
+	_, thief := w.follow(runKey{"thief", "id"})
+	thief()
+
+	// Nor does it matter when the one that has followed the run before ends.
+	_, before := w.follow(runKey{"u", "id"})
+	again, release := w.follow(runKey{"u", "id"})
+
+	defer release()
+
+	before()
+	w.saw(podOf(t, onCluster(t)), false)
+	w.saw(podOf(t, onCluster(t), func(p *corev1.Pod) { p.Name = "forged" }), true)
+
+	if p, gone := again.last(); p == nil || gone {
+		t.Error("The run should be told of its Pod, and of no other one with its labels.")
+	}
+
+	if p, _ := victim.last(); p != nil {
+		t.Error("Only the last one follows.")
+	}
+}
+
+// TestOwner gives each Pod an owner: drains and policies refuse Pods that nothing looks after.
+func TestOwner(t *testing.T) {
+	config := &metav1.OwnerReference{Kind: "ClusterProviderConfig", Name: "c", UID: "c", Controller: new(true)}
+	own := metav1.OwnerReference{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Name: "n", UID: "u", Controller: new(true)}
+
+	for name, tc := range map[string]struct {
+		namespace string
+		want      metav1.OwnerReference
+	}{
+		"Same":    {"ns", own},
+		"Cluster": {"", own},
+		"Other":   {"team", *config},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t)
+			r.job.Object.Namespace, r.job.Inputs.Owner = tc.namespace, config
+
+			if diff := cmp.Diff([]metav1.OwnerReference{tc.want}, podOf(t, r).OwnerReferences); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAdoptMetadata: what a check has read of its object, it has read when it began, whatever its Pod says.
 func TestAdoptMetadata(t *testing.T) {
 	r := onCluster(t)
 	r.job.Mode, r.job.Inputs.Approval = common.ModeCheck, true
@@ -568,386 +766,27 @@ func TestAdoptMetadata(t *testing.T) {
 	}
 }
 
-// An API server that has just started denies everything for a moment.
-func TestRightsAgain(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		denied int
-		want   bool
-	}{
-		"Moment": {"That is not said.", 1, false},
-		"Always": {"Rights that are missing are named.", 1000, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := onCluster(t)
-				asked := 0
-				r.config.Context = t.Context()
-				r.config.Client = interceptor.NewClient(r.config.Client.(client.WithWatch), interceptor.Funcs{
-					Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-						if _, ok := o.(*authorizationv1.SelfSubjectAccessReview); !ok {
-							return nil
-						}
+// TestStrip has others put much into Pods that look like those of runs: a hundred Pods of a quota can have a hundred
+// thousand labels each. The cache keeps nothing of that.
+func TestStrip(t *testing.T) {
+	want := podOf(t, onCluster(t))
+	want.Spec = corev1.PodSpec{NodeName: "n", SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}}}
+	want.OwnerReferences, want.Status.Message = nil, "as it is"
+	delete(want.Labels, "app.kubernetes.io/managed-by")
 
-						// No watches can be started here.
-						if asked++; asked > tc.denied*len(needed()) {
-							return errors.New("no more about rights")
-						}
+	p := want.DeepCopy()
+	p.Labels["a"], p.Annotations["a"] = "b", "b"
+	p.Finalizers, p.ManagedFields = []string{"example.org/a"}, []metav1.ManagedFieldsEntry{{Manager: "a"}}
+	p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "b"})
+	p.Spec.Containers = []corev1.Container{{Name: "run"}}
 
-						return nil
-					},
-				})
-				r.scopes.config, r.scopes.all = r.config, map[string]*scope{}
-
-				err := r.begin(t.Context())
-				if err == nil || errors.As(err, new(*rights.Error)) != tc.want {
-					t.Errorf("%s\nbegin(...): %v", tc.reason, err)
-				}
-			})
-		})
-	}
-}
-
-// A run that waits can be revoked: nothing of it has begun, unless its Pod begins in the same moment.
-func TestRevoke(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		// refused is true if a quota refuses the Job.
-		refused bool
-		// pod is the state of the container of the Pod, and began that when it is told to end; nil for no Pod.
-		pod, began *corev1.ContainerState
-		// restarted is true for a provider that ends meanwhile, and suspended is how long after it was made the Job was
-		// resumed; zero if it never was suspended.
-		restarted bool
-		suspended time.Duration
-		// want is the reason of its end; empty for a run that is not decided about anew, and goes on.
-		want string
-	}{
-		"Refused":   {reason: "There is no Job.", refused: true, want: executor.ReasonNotStarted},
-		"NoPod":     {reason: "There is no Pod.", want: executor.ReasonNotStarted},
-		"Waits":     {reason: "The Pod waits.", pod: new(waiting("ContainerCreating", "")), want: executor.ReasonNotStarted},
-		"Began":     {reason: "It begins in that moment.", pod: new(waiting("ContainerCreating", "")), began: new(running()), want: runner.ReasonCanceled},
-		"Begun":     {reason: "It has begun.", pod: new(running())},
-		"Restarted": {reason: "The next provider knows as much.", pod: new(waiting("ContainerCreating", "")), restarted: true, want: executor.ReasonNotStarted},
-		"Suspended": {reason: "It may have begun before.", pod: new(waiting("ContainerCreating", "")), restarted: true, suspended: time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x, j := waitingOn(t, tc.refused, tc.pod, tc.began, tc.suspended)
-
-				last := atomic.Pointer[executor.Report]{}
-				last.Store(&executor.Report{})
-
-				wanted, revoke := context.WithCancel(t.Context())
-				ended := make(chan executor.Report, 2)
-				begin := func(begun *common.Run) context.CancelFunc {
-					provider, leave := context.WithCancel(t.Context())
-					j.Begun = begun
-
-					go func() {
-						ended <- x.Execute(t.Context(), j, executor.Watch{Provider: provider, Wanted: wanted, Progress: func(r executor.Report) { last.Store(&r) }})
-					}()
-
-					return leave
-				}
-
-				leave := begin(nil)
-
-				time.Sleep(idleAfter - time.Second)
-				synctest.Wait()
-
-				if last.Load().Plan != "" {
-					t.Error("At first nothing is decided anew.")
-				}
-
-				if tc.restarted {
-					leave()
-
-					r := <-ended
-					last.Store(&executor.Report{})
-					leave = begin(&r.Run)
-				}
-
-				time.Sleep(idleAfter + lookEvery)
-				synctest.Wait()
-
-				if got := last.Load().Plan == j.Plan(); got != (tc.want != "") {
-					t.Errorf("%s\nIt is decided about anew: %t, %+v", tc.reason, got, last.Load())
-				}
-
-				revoke()
-				time.Sleep(time.Minute)
-				leave()
-
-				got := <-ended
-				if got.Run.Reason != tc.want || got.Run.Phase.Finished() != (tc.want != "") {
-					t.Errorf("%s\nExecute(...): %+v", tc.reason, got)
-				}
-
-				if tc.want != "" && got.Untouched != (tc.want == executor.ReasonNotStarted) {
-					t.Errorf("%s\nExecute(...) says that nothing has begun: %t", tc.reason, got.Untouched)
-				}
-			})
-		})
-	}
-}
-
-// waitingOn returns an executor on a cluster whose Pods wait, and a job for it.
-func waitingOn(t *testing.T, refused bool, state, began *corev1.ContainerState, resumed time.Duration) (*Executor, executor.Job) {
-	t.Helper()
-
-	r := onCluster(t)
-	x := r.Executor
-	cluster, _ := x.config.Client.(client.WithWatch)
-	x.now, x.logs = time.Now, clientset.NewClientset()
-	x.config.Context = t.Context()
-	x.config.Own = func(context.Context) (Own, error) { return Own{Image: image}, nil }
-	x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			j, isJob := o.(*batchv1.Job)
-			if isJob && refused {
-				return kerrors.NewForbidden(batchv1.Resource("jobs"), j.Name, errors.New("exceeded quota: jobs"))
-			}
-
-			if isJob {
-				j.UID, j.CreationTimestamp = "job", metav1.Now()
-				if resumed > 0 {
-					j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now().Add(resumed))}}
-				}
-			}
-
-			err := c.Create(ctx, o, opts...)
-			if isJob && state != nil && err == nil {
-				p := podOf(j, "p", 0)
-				p.UID, p.Spec.SchedulingGates = "p", j.Spec.Template.Spec.SchedulingGates
-				p.Status = aPod(corev1.PodPending, container(containerRun, *state)).Status
-				err = c.Create(ctx, p)
-			}
-
-			return err
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			p := &corev1.Pod{}
-			if c.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: "p"}, p) == nil && began == nil {
-				_ = c.Delete(ctx, p)
-			}
-
-			if began != nil {
-				p.Status = aPod(corev1.PodRunning, container(containerRun, *began)).Status
-				_ = c.Status().Update(ctx, p)
-				time.AfterFunc(20*time.Second, func() { _ = c.Delete(context.WithoutCancel(ctx), p) })
-			}
-
-			return c.Delete(ctx, o, opts...)
-		},
-	})
-
-	ready := make(chan struct{})
-	close(ready)
-
-	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: byRun{cluster}}, ready: ready}}, followers: map[runKey]chan struct{}{}}
-
-	return x, r.job
-}
-
-// gatedPod is one that a Job has made just now.
-func gatedPod(j *batchv1.Job, name string) *corev1.Pod {
-	p := podOf(j, name, 0)
-	p.UID, p.Spec.SchedulingGates, p.Status.Phase = types.UID(name), []corev1.PodSchedulingGate{{Name: gate}}, corev1.PodPending
-
-	return p
-}
-
-// TestStartsOverLate lets the next Pod of a Job run, whatever was seen of the one before, and in whatever order.
-func TestStartsOverLate(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		// suspended is true if the Job was seen suspended, with its Pod stopped. Its next Pod is seen right after that.
-		suspended bool
-		// late is true if a report of the Pod before comes after that was seen to be gone.
-		late bool
-	}{
-		"Suspended": {"The Job was resumed, and the Pod gone, by the next look.", true, false},
-		"Late":      {"A report of the Pod before comes late.", false, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var suspend []func(*batchv1.Job)
-			if tc.suspended {
-				suspend = append(suspend, suspended)
-			}
-
-			j := jobOf(t, onCluster(t), suspend...)
-			was := podOf(j, "was", time.Hour)
-			was.UID, was.Status = "was", aPod(corev1.PodRunning, container(containerRun, running())).Status
-
-			r := onCluster(t, j, was)
-			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
-			r.key, r.stop, r.report.Run.Phase = sealed.NewKey(), func() {}, common.PhaseRunning
-			r.config.Context, r.logs = t.Context(), clientset.NewClientset()
-
-			defer func() { r.stop() }()
-
-			r.look(t.Context(), false)
-
-			if !r.begun {
-				t.Fatal("The run should have begun.")
-			}
-
-			if tc.suspended {
-				was.Status = aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", ""))).Status
-				if err := r.config.Client.Status().Update(t.Context(), was); err != nil {
-					t.Fatal(err)
-				}
-
-				r.look(t.Context(), false)
-			}
-
-			if err := r.config.Client.Delete(t.Context(), was); err != nil {
-				t.Fatal(err)
-			}
-
-			if tc.late {
-				r.look(t.Context(), false)
-				r.take(heard{Frame: sealed.Frame{Report: executor.Report{Run: common.Run{Phase: common.PhaseRunning}}}})
-			}
-
-			j.Spec.Suspend = nil
-			if err := r.config.Client.Update(t.Context(), j); err != nil {
-				t.Fatal(err)
-			}
-
-			next := gatedPod(j, "next")
-			if err := r.config.Client.Create(t.Context(), next); err != nil {
-				t.Fatal(err)
-			}
-
-			for range 3 {
-				r.look(t.Context(), false)
-			}
-
-			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(next), next); err != nil || isGated(next) {
-				t.Errorf("%s\nThe next Pod should be let run: %s %q, %v", tc.reason, r.report.Run.Phase, r.report.Run.Message, err)
-			}
-		})
-	}
-}
-
-// TestWithoutInputs attaches to a run whose inputs are gone, and whose Pod is not seen to start. Its gate and its
-// Job say whether it may have begun.
-func TestWithoutInputs(t *testing.T) {
-	since := func(status corev1.ConditionStatus) func(*batchv1.Job) {
-		return func(j *batchv1.Job) {
-			j.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
-			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: status, LastTransitionTime: metav1.Now()}}
-		}
+	got, err := strip(p)
+	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
+		t.Errorf("The cache should keep what is read: -want, +got:\n%s", diff)
 	}
 
-	for name, tc := range map[string]struct {
-		reason       string
-		job          []func(*batchv1.Job)
-		opened, gone bool
-		want         string
-	}{
-		"Gated":     {reason: "Nobody has let it run.", want: executor.ReasonNotStarted},
-		"Opened":    {reason: "It may start in that moment.", opened: true, want: executor.ReasonProviderEnded},
-		"Gone":      {reason: "It may have been deleted in the middle of its play.", gone: true, want: executor.ReasonProviderEnded},
-		"Suspended": {reason: "So may the Pod of a Job that was suspended.", job: []func(*batchv1.Job){suspended, since(corev1.ConditionTrue)}, gone: true, want: executor.ReasonProviderEnded},
-		"Resumed":   {reason: "It may be the next Pod of a Job.", job: []func(*batchv1.Job){since(corev1.ConditionFalse)}, want: executor.ReasonProviderEnded},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := jobOf(t, onCluster(t), tc.job...)
-
-			p := gatedPod(j, "p")
-			if tc.opened {
-				p.Spec.SchedulingGates = nil
-			}
-
-			r := onCluster(t, j, p)
-			r.scope = &scope{Cache: &asCache{reader: byRun{onCluster(t, j.DeepCopy(), p.DeepCopy()).config.Client}}}
-			r.key, r.since, r.report.Run.Phase = nil, time.Now(), common.PhaseQueued
-
-			if tc.gone {
-				if err := r.config.Client.Delete(t.Context(), p); err != nil {
-					t.Fatal(err)
-				}
-			}
-
-			r.look(t.Context(), false)
-
-			if err := r.config.Client.Delete(t.Context(), p); client.IgnoreNotFound(err) != nil {
-				t.Fatal(err)
-			}
-
-			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
-
-			untouched := tc.want == executor.ReasonNotStarted
-			if n := &r.report.Run; !r.look(t.Context(), false) || n.Phase != common.PhaseInterrupted || n.Reason != tc.want || r.report.Untouched != untouched {
-				t.Errorf("%s\n%+v", tc.reason, r.report)
-			}
-		})
+	p.Annotations[annotationKeepFor] = strings.Repeat("1", 1<<10)
+	if _, err := strip(p); err != nil || p.Annotations[annotationKeepFor] != "" {
+		t.Errorf("It should keep no long values: %v", err)
 	}
-}
-
-// TestDetached has somebody remove the labels by which a Job knows its Pod. Kubernetes takes the Job off its owners then,
-// and makes another Pod. The first one runs on.
-func TestDetached(t *testing.T) {
-	j := jobOf(t, onCluster(t))
-	was := podOf(j, "was", time.Hour)
-	was.UID, was.Status = "was", aPod(corev1.PodRunning, container(containerRun, running())).Status
-	was.OwnerReferences = nil
-	next := gatedPod(j, "next")
-
-	r := onCluster(t, j, was, next)
-	r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
-	r.key, r.stop, r.report.Run.Phase = sealed.NewKey(), func() {}, common.PhaseRunning
-	r.config.Context, r.logs = t.Context(), clientset.NewClientset()
-	r.meant, r.begun = "was", true
-
-	defer func() { r.stop() }()
-
-	r.look(t.Context(), false)
-
-	if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(next), next); err != nil || !isGated(next) {
-		t.Errorf("No Pod should run beside one that runs: %v", err)
-	}
-}
-
-// TestUnreadSidecar cannot read the log of a run that has succeeded, beside which another container goes on.
-func TestUnreadSidecar(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := jobOf(t, onCluster(t))
-		p := podOf(j, "p", time.Second)
-		p.UID = "p"
-		p.Status = aPod(corev1.PodRunning, container(containerRun, terminated(0, "Completed", "")), container("proxy", running())).Status
-
-		r := onCluster(t, j, p)
-		r.key, r.stop = sealed.NewKey(), func() {}
-		r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
-		r.config.Context, r.now = t.Context(), time.Now
-		r.report.Run.Phase = common.PhaseRunning
-
-		logs, err := kubernetes.NewForConfig(&rest.Config{Transport: unreachable{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		r.logs = logs
-
-		provider, stop := context.WithCancel(t.Context())
-		defer stop()
-
-		r.watch = executor.Watch{Progress: func(executor.Report) {}, Wanted: context.Background(), Provider: provider}
-		done := make(chan executor.Report, 1)
-
-		go func() { done <- r.follow(provider, make(chan struct{})) }()
-
-		time.Sleep(10 * time.Minute)
-		stop()
-
-		if got := <-done; got.Run.Phase.Finished() {
-			t.Errorf("What has succeeded is waited for, and not repeated: %s %s %q", got.Run.Phase, got.Run.Reason, got.Run.Message)
-		}
-
-		r.stop()
-	})
 }

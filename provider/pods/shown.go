@@ -11,13 +11,16 @@ import (
 
 // shown is what the log of a Pod has shown so far, other than its reports.
 type shown struct {
-	events.LogTail
-
+	// log that was read since it was begun to be read; nil before.
+	log atomic.Pointer[events.LogTail]
 	// mask redacts it; nil before the inputs of the run are known.
 	mask atomic.Pointer[func() *redact.Set]
 	// watched is true once somebody has read it.
 	watched atomic.Bool
 }
+
+// again begins to read the log.
+func (s *shown) again() { s.log.Store(&events.LogTail{}) }
 
 // know the secrets of the inputs, and connection details.
 func (s *shown) know(in inputs.Inputs, details map[string][]byte) {
@@ -40,10 +43,10 @@ func (s *shown) know(in inputs.Inputs, details map[string][]byte) {
 func (s *shown) read() string {
 	s.watched.Store(true)
 
-	mask := s.mask.Load()
-	if mask == nil {
+	mask, log := s.mask.Load(), s.log.Load()
+	if mask == nil || log == nil {
 		return ""
 	}
 
-	return (*mask)().Text(s.Text())
+	return (*mask)().Text(log.Text())
 }

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -13,8 +14,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -32,20 +31,6 @@ type Cluster interface {
 	// Token that lasts for some time. It is worth nothing once the Secret that it is bound to is gone.
 	Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration,
 		bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error)
-}
-
-// tokenName is the name of the Secret with the token of a run.
-func tokenName(ref common.JobReference) string { return ref.Name + "-token" }
-
-// tokenSecret is the Secret that will have the token of a run. It changes, unlike those of the payload: a
-// Pod may wait for longer than a token lasts.
-func tokenSecret(j executor.Job) *corev1.Secret {
-	ref := j.Reference()
-
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: tokenName(*ref), Labels: labelsOf(j)},
-		Type:       "ansible.crossplane.io/token",
-	}
 }
 
 // tokenLasts is how long a token lasts: longer than its run by so much that a run that begins while the
@@ -71,31 +56,44 @@ func (r *run) grantable(ctx context.Context) error {
 	})
 }
 
-// grant the run its first token.
-func (r *run) grant(ctx context.Context, owner metav1.OwnerReference) error {
+// grant the run its first token, in a Secret of its Pod. It changes, unlike those of the payload: a Pod may wait for
+// longer than a token lasts.
+func (r *run) grant(ctx context.Context) error {
 	if r.job.Inputs.Kubernetes == nil {
 		return nil
 	}
 
-	s := tokenSecret(r.job)
-	s.OwnerReferences = []metav1.OwnerReference{owner}
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.ref.Namespace, Name: r.tokenName(), Labels: labelsOf(r.job),
+			OwnerReferences: []metav1.OwnerReference{ownedBy(r.pod)},
+		},
+		Type: "ansible.crossplane.io/token",
+	}
 
-	if err := r.make(ctx, s); err != nil {
+	if _, err := r.post(ctx, s); err != nil {
 		return err
 	}
 
 	return r.insist(ctx, func() error { return r.renew(ctx) })
 }
 
+// tokenName is the name of the Secret with the token: the last one of the run.
+func (r *run) tokenName() string {
+	count, _ := strconv.Atoi(r.pod.Annotations[annotationSecrets])
+
+	return secretName(r.ref, count-1)
+}
+
 // renewDue renews the token of the run once a quarter of its time is over.
 func (r *run) renewDue(ctx context.Context) {
-	if r.key == nil || r.job.Inputs.Kubernetes == nil || r.now().Before(r.renewal) {
+	if r.job.Inputs.Kubernetes == nil || r.now().Before(r.renewal) {
 		return
 	}
 
 	if err := r.renew(ctx); err != nil {
 		r.renewal = r.now().Add(renewAgain)
-		r.config.Log.Info("Cannot renew the token of a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name,
+		r.config.Log.Info("Cannot renew the token of a run, trying again", "pod", r.ref.Namespace+"/"+r.ref.Name,
 			"error", err)
 	}
 }
@@ -104,12 +102,12 @@ func (r *run) renewDue(ctx context.Context) {
 // namespace of the ServiceAccount: it ends with the run there.
 func (r *run) renew(ctx context.Context) error {
 	s := &corev1.Secret{}
-	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: tokenName(r.ref)},
+	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.tokenName()},
 		s); err != nil {
 		return errors.Wrap(err, "cannot get the Secret with the token of the run")
 	}
 
-	if owner := metav1.GetControllerOf(s); owner == nil || owner.UID != r.uid {
+	if owner := metav1.GetControllerOf(s); owner == nil || owner.UID != r.pod.UID {
 		return &refusal{errors.Errorf("Secret %s/%s is not of this run", s.Namespace, s.Name)}
 	}
 

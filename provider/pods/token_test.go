@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -20,7 +19,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 // tokens of a cluster, which are numbers. It notes what it is asked for.
@@ -52,8 +50,8 @@ func TestToken(t *testing.T) {
 		want  []string
 	}{
 		"Bound": {
-			"A token of an account in the namespace of the Job ends with the run.", "ns", 10 * time.Minute, nil,
-			[]string{"ns/deployer for 25m0s, bound to ansiblerun-id-token"},
+			"A token of an account in the namespace of the Pod ends with the run.", "ns", 10 * time.Minute, nil,
+			[]string{"ns/deployer for 25m0s, bound to ansiblerun-id-001"},
 		},
 		"Elsewhere": {
 			"Kubernetes binds tokens to Secrets in their own namespace only.", "ops", time.Hour, nil,
@@ -78,10 +76,9 @@ func TestToken(t *testing.T) {
 			cluster := &tokens{now: r.now}
 			r.config.Cluster = cluster
 			r.job.Inputs.Kubernetes, r.job.Timeout = &inputs.Kubernetes{Namespace: tc.namespace, ServiceAccount: "deployer"}, tc.timeout
-			r.uid, r.key = "job", sealed.NewKey()
-			owner := *metav1.NewControllerRef(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: r.ref.Name, UID: "job"}}, batchv1.SchemeGroupVersion.WithKind("Job"))
+			r.pod = podOf(t, r, twoSecrets)
 
-			if err := r.grant(t.Context(), owner); err != nil {
+			if err := r.grant(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 
@@ -95,7 +92,7 @@ func TestToken(t *testing.T) {
 			}
 
 			s := &corev1.Secret{}
-			if err := r.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: "ansiblerun-id-token"}, s); err != nil {
+			if err := r.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: "ansiblerun-id-001"}, s); err != nil {
 				t.Fatal(err)
 			}
 
@@ -106,18 +103,18 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokenElsewhere writes no token where somebody else has put a Secret.
-func TestTokenElsewhere(t *testing.T) {
-	r := onCluster(t)
-	j := executor.Job{Spec: r.job.Spec}
-	s := tokenSecret(j)
-	s.UID, s.OwnerReferences = types.UID("planted"), []metav1.OwnerReference{{Kind: "Job", UID: "another", Controller: new(true)}}
-	r = onCluster(t, s)
-	r.config.Cluster = &tokens{now: r.now}
-	r.job.Inputs.Kubernetes, r.uid = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}, "job"
+// twoSecrets are those of a Pod with a payload and a token.
+func twoSecrets(p *corev1.Pod) { p.Annotations[annotationSecrets] = "2" }
 
-	owner := *metav1.NewControllerRef(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: r.ref.Name, UID: "job"}}, batchv1.SchemeGroupVersion.WithKind("Job"))
-	if err := r.grant(t.Context(), owner); !errors.As(err, new(*refusal)) {
+// TestTokenElsewhere writes no token where others have put a Secret.
+func TestTokenElsewhere(t *testing.T) {
+	r := onCluster(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "ansiblerun-id-001", UID: "planted", OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", UID: "another", Controller: new(true)}},
+	}})
+	r.config.Cluster = &tokens{now: r.now}
+	r.job.Inputs.Kubernetes, r.pod = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}, podOf(t, r, twoSecrets)
+
+	if err := r.grant(t.Context()); !errors.As(err, new(*refusal)) {
 		t.Errorf("grant(...): want a refusal, got %v", err)
 	}
 
@@ -128,17 +125,18 @@ func TestTokenElsewhere(t *testing.T) {
 
 // TestTokenMissing makes nothing for a run that gets no token.
 func TestTokenMissing(t *testing.T) {
-	r := onCluster(t)
-	r.config.Cluster = &tokens{now: r.now, err: &runner.AccessError{Cause: errors.New("there is no such account")}}
-	r.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.x.config.Cluster = &tokens{now: time.Now, err: &runner.AccessError{Cause: errors.New("there is no such account")}}
+		c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
 
-	got := r.notBegun(t.Context(), r.create(t.Context()))
-	if got.Run.Phase != common.PhaseFailed || got.Run.Reason != executor.ReasonForbidden || !got.Blameless || got.NotBefore.IsZero() {
-		t.Errorf("notBegun(...): %+v", got)
-	}
+		got := <-c.execute(nil).ended
+		if got.Run.Phase != common.PhaseFailed || got.Run.Reason != executor.ReasonForbidden || !got.Blameless || got.NotBefore.IsZero() {
+			t.Errorf("Execute(...): %+v", got)
+		}
 
-	jobs := &batchv1.JobList{}
-	if err := r.config.Client.List(t.Context(), jobs); err != nil || len(jobs.Items) > 0 {
-		t.Errorf("want no Job, got %d, %v", len(jobs.Items), err)
-	}
+		if asked := c.requests(); len(asked) > 0 {
+			t.Errorf("want no requests, got %v", asked)
+		}
+	})
 }

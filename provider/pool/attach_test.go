@@ -168,8 +168,8 @@ func TestDetachAndAttach(t *testing.T) {
 	<-x.began
 
 	r, _ := p.Report("a")
-	if r.Run.Job == nil || r.Run.Job.Name != "ansiblerun-"+j.ID {
-		t.Errorf("The status should name the Job before there is one: %+v", r.Run)
+	if r.Run.Pod == nil || r.Run.Pod.Name != "ansiblerun-"+j.ID {
+		t.Errorf("The status should name the Pod before there is one: %+v", r.Run)
 	}
 
 	p.Stop(t.Context())
@@ -204,36 +204,27 @@ func TestDetachAndAttach(t *testing.T) {
 	}
 }
 
-// Whoever may write statuses may make up runs in progress, and show runs that have ended as in progress again. They take no
-// places of others.
-func TestAttachMadeUp(t *testing.T) {
+// A status may be made up, or show a run that has ended as in progress again. That takes no places of others.
+func TestAttachShare(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		made   func(j executor.Job) *common.JobReference
 		// attached is how many runs of each of two tenants are found.
 		attached int
-		free     bool
 		running  int
 	}{
-		"Own":     {"A run that the provider has begun has a place.", executor.Job.Reference, 1, false, 2},
-		"MadeUp":  {"One that somebody has made up has none.", func(executor.Job) *common.JobReference { return &common.JobReference{Namespace: "ns", Name: "x"} }, 5, true, 0},
-		"Nothing": {"Nor has one that has no Job.", func(executor.Job) *common.JobReference { return nil }, 5, true, 0},
-		"Others": {"Nor has one that is shown as that of another object.", func(j executor.Job) *common.JobReference {
-			j.DigestKey = []byte("another")
-			return j.Reference()
-		}, 5, true, 0},
-		"Again": {"No tenant has more places than its share.", executor.Job.Reference, 5, false, 2},
+		"One":  {"A run that the provider has begun has a place.", 1, 2},
+		"Many": {"No tenant has more places than its share.", 5, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 2, PerTenant: 1}})
+				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 3, PerTenant: 1}})
 
 				for n := range tc.attached {
 					for _, tenant := range []string{"a", "b"} {
 						j := inPod(fmt.Sprint(tenant, n))
-						j.Object.Namespace, j.DigestKey = tenant, []byte(j.UID())
-						j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Job: tc.made(j)}
+						j.Object.Namespace = tenant
+						j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Pod: j.Reference()}
 						p.Attach(j, func() {})
 						<-x.began
 					}
@@ -242,8 +233,8 @@ func TestAttachMadeUp(t *testing.T) {
 				j := inPod("c")
 				j.Object.Namespace = "c"
 
-				if got := p.Acquire(j, func() {}); got != tc.free {
-					t.Errorf("%s\nThere is a place for another one: want %t, got %t", tc.reason, tc.free, got)
+				if !p.Acquire(j, func() {}) {
+					t.Errorf("%s\nThere should be a place for another tenant.", tc.reason)
 				}
 
 				p.Withdraw("c")
@@ -288,7 +279,7 @@ func TestAttachLate(t *testing.T) {
 
 				former := inPod("a")
 				former.ID = "former"
-				former.Begun = &common.Run{ID: former.ID, Phase: common.PhaseRunning, Job: former.Reference()}
+				former.Begun = &common.Run{ID: former.ID, Phase: common.PhaseRunning, Pod: former.Reference()}
 				p.Attach(former, func() {})
 				p.Noted("a", j.ID)
 				synctest.Wait()
@@ -318,12 +309,9 @@ func TestAttachLater(t *testing.T) {
 		reason string
 		// before the run is found.
 		before func(p *Pool, x *outliving)
-		madeUp bool
-		want   string
 	}{
-		"Attached": {"A run that was attached to is over.", func(*Pool, *outliving) {}, false, "last"},
-		"Ended":    {"So it is when its end is known, which nobody could record.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }, false, "last"},
-		"MadeUp":   {"It goes on when somebody has made up the other one.", func(*Pool, *outliving) {}, true, "run-of-a"},
+		"Attached": {"A run that was attached to is over.", func(*Pool, *outliving) {}},
+		"Ended":    {"So it is when its end is known, which nobody could record.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }},
 		"Check": {"A check that no status shows is cut off.", func(p *Pool, x *outliving) {
 			x.end <- common.PhaseSucceeded
 
@@ -333,7 +321,7 @@ func TestAttachLater(t *testing.T) {
 			j := newJob("a", common.TriggerCreated)
 			j.Mode = common.ModeCheck
 			enter(p, j, func() {})
-		}, false, "last"},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -341,19 +329,14 @@ func TestAttachLater(t *testing.T) {
 				p := New(executor.Places{common.PlacePod: x, common.PlaceProvider: here}, map[common.Place]Limits{
 					common.PlaceProvider: {Jobs: 1, PerTenant: 1}, common.PlacePod: {Jobs: 2, PerTenant: 2},
 				})
-				found := func(id string, proved bool) {
+				found := func(id string) {
 					j := inPod("a")
 					j.ID = id
-					j.Begun = &common.Run{ID: id, Phase: common.PhaseRunning, Job: j.Reference()}
-
-					if !proved {
-						j.Begun.Job.Proof = ""
-					}
-
+					j.Begun = &common.Run{ID: id, Phase: common.PhaseRunning, Pod: j.Reference()}
 					p.Attach(j, func() {})
 				}
 
-				found("run-of-a", true)
+				found("run-of-a")
 				<-x.began
 				tc.before(p, x)
 				synctest.Wait()
@@ -362,15 +345,11 @@ func TestAttachLater(t *testing.T) {
 					<-here.began
 				}
 
-				found("last", !tc.madeUp)
+				found("last")
 				synctest.Wait()
 
-				if r, _ := p.Report("a"); r.Run.ID != tc.want {
-					t.Errorf("%s\nwant the run %q, got %+v", tc.reason, tc.want, r.Run)
-				}
-
-				if began(&x.scripted) == tc.madeUp {
-					t.Errorf("%s\nThe other one is followed: %t", tc.reason, tc.madeUp)
+				if r, _ := p.Report("a"); r.Run.ID != "last" || !began(&x.scripted) {
+					t.Errorf("%s\nThe other one should be followed, got %+v", tc.reason, r.Run)
 				}
 
 				p.Stop(t.Context())
@@ -383,36 +362,6 @@ func TestAttachLater(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A run that somebody has made up may never be found. It goes with its object.
-func TestAttachMadeUpGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-		p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 1, PerTenant: 1}})
-
-		j := inPod("a")
-		j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Job: &common.JobReference{Namespace: "kube-system"}}
-		p.Attach(j, func() {})
-		<-x.began
-
-		for _, plan := range []string{"waits", ""} {
-			x.plans <- plan
-
-			synctest.Wait()
-
-			if got := p.Stats()[common.PlacePod].Running; got != 0 {
-				t.Errorf("It should have no place, whatever it waits for, and not %d", got)
-			}
-		}
-
-		p.Abandon("a")
-		synctest.Wait()
-
-		if _, known := p.Report("a"); known || len(x.forgotten) > 0 {
-			t.Error("Nothing should be left of it, and nothing be done with its Job.")
-		}
-	})
 }
 
 // The executor is told that another job is due in place of one that waits.

@@ -43,7 +43,7 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 // the provider. The pool is locked.
 func (p *Pool) announce(e *entry) {
 	now := metav1.NewTime(p.now().Truncate(time.Second))
-	e.report.Run.StartTime, e.report.Run.Job = &now, e.job.Reference()
+	e.report.Run.StartTime, e.report.Run.Pod = &now, e.job.Reference()
 	e.pace = pace{last: p.now(), pause: firstPause}
 
 	if e.job.Mode != common.ModeApply && e.job.Place() != common.PlacePod {

@@ -101,7 +101,7 @@ type entry struct {
 	// attached is true for a run that a former provider has begun, and shown for one that a status has shown since it
 	// was submitted.
 	attached, shown bool
-	// extra is true for a job that has no place: the pool was attached to it, and its tenant cannot have one for it.
+	// extra is true for a job that has no place: the pool was attached to it, and its tenant has all that it may have.
 	extra bool
 	// held is true while the object is paused.
 	held bool
@@ -219,15 +219,15 @@ func (p *Pool) Submit(j executor.Job) bool {
 }
 
 // Attach to a run that a former provider has begun, and that outlives it: the job says which.
-// It takes a place at once, since it has one already, unless the status is made up or shows a run that
-// has ended: of that nobody has more than the places of one tenant. Until more is known, its report
+// It takes a place at once, since it has one already, but no tenant has more than its share of those: the status may be
+// made up, or show a run that has ended. Until more is known, its report
 // says that it is in progress.
 func (p *Pool) Attach(j executor.Job, wake func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	if e, known := p.entries[j.UID()]; known && e.report.Run.ID != j.ID {
-		p.giveWay(e, j)
+		p.giveWay(e)
 	}
 
 	_, gone := p.gone.Get(j.UID())
@@ -242,7 +242,7 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	}
 	p.entries[e.uid] = e
 
-	if e.extra = !j.Proved() || e.lane.shares.Full(e.tenant); !e.extra {
+	if e.extra = e.lane.shares.Full(e.tenant); !e.extra {
 		e.lane.take(e)
 		e.lane.count(e, 1)
 	}
@@ -255,11 +255,11 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 // giveWay to a run that has begun before: the cache did not show it yet when another one was decided on, or was
 // attached to, which is over then. One that a status has shown may have begun as well, if somebody has made the status
 // up.
-func (p *Pool) giveWay(e *entry, to executor.Job) {
+func (p *Pool) giveWay(e *entry) {
 	switch {
 	case e.cancel == nil:
 		p.withdraw(e)
-	case e.attached && to.Proved():
+	case e.attached:
 		e.leave()
 	case !e.attached && !e.shown:
 		e.cancel(context.Canceled)
@@ -384,9 +384,6 @@ func (p *Pool) Abandon(uid types.UID) {
 	case e.report.Run.Phase.Finished():
 		p.executor.Forget(e.job)
 		delete(p.entries, uid)
-	// It may be in a namespace that the provider never sees, or nowhere.
-	case !e.job.Proved():
-		e.leave()
 	}
 }
 

@@ -48,7 +48,7 @@ func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
 		Dir:        ".cache/bench",
 		Logs:       ".cache/logs/bench",
 		Kubeconfig: ".cache/bench.kubeconfig",
-		Jobs:       only == pods,
+		Scripts:    only == pods,
 		Node:       only == node,
 		Breaker:    only == chain,
 		Out:        io.Discard,

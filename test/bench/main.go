@@ -59,7 +59,7 @@ type cli struct {
 	PodRuns        int           `default:"10000" help:"Runs that have their Pods one after another."`
 	PodLimit       int           `default:"100"   help:"How many of these have their Pods at the same time."`
 	PodRunDuration time.Duration `default:"2s"    help:"How long each of these takes."`
-	KeepFor        time.Duration `default:"1m"    help:"How long Jobs are kept after their runs."`
+	KeepFor        time.Duration `default:"1m"    help:"How long Pods are kept after their runs."`
 	ReconcileRate  int           `default:"100"   help:"--max-reconcile-rate of a provider with Pods."`
 }
 

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -37,13 +36,13 @@ import (
 const (
 	// maxResidentPods is the memory of the provider with all the Pods, in bytes.
 	maxResidentPods = 400 << 20
-	// maxRequests of the provider to the API server for one run.
-	maxRequests = 12
+	// maxRequests of the provider to the API server for the first run of an object. A later one has two fewer.
+	maxRequests = 11
 	// maxToReady is the median time from the end of a run to Ready.
 	maxToReady = 2 * time.Second
 	// minRate of runs, per second.
 	minRate = 20
-	// maxBare is how many bare Jobs are measured.
+	// maxBare is how many bare Pods are measured.
 	maxBare = 3000
 )
 
@@ -73,15 +72,15 @@ func (b *bench) manyPods(ctx context.Context, c *cli) error {
 		}
 	}
 	t := newTable(b.out, "Runs in Pods that are scripts", "runs", "Pods at a time", "each takes", "all Ready after",
-		"runs per second", "bare Jobs",
-		"requests per run", "CPU per run", "CPU per run, API server", "bare Jobs", "resident before", "resident at most",
+		"runs per second", "bare Pods",
+		"requests per run", "CPU per run", "CPU per run, API server", "bare Pods", "resident before", "resident at most",
 		"end to Ready, median", "at most", "reconciles per run", "load before", "load after")
 	for _, f := range rows {
 		n := float64(f.runs)
-		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.jobs.rate()),
+		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.bare.rate()),
 			fmt.Sprintf("%.1f", f.requests.total()/n),
 			fmt.Sprintf("%.1f ms", 1000*f.cpu.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.server.Seconds()/n), fmt.Sprintf(
-				"%.1f ms", 1000*f.jobs.server.Seconds()/float64(f.jobs.runs)), mebibytes(f.before), mebibytes(f.peak),
+				"%.1f ms", 1000*f.bare.server.Seconds()/float64(f.bare.runs)), mebibytes(f.before), mebibytes(f.peak),
 			seconds(median(f.toReady)), seconds(slices.Max(f.toReady)), fmt.Sprintf("%.1f",
 				float64(f.reconciles)/n), f.loads[0], f.loads[1])
 	}
@@ -104,8 +103,8 @@ type figures struct {
 	crush
 
 	wall, cpu, server time.Duration
-	// jobs are as many bare Jobs at a time.
-	jobs bareJobs
+	// bare are as many bare Pods at a time.
+	bare barePods
 	// before and peak are resident memory of the provider, in bytes.
 	before, peak int64
 	toReady      []time.Duration
@@ -114,15 +113,15 @@ type figures struct {
 	loads        [2]string
 }
 
-// bareJobs are Jobs that no AnsibleRun is about.
-type bareJobs struct {
+// barePods are Pods that no AnsibleRun is about.
+type barePods struct {
 	crush
 
 	wall, server time.Duration
 }
 
 func (f figures) rate() float64   { return float64(f.runs) / f.wall.Seconds() }
-func (j *bareJobs) rate() float64 { return float64(j.runs) / j.wall.Seconds() }
+func (j *barePods) rate() float64 { return float64(j.runs) / j.wall.Seconds() }
 
 // crush the provider with runs.
 func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figures, error) {
@@ -163,9 +162,9 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	if err != nil {
 		return f, err
 	}
-	f.jobs.crush = cr
-	f.jobs.runs = min(cr.runs, maxBare)
-	if err := f.jobs.measure(ctx, b, name, c.KeepFor); err != nil {
+	f.bare.crush = cr
+	f.bare.runs = min(cr.runs, maxBare)
+	if err := f.bare.measure(ctx, b, name, c.KeepFor); err != nil {
 		return f, err
 	}
 	server, err := b.serverCPU(ctx)
@@ -211,21 +210,22 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	return f, nil
 }
 
-// measure Jobs with Pods of the same duration, as many at a time, and each kept for as long: what the cluster would do
-// without AnsibleRuns, which also have a Secret each.
-func (j *bareJobs) measure(ctx context.Context, b *bench, name string, keep time.Duration) error {
+// measure Pods of the same duration, as many at a time, and each kept for as long: what the cluster would do without
+// AnsibleRuns, which also have a Secret each.
+func (j *barePods) measure(ctx context.Context, b *bench, name string, keep time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	places := make(chan struct{}, j.pods)
 	ended := map[string]bool{}
 	done := make(chan struct{})
-	err := b.watch(ctx, cancel, &batchv1.Job{}, func(v any) {
-		o, ok := v.(*batchv1.Job)
-		if !ok || o.Labels["bench"] != name || o.Status.Succeeded == 0 || ended[o.Name] {
+	err := b.watch(ctx, cancel, &corev1.Pod{}, func(v any) {
+		o, ok := v.(*corev1.Pod)
+		if !ok || o.Labels["bench"] != name || o.Status.Phase != corev1.PodSucceeded || ended[o.Name] {
 			return
 		}
 		<-places
+		time.AfterFunc(keep, func() { _ = b.kube.Delete(ctx, o.DeepCopy()) })
 		if ended[o.Name] = true; len(ended) == j.runs {
 			close(done)
 		}
@@ -244,7 +244,7 @@ func (j *bareJobs) measure(ctx context.Context, b *bench, name string, keep time
 	for i := range j.runs {
 		select {
 		case places <- struct{}{}:
-			g.Go(func() error { return b.create(gctx, bareJob(fmt.Sprintf("%s-bare-%d", name, i), name, keep)) })
+			g.Go(func() error { return b.create(gctx, barePod(fmt.Sprintf("%s-bare-%d", name, i), name)) })
 		case <-gctx.Done():
 		}
 	}
@@ -254,28 +254,24 @@ func (j *bareJobs) measure(ctx context.Context, b *bench, name string, keep time
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return errors.Wrap(context.Cause(ctx), "not all Jobs ended in time")
+		return errors.Wrap(context.Cause(ctx), "not all Pods ended in time")
 	}
 	j.wall = time.Since(start)
-	after, err := b.serverCPU(ctx)
-	if err != nil {
+	if err := b.noneLeft(ctx, "Pod", client.MatchingLabels{"bench": name}); err != nil {
 		return err
 	}
+	after, err := b.serverCPU(ctx)
 	j.server = after - server
-	return b.noneLeft(ctx, "Pod", client.MatchingLabels{"bench": name})
+	return err
 }
 
-func bareJob(name, label string, keep time.Duration) *batchv1.Job {
-	labels := map[string]string{"bench": label}
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
-		Spec: batchv1.JobSpec{
-			BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(keep.Seconds())),
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
-				AutomountServiceAccountToken: new(false),
-				RestartPolicy:                corev1.RestartPolicyNever,
-				Containers:                   []corev1.Container{{Name: "run", Image: controlplane.ProviderImage}},
-			}},
+func barePod(name, label string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"bench": label}},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: new(false),
+			RestartPolicy:                corev1.RestartPolicyNever,
+			Containers:                   []corev1.Container{{Name: "run", Image: controlplane.ProviderImage}},
 		},
 	}
 }

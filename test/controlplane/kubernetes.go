@@ -61,7 +61,7 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 	}
 	dir := s.path(dirKubernetes)
 	var audit []string
-	if s.opts.Jobs {
+	if s.opts.Scripts {
 		if err := writeFiles(dir, map[string][]byte{fileAudit: []byte(auditPolicy)}); err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ rules:
 `
 
 // Audit is the file with the requests of the provider that have ended: one event of
-// audit.k8s.io/v1 per line, and is not rotated. It is there only with the option Jobs.
+// audit.k8s.io/v1 per line, and is not rotated. It is there only with the option Scripts.
 func (s *Stack) Audit() string { return s.path("audit.log") }
 
 // Etcd is the piece that keeps the objects. The stack must be up.
@@ -131,9 +131,8 @@ func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller" +
 			",persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
 	}
-	if s.opts.Jobs {
-		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller" +
-			",serviceaccount-controller"
+	if s.opts.Scripts {
+		controllers += ",pod-garbage-collector-controller,serviceaccount-controller"
 	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
 		"--controllers="+controllers,

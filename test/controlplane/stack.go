@@ -90,9 +90,9 @@ type Options struct {
 	// is a node, and all Pods of runs have the shared directory.
 	Place common.Place
 
-	// Jobs has Pods made for Jobs, and scheduled to nodes that others register. The
-	// requests of the provider are written to the file that Audit names.
-	Jobs bool
+	// Scripts has Pods scheduled to nodes that others register. The requests of the provider are
+	// written to the file that Audit names.
+	Scripts bool
 
 	// Breaker leaves the circuit breaker of core as it is by default.
 	Breaker bool
@@ -206,11 +206,11 @@ func (s *Stack) Up(ctx context.Context) error {
 			{"namespace", s.initNamespace},
 			{"API of the provider", s.installProvider},
 		}
-		if s.opts.Node || s.opts.Jobs {
+		if s.opts.Node || s.opts.Scripts {
 			steps = slices.Insert(steps, 2, step{nameControllerManager, s.ensure(s.controllerManager)})
 		}
 	}
-	if s.opts.Jobs {
+	if s.opts.Scripts {
 		steps = slices.Insert(steps, 3, step{nameScheduler, s.ensure(s.scheduler)})
 	}
 	if s.opts.Node {

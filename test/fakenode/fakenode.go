@@ -1,7 +1,7 @@
 // Package fakenode stands in for nodes: it registers Node objects, and plays the kubelet of
 // them. Their Pods are scripts, not containers. What reads their status and their logs cannot
 // tell, so that thousands of runs in Pods can be measured on one machine: the provider, the
-// API server, the controllers of Jobs and the scheduler are the real ones.
+// API server and the scheduler are the real ones.
 //
 // It differs from a kubelet in this: a container starts at once, there is no other image,
 // nothing is mounted, and a log is kept in memory until its Pod is gone, without times.
@@ -260,8 +260,8 @@ func (n *Nodes) remove(ctx context.Context, p *corev1.Pod) error {
 	})
 }
 
-// run the script of a Pod. Also of one that was told to end the end is shown: the controller of
-// Jobs waits for it.
+// run the script of a Pod. Also of one that was told to end the end is shown, as a kubelet does before it
+// removes the Pod.
 func (n *Nodes) run(ctx context.Context, p *corev1.Pod, l *log) error {
 	began, phase, err := n.carryOut(ctx, p, l)
 	l.close()

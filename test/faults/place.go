@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +46,7 @@ func placeOf(name string) place {
 const (
 	// labelRun is the label of all that belongs to a run in a Pod.
 	labelRun = "ansible.crossplane.io/run"
-	// keepFor is how long Jobs are kept.
+	// keepFor is how long Pods are kept.
 	keepFor = 5 * time.Second
 	// scripts are the Pods that there may be at a time if they are scripts.
 	scripts = 50
@@ -128,7 +127,7 @@ func (s *stage) timeout() time.Duration {
 	return 2 * time.Minute
 }
 
-// cleaning is how long it takes at most until nothing is left. Jobs that nobody follows are
+// cleaning is how long it takes at most until nothing is left. Pods that are not followed are
 // looked for every minute, from their third one on.
 func (s *stage) cleaning() time.Duration {
 	if s.where&byProvider != 0 {
@@ -196,8 +195,10 @@ func (s *stage) seen(e trap.Event) {
 	s.records.mu.Lock()
 	defer s.records.mu.Unlock()
 
-	// A provider that ends between its note of a run and the Job leaves one that has not begun.
-	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil {
+	// A provider that ends between its note of a run and the Pod leaves one that has not begun, and one that ends before
+	// it can record that a run was canceled leaves no Pod.
+	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil &&
+		s.records.told[e.RunID] != string(common.PhaseCanceled) {
 		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that",
 			fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}
@@ -259,11 +260,8 @@ func (s *stage) leftOfPods(ctx context.Context) []string {
 
 	var out []string
 
-	for kind, version := range map[string]string{
-		"JobList": batchv1.SchemeGroupVersion.String(), "PodList": "v1",
-		"SecretList": "v1",
-	} {
-		l := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind}}
+	for _, kind := range []string{"PodList", "SecretList"} {
+		l := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}}
 		if err := s.kube.List(ctx, l, client.HasLabels{labelRun}); err != nil {
 			out = append(out, errors.Wrap(err, "cannot list what is left").Error())
 		}

@@ -10,11 +10,9 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -41,10 +39,6 @@ func (d *drive) hits() []fault {
 			return d.kube.SubResource("eviction").Create(ctx, p,
 				&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
 		}},
-		{"Job deleted", inPods, func(ctx context.Context, p *corev1.Pod) error {
-			return d.kube.Delete(ctx, jobOf(p), client.PropagationPolicy(metav1.DeletePropagationBackground))
-		}},
-		{"Job suspended, and resumed", inPods, d.suspend},
 		{
 			"containerd-shim killed", onNode,
 			func(_ context.Context, p *corev1.Pod) error { return d.stack.KillShim(string(p.UID)) },
@@ -131,30 +125,6 @@ func (d *drive) working(ctx context.Context) (ledger.Run, *corev1.Pod) {
 	}
 
 	return run, &l.Items[0]
-}
-
-// jobOf a Pod, by its name.
-func jobOf(p *corev1.Pod) *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Labels[batchv1.JobNameLabel]}}
-}
-
-// suspend the Job of a Pod as Kueue does, and resume it.
-func (d *drive) suspend(ctx context.Context, p *corev1.Pod) error {
-	set := func(ctx context.Context, on bool) error {
-		return d.population.try(ctx, func() error {
-			return client.IgnoreNotFound(
-				d.kube.Patch(ctx, jobOf(p), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, on))))
-		})
-	}
-
-	if err := set(ctx, true); err != nil {
-		return err
-	}
-
-	pause(ctx, time.Duration(d.roll(4000))*time.Millisecond)
-
-	// Also when the time is over: otherwise the run would wait for ever.
-	return set(context.WithoutCancel(ctx), false)
 }
 
 // work of a run whose Pod is a script. It says what the plays of other ones say.

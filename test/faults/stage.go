@@ -96,7 +96,7 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 
 	s.stack, err = controlplane.New(controlplane.Options{
 		Root: ".", Dir: ".cache/faults", Logs: ".cache/logs/faults", Kubeconfig: ".cache/faults.kubeconfig", Bare: true,
-		Node: s.where == onNode, Jobs: s.where == onScripts, Out: io.Discard,
+		Node: s.where == onNode, Scripts: s.where == onScripts, Out: io.Discard,
 	})
 	if err != nil {
 		return err

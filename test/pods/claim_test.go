@@ -64,7 +64,7 @@ func contentClaim(t *testing.T) {
 	must(t, err)
 
 	s.Volume = volume
-	s.Execution = "{place: Pod, contentVolumeClaim: content, keepFor: 0s, " + small + "}" // A Job that is kept keeps the claim.
+	s.Execution = "{place: Pod, contentVolumeClaim: content, keepFor: 0s, " + small + "}" // A Pod that is kept keeps the claim.
 	s.Config = fmt.Sprintf("requirements: \"roles: [{name: kept, src: '%s/kept-1.0.0.tar.gz'}]\"", server.URL)
 	s.apply(t, claim+roleOf)
 	s.ready(t, That("a role", func(u *unstructured.Unstructured) bool {

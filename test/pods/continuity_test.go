@@ -89,8 +89,8 @@ func TestContinuity(t *testing.T) {
 	if got, want := strings.Join(notes, "\n"), strings.Join(want, "\n"); got != want {
 		t.Errorf("Each run should have begun and ended once: got\n%s\nwant\n%s", got, want)
 	}
-	if got := len(s.jobs(t)); got != runs {
-		t.Errorf("There should have been a Job for each run, there are %d", got)
+	if got := len(s.all(t)); got != runs {
+		t.Errorf("There should have been a Pod for each run, there are %d", got)
 	}
 	for _, e := range cp.List(t, "v1", "Event", s.Namespace) {
 		if strings.Contains(fmt.Sprint(Value(&e, "reason")), "Interrupt") {

@@ -121,7 +121,7 @@ func TestEnvironments(t *testing.T) {
 		u := s.ready(t, Condition("PageUp", "True"), last("versions.ansibleCore", core), last("versions.ansibleRunner", runner))
 		f := cp.WaitFor(t, failing, last("phase", "Failed"), last("versions.ansibleCore", core))
 
-		log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, "job/"+s.job(t).Name)
+		log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, s.pod(t).Name)
 		if !strings.Contains(log, "The password is ****") || strings.Contains(log, "correct-horse") {
 			t.Errorf("The log should show the play without its secrets:\n%s", log)
 		}

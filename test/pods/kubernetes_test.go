@@ -147,8 +147,8 @@ func (s *scene) token(t *testing.T) string {
 	t.Helper()
 
 	for _, secret := range s.secrets(t) {
-		if strings.HasSuffix(secret.Name, "-token") {
-			return string(secret.Data["token"])
+		if token := secret.Data["token"]; token != nil {
+			return string(token)
 		}
 	}
 
@@ -179,8 +179,8 @@ func TestKubernetesForbidden(t *testing.T) {
 	must(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
 	cp.WaitFor(t, s.run(), Field("status.atProvider.lastRun.reason", "Forbidden"), Message("Ready", `serviceaccounts "missing" not found`))
 
-	if got := len(s.jobs(t)) + len(s.secrets(t)); got != 0 {
-		t.Errorf("want no Jobs and Secrets, got %d", got)
+	if got := len(s.all(t)) + len(s.secrets(t)); got != 0 {
+		t.Errorf("want no Pods and Secrets, got %d", got)
 	}
 
 	must(t, cp.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "missing"}}))

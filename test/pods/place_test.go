@@ -24,17 +24,17 @@ func TestPlaceChanges(t *testing.T) {
 	s.Open("present")
 	s.Execution = "{place: Provider}"
 	s.apply(t, waiting)
-	s.ready(t, Field("status.atProvider.lastRun.job", nil), Field("status.atProvider.lastRun.trigger", "Created"))
+	s.ready(t, Field("status.atProvider.lastRun.pod", nil), Field("status.atProvider.lastRun.trigger", "Created"))
 
 	s.Execution = pod
 	s.apply(t, config)
 	s.request(t, "1")
-	s.job(t)
+	s.pod(t)
 
 	s.Execution = "{place: Provider}"
 	s.apply(t, config)
 	s.request(t, "2")
-	s.ready(t, Field("status.atProvider.lastRun.job", nil))
+	s.ready(t, Field("status.atProvider.lastRun.pod", nil))
 
 	if got := s.Count("begin/"); got != 3 {
 		t.Errorf("Only requests should have started runs after the first: got %v", s.Notes())

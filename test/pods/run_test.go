@@ -43,21 +43,27 @@ func TestProgress(t *testing.T) {
 	s.Open("present")
 	u = s.ready(t, Condition("PageUp", "True"))
 	s.nothingLeft(t)
-	if got := len(s.jobs(t)); got != 1 {
-		t.Errorf("The Job should be kept, there are %d", got)
+	if got := len(s.all(t)); got != 1 {
+		t.Errorf("The Pod should be kept, there are %d", got)
 	}
 
-	job := s.job(t)
-	if want := fmt.Sprint("ansiblerun-", Value(u, "status.atProvider.lastRun.id")); job.Name != want {
-		t.Errorf("The status should name the Job of the run %s, got %s", want, job.Name)
+	for _, e := range cp.List(t, "v1", "Event", s.Namespace) {
+		if Value(&e, "reason") == "FailedMount" {
+			t.Errorf("The inputs of a run should be there when its Pod has a node: %v", Value(&e, "message"))
+		}
 	}
-	log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, "job/"+job.Name)
+
+	pod := s.pod(t)
+	if want := fmt.Sprint("ansiblerun-", Value(u, "status.atProvider.lastRun.id")); pod.Name != want {
+		t.Errorf("The status should name the Pod of the run %s, got %s", want, pod.Name)
+	}
+	log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, pod.Name)
 	if !strings.Contains(log, "TASK [Begin]") || !strings.Contains(log, "The password is ****") || strings.Contains(log, "correct-horse") {
 		t.Errorf("The log should show the play without its secrets:\n%s", log)
 	}
 }
 
-// TestKeepFor removes a Job when it was kept for as long as the configuration says.
+// TestKeepFor removes a Pod when it was kept for as long as the configuration says.
 func TestKeepFor(t *testing.T) {
 	t.Parallel()
 
@@ -66,8 +72,8 @@ func TestKeepFor(t *testing.T) {
 	s.Open("present")
 	s.apply(t, waiting)
 	s.ready(t)
-	Eventually(t, "the Job to go, with all that is its own", func() bool {
-		return len(s.jobs(t)) == 0 && len(cp.List(t, "v1", "Pod", s.Namespace)) == 0 && len(s.secrets(t)) == 0
+	Eventually(t, "the Pod to go, with all that is its own", func() bool {
+		return len(s.all(t)) == 0 && len(s.secrets(t)) == 0
 	})
 	s.ready(t)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -121,28 +120,12 @@ func (s *scene) begun(t *testing.T, n int) *unstructured.Unstructured {
 	return cp.WaitFor(t, s.run(), Field("status.atProvider.lastRun.phase", "Running"))
 }
 
-// job of the last run.
-func (s *scene) job(t *testing.T) Object {
-	t.Helper()
-	u := cp.WaitFor(t, s.run(), That("a Job", func(u *unstructured.Unstructured) bool { return Value(u, "status.atProvider.lastRun.job.name") != nil }))
-	name, _ := Value(u, "status.atProvider.lastRun.job.name").(string)
-	return Object{APIVersion: "batch/v1", Kind: "Job", Namespace: s.Namespace, Name: name}
-}
-
 // pod of the last run.
 func (s *scene) pod(t *testing.T) Object {
 	t.Helper()
-	var found Object
-	id := Value(cp.Get(t, s.run()), "status.atProvider.lastRun.id")
-	Eventually(t, "the Pod of the run", func() bool {
-		for _, p := range cp.List(t, "v1", "Pod", s.Namespace) {
-			if p.GetLabels()[labelRun] == id {
-				found = ObjectOf(&p)
-			}
-		}
-		return found.Name != ""
-	})
-	return found
+	u := cp.WaitFor(t, s.run(), That("a Pod", func(u *unstructured.Unstructured) bool { return Value(u, "status.atProvider.lastRun.pod.name") != nil }))
+	name, _ := Value(u, "status.atProvider.lastRun.pod.name").(string)
+	return Object{APIVersion: "v1", Kind: "Pod", Namespace: s.Namespace, Name: name}
 }
 
 // ready waits for the run to be ready.
@@ -151,7 +134,7 @@ func (s *scene) ready(t *testing.T, want ...Expectation) *unstructured.Unstructu
 	return cp.WaitFor(t, s.run(), append(want, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"))...)
 }
 
-// nothing of runs is left but Jobs that are kept: no Secret and no Pod that is not over, but others.
+// nothing of runs is left but Pods that are kept: no Secret and no Pod that is not over, but others.
 func (s *scene) nothingLeft(t *testing.T, others ...string) {
 	t.Helper()
 	Eventually(t, "the Secrets and Pods of runs to go", func() bool {
@@ -178,12 +161,12 @@ func (s *scene) secrets(t *testing.T) []corev1.Secret {
 	return l.Items
 }
 
-// jobs of runs.
-func (s *scene) jobs(t *testing.T) []batchv1.Job {
+// all Pods of runs.
+func (s *scene) all(t *testing.T) []corev1.Pod {
 	t.Helper()
-	l := &batchv1.JobList{}
-	if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)); err != nil {
-		t.Fatalf("cannot list Jobs: %s", err)
+	l := &corev1.PodList{}
+	if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace), client.HasLabels{labelRun}); err != nil {
+		t.Fatalf("cannot list Pods: %s", err)
 	}
 	return l.Items
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // last expects something of the last run.
@@ -44,7 +45,7 @@ func TestMissingRights(t *testing.T) {
 	s := newForbiddenScene(t)
 	s.Open("present")
 	s.apply(t, waiting)
-	u := cp.WaitFor(t, s.run(), last("reason", "Forbidden"), last("phase", "Failed"), lastSays("create jobs"), Condition("Synced", "False"), Message("Synced", "kubectl create rolebinding"))
+	u := cp.WaitFor(t, s.run(), last("reason", "Forbidden"), last("phase", "Failed"), lastSays("create pods"), Condition("Synced", "False"), Message("Synced", "kubectl create rolebinding"))
 	message, _ := Value(u, "status.atProvider.lastRun.message").(string)
 	command := regexp.MustCompile(`kubectl create .*`).FindString(message)
 
@@ -171,32 +172,65 @@ func TestOutOfMemory(t *testing.T) {
 	s.ready(t)
 }
 
-// TestQueue suspends Jobs and resumes them as Kueue does: before their Pods start, which it then
-// sends to other nodes, and in the middle of a play.
+// queued is a configuration whose Pods are held as Kueue holds them.
+const queued = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: [[.Namespace]]}
+spec:
+  execution:
+    place: Pod
+    namespace: [[.Namespace]]
+    labels: {kueue.x-k8s.io/queue-name: team}
+    podTemplate: {spec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}}
+    ` + small + `
+---`
+
+// TestQueue holds Pods and lets them run as Kueue does: by a gate, and a finalizer that keeps them. In the middle of a play
+// it takes the Pod away for another one.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 
 	s := newScene(t)
-	s.Execution = "{place: Pod, labels: {kueue.x-k8s.io/queue-name: team}, nodeSelector: {example.org/pool: nowhere}, " + small + "}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node"))
-	job := s.job(t)
-	patch(t, job, `{"spec": {"suspend": true}}`)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), last("message", "the Job is suspended"))
-	cp.WaitFor(t, job, Condition("Suspended", "True"), Field("status.startTime", nil))
-	patch(t, job, `{"spec": {"suspend": false, "template": {"spec": {"nodeSelector": null}}}}`)
-	first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
-
-	patch(t, job, `{"spec": {"suspend": true}}`)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), last("message", "the Job is suspended"))
-	patch(t, job, `{"spec": {"suspend": false}}`)
+	s.apply(t, queued+strings.ReplaceAll(waiting, "{kind: ProviderConfig, name: default}", "{kind: ClusterProviderConfig, name: [[.Namespace]]}"))
+	// admit the Pod of the last run, which is held.
+	admit := func(t *testing.T) Object {
+		t.Helper()
+		cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod is held by the scheduling gate kueue.x-k8s.io/admission"))
+		pod := s.pod(t)
+		patch(t, pod, `{"metadata": {"finalizers": ["kueue.x-k8s.io/managed"]}, "spec": {"schedulingGates": null}}`)
+		return pod
+	}
+	first := admit(t)
+	s.begun(t, 1)
+	cp.Delete(t, first)
+	second := admit(t)
 	s.Await(t, 2, "begin/present/")
 	s.Open("present")
-	u := s.ready(t)
-	if got := Value(u, "status.atProvider.lastRun.id"); got != first {
-		t.Errorf("It should still be the same run, %s, got %s", first, got)
+	s.ready(t, Field("status.atProvider.lastApply.attempts", 1))
+	if first == second {
+		t.Error("The second Pod should be another one.")
+	}
+	for _, pod := range []Object{first, second} {
+		patch(t, pod, `{"metadata": {"finalizers": null}}`)
 	}
 	s.nothingLeft(t)
+}
+
+// TestDrained has kubectl drain look at the Pods of runs: it refuses those that nothing looks after.
+func TestDrained(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.apply(t, waiting)
+	s.begun(t, 1)
+	out := cp.Kubectl(t, "drain", controlplane.NodeName, "--dry-run=server", "--delete-emptydir-data", "--ignore-daemonsets",
+		"--pod-selector="+labelRun)
+	if !strings.Contains(out, s.pod(t).Name) {
+		t.Errorf("The Pod should be evicted:\n%s", out)
+	}
+	s.Open("present")
+	s.ready(t)
 }
 
 // TestDeletedDuringRun deletes an object whose play waits. The play is canceled, and what it may

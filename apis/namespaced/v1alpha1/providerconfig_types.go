@@ -28,7 +28,7 @@ type ProviderConfig struct {
 
 	// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.all(c, !(c.source in ['Environment', 'Filesystem']))",message="credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem, which are the provider's own"
 	// +kubebuilder:validation:XValidation:rule="!has(self.execution) || !has(self.execution.podTemplate)",message="only cluster scoped configurations may have execution.podTemplate: it allows more of the nodes than a namespace may have"
-	// +kubebuilder:validation:XValidation:rule="!has(self.execution) || !has(self.execution.namespace)",message="only cluster scoped configurations may have execution.namespace: the Jobs of this configuration are in its own namespace"
+	// +kubebuilder:validation:XValidation:rule="!has(self.execution) || !has(self.execution.namespace)",message="only cluster scoped configurations may have execution.namespace: the Pods of this configuration are in its own namespace"
 	// +kubebuilder:validation:XValidation:rule="!has(self.kubernetes) || !has(self.kubernetes.serviceAccountRef.namespace)",message="only cluster scoped configurations may have kubernetes.serviceAccountRef.namespace: the ServiceAccount of this configuration is in its own namespace"
 	// +kubebuilder:validation:XValidation:rule="!has(self.confinement)",message="only cluster scoped configurations may have confinement: it allows more of the provider's machine than a namespace may have"
 	Spec   common.ProviderConfigSpec `json:"spec,omitempty"`

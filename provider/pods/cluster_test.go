@@ -1,0 +1,474 @@
+package pods
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+)
+
+const image = "provider:1"
+
+// A cluster on which one run has a Pod. Its node does what a test says.
+type cluster struct {
+	t *testing.T
+	x *Executor
+	// kube is the API server as others reach it.
+	kube client.WithWatch
+	job  executor.Job
+
+	// refuse a request of the provider; nil for one that is answered. It may make the object itself.
+	refuse func(verb string, o client.Object) error
+	// hangs is true while the watch shows nothing, and denies while the provider has no rights.
+	hangs, denies bool
+
+	mu sync.Mutex
+	// asked is what the provider has asked for.
+	asked []string
+	// log of the Pod, and whether its node cannot be reached.
+	log  string
+	away bool
+	// last report of the run.
+	last executor.Report
+}
+
+// newCluster with some objects, and a job of the payload of fill.
+func newCluster(t *testing.T, objects ...client.Object) *cluster {
+	t.Helper()
+
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
+	c := &cluster{t: t, kube: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()}
+	c.job = executor.Job{Spec: fill(t).Spec, Request: "token", Kind: schema.GroupVersionKind{Group: "ansible.m.crossplane.io", Version: "v1alpha1", Kind: "AnsibleRun"}}
+	c.job.Inputs.Credentials = nil // They take several Secrets.
+
+	logs, err := kubernetes.NewForConfig(&rest.Config{Transport: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config := Config{
+		Context: t.Context(), Client: interceptor.NewClient(c.kube, interceptor.Funcs{
+			Create: c.create, Delete: c.remove, Get: c.get, List: c.list, Patch: c.patch,
+		}),
+		Own: func(context.Context) (Own, error) { return Own{Image: image}, nil },
+		Key: []byte("key of the provider"), Log: logging.NewNopLogger(), Leads: func() bool { return true },
+		Over: func(context.Context, ObjectReference) (bool, error) { return true, nil },
+	}
+	c.x = &Executor{
+		config: config, logs: logs, unpacking: make(chan struct{}, unpackers), now: time.Now,
+		forget: make(chan executor.Job, 1), watches: newWatches(config),
+	}
+	c.x.watches.all[""] = &asCache{reader: c.kube}
+
+	return c
+}
+
+// onCluster returns a run on a cluster, at a fixed time, which is neither begun nor attached to.
+func onCluster(t *testing.T, objects ...client.Object) *run {
+	t.Helper()
+
+	c := newCluster(t, objects...)
+	c.x.now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+	return &run{
+		Executor: c.x, job: c.job, ref: *c.job.Reference(), report: executor.NewReport(c.job), shown: &shown{}, stop: func() {},
+		sight: &sight{changed: make(chan struct{}, 1)}, key: sealed.NewKey(), given: true,
+		watch: executor.Watch{Provider: context.Background(), Wanted: context.Background(), Progress: func(executor.Report) {}},
+	}
+}
+
+// podOf returns the Pod that the provider makes for a run.
+func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
+	t.Helper()
+
+	p, err := r.newPod(r.job, Own{Image: image}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p.UID = "pod"
+	for _, fn := range change {
+		fn(p)
+	}
+
+	return p
+}
+
+// templateOf returns the template that the Pod of a run is made from.
+func templateOf(t *testing.T, r *run) corev1.PodTemplateSpec {
+	t.Helper()
+
+	p := podOf(t, r)
+
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
+}
+
+// asCache reads what is on a cluster.
+type asCache struct {
+	informertest.FakeInformers
+
+	reader client.Reader
+}
+
+func (c *asCache) List(ctx context.Context, l client.ObjectList, _ ...client.ListOption) error {
+	return c.reader.List(ctx, l)
+}
+
+func (c *asCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return c.reader.Get(ctx, key, o, opts...)
+}
+
+// ask for something, unless it is refused. It is noted.
+func (c *cluster) ask(ctx context.Context, verb string, o client.Object) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.asked = append(c.asked, verb+" "+strings.TrimPrefix(fmt.Sprintf("%T", o), "*v1."))
+
+	if c.refuse != nil {
+		if err := c.refuse(verb, o); err != nil {
+			return err
+		}
+	}
+
+	return ctx.Err()
+}
+
+func (c *cluster) get(ctx context.Context, k client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := c.ask(ctx, "get", o); err != nil {
+		return err
+	}
+
+	return k.Get(ctx, key, o, opts...)
+}
+
+func (c *cluster) list(ctx context.Context, _ client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
+	events, ok := l.(*corev1.EventList)
+	if !ok {
+		return errors.Errorf("the provider lists %T", l)
+	}
+
+	events.Items = []corev1.Event{{Type: corev1.EventTypeNormal, Reason: "CreatedWorkload", Message: "Created Workload: ns/pod-x"}}
+
+	return c.ask(ctx, "list", &corev1.Event{})
+}
+
+func (c *cluster) patch(ctx context.Context, k client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if err := c.ask(ctx, "patch", o); err != nil {
+		return err
+	}
+
+	return k.Patch(ctx, o, p, opts...)
+}
+
+func (c *cluster) create(ctx context.Context, k client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+		review.Status.Allowed = !c.denies
+		return nil
+	}
+
+	p, ok := o.(*corev1.Pod)
+	if ok {
+		p.UID, p.CreationTimestamp, p.Status.Phase = types.UID("pod of "+time.Now().String()), metav1.Now(), corev1.PodPending
+	}
+
+	if err := c.ask(ctx, "create", o); err != nil {
+		return err
+	}
+
+	err := k.Create(ctx, o, opts...)
+	if ok && err == nil {
+		c.saw(p, false)
+	}
+
+	return err
+}
+
+// remove an object as an API server does: a Pod that has a node is told to end, and goes when its node says so.
+func (c *cluster) remove(ctx context.Context, k client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+	if err := c.ask(ctx, "delete", o); err != nil {
+		return err
+	}
+
+	if _, ok := o.(*corev1.Pod); !ok {
+		return k.Delete(ctx, o, opts...)
+	}
+
+	p := &corev1.Pod{}
+	if err := k.Get(ctx, client.ObjectKeyFromObject(o), p); err != nil {
+		return err
+	}
+
+	d := (&client.DeleteOptions{}).ApplyOptions(opts)
+	if as := d.Preconditions; *as.UID != p.UID || as.ResourceVersion != nil && *as.ResourceVersion != p.ResourceVersion {
+		return kerrors.NewConflict(corev1.Resource("pods"), p.Name, errors.New("precondition"))
+	}
+
+	if p.Spec.NodeName != "" {
+		p.DeletionTimestamp = new(metav1.Now())
+		c.saw(p, false)
+
+		return nil
+	}
+
+	err := k.Delete(ctx, p)
+	if len(p.Finalizers) > 0 {
+		p.DeletionTimestamp = new(metav1.Now())
+	}
+
+	c.saw(p, len(p.Finalizers) == 0)
+
+	return err
+}
+
+// saw tells the provider what the watch shows.
+func (c *cluster) saw(p *corev1.Pod, gone bool) {
+	if c.hangs {
+		return
+	}
+
+	s, _ := strip(p.DeepCopy())
+	c.x.watches.saw(s, gone)
+}
+
+// pod of the run; nil if there is none.
+func (c *cluster) pod() *corev1.Pod {
+	c.t.Helper()
+	synctest.Wait()
+
+	p := &corev1.Pod{}
+	err := c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Reference().Namespace, Name: c.job.Reference().Name}, p)
+
+	if kerrors.IsNotFound(err) {
+		return nil
+	}
+
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	return p
+}
+
+// secret of the run; nil if there is none.
+func (c *cluster) secret() *corev1.Secret {
+	c.t.Helper()
+	synctest.Wait()
+
+	s := &corev1.Secret{}
+	if c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Reference().Namespace, Name: c.job.Reference().Name}, s) != nil {
+		return nil
+	}
+
+	return s
+}
+
+// node does something with the Pod: it is on the node from now on.
+func (c *cluster) node(change ...func(*corev1.Pod)) {
+	c.t.Helper()
+
+	p := c.pod()
+	p.Spec.NodeName = "n"
+	p.Status.ContainerStatuses, p.Status.InitContainerStatuses = nil, nil
+
+	for _, fn := range change {
+		fn(p)
+	}
+
+	status := p.Status
+	if err := c.kube.Update(c.t.Context(), p); err != nil {
+		c.t.Fatal(err)
+	}
+
+	p.Status = status
+	if err := c.kube.Status().Update(c.t.Context(), p); err != nil {
+		c.t.Fatal(err)
+	}
+
+	c.saw(p, false)
+	synctest.Wait()
+}
+
+// gone is the Pod as it was seen last.
+func (c *cluster) gone(change ...func(*corev1.Pod)) {
+	c.t.Helper()
+
+	p := c.pod()
+	if err := c.kube.Delete(c.t.Context(), p.DeepCopy()); err != nil {
+		c.t.Fatal(err)
+	}
+
+	if len(change) > 0 {
+		p.Status.ContainerStatuses = nil
+	}
+
+	for _, fn := range change {
+		fn(p)
+	}
+
+	c.saw(p, true)
+	synctest.Wait()
+}
+
+// mounted is what a Pod with a UID reads in the directory of its payload.
+func (c *cluster) mounted(uid types.UID) fs.FS {
+	c.t.Helper()
+
+	dir := fstest.MapFS{filePod: {Data: []byte(uid)}}
+	for k, v := range c.secret().Data {
+		dir[k] = &fstest.MapFile{Data: v}
+	}
+
+	return dir
+}
+
+// writes reports into the log of the Pod. The last one is the final one.
+func (c *cluster) writes(phases ...common.RunPhase) {
+	c.t.Helper()
+
+	p, err := ReadPayload(c.mounted(c.pod().UID))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	text := &bytes.Buffer{}
+
+	w, err := sealed.NewWriter(text, p.Key, p.Spec.ID, p.Pod)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	for n, phase := range phases {
+		if err := w.Write(sealed.Frame{Report: executor.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.log = text.String()
+}
+
+// RoundTrip reads the log of a Pod.
+func (c *cluster) RoundTrip(*http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.away {
+		return nil, errors.New("the node is away")
+	}
+
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.log))}, nil
+}
+
+// An execution of a job.
+type execution struct {
+	// cancel the job, revoke it, or end the provider.
+	cancel, revoke, leave context.CancelFunc
+
+	ended chan executor.Report
+}
+
+// execute the job, which a former provider has begun if there is such a run.
+func (c *cluster) execute(begun *common.Run) *execution {
+	c.t.Helper()
+
+	j := c.job
+	if j.Begun = begun; begun != nil {
+		// Only the status says what was begun.
+		j.Inputs = fill(c.t).Spec.Inputs
+		j.Inputs.Credentials, j.Inputs.Kubernetes = nil, nil
+	}
+
+	e := &execution{ended: make(chan executor.Report, 1)}
+	ctx, cancel := context.WithCancel(c.t.Context())
+	wanted, revoke := context.WithCancel(c.t.Context())
+	provider, leave := context.WithCancel(c.t.Context())
+	e.cancel, e.revoke, e.leave = cancel, revoke, leave
+
+	go func() {
+		e.ended <- c.x.Execute(ctx, j, executor.Watch{Wanted: wanted, Provider: provider, Progress: func(r executor.Report) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+
+			c.last = r
+		}})
+	}()
+
+	synctest.Wait()
+
+	return e
+}
+
+// goesOn fails the test if a run has ended.
+func (e *execution) goesOn(t *testing.T, reason string) {
+	t.Helper()
+	synctest.Wait()
+
+	select {
+	case r := <-e.ended:
+		t.Fatalf("%s\nThe run should go on: %s %s %q", reason, r.Run.Phase, r.Run.Reason, r.Run.Message)
+	default:
+	}
+}
+
+// inProgress is a run as the status shows it.
+func (c *cluster) inProgress() *common.Run {
+	return &common.Run{
+		ID: c.job.ID, Mode: c.job.Mode, State: c.job.State, Phase: common.PhaseRunning, StartTime: new(metav1.Now()), Pod: c.job.Reference(),
+	}
+}
+
+// requests so far that match one of some verbs and kinds; all without.
+func (c *cluster) requests(some ...string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return slices.DeleteFunc(slices.Clone(c.asked), func(s string) bool { return len(some) > 0 && !slices.Contains(some, s) })
+}
+
+// reported last.
+func (c *cluster) reported() executor.Report {
+	synctest.Wait()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.last
+}
