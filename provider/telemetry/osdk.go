@@ -14,8 +14,8 @@ import (
 // osdkMetricAddress is where the module operator_sdk.util.osdk_metric sends what it measures.
 const osdkMetricAddress = "127.0.0.1:5050"
 
-// AnswerOSDKMetric accepts what the module operator_sdk.util.osdk_metric sends, and drops it, until the context is done:
-// content of Ansible operators runs as it is, without its metrics.
+// AnswerOSDKMetric accepts what the module operator_sdk.util.osdk_metric sends until the context is done, and drops it.
+// Content of Ansible operators runs as it is, without its metrics.
 func AnswerOSDKMetric(ctx context.Context, log logging.Logger) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", osdkMetricAddress)
 	if err != nil {
