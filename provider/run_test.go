@@ -222,6 +222,10 @@ spec:
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if err := os.RemoveAll(filepath.Join(home, "copy")); err != nil {
+				t.Fatal(err)
+			}
+
 			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRun(): -want error, +got:\n%s", tc.reason, diff)

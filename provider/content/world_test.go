@@ -171,6 +171,7 @@ func (w *world) expand(text string) string {
 func (w *world) collapse(text string) string {
 	return strings.NewReplacer(
 		w.hub.URL, "$HUB", w.login.URL, "$LOGIN", w.public.URL, "$PUBLIC", w.corrupt.URL, "$CORRUPT", w.empty.URL, "$EMPTY",
+		"server verification failed: certificate signer not trusted", "server certificate verification failed", // Newer git.
 		w.git.URL, "$GIT", w.files.URL, "$FILES", strconv.Itoa(w.ssh.Port), "$SSHPORT", w.ssh.User+"@127", "$USER@127", w.root, "$ROOT",
 	).Replace(text)
 }

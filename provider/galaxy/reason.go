@@ -128,7 +128,7 @@ var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
 	{from: regexp.MustCompile(`(https?)://[^/@\s]*@`), to: "$1://"},
 	{from: regexp.MustCompile(`<urlopen error (?:\[Errno -?[0-9]+\] )?(.*?)>`), to: "$1"},
 	{from: regexp.MustCompile(`\[SSL: [A-Z_]+\] `), to: ""},
-	{from: regexp.MustCompile(`\.? CAfile: \S+ CRLfile: \S+`), to: ""},
+	{from: regexp.MustCompile(`\.? \(?CAfile: \S+ CRLfile: [^\s)]+\)?`), to: ""},
 	{from: regexp.MustCompile(` \(_ssl\.c:[0-9]+\)`), to: ""},
 	{from: regexp.MustCompile(`/\S*/ansible-local-[^/\s]*/(?:[^/\s]*/)*`), to: ""},
 	{from: regexp.MustCompile(`"/\S*/home/([^/\s]+)"`), to: "$1"},
