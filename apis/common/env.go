@@ -22,8 +22,8 @@ type EnvVar struct {
 // An EnvVarSource selects the value of an environment variable.
 // +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) != has(self.configMapKeyRef)",message="exactly one of secretKeyRef and configMapKeyRef must be set"
 type EnvVarSource struct {
-	// SecretKeyRef selects a key of a Secret. The value is masked in all that is
-	// reported.
+	// SecretKeyRef selects a key of a Secret. Reports mask its value in text, and
+	// withhold outputs that have it.
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 

@@ -216,8 +216,8 @@ const MaxWithheld = 100
 
 // A WithheldOutput is one that has a secret in it.
 type WithheldOutput struct {
-	// Name of the output. It is empty if the name has a secret in it, and for the last of a list that is full: then
-	// the name of any output may be meant that is not in outputs.
+	// Name of the output. It is empty if the name has a secret in it, and for the last of a list that is full. Then
+	// every output of the run is unknown to a Composition.
 	Name string `json:"name"`
 
 	// Secret is the name of the Secret that the secret is from; empty if it is from none, or if that is not known.

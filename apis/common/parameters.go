@@ -263,8 +263,8 @@ type VarFile struct {
 	// +optional
 	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyRef selects a key of a Secret. Its values are masked in all that is
-	// reported.
+	// SecretKeyRef selects a key of a Secret. Reports mask its values in text, and
+	// withhold outputs that have them.
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 
