@@ -40,6 +40,9 @@ func TestText(t *testing.T) {
 		"Public":    {"What data may have is masked in text.", New([]Secret{{Text: "db.example.org", Public: true}}), "db.example.org", "********"},
 		"Inventory": {"A value is a secret if its name says so.", of("h1 ansible_host=10.1.2.3.example.org ansible_password='pass word' ansible_become_pass=hunter22, x=1\n"), "pass word hunter22 10.1.2.3.example.org", "******** ******** 10.1.2.3.example.org"},
 		"YAML":      {"So it is in YAML.", of("all: {vars: {api_token: t0ken-t0ken}}\nssh_password: correct horse\n"), "t0ken-t0ken, correct horse", "********, ********"},
+		"Below":     {"And on the next line, with a name of its own.", of("credentials:\n  password: hunter22\n"), "hunter22", "********"},
+		"Mapping":   {"And in a mapping that is a secret, too.", of("key: {password: hunter22}\n"), "hunter22", "********"},
+		"Several":   {"And behind another one.", of("secret=s3cr3t-1;Password=hunter22\n"), "hunter22", "********"},
 		"File":      {"And in JSON.", of(`{"private_key": "-----BEGIN KEY-----\nMIIEabcd\n", "public_key": "AAAAabcd"}`), "MIIEabcd AAAAabcd", "******** AAAAabcd"},
 		"Netrc":     {"And in a .netrc.", of("machine example.org login me password t0ken-t0ken\n"), "t0ken-t0ken", "********"},
 		"InURL":     {"The password in a URL is a secret, and a user there that is long enough for a token.", of("https://me:t0ken-t0ken@git.example.org\nhttps://0123456789abcdef0123:x-oauth-basic@git.example.org\n"), "t0ken-t0ken 0123456789abcdef0123 git.example.org", "******** ******** git.example.org"},
@@ -200,6 +203,20 @@ func TestExcess(t *testing.T) {
 
 	if set := New(all[:maxSecrets/2]); set.Excess() || set.Text("hello") != "hello" {
 		t.Error("Half as many can be looked for.")
+	}
+}
+
+// TestManyNames has names in what is behind names, up to the end of a file.
+func TestManyNames(t *testing.T) {
+	const mib = 1 << 20
+
+	if got := InFile(strings.Repeat("key=", mib/4), Source{}); len(got) > 2*mib/maxValue {
+		t.Errorf("No value is within another one: got %d of them.", len(got))
+	}
+
+	got := InFile(strings.Repeat("key={", mib/5), Source{})
+	if set := New(got); len(got) > maxFound+4 || !set.Excess() || set.Text("hello") != Mask {
+		t.Errorf("Nothing should be shown beside %d values.", len(got))
 	}
 }
 

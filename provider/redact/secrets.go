@@ -39,6 +39,10 @@ const (
 	minToken = 16
 	// maxValue is the length of the longest value that is looked for behind a name in a file, in bytes.
 	maxValue = 1 << 10
+	// maxFound is about how many values are taken from one file.
+	maxFound = 3 * maxSecrets
+	// delimiters end a value in a file, or are before what is in it.
+	delimiters = " \t\r,;&{}()[]\"'"
 )
 
 // IsName is true for the name of something whose value is a secret.
@@ -55,10 +59,30 @@ func InFile(text string, from Source) []Secret {
 		}
 	})
 
-	for _, m := range named.FindAllStringSubmatchIndex(text, -1) {
-		value, _, _ := strings.Cut(text[m[1]:min(m[1]+maxValue, len(text))], "\n")
-		if value == "" || m[2] >= 0 && !IsName(text[m[2]:m[3]]) {
+	for at := 0; ; {
+		m := named.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			return found
+		}
+
+		if len(found) > maxFound {
+			return append(found, Secret{excess: true})
+		}
+
+		rest := text[at:]
+		value, _, _ := strings.Cut(rest[m[1]:min(m[1]+maxValue, len(rest))], "\n")
+		at += m[1]
+
+		if value == "" || m[2] >= 0 && !IsName(rest[m[2]:m[3]]) {
 			continue
+		}
+
+		// What is on the next line has names of its own, and so has what is in a mapping or in a list of variables.
+		if !strings.Contains(rest[m[0]:m[1]], "\n") {
+			at += len(value)
+			if i := strings.IndexAny(value, delimiters); i >= 0 {
+				at += i + 1 - len(value)
+			}
 		}
 
 		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping.
@@ -70,12 +94,10 @@ func InFile(text string, from Source) []Secret {
 			all = []string{quoted}
 		}
 
-		for _, s := range all {
+		for _, s := range slices.Compact(all) {
 			found = append(found, Secret{Text: s, From: from})
 		}
 	}
-
-	return found
 }
 
 // InVariables returns the secrets in a file of variables: its scalars. Names are none.
