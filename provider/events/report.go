@@ -55,6 +55,8 @@ type Report struct {
 	// Status is what the content has set of the status of its XR, with what was there before: a JSON
 	// object of at most MaxOutputs, or nil if it has set nothing.
 	Status json.RawMessage `json:",omitempty"`
+	// Replaced is true for a status that has nothing of what was there before.
+	Replaced bool `json:",omitempty"`
 }
 
 // Check returns an error for a report that no recorder makes.
@@ -184,7 +186,7 @@ func (r *Recorder) withhold() {
 	}
 
 	own.Status, status = r.wholeStatus()
-	own.Withheld = list(outputs, status)
+	own.Withheld = ListWithheld(outputs, status)
 }
 
 // wholeStatus is the status that this run has set, without the fields that have a secret in them; nil for none.
@@ -245,11 +247,11 @@ func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
 	}
 }
 
-// list of what is withheld. The last one of a full list has no name.
-func list(outputs, status []common.WithheldOutput) []common.WithheldOutput {
-	l := slices.Concat(outputs, status)
+// ListWithheld returns one list of what is withheld. The last one of a full list has no name.
+func ListWithheld(all ...[]common.WithheldOutput) []common.WithheldOutput {
+	l := slices.Concat(all...)
 	if len(l) > common.MaxWithheld {
-		l = append(l[:common.MaxWithheld-1:common.MaxWithheld-1], common.WithheldOutput{})
+		l = append(l[:common.MaxWithheld-1], common.WithheldOutput{})
 	}
 
 	return l
@@ -310,7 +312,7 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	maps.Copy(all, r.outputs)
 
 	_, status := r.wholeStatus()
-	r.summary.Withheld = status
+	r.summary.Withheld = ListWithheld(status)
 
 	if len(all) == 0 {
 		return
@@ -322,7 +324,7 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	}
 
 	whole, withheld := r.whole(all)
-	r.summary.Outputs, r.summary.Withheld = Encode(whole), list(withheld, status)
+	r.summary.Outputs, r.summary.Withheld = Encode(whole), ListWithheld(withheld, status)
 }
 
 // Encode an object of JSON, with no more escapes than JSON needs.

@@ -84,6 +84,7 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	}
 
 	r.set = text
+	r.summary.Report.Replaced = r.summary.Report.Replaced || replace
 	r.withhold()
 
 	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))

@@ -21,34 +21,41 @@ import (
 func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
-		// A run with state absent has no outputs.
+		// A run with state absent has no outputs. It may have a status.
+		o.WithheldOutputs = withheld(o, r.Reported, r.Reported.Withheld, false)
 	case r.Run.Phase == common.PhaseSucceeded:
-		o.Outputs, o.WithheldOutputs = r.Outputs.DeepCopy(), slices.Clone(r.Withheld)
+		o.Outputs, o.WithheldOutputs = r.Outputs.DeepCopy(), withheld(o, r.Reported, r.Withheld, true)
 	case len(r.Reported.Outputs)+len(r.Reported.Withheld) > 0:
 		o.Outputs = mergedOutputs(o.Outputs, r.Reported)
-		o.WithheldOutputs = mergedWithheld(o.WithheldOutputs, r.Reported)
+		o.WithheldOutputs = withheld(o, r.Reported, r.Reported.Withheld, false)
 	}
 }
 
-// mergedWithheld returns the withheld outputs that are recorded with those that were reported over them.
-func mergedWithheld(was []common.WithheldOutput, r events.Report) []common.WithheldOutput {
+// withheld returns what is withheld now, with what is recorded. As one list has outputs and fields of the status, what
+// is recorded stays until it is neither: all outputs are new or this one is whole, and this field is whole or no
+// earlier one is left.
+func withheld(
+	o *common.AnsibleRunObservation, r events.Report, now []common.WithheldOutput, newOutputs bool,
+) []common.WithheldOutput {
 	var status map[string]json.RawMessage
 
-	_ = json.Unmarshal(r.Status, &status)
+	if o.Reported != nil {
+		_ = json.Unmarshal(o.Reported.Raw, &status)
+	}
 
-	all := slices.Clone(r.Withheld)
+	all := slices.Clone(now)
 
-	for _, w := range was {
+	for _, w := range o.WithheldOutputs {
 		_, isOutput := r.Outputs[w.Name]
 		_, isField := status[w.Name]
 		known := slices.ContainsFunc(all, func(o common.WithheldOutput) bool { return o.Name == w.Name })
 
-		if !isOutput && !isField && !known && len(all) < common.MaxWithheld {
+		if !known && (!newOutputs && !isOutput || o.Reported != nil && !r.Replaced && !isField) {
 			all = append(all, w)
 		}
 	}
 
-	return all
+	return events.ListWithheld(all)
 }
 
 // recordDependents records what a run has made in the cluster. The kinds of a run that has not ended are beside those
@@ -90,7 +97,7 @@ func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 }
 
 // mergedOutputs returns the recorded outputs with the reported ones over them. If both
-// together are too large, the recorded ones are dropped.
+// together are too large, the recorded ones are dropped, and if one that is withheld has no name: it may be any.
 func mergedOutputs(was *apiextensionsv1.JSON, r events.Report) *apiextensionsv1.JSON {
 	all := map[string]json.RawMessage{}
 	if was != nil {
@@ -98,7 +105,9 @@ func mergedOutputs(was *apiextensionsv1.JSON, r events.Report) *apiextensionsv1.
 	}
 
 	for _, w := range r.Withheld {
-		delete(all, w.Name)
+		if delete(all, w.Name); w.Name == "" {
+			clear(all)
+		}
 	}
 
 	maps.Copy(all, r.Outputs)

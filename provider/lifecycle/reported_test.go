@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,19 @@ func TestRecordWithheld(t *testing.T) {
 		return r
 	}
 
+	setting := func(r executor.Report, status string, replaced bool) executor.Report {
+		r.Reported.Status, r.Reported.Replaced = json.RawMessage(status), replaced
+
+		return r
+	}
+	many := func(name string, n int) (all []string) {
+		for i := range n {
+			all = append(all, fmt.Sprint(name, i))
+		}
+
+		return all
+	}
+
 	type want struct {
 		outputs  string
 		withheld []common.WithheldOutput
@@ -199,6 +213,24 @@ func TestRecordWithheld(t *testing.T) {
 			reporting(common.PhaseRunning, nil),
 			want{`{"b":2}`, withheld("a")},
 		},
+		"Nameless": {
+			"Any recorded output may be the one without a name.",
+			want{`{"a":1,"b":2}`, nil},
+			reporting(common.PhaseRunning, []string{""}, "b", "2"),
+			want{`{"b":2}`, withheld("")},
+		},
+		"Full": {
+			"What is in a full list no more may be any output.",
+			want{`{"b":2}`, withheld(many("a", 60)...)},
+			reporting(common.PhaseRunning, many("c", 60)),
+			want{`{"b":2}`, append(withheld(append(many("c", 60), many("a", 39)...)...), common.WithheldOutput{})},
+		},
+		"SameName": {
+			"A whole field of the status is not the output.",
+			want{`{"b":2}`, withheld("a")},
+			setting(reporting(common.PhaseRunning, nil, "b", "2"), `{"a":1}`, false),
+			want{`{"b":2}`, withheld("a")},
+		},
 	}
 
 	for name, tc := range cases {
@@ -212,6 +244,50 @@ func TestRecordWithheld(t *testing.T) {
 				got := want{string(o.Outputs.Raw), o.WithheldOutputs}
 				if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 					t.Errorf("%s\nRecord(...): -want, +got:\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestRecordWithheldFields has a field of the status stay withheld as long as the status does.
+func TestRecordWithheldFields(t *testing.T) {
+	run := func(status string, replaced bool, names ...string) executor.Report {
+		r := applying(common.PhaseSucceeded)
+		r.Outputs = &apiextensionsv1.JSON{Raw: []byte(`{"url":1}`)}
+
+		if status != "" {
+			r.Reported.Status, r.Reported.Replaced = json.RawMessage(status), replaced
+		}
+
+		for _, name := range names {
+			r.Withheld = append(r.Withheld, common.WithheldOutput{Name: name})
+		}
+
+		return r
+	}
+
+	for name, tc := range map[string]struct {
+		reason string
+		next   executor.Report
+		want   []common.WithheldOutput
+	}{
+		"Silent":   {"A run that sets nothing leaves the status as it is.", run("", false), []common.WithheldOutput{{Name: "url"}, {}}},
+		"Other":    {"So does one that sets another field.", run(`{"phase":"b"}`, false), []common.WithheldOutput{{Name: "url"}, {}}},
+		"Again":    {"It is listed once.", run(`{"phase":"b"}`, false, "url"), []common.WithheldOutput{{Name: "url"}, {}}},
+		"Whole":    {"A field that is whole is withheld no more.", run(`{"url":"b"}`, false), []common.WithheldOutput{{}}},
+		"Replaced": {"A new status has none of the old one.", run(`{"phase":"b"}`, true), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o common.AnsibleRunObservation
+
+			Record(&o, run(`{"phase":"a"}`, false, "url", ""))
+
+			for range 2 {
+				Record(&o, tc.next)
+
+				if diff := cmp.Diff(tc.want, o.WithheldOutputs); diff != "" {
+					t.Errorf("%s\nRecord(...): -want withheld, +got:\n%s", tc.reason, diff)
 				}
 			}
 		})

@@ -112,7 +112,7 @@ func clipReport(r *executor.Report) {
 		}
 	}
 
-	r.Withheld = r.Withheld[:min(len(r.Withheld), common.MaxWithheld)]
+	r.Withheld = events.ListWithheld(r.Withheld)
 
 	if !n.Phase.Finished() {
 		r.Outputs, r.Withheld, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, nil, "", nil
