@@ -2,6 +2,7 @@ package workdir
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -83,11 +84,7 @@ func (m *meter) entry(ctx context.Context, path string) error {
 
 	m.usage.Size += max(size, entrySize)
 
-	if s.Mode&readable != readable {
-		_ = os.Chmod(path, 0o700) //nolint:gosec // It is a directory.
-	}
-
-	f, err := os.Open(path)
+	f, err := open(path, s.Mode)
 	if err != nil {
 		return unlessGone(err)
 	}
@@ -95,6 +92,26 @@ func (m *meter) entry(ctx context.Context, path string) error {
 	defer f.Close() //nolint:errcheck // It was only read.
 
 	return m.dir(ctx, f)
+}
+
+// open a directory that was seen with a mode. What has its name by now may be a pipe, which would not open, or a link.
+func open(path string, mode uint32) (*os.File, error) {
+	const only = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+	if mode&readable != readable {
+		if fd, err := unix.Open(path, unix.O_PATH|only, 0); err == nil {
+			// A descriptor of a path takes no mode. The link to it does, and leads nowhere else.
+			_ = os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o700) //nolint:gosec // It is a directory.
+			_ = unix.Close(fd)
+		}
+	}
+
+	fd, err := unix.Open(path, unix.O_RDONLY|only, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // dir adds what is in a directory.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -121,6 +122,31 @@ func TestMeasure(t *testing.T) {
 				t.Errorf("%s\nMeasure(...): -want MiB of holes, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestOpen has something else in the place of a directory by the time that it is opened.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link, target := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "target")
+
+	must(t, unix.Mkfifo(pipe, 0o600))
+	must(t, os.Mkdir(target, 0o500))
+	must(t, os.Symlink(target, link))
+
+	for _, path := range []string{pipe, link} {
+		for _, mode := range []uint32{0o700, 0} {
+			if _, err := open(path, mode); unlessGone(err) != nil || err == nil {
+				t.Errorf("open(%q, %o): got %v, want that it is no directory", path, mode, err)
+			}
+		}
+	}
+
+	s, err := os.Stat(target)
+	must(t, err)
+
+	if diff := cmp.Diff(os.FileMode(0o500), s.Mode().Perm()); diff != "" {
+		t.Errorf("No mode changes through a link: -want, +got:\n%s", diff)
 	}
 }
 
