@@ -108,6 +108,25 @@ func TestIn(t *testing.T) {
 	}
 }
 
+// TestInDetails tells which names of connection details say that they are secret.
+func TestInDetails(t *testing.T) {
+	for names, public := range map[string]bool{
+		"password passwords clientSecret secret_id secretId private_key_pem apiKey token-2 kubeconfig kubeConfig.yaml admin.kubeconfig " +
+			"dsn DATABASE_DSN connectionString connection_string id_rsa id_ed25519 credentials aws_credentials_file public_key_password": false,
+		"host port endpoint username user uri public_key publicKey public_key_pem ssh_public_keys id_rsa.pub tokenizer keyboard_layout " +
+			"passenger secretary dsnap valid_rsa version": true,
+	} {
+		for _, name := range strings.Fields(names) {
+			got := InDetails([]byte(`{"` + name + `": "hunter22"}`))
+			want := Secret{Text: "hunter22", From: Source{Key: name}, Public: public}
+
+			if diff := cmp.Diff([]Secret{want}, got, cmp.AllowUnexported(Secret{})); diff != "" {
+				t.Errorf("InDetails(%q): -want, +got:\n%s", name, diff)
+			}
+		}
+	}
+}
+
 // TestClip: a secret at the edge is masked whole, and what is far behind takes no work.
 func TestClip(t *testing.T) {
 	set := of("s3cret-s3cret")

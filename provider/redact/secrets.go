@@ -26,6 +26,12 @@ var (
 	secretName = regexp.MustCompile(secretNames + `$`)
 	// publicName is that of a key that others may read, or of the file of one.
 	publicName = regexp.MustCompile(`(?i)(?:PUB(?:LIC)?[-_.]?KEY|^GIT_SSL_KEY)$`)
+	// capital is where another word starts in a name. publicPart is the part of one that is that of a public key.
+	capital    = regexp.MustCompile(`([a-z\d])([A-Z])`)
+	publicPart = regexp.MustCompile(`(?i)PUB(?:LIC)?[-_.]?KEYS?|ID_[a-z\d]+[-_.]PUB`)
+	// secretPart is a word in the name of a connection detail that is secret.
+	secretPart = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + secretNames + `S?|KUBE[-_.]?CONFIG|DSN|` +
+		`CONNECTION[-_.]?STRINGS?|ID_(?:RSA|DSA|ECDSA|ED25519))(?:[^a-z]|$)`)
 	// named is what is before a value in a file: name=, name:, "name":, and password in a .netrc.
 	named = regexp.MustCompile(`([\w.-]*` + secretNames + `)["']?\s*[=:]\s*|\b(password)\s+`)
 	// armour is around keys.
@@ -48,12 +54,20 @@ const (
 // IsName is true for the name of something whose value is a secret.
 func IsName(name string) bool { return secretName.MatchString(name) && !publicName.MatchString(name) }
 
+// isDetail is true for the name of a connection detail whose value is a secret: a word of it says so, anywhere. The name
+// may go on with a format or a number.
+func isDetail(name string) bool {
+	name = publicPart.ReplaceAllString(name, "")
+
+	return IsName(name) || secretPart.MatchString(capital.ReplaceAllString(name, "${1}_$2"))
+}
+
 // InFile returns the secrets in a file: its lines, and in these the values of names that say so.
 func InFile(text string, from Source) []Secret {
 	found := append([]Secret{{Text: text, From: from}}, InURLs(text, from)...)
 
 	v, _ := decoded([]byte(text))
-	walk(v, false, func(s string, secret bool) {
+	walk(v, false, IsName, func(s string, secret bool) {
 		if secret {
 			found = append(found, Secret{Text: s, From: from})
 		}
@@ -136,7 +150,7 @@ func InDetails(raw json.RawMessage) []Secret {
 	details, _ := all.(map[string]any)
 
 	for name, v := range details {
-		walk(v, IsName(name), func(s string, secret bool) {
+		walk(v, isDetail(name), isDetail, func(s string, secret bool) {
 			from := Source{Key: name}
 			found = append(append(found, Secret{Text: s, From: from, Public: !secret}), InURLs(s, from)...)
 		})
@@ -153,7 +167,7 @@ func Scalars(text []byte) []string {
 	var found []string
 
 	if v, ok := decoded(text); ok {
-		walk(v, false, func(s string, _ bool) { found = append(found, s) })
+		walk(v, false, IsName, func(s string, _ bool) { found = append(found, s) })
 
 		return found
 	}
@@ -202,7 +216,7 @@ func decoded(raw []byte) (v any, ok bool) {
 
 // walk calls a function with each scalar of a value, and whether the name of it, or of what it is in, is that of a
 // secret.
-func walk(v any, secret bool, scalar func(string, bool)) {
+func walk(v any, secret bool, named func(string) bool, scalar func(string, bool)) {
 	switch v := v.(type) {
 	case string:
 		scalar(v, secret)
@@ -210,11 +224,11 @@ func walk(v any, secret bool, scalar func(string, bool)) {
 		scalar(v.String(), secret)
 	case []any:
 		for _, item := range v {
-			walk(item, secret, scalar)
+			walk(item, secret, named, scalar)
 		}
 	case map[string]any:
 		for name, item := range v {
-			walk(item, secret || IsName(name), scalar)
+			walk(item, secret || named(name), named, scalar)
 		}
 	}
 }
