@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestReportStatus(t *testing.T) {
 		"First":      {"What content sets is kept.", "", []report{{`{"size":3}`, false}}, `{"size":3}`, "", ""},
 		"Merged":     {"It is merged over what was there.", `{"a":{"b":1,"c":2},"d":9007199254740993}`, []report{{`{"a":{"b":null},"e":[1]}`, false}}, `{"a":{"c":2},"d":9007199254740993,"e":[1]}`, "", ""},
 		"Twice":      {"Reports add up.", "", []report{{`{"a":1}`, false}, {`{"b":2}`, false}}, `{"a":1,"b":2}`, "", ""},
-		"Replaced":   {"Or it takes its place.", `{"a":1}`, []report{{`{"b":2}`, true}}, `{"b":2}`, "", ""},
+		"Replaced":   {"Or it takes its place.", `{"a":1}`, []report{{`{"b":2}`, true}, {`{"c":3}`, false}}, `{"b":2,"c":3}`, "", ""},
 		"Nothing":    {"An empty status is one.", "", []report{{``, false}}, `{}`, "", ""},
 		"Conditions": {"Conditions are conditions of the content, but for those of Crossplane.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Yes"},{"type":"Ready","status":"True"}]}`, false}}, `{}`, "Up=True Yes", ""},
 		"Secret":     {"A field with a secret is left out.", "", []report{{`{"a":{"hunter22":1},"b":["x-hunter22"],"c":1}`, false}}, `{"c":1}`, "", ""},
@@ -89,6 +90,12 @@ func TestReportStatus(t *testing.T) {
 			s := r.Summary().Report
 			if diff := cmp.Diff(tc.want, string(s.Status)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			// An error leaves it as it was.
+			replaced := err == nil && slices.ContainsFunc(tc.reports, func(p report) bool { return p.replace })
+			if diff := cmp.Diff(replaced, s.Replaced); diff != "" {
+				t.Errorf("%s\n-want that it is replaced, +got:\n%s", tc.reason, diff)
 			}
 
 			var conditions []string

@@ -23,9 +23,9 @@ type index struct {
 }
 
 func newIndex(forms []form) *index {
-	// Of several secrets that are spelled alike the first stays.
+	// Of several spellings of a piece that are alike the first stays. Another piece that is spelled alike may be public.
 	slices.SortStableFunc(forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
-	forms = slices.CompactFunc(forms, func(a, b form) bool { return a.text == b.text })
+	forms = slices.CompactFunc(forms, func(a, b form) bool { return a.text == b.text && a.piece == b.piece })
 	x := &index{forms: forms, within: make([]int, len(forms)), from: map[string]int{}, to: map[string]int{}}
 
 	for i, f := range forms {

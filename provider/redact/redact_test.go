@@ -80,7 +80,7 @@ func TestTextBase64(t *testing.T) {
 func TestIn(t *testing.T) {
 	vars := InVariables("db: {host: db.example.org, pass: s3cret-s3cret, region: eu-central-1}\nadmin: {url: 'https://root:sw0rdfish@db.example.org'}\n", Source{Secret: "db", Key: "vars.yml"})
 	set := New(vars, "eu-central-1")
-	set.Add(InDetails([]byte(`{"host": "db.example.org", "password": "det4il-det4il", "uri": "pg://app:1n-the-url@db", "nested": {"api_token": ["n3sted-n3sted"], "user": "some-body"}}`))...)
+	set.Add(InDetails([]byte(`{"host": "db.example.org", "password": "det4il-det4il", "motto": "open sesame", "token": "open+sesame", "uri": "pg://app:1n-the-url@db", "nested": {"api_token": ["n3sted-n3sted"], "user": "some-body"}}`))...)
 
 	cases := map[string]struct {
 		reason, data string
@@ -93,6 +93,8 @@ func TestIn(t *testing.T) {
 		"Shown":    {"What the spec has is none, whatever has it, too.", "eu-central-1", Source{}, false},
 		"Public":   {"What is published under a name that is not secret is none.", "db.example.org:5432", Source{}, false},
 		"Detail":   {"What is published under a secret one is one.", "det4il-det4il", Source{Key: "password"}, true},
+		"Alike":    {"So it is when it is how a URL spells what is public.", "open+sesame", Source{Key: "token"}, true},
+		"AlikeNo":  {"What is public stays so.", "open sesame", Source{}, false},
 		"InURL":    {"So is the password in a URL, whatever its name.", "1n-the-url", Source{Key: "uri"}, true},
 		"Nested":   {"So is what is deeper.", "n3sted-n3sted", Source{Key: "nested"}, true},
 		"NestedNo": {"But not all of it.", "some-body", Source{}, false},
