@@ -54,8 +54,8 @@ const (
 // IsName is true for the name of something whose value is a secret.
 func IsName(name string) bool { return secretName.MatchString(name) && !publicName.MatchString(name) }
 
-// isDetail is true for the name of a connection detail whose value is a secret: a word of it says so, anywhere. The name
-// may go on with a format or a number.
+// isDetail is true for the name of a connection detail whose value is a secret: a word of it says so, anywhere. The
+// name may go on with a format or a number.
 func isDetail(name string) bool {
 	name = publicPart.ReplaceAllString(name, "")
 
