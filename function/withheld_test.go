@@ -72,6 +72,13 @@ func TestWithheld(t *testing.T) {
 			want: "app db", said: "OutputWithheld app: when: runs.db.outputs is withheld: a secret is in it; let the content publish it as a " +
 				"connection detail, or keep the secret out of the output",
 		},
+		"NamelessReported": {
+			reason:   "It may be any that content reports for the status, too.",
+			input:    runs + `when: "${has(runs.db.reported.other)}"}]`,
+			observed: app, db: aRun("db", ready("", `outputs: {host: a}, withheldOutputs: [{}]`)),
+			want: "app db", said: "OutputWithheld app: when: runs.db.reported is withheld: a secret is in it; let the content publish it as a " +
+				"connection detail, or keep the secret out of the output",
+		},
 		"In": {
 			reason: "The same, as people ask it, too.",
 			input:  runs + `when: "${'endpoint' in runs.db.outputs}"}]`, observed: app,

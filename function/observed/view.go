@@ -62,11 +62,15 @@ func ViewRun(o map[string]any) value.Partial {
 
 // viewReported returns what content has reported for the status of the XR: its outputs and,
 // over them, what it has set of the status itself; and its conditions. It is there as soon as
-// the run is.
-func viewReported(o, at map[string]any) map[string]any {
+// the run is. It is not known where one of its parts is not.
+func viewReported(o, at map[string]any) any {
 	reported := map[string]any{}
 
 	for _, f := range []string{"outputs", "reported"} {
+		if unknown, ok := at[f].(value.UnknownError); ok {
+			return unknown
+		}
+
 		fields, _ := at[f].(map[string]any)
 		maps.Copy(reported, fields)
 	}
