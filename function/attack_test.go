@@ -38,6 +38,15 @@ runs:
     nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
     listed: {hosts: [db, "${xr.spec.?name}"]}
 `
+		computed = `
+runs:
+- name: app
+  role: acme.app.server
+  inventory:
+    infra: {hosts: "${{'gw1': {'ansible_host': 'gw1.internal.example', 'token': 't'}, 'plain': {}}}", children: "${{'racks': {}}}"}
+    listed: {hosts: ["${xr.spec.?name.orValue('other')}"]}
+    nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
+`
 		secret = `
 runs:
 - {name: app, role: acme.app.server, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: vars}}]}
@@ -96,6 +105,13 @@ runs:
 		"HostIsGroup":      {reason: "A host with the name of a group would be selected like it.", input: literal, spec: `nodes: [infra]`, want: taken("nodes.hosts", "infra")},
 		"GroupIsHost":      {reason: "And the other way round.", input: literal, spec: `groups: {gateway: {}}`, want: taken("nodes.children", "gateway")},
 		"HostIsAll":        {reason: "No host is all of them.", input: literal, spec: `nodes: [all]`, want: taken("nodes.hosts", "all")},
+		"ComputedMoves":    {reason: "A host that another expression computes stays where it is.", input: computed, spec: `nodes: {gw1: {ansible_host: evil.example}}`, want: again("nodes.hosts", "gw1", "infra.hosts")},
+		"ComputedAdds":     {reason: "It has the variables that it has.", input: computed, spec: `nodes: {plain: {a: 1}}`, want: again("nodes.hosts", "plain", "infra.hosts")},
+		"ComputedJoins":    {reason: "It is in no group that might give it others.", input: computed, spec: `name: gw1`, want: again("listed.hosts[0]", "gw1", "infra.hosts")},
+		"ComputedGroup":    {reason: "A computed group has its hosts only.", input: computed, spec: `groups: {racks: {hosts: [a]}}`, want: again("nodes.children", "racks", "infra.children")},
+		"ComputedNested":   {reason: "So has one in another one.", input: computed, spec: `groups: {a: {children: {racks: {}}}}`, want: again("nodes.children.a.children", "racks", "infra.children")},
+		"ComputedBoth":     {reason: "No host is called like a group.", input: computed, spec: `nodes: [racks]`, want: again("nodes.hosts", "racks", "infra.children")},
+		"ComputedBothWays": {reason: "And no group like a host.", input: computed, spec: `groups: {plain: {}}`, want: again("nodes.children", "plain", "infra.hosts")},
 		"GroupMoves":       {reason: "A group may have hosts from elsewhere.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventory.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"LiteralMoves":     {reason: "So may a host that the Composition names.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventory.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"FromAddress":      {reason: "As a variable of the whole run it would lead all hosts to one.", input: from, spec: `parameters: {ansible_host: a}`, want: `varsFrom[0]: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
@@ -131,6 +147,12 @@ runs:
 // taken is what is said of a computed name that the Composition has, too.
 func taken(path, name string) string {
 	return fmt.Sprintf("inventory.%s: %q cannot be computed: the inventory has a host or a group of that name", path, name)
+}
+
+// again is what is said of a name that is computed elsewhere, too.
+func again(path, name, first string) string {
+	return fmt.Sprintf("inventory.%s: %q cannot be computed again: inventory.%s has it, and only a host with the same variables "+
+		"may be in several places", path, name, first)
 }
 
 // What an XR is large enough for is not done over and over again: all that is

@@ -264,6 +264,39 @@ runs:
 				want: one(`inventoryInline: "---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"ansible_host\": \"10.0.0.1\"\n      \"ansible_port\": 2222\n    \"b\":\n      \"ansible_host\": \"b.example.org\"\n      \"ansible_port\": 22\n"`),
 			},
 		},
+		"HostInGroups": {
+			reason: "A computed host may be in several groups, with the same variables or without any.",
+			rendering: rendering{
+				input: `
+locals: {hosts: "${xr.spec.hosts}"}
+runs:
+- name: app
+  role: acme.app.server
+  inventory:
+    a: {hosts: "${locals.hosts}"}
+    b: {hosts: "${locals.hosts}"}
+    c: {hosts: "${xr.spec.names}"}
+    d: {hosts: ["${xr.spec.names[0]}"]}
+`,
+				spec: `hosts: {h: {size: 1}}, names: [n1]`,
+				want: one(`inventoryInline: "` + strings.NewReplacer("\"", "\\\"", "\n", "\\n").Replace(`---
+"a":
+  "hosts":
+    "h":
+      "size": 1
+"b":
+  "hosts":
+    "h":
+      "size": 1
+"c":
+  "hosts":
+    "n1": {}
+"d":
+  "hosts":
+    "n1": null
+`) + `"`),
+			},
+		},
 		"InventoryBeside": {
 			reason: "Where hosts may come from elsewhere, the provider is told which names are computed. Literal ones may be there, too.",
 			rendering: rendering{

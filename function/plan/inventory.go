@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,12 +42,19 @@ type evaluation struct {
 	problems []expression.Problem
 	// literal hosts and groups, and the computed ones.
 	literal  ansible.Names
-	computed map[string]bool
+	computed map[string]computed
+}
+
+// A computed host with its variables, or a computed group.
+type computed struct {
+	path  string
+	group bool
+	vars  map[string]any
 }
 
 // Evaluate the inventory as text.
 func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string, []expression.Problem) {
-	e := &evaluation{ctx: ctx, data: data, computed: map[string]bool{}}
+	e := &evaluation{ctx: ctx, data: data, computed: map[string]computed{}}
 	groups := map[string]any{}
 
 	e.literals(i.Groups)
@@ -99,18 +107,32 @@ func (e *evaluation) literals(groups map[string]*expression.Template) {
 }
 
 // name adds the computed name of a host or a group. It must be a new one: variables of a host or a group that is there,
-// a password for example, would go where the new ones say.
-func (e *evaluation) name(path, name string, check func(string) error) {
+// a password for example, would go where the new ones say. That holds for a computed one that is there, too.
+func (e *evaluation) name(name string, check func(string) error, c computed) {
 	err := check(name)
-	if err == nil && e.literal.Has(name) {
+	first, again := e.computed[name]
+
+	switch {
+	case err != nil:
+	case e.literal.Has(name):
 		err = errors.Errorf("%q cannot be computed: the inventory has a host or a group of that name", name)
+	case again && !first.same(c):
+		err = errors.Errorf("%q cannot be computed again: %s has it, and only a host with the same variables may be "+
+			"in several places", name, first.path)
 	}
 
 	if err != nil {
-		e.invalid(path, err)
+		e.invalid(c.path, err)
 	}
 
-	e.computed[name] = true
+	if !again {
+		e.computed[name] = c
+	}
+}
+
+// same is true for one host that is in two groups.
+func (c computed) same(other computed) bool {
+	return !c.group && !other.group && (len(c.vars)+len(other.vars) == 0 || reflect.DeepEqual(c.vars, other.vars))
 }
 
 func (e *evaluation) invalid(path string, err error) {
@@ -200,7 +222,7 @@ func (e *evaluation) list(path string, items []*expression.Template) any {
 		case !ok:
 			e.invalid(at, errors.New("must be the name of a host"))
 		case item.Computed():
-			e.name(at, name, ansible.CheckHost)
+			e.name(name, ansible.CheckHost, computed{path: at})
 		}
 
 		hosts[name] = nil
@@ -298,7 +320,8 @@ func (e *evaluation) hostsData(path string, v any) any {
 	hosts := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(hosts) {
-		e.name(path, name, ansible.CheckHost)
+		vars, _ := hosts[name].(map[string]any)
+		e.name(name, ansible.CheckHost, computed{path: path, vars: vars})
 
 		out[name] = e.varsData(path+"."+name, hosts[name], true)
 	}
@@ -311,7 +334,7 @@ func (e *evaluation) childrenData(path string, v any) any {
 	groups := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(groups) {
-		e.name(path, name, ansible.CheckGroup)
+		e.name(name, ansible.CheckGroup, computed{path: path, group: true})
 
 		out[name] = e.groupData(path+"."+name, groups[name])
 	}
