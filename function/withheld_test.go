@@ -104,6 +104,41 @@ func TestWithheld(t *testing.T) {
 			input:  runs + `when: "${runs.db.outputs == {'host': 'a', 'endpoint': 'x'}}"}]`, observed: app,
 			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
 		},
+		"NotEqual": {
+			reason: "Nor do they differ from anything.",
+			input:  runs + `when: "${runs.db.outputs != {'host': 'a', 'endpoint': 'x'}}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
+		"NotEqualAtAll": {
+			reason: "Also where something else differs.",
+			input:  runs + `when: "${runs.db.outputs != {'host': 'b'}}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
+		"EqualReversed": {
+			reason: "The order is nothing.",
+			input:  runs + `when: "${{'host': 'a'} == runs.db.outputs}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
+		"EqualData": {
+			reason: "Nor is where the other value is from.",
+			input:  runs + `when: "${xr.spec.x == runs.db.outputs}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
+		"EqualInList": {
+			reason: "A list of them is not known, either.",
+			input:  runs + `when: "${[runs.db.outputs] != [{'host': 'b'}, {'host': 'c'}]}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
+		"InList": {
+			reason: "Nor is what is in one.",
+			input:  runs + `when: "${{'host': 'a'} in [runs.db.outputs]}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
+		"OneInList": {
+			reason: "Nor whether they are in one.",
+			input:  runs + `when: "${runs.db.outputs in [xr.spec.x]}"}]`, observed: app,
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
+		},
 		"AnyValue": {
 			reason: "Whether there is one of a value is not known, either.",
 			input:  runs + `when: "${runs.db.outputs.exists(k, runs.db.outputs[k] == 'b')}"}]`, observed: app,
@@ -210,7 +245,7 @@ required_resources:
     status: {atProvider: {withheldOutputs: [{name: url}]}}}}]}
 observed:
   composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}, status: {e: old}}
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {x: {host: a}}, status: {e: old}}
   resources: `+stdcmp.Or(tc.db, withholding)+tc.observed+`
 `))
 			if err != nil {

@@ -43,8 +43,8 @@ type work func(args []ref.Val) uint64
 
 // works of functions by their names. Others go through their texts, once.
 var works = map[string]work{ //nolint:gochecknoglobals // It is a constant.
-	operators.Equals:        lighter,
-	operators.NotEquals:     lighter,
+	operators.Equals:        compared,
+	operators.NotEquals:     compared,
 	operators.Add:           func(args []ref.Val) uint64 { return texts(args) + added(args[0], args[1]) },
 	"lists.range":           ranged,
 	"flatten":               flattened,
@@ -212,6 +212,14 @@ func weight(v ref.Val) uint64 {
 	s.weigh(v)
 
 	return s.weight
+}
+
+// compared returns the work to compare two values, and to look for what is not known in them.
+func compared(args []ref.Val) uint64 {
+	_, a := value.Unknown(args[0])
+	_, b := value.Unknown(args[1])
+
+	return a + b + lighter(args)
 }
 
 // lighter returns the weight of the lighter one of two values. It looks no further into

@@ -167,6 +167,36 @@ type UnknownError struct {
 // Error says what is not known, and why.
 func (e UnknownError) Error() string { return e.at + " " + e.Why }
 
+// Unknown returns the error of a value in an object, or in an object of a list, that is not known; nil if there is none.
+// It looks no deeper, and returns how much it looked at.
+func Unknown(v ref.Val) (unknown ref.Val, looked uint64) {
+	switch v := v.(type) {
+	case *Object:
+		keys := v.keys()
+		for _, k := range keys {
+			if _, ok := v.fields[k].(UnknownError); ok {
+				return v.Get(types.String(k)), uint64(len(keys))
+			}
+		}
+
+		return nil, uint64(len(keys))
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			item := it.Next()
+			looked++
+
+			if o, ok := item.(*Object); ok {
+				found, n := Unknown(o)
+				if looked += n; found != nil {
+					return found, looked
+				}
+			}
+		}
+	}
+
+	return nil, looked
+}
+
 // A Partial is a JSON object of which some fields are there by name alone: where the
 // object is used as a whole, as the value of a variable for example, they are not.
 type Partial struct {
