@@ -234,6 +234,16 @@ requiredResources: {other: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: 
 			want:     "app db", said: "OutputWithheld app: when: required.network is not known: required.other.status.atProvider.outputs.url is withheld: " +
 				"a secret is in it; let the content publish it as a connection detail, or keep the secret out of the output",
 		},
+		"SelectorOfSelector": {
+			reason: "So may what is selected by that.",
+			input: runs + `when: "${has(required.subnet)}"}], requiredResources: {
+  other: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, matchName: other},
+  network: {apiVersion: v1, kind: ConfigMap, matchName: "${required.other.status.atProvider.outputs.url}"},
+  subnet: {apiVersion: v1, kind: ConfigMap, matchName: "${required.network.data.subnet}"}}`,
+			observed: app,
+			want:     "app db", said: "OutputWithheld app: when: required.subnet is not known: required.other.status.atProvider.outputs.url is " +
+				"withheld: a secret is in it; let the content publish it as a connection detail, or keep the secret out of the output",
+		},
 	}
 
 	for name, tc := range cases {

@@ -27,12 +27,17 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 	}
 
 	for _, req := range r.plan.Required {
-		if problems := r.missingFor(req.Selector); len(problems) > 0 {
-			r.missing[req.Name] = problems
-			continue
+		problems := r.missingFor(req.Selector)
+
+		var (
+			out plan.Requirement
+			ok  bool
+		)
+
+		if len(problems) == 0 {
+			out, ok, problems = req.Evaluate(ctx, r.Data)
 		}
 
-		out, ok, problems := req.Evaluate(ctx, r.Data)
 		if len(problems) > 0 {
 			r.missing[req.Name] = problems
 		}
