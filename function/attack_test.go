@@ -37,6 +37,7 @@ runs:
     one: {hosts: {node: "${xr.spec.?one}"}, vars: "${xr.spec.?vars}"}
     nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
     listed: {hosts: [db, "${xr.spec.?name}"]}
+    data-bases: {hosts: [db]}
 `
 		computed = `
 runs:
@@ -112,6 +113,7 @@ runs:
 		"ComputedNested":   {reason: "So has one in another one.", input: computed, spec: `groups: {a: {children: {racks: {}}}}`, want: again("nodes.children.a.children", "racks", "infra.children")},
 		"ComputedBoth":     {reason: "No host is called like a group.", input: computed, spec: `nodes: [racks]`, want: again("nodes.hosts", "racks", "infra.children")},
 		"ComputedBothWays": {reason: "And no group like a host.", input: computed, spec: `groups: {plain: {}}`, want: again("nodes.children", "plain", "infra.hosts")},
+		"TakesIdentifier":  {reason: "Ansible may make this of the name of a group.", input: literal, spec: `groups: {data_bases: {hosts: [a]}}`, want: taken("nodes.children", "data_bases")},
 		"GroupMoves":       {reason: "A group may have hosts from elsewhere.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventory.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"LiteralMoves":     {reason: "So may a host that the Composition names.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventory.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"FromAddress":      {reason: "As a variable of the whole run it would lead all hosts to one.", input: from, spec: `parameters: {ansible_host: a}`, want: `varsFrom[0]: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},

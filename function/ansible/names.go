@@ -27,6 +27,7 @@ var (
 	// of ssh.
 	address   = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$`)
 	hostPort  = regexp.MustCompile(`:[0-9]+$`)
+	noGroup   = regexp.MustCompile(`[^A-Za-z0-9_]`)
 	hostRange = regexp.MustCompile(`\[[0-9A-Za-z]*:[0-9A-Za-z]+(:[0-9]+)?\]`)
 	account   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
 )
@@ -112,6 +113,7 @@ type Names struct {
 }
 
 // Add a name as it is written, with a port, or with ranges. Of a range it takes every name that looks like one of it.
+// Ansible may be set to make identifiers of the names of groups.
 // https://docs.ansible.com/projects/ansible/latest/inventory_guide/intro_inventory.html#adding-ranges-of-hosts
 func (n *Names) Add(name string) {
 	if n.names == nil {
@@ -120,6 +122,7 @@ func (n *Names) Add(name string) {
 
 	name = hostPort.ReplaceAllString(name, "")
 	n.names[name] = true
+	n.names[noGroup.ReplaceAllString(name, "_")] = true
 
 	if parts := hostRange.Split(name, -1); len(parts) > 1 {
 		for i := range parts {
