@@ -79,6 +79,13 @@ func TestWithheld(t *testing.T) {
 			want: "app db", said: "OutputWithheld app: when: runs.db.reported is withheld: a secret is in it; let the content publish it as a " +
 				"connection detail, or keep the secret out of the output",
 		},
+		"KeyAlone": {
+			reason:   "A secret that is in no Secret is called by its key.",
+			input:    runs + `when: "${has(runs.db.outputs.e)}"}]`,
+			observed: app, db: aRun("db", ready("", `withheldOutputs: [{name: e, key: TOKEN}]`)),
+			want: "app db", said: "OutputWithheld app: when: runs.db.outputs.e is withheld: the value of TOKEN is in it; let the content publish it " +
+				"as a connection detail, or keep the secret out of the output",
+		},
 		"In": {
 			reason: "The same, as people ask it, too.",
 			input:  runs + `when: "${'endpoint' in runs.db.outputs}"}]`, observed: app,

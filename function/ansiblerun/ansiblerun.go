@@ -202,6 +202,8 @@ func (w WithheldOutput) String() string {
 		what = "key " + w.key + " of Secret " + w.secret
 	case w.secret != "":
 		what = "a value of Secret " + w.secret
+	case w.key != "":
+		what = "the value of " + w.key
 	}
 
 	return what + " is in it; let the content publish it as a connection detail, or keep the secret out of the output"
