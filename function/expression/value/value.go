@@ -168,33 +168,52 @@ type UnknownError struct {
 func (e UnknownError) Error() string { return e.at + " " + e.Why }
 
 // Unknown returns the error of a value in an object, or in an object of a list, that is not known; nil if there is none.
-// It looks no deeper, and returns how much it looked at.
+// It looks no deeper, makes no values of what it looks at, and returns how much that was.
 func Unknown(v ref.Val) (unknown ref.Val, looked uint64) {
 	switch v := v.(type) {
 	case *Object:
-		keys := v.keys()
-		for _, k := range keys {
-			if _, ok := v.fields[k].(UnknownError); ok {
-				return v.Get(types.String(k)), uint64(len(keys))
-			}
+		if k, ok := unknownKey(v.fields, v.whole); ok {
+			unknown = v.Get(types.String(k))
 		}
 
-		return nil, uint64(len(keys))
+		return unknown, uint64(len(v.fields))
+	case *List:
+		for i, item := range v.items {
+			p, ok := item.(Partial)
+			if !ok {
+				p.Fields, _ = item.(map[string]any)
+			}
+
+			looked += 1 + uint64(len(p.Fields))
+
+			if k, ok := unknownKey(p.Fields, p.Whole); ok {
+				o := newObject(view{Place: Place{up: &v.Place, index: i, isIndex: true}, lookups: v.lookups}, item)
+				return o.Get(types.String(k)), looked
+			}
+		}
 	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			item := it.Next()
+		for it := v.Iterator(); it.HasNext() == types.True && unknown == nil; {
 			looked++
 
-			if o, ok := item.(*Object); ok {
+			if o, ok := it.Next().(*Object); ok {
 				found, n := Unknown(o)
-				if looked += n; found != nil {
-					return found, looked
-				}
+				unknown, looked = found, looked+n
 			}
 		}
 	}
 
-	return nil, looked
+	return unknown, looked
+}
+
+// unknownKey returns the first key of a value that is not known, and is part of the whole.
+func unknownKey(fields map[string]any, whole []string) (key string, found bool) {
+	for k, v := range fields {
+		if _, ok := v.(UnknownError); ok && (whole == nil || slices.Contains(whole, k)) && (!found || k < key) {
+			key, found = k, true
+		}
+	}
+
+	return key, found
 }
 
 // A Partial is a JSON object of which some fields are there by name alone: where the
