@@ -56,7 +56,11 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 			"check that the credential .git-credentials has a line with the right password for this host and port",
 			"add a .git-credentials with a line https://USER:PASSWORD@HOST to spec.credentials"),
 	},
-	{regexp.MustCompile(`certificate verif|server verification failed|unable to get local issuer|self.signed certificate`), adviseCA},
+	{
+		regexp.MustCompile(
+			`certificate verif|server verification failed|unable to get local issuer|self.signed certificate`),
+		adviseCA,
+	},
 	{
 		regexp.MustCompile(`Host key for .* has changed`),
 		always("when its key was changed on purpose, replace its line in the credential known_hosts"),

@@ -118,7 +118,7 @@ func TestInDetails(t *testing.T) {
 		"host port endpoint username user uri public_key publicKey public_key_pem ssh_public_keys id_rsa.pub tokenizer keyboard_layout " +
 			"passenger secretary dsnap valid_rsa version": true,
 	} {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			got := InDetails([]byte(`{"` + name + `": "hunter22"}`))
 			want := Secret{Text: "hunter22", From: Source{Key: name}, Public: public}
 
