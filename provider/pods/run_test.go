@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -539,8 +540,11 @@ func TestLeft(t *testing.T) {
 func TestUndeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
+
+		var answers atomic.Bool
+
 		c.refuse = func(verb string, _ client.Object) error {
-			if verb == "delete" {
+			if verb == "delete" && !answers.Load() {
 				return errors.New("a webhook does not answer")
 			}
 
@@ -555,7 +559,7 @@ func TestUndeleted(t *testing.T) {
 			t.Errorf("The status should say so, not %q", m)
 		}
 
-		c.refuse = nil
+		answers.Store(true)
 
 		time.Sleep(2 * lookEvery)
 		c.gone(deleted, container(containerRun, terminated(143, "Error", "")))

@@ -91,7 +91,7 @@ func nest(t *testing.T, dir string) {
 
 	name := strings.Repeat("d", 200)
 
-	for range unix.PathMax / len(name) {
+	for range unix.PathMax/len(name) + 1 {
 		must(t, unix.Mkdirat(d, name, 0o700))
 
 		next, err := unix.Openat(d, name, unix.O_DIRECTORY, 0)
