@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -283,8 +284,8 @@ observed:
 // nested returns groups of an inventory, each in another one. As YAML, that is indented, they take much more than as JSON.
 func nested(depth int) map[string]any {
 	groups := map[string]any{}
-	for range depth {
-		groups = map[string]any{"a": map[string]any{"children": groups}}
+	for i := range depth {
+		groups = map[string]any{"a" + strconv.Itoa(i): map[string]any{"children": groups}}
 	}
 
 	return groups

@@ -108,7 +108,9 @@ func (e *evaluation) literals(groups map[string]*expression.Template) {
 
 // name adds the computed name of a host or a group. It must be a new one: variables of a host or a group that is there,
 // a password for example, would go where the new ones say. That holds for a computed one that is there, too.
-func (e *evaluation) name(name string, check func(string) error, c computed) {
+//
+// It is false for a name that is refused, so that nothing below it is evaluated.
+func (e *evaluation) name(name string, check func(string) error, c computed) bool {
 	err := check(name)
 	first, again := e.computed[name]
 
@@ -128,6 +130,8 @@ func (e *evaluation) name(name string, check func(string) error, c computed) {
 	if !again {
 		e.computed[name] = c
 	}
+
+	return err == nil
 }
 
 // same is true for one host that is in two groups.
@@ -334,9 +338,9 @@ func (e *evaluation) childrenData(path string, v any) any {
 	groups := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(groups) {
-		e.name(name, ansible.CheckGroup, computed{path: path, group: true})
-
-		out[name] = e.groupData(path+"."+name, groups[name])
+		if e.name(name, ansible.CheckGroup, computed{path: path, group: true}) {
+			out[name] = e.groupData(path+"."+name, groups[name])
+		}
 	}
 
 	return out

@@ -33,10 +33,9 @@ func events(t *testing.T, o Object) eventsByReason {
 	if err := cp.Kube.List(t.Context(), l, client.InNamespace(ns)); err != nil {
 		t.Fatalf("cannot list events: %s", err)
 	}
-	uid := cp.Get(t, o).GetUID()
 	out := eventsByReason{}
 	for _, e := range l.Items {
-		if e.InvolvedObject.UID != uid {
+		if e.InvolvedObject.Kind != o.Kind || e.InvolvedObject.Name != o.Name {
 			continue
 		}
 		e.Count = max(e.Count, 1) + out[e.Reason].Count
