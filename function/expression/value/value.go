@@ -167,7 +167,7 @@ type UnknownError struct {
 // Error says what is not known, and why.
 func (e UnknownError) Error() string { return e.at + " " + e.Why }
 
-// Unknown returns the error of a value in an object, or in an object of a list, that is not known; nil if there is none.
+// Unknown returns the error of a value that is not known in an object, or in an object of a list; nil without one.
 // It looks no deeper, makes no values of what it looks at, and returns how much that was.
 func Unknown(v ref.Val) (unknown ref.Val, looked uint64) {
 	switch v := v.(type) {
