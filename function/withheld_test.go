@@ -87,7 +87,7 @@ func TestWithheld(t *testing.T) {
 				"as a connection detail, or keep the secret out of the output",
 		},
 		"In": {
-			reason: "The same, as people ask it, too.",
+			reason: "The same, asked with `in`.",
 			input:  runs + `when: "${'endpoint' in runs.db.outputs}"}]`, observed: app,
 			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.outputs.endpoint"),
 		},

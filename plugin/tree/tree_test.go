@@ -203,7 +203,7 @@ func TestXR(t *testing.T) {
 			leaves:  []leaf{{"a", Blocked}, {"b", Waiting}},
 		},
 		"Withheld": {
-			reason: "A run that reads an output that is withheld needs somebody.", want: Blocked,
+			reason: "A run that reads an output that is withheld needs a change.", want: Blocked,
 			message: "b: vars.x: runs.a.outputs.x is withheld: a secret is in it",
 			runs:    []Objects{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Ready}, {"b", Blocked}},

@@ -32,7 +32,7 @@ type Situation struct {
 	Held bool
 	// Generation of the object.
 	Generation int64
-	// Adopt is true when somebody has said that the target is as the inputs say.
+	// Adopt is true when an annotation says that the target is as the inputs say.
 	Adopt bool
 	// Digest of the inputs; empty when the object is deleted, unless it requires approvals.
 	Digest string

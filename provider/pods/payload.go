@@ -78,8 +78,8 @@ const (
 	fileMeant = "podUID"
 	// maxSecrets is how many Secrets a run has at most, with that of its token.
 	maxSecrets = maxPayload/maxPart + 2
-	// annotationProof tells the Secret that the provider has made from one that others have, who may write Secrets in the
-	// namespace: it says for which account a token is renewed.
+	// annotationProof tells the Secret that the provider has made from any other Secret of the namespace. It says for
+	// which account a token is renewed.
 	annotationProof = "ansible.crossplane.io/proof"
 )
 
@@ -200,8 +200,8 @@ func (x *Executor) proof(j executor.Job, p *corev1.Pod, hash []byte) string {
 	return hex.EncodeToString(keyed.Sum(x.config.Key, "payload of a run", append(hash, whose...)))
 }
 
-// given is the payload that the provider has given to the Pod of a run; false if there is none. Others who may write
-// Secrets may have made another one, which is not unpacked.
+// given is the payload that the provider has given to the Pod of a run; false if there is none. A Secret
+// from elsewhere has no proof, and is not unpacked.
 func (x *Executor) given(ctx context.Context, j executor.Job, p *corev1.Pod) (Payload, bool, error) {
 	select {
 	case x.unpacking <- struct{}{}:

@@ -138,7 +138,7 @@ func (r *run) adoptPosted(ctx context.Context, o client.Object) error {
 	return nil
 }
 
-// taken is the error for an object whose name others have taken.
+// taken is the error for an object that is there, and was not made for the run.
 func taken(o client.Object) error {
 	return &refusal{errors.Errorf("%s/%s is there already, and something else has made it", o.GetNamespace(), o.GetName())}
 }

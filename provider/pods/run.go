@@ -691,7 +691,7 @@ func (r *run) take(f heard) bool {
 		return true
 	}
 
-	// The Pod was told to end by somebody else. Why, is known when it has ended.
+	// The Pod was told to end, not by the provider. Why, is known when it has ended.
 	if r.report.Run.Phase.Finished() {
 		r.report.Run.Phase = common.PhaseRunning
 		r.report.Run.CompletionTime = nil
@@ -735,7 +735,7 @@ func (r *run) adoptReport(got executor.Report) {
 		r.shown.know(r.job.Inputs, got.ConnectionDetails)
 	}
 
-	// Somebody has begun to watch after the run began.
+	// A watch of the log has begun after the run.
 	if n.Phase.Finished() && got.Output == "" && r.shown.watched.Load() {
 		got.Output = r.shown.read()
 	}

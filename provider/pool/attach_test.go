@@ -311,7 +311,7 @@ func TestAttachLater(t *testing.T) {
 		before func(p *Pool, x *outliving)
 	}{
 		"Attached": {"A run that was attached to is over.", func(*Pool, *outliving) {}},
-		"Ended":    {"So it is when its end is known, which nobody could record.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }},
+		"Ended":    {"So it is when its end is known, which could not be recorded.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }},
 		"Check": {"A check that no status shows is cut off.", func(p *Pool, x *outliving) {
 			x.end <- common.PhaseSucceeded
 

@@ -88,7 +88,7 @@ func TestApproval(t *testing.T) {
 		return err != nil && strings.Contains(string(out), "spec.by must be the name of the user")
 	})
 
-	// Nobody but the provider says what awaits approval.
+	// Only the provider says what awaits approval.
 	Eventually(t, "the admission policy to refuse another status", func() bool {
 		out, err := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--as=mallory", "--namespace="+d.Namespace,
 			"patch", run, "--subresource=status", "--type=merge", "--dry-run=server", `--patch={"status": {"atProvider": {"approval": {"state": "Awaiting"}}}}`).CombinedOutput()
