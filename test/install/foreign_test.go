@@ -129,6 +129,10 @@ spec: {package: "registry.example.org/`+foreignRepository+`:v0.8.0"}
 
 		return strings.Contains(message, "spec.names: Invalid value: Value is immutable")
 	})
+	cp.Kubectl(t, "", "annotate", "mrd", runs.GetName(), "crossplane.io/paused=true")
+	eventually(t, "Crossplane to say that the ManagedResourceDefinition is paused", func() bool {
+		return strings.Contains(cp.Kubectl(t, "", "events", "--for=managedresourcedefinition/"+runs.GetName(), "--namespace=default"), "ReconciliationPaused")
+	})
 	cp.Kubectl(t, "", "delete", "mrd", runs.GetName(), "--cascade=orphan")
 	cp.WaitFor(t, revision, "RevisionHealthy=True", "RuntimeHealthy=True")
 	cp.WaitFor(t, provider, "Installed=True", "Healthy=True")
