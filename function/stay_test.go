@@ -159,6 +159,9 @@ func TestStays(t *testing.T) {
 	// What core deletes is not observed any more.
 	departing := asDeparting(database)
 
+	stuck := strings.ReplaceAll(departing, "conditions: [", "conditions: [{type: Deletable, status: 'False', "+
+		"observedGeneration: 1, message: 'absent run failed: No space left; repair the cause'}, ")
+
 	// What is found, but not observed, and has core's label, was not deleted.
 	lost := func(resources string) string {
 		return asDeparting(strings.ReplaceAll(resources, "labels: {", "labels: {crossplane.io/composite: app, "))
@@ -227,6 +230,13 @@ func TestStays(t *testing.T) {
 			step:   step{runs: both, spec: "monitoring: false", observed: monitor + usage, departing: departing},
 			want:   []string{"monitor", "database uses monitor"},
 			said:   "Leaving\nmonitor: not wanted any more, but has to stay for app-database, which is being deleted",
+		},
+		"Undeletable": {
+			reason: "The XR says what keeps the AnsibleRun from going.",
+			step: step{runs: both, spec: "monitoring: false", observed: monitor + usage, departing: stuck},
+			want: []string{"monitor", "database uses monitor"},
+			said: "Leaving\nmonitor: not wanted any more, but has to stay for app-database, which is being deleted: absent run failed: " +
+				"No space left; repair the cause",
 		},
 		"Stands": {
 			reason: "The Usage stays for what stays, too.",

@@ -107,6 +107,17 @@ func Condition(o map[string]any, typ string) (status, message string) {
 	return manifest.Text(c, "status"), manifest.Text(c, "message")
 }
 
+// Deleting says for a message that an AnsibleRun is being deleted, and why that is not done yet, as far as its
+// condition says so: "is being deleted: the run failed".
+func Deleting(o map[string]any) string {
+	deletable, message := Condition(o, string(common.TypeDeletable))
+	if deletable != ConditionFalse || message == "" {
+		return "is being deleted"
+	}
+
+	return "is being deleted: " + strings.Join(strings.Fields(message), " ")
+}
+
 // IsReady is true when an observed AnsibleRun is Ready and Synced in its current
 // generation, and not being deleted.
 func IsReady(o map[string]any) bool {

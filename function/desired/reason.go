@@ -34,7 +34,7 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	case manifest.IsDeleted(observed) && waitsForWindow(observed, common.TypeDeletable):
 		return WaitingForWindow, windowMessages(observed, common.TypeDeletable)
 	case manifest.IsDeleted(observed):
-		return Deleting, []string{"is being deleted"}
+		return Deleting, []string{ansiblerun.Deleting(observed)}
 	case !ansiblerun.IsApplied(observed, owned, rendered):
 		return Running, running
 	case ansiblerun.IsReady(observed):

@@ -26,8 +26,10 @@ type Terminating struct {
 	Object   map[string]any
 }
 
-// String returns the name for a message.
-func (d Terminating) String() string { return manifest.Name(d.Object) + ", which is being deleted" }
+// String returns the name for a message, and why the AnsibleRun cannot go yet.
+func (d Terminating) String() string {
+	return manifest.Name(d.Object) + ", which " + ansiblerun.Deleting(d.Object)
+}
 
 // HasLost is true for an AnsibleRun of the XR that core has found, does not observe, and has
 // not deleted: it takes its label away before that. Whoever replaces an XR by one without
