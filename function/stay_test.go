@@ -233,8 +233,8 @@ func TestStays(t *testing.T) {
 		},
 		"Undeletable": {
 			reason: "The XR says what keeps the AnsibleRun from going.",
-			step: step{runs: both, spec: "monitoring: false", observed: monitor + usage, departing: stuck},
-			want: []string{"monitor", "database uses monitor"},
+			step:   step{runs: both, spec: "monitoring: false", observed: monitor + usage, departing: stuck},
+			want:   []string{"monitor", "database uses monitor"},
 			said: "Leaving\nmonitor: not wanted any more, but has to stay for app-database, which is being deleted: absent run failed: " +
 				"No space left; repair the cause",
 		},
