@@ -46,7 +46,16 @@ func (c Change) String() string {
 		s += " (" + strings.Join(c.Fields, ", ") + ")"
 	}
 
+	if c.Action == fields.RunAgain && slices.ContainsFunc(c.Fields, selectsHosts) {
+		s += ": hosts that it does not select any more stay as they are"
+	}
+
 	return s
+}
+
+// selectsHosts is true for a field on which the hosts of a run depend.
+func selectsHosts(field string) bool {
+	return slices.Contains([]string{"hosts", "inventories", "inventory", "inventoryInline", "limit"}, field)
 }
 
 // Removes is true when something may be gone by the change.
