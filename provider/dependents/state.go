@@ -39,6 +39,8 @@ func Check(kinds []common.DependentKind) error {
 		return errors.Errorf("there are %d kinds of dependents, and %d are the most", len(kinds), MaxKinds)
 	}
 
+	known := map[string]bool{}
+
 	for _, k := range kinds {
 		_, err := schema.ParseGroupVersion(k.APIVersion)
 		names := []string{k.Kind, k.Resource, k.Namespace}
@@ -49,6 +51,13 @@ func Check(kinds []common.DependentKind) error {
 			k.Kind == "" || k.Resource == "" || k.Count < 0 || len(k.Digest) > 64 {
 			return errors.Errorf("%q is no kind of dependents", k.Resource)
 		}
+
+		// A resource has one kind, and is watched once.
+		if known[name(k)] {
+			return errors.Errorf("there are two kinds of %s", name(k))
+		}
+
+		known[name(k)] = true
 	}
 
 	return nil

@@ -29,6 +29,8 @@ const (
 	calm         = 10 * time.Minute
 	// again is when objects are looked at again that could not be watched.
 	again = 30 * time.Second
+	// maxWatches of the accounts of one namespace, and of all of them.
+	maxWatches, maxAllWatches = 500, 5000
 	// reopen is the time between two watches of the same kind, at least.
 	reopen = time.Second
 )
@@ -75,7 +77,10 @@ type streak struct {
 
 // following is the watch of one AnsibleRun.
 type following struct {
-	key     string
+	key string
+	// account of the watches, and how many there are; none if there were too many already.
+	account inputs.Kubernetes
+	watches int
 	stop    context.CancelFunc
 	changed bool
 	// errs of kinds that cannot be watched, and err, which says so of all of them.
@@ -103,19 +108,44 @@ func (w *Watcher) Watch(s Subject, wake func()) {
 	key := s.key()
 
 	f, known := w.watches[s.UID]
-	if known && f.key == key {
+	if known && f.key == key && f.watches > 0 {
 		return
 	}
 
 	if known {
 		f.stop()
+		delete(w.watches, s.UID)
 	}
 
 	ctx, stop := context.WithCancel(w.ctx)
-	f = &following{key: key, stop: stop, errs: make([]error, len(s.Kinds))}
+	f = &following{key: key, stop: stop, account: s.Account, errs: make([]error, len(s.Kinds)), err: w.full(s)}
 	w.watches[s.UID] = f
 
-	go w.follow(ctx, f, s, wake)
+	if f.err == nil {
+		f.watches = len(s.Kinds)
+		go w.follow(ctx, f, s, wake)
+	}
+}
+
+// full returns an error if there are too many watches for those of a subject.
+func (w *Watcher) full(s Subject) error {
+	all, own := len(s.Kinds), len(s.Kinds)
+
+	for _, f := range w.watches {
+		if all += f.watches; f.account.Namespace == s.Account.Namespace {
+			own += f.watches
+		}
+	}
+
+	switch {
+	case own > maxWatches:
+		return errors.Errorf("the accounts of namespace %q would have %d watches, and may have %d: name kinds that need none "+
+			"in ignoreDependents", s.Account.Namespace, own, maxWatches)
+	case all > maxAllWatches:
+		return errors.Errorf("the provider would have %d watches, and may have %d", all, maxAllWatches)
+	}
+
+	return nil
 }
 
 // Changed is true if a dependent was changed or deleted since the last run. The error says why that

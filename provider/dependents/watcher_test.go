@@ -2,6 +2,8 @@ package dependents
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -231,6 +233,61 @@ func TestWatcher(t *testing.T) {
 				w.Forget(run)
 				synctest.Wait()
 			})
+		})
+	}
+}
+
+// The watches of one namespace leave room for those of others.
+func TestTooMany(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	w := New(ctx, func(inputs.Kubernetes) (metadata.Interface, error) { return nil, errors.New("no") })
+
+	var refused []string
+
+	watch := func(uid types.UID, namespace string) {
+		s := Subject{UID: uid, Account: inputs.Kubernetes{Namespace: namespace}, Kinds: make([]common.DependentKind, MaxKinds)}
+		w.Watch(s, func() {})
+
+		if _, err := w.Changed(s); err != nil && strings.Contains(err.Error(), "and may have 500") {
+			refused = append(refused, string(uid))
+		}
+	}
+
+	for i := range 6 {
+		watch(types.UID("a"+strconv.Itoa(i)), "team-a")
+	}
+
+	watch("b", "team-b")
+	w.Stop("a0")
+	watch("a5", "team-a")
+
+	if diff := cmp.Diff([]string{"a5"}, refused); diff != "" {
+		t.Errorf("want the last to have room once another one is gone, -want, +got:\n%s", diff)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	thing := deployments()
+	thing.Kind = "Thing"
+
+	elsewhere := deployments()
+	elsewhere.Namespace = "team-b"
+
+	for name, tc := range map[string]struct {
+		reason string
+		kinds  []common.DependentKind
+		valid  bool
+	}{
+		"Namespaces": {"A kind may be in two namespaces.", []common.DependentKind{deployments(), elsewhere}, true},
+		"Kinds":      {"Objects of one resource are watched once, whatever a Pod calls them.", []common.DependentKind{deployments(), thing}, false},
+		"Many":       {"There are only so many.", make([]common.DependentKind, MaxKinds+1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := Check(tc.kinds); (err == nil) != tc.valid {
+				t.Errorf("%s\nwant valid %t, got %v", tc.reason, tc.valid, err)
+			}
 		})
 	}
 }

@@ -552,7 +552,12 @@ func (m *marker) add(k common.DependentKind) {
 
 	k.Count, k.Digest = 0, ""
 
-	if !slices.Contains(m.kinds, k) && len(m.kinds) < maxKinds {
+	known := slices.ContainsFunc(m.kinds, func(other common.DependentKind) bool {
+		other.Kind = k.Kind
+
+		return other == k
+	})
+	if !known && len(m.kinds) < maxKinds {
 		m.kinds = append(m.kinds, k)
 	}
 }

@@ -372,7 +372,11 @@ func TestTokens(t *testing.T) {
 		"Renewed": {"It is renewed when four fifths of its life are over.", []time.Duration{0, 8 * time.Minute, 15 * time.Minute}, nil, []string{"1", "2", "2"}},
 		"Kept":    {"It is used on if it cannot be renewed, and tried again later.", []time.Duration{0, 8 * time.Minute, 8*time.Minute + time.Second, 9 * time.Minute}, map[int]error{2: bad}, []string{"1", "1", "1", "3"}},
 		"Expired": {"It is not used when it has expired.", []time.Duration{0, 10 * time.Minute}, map[int]error{2: bad}, []string{"1", "no"}},
-		"Never":   {"Without a token there is an error.", []time.Duration{0}, map[int]error{1: bad}, []string{"no"}},
+		"Refused": {
+			"An account without a token asks again after a while, however many watches it has.",
+			[]time.Duration{0, 0, time.Second, renewAgain}, map[int]error{1: bad}, []string{"no", "no", "no", "2"},
+		},
+		"Never": {"Without a token there is an error.", []time.Duration{0}, map[int]error{1: bad}, []string{"no"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, requests := start, 0

@@ -13,7 +13,7 @@ const (
 	lifetime = 10 * time.Minute
 	// requestTimeout of a token.
 	requestTimeout = 30 * time.Second
-	// renewAgain is how long a token is used on that could not be renewed.
+	// renewAgain is how long a token is used on that could not be renewed, and how long there is none after a failure.
 	renewAgain = 10 * time.Second
 )
 
@@ -25,6 +25,7 @@ type tokens struct {
 
 	mu             sync.Mutex
 	current        string
+	failure        error
 	renew, expires time.Time
 }
 
@@ -35,20 +36,22 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 
 	now := t.now()
 	if now.Before(t.renew) {
-		return t.current, nil
+		return t.current, t.failure
 	}
 
 	s, err := t.request(ctx)
 
-	switch {
+	switch t.failure = nil; {
 	case err == nil:
 		t.current, t.expires = s.Token, s.ExpirationTimestamp.Time
 		t.renew = now.Add(t.expires.Sub(now) * 4 / 5)
 	case now.Before(t.expires):
 		t.renew = now.Add(renewAgain)
-	default:
+	case ctx.Err() != nil:
 		return "", err
+	default:
+		t.current, t.failure, t.renew = "", err, now.Add(renewAgain)
 	}
 
-	return t.current, nil
+	return t.current, t.failure
 }
