@@ -298,8 +298,8 @@ const WithoutDelete = `["Observe", "Create", "Update", "LateInitialize"]`
 // cannot be started, and says what to do about it.
 func CannotDelete(err error) xpv2.Condition {
 	return notDeletable(ReasonInputsUnavailable,
-		err.Error()+": bring it back, or, where that cannot be, as in a namespace that is being deleted, give the deletion run up "+
-			"with spec.managementPolicies: "+WithoutDelete)
+		err.Error()+": bring it back, or, where that cannot be, as in a namespace that is being deleted, give the "+
+			"deletion run up with spec.managementPolicies: "+WithoutDelete)
 }
 
 // DeletionFailed indicates that the run that removes what the object stands for

@@ -139,8 +139,8 @@ func (w *Watcher) full(s Subject) error {
 
 	switch {
 	case own > maxWatches:
-		return errors.Errorf("the accounts of namespace %q would have %d watches, and may have %d: name kinds that need none "+
-			"in ignoreDependents", s.Account.Namespace, own, maxWatches)
+		return errors.Errorf("the accounts of namespace %q would have %d watches, and may have %d: name kinds that need "+
+			"none in ignoreDependents", s.Account.Namespace, own, maxWatches)
 	case all > maxAllWatches:
 		return errors.Errorf("the provider would have %d watches, and may have %d", all, maxAllWatches)
 	}

@@ -374,7 +374,9 @@ func TestTokens(t *testing.T) {
 		"Expired": {"It is not used when it has expired.", []time.Duration{0, 10 * time.Minute}, map[int]error{2: bad}, []string{"1", "no"}},
 		"Refused": {
 			"An account without a token asks again after a while, however many watches it has.",
-			[]time.Duration{0, 0, time.Second, renewAgain}, map[int]error{1: bad}, []string{"no", "no", "no", "2"},
+			[]time.Duration{0, 0, time.Second, renewAgain},
+			map[int]error{1: bad},
+			[]string{"no", "no", "no", "2"},
 		},
 		"Never": {"Without a token there is an error.", []time.Duration{0}, map[int]error{1: bad}, []string{"no"}},
 	} {
