@@ -24,15 +24,21 @@ import (
 // take before they are killed.
 const killGrace = 3 * time.Second
 
+const (
+	// defaultTimeout of a run whose AnsibleRun has none.
+	defaultTimeout = 20 * time.Minute
+	// maxContent is the space on disk for content. Above it, content that no run uses goes.
+	maxContent = 10 << 30
+	// maxInstalls is how many content sets are installed at a time for runs that wait for them.
+	maxInstalls = 4
+)
+
 // execution has the flags for how runs are carried out, with a cluster or without one.
 type execution struct {
 	confinement
 
-	StateDir       string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
-	Timeout        time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means the longest."`
-	MaxTimeout     time.Duration `default:"1h"           help:"Longest timeout of a run, whatever the AnsibleRun asks for; 0 means that there is none."`
-	MaxInstalls    int           `default:"4"            help:"How many content sets are installed at a time for runs that wait for them, beside those that are resolved again." name:"max-concurrent-installs"`
-	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
+	StateDir   string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
+	MaxTimeout time.Duration `default:"1h"           help:"Longest timeout of a run, whatever the AnsibleRun asks for, 20m unless it does; 0 means that there is none."`
 
 	// Warm says how a process is kept that has imported Ansible; by default none is.
 	Warm runner.Warm `kong:"-"`
@@ -42,13 +48,8 @@ type execution struct {
 
 // Validate the flags.
 func (x execution) Validate() error {
-	switch {
-	case x.Timeout < 0:
-		return errors.New("--timeout must not be negative: 0 means the longest")
-	case x.MaxTimeout < 0:
+	if x.MaxTimeout < 0 {
 		return errors.New("--max-timeout must not be negative: 0 means that there is none")
-	case x.MaxInstalls < 1:
-		return errors.New("--max-concurrent-installs must be 1 or more")
 	}
 
 	return nil
@@ -56,7 +57,7 @@ func (x execution) Validate() error {
 
 // timeouts of runs.
 func (x execution) timeouts() executor.Timeouts {
-	return executor.Timeouts{Default: x.Timeout, Longest: x.MaxTimeout}
+	return executor.Timeouts{Default: defaultTimeout, Longest: x.MaxTimeout}
 }
 
 // Directories in the state directory.
@@ -152,7 +153,7 @@ func (x execution) store(ctx context.Context, at site, c content.Config) (*conte
 	}
 
 	c.Installer = galaxy.Installer{Command: run, Policy: at.policy, Environ: os.Environ()}
-	c.MaxSize, c.MaxInstalls = int64(x.ContentMaxSize), x.MaxInstalls
+	c.MaxSize, c.MaxInstalls = maxContent, maxInstalls
 
 	return content.NewStore(c)
 }

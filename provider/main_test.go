@@ -45,18 +45,13 @@ func TestFlags(t *testing.T) {
 		},
 		"NegativeTimeout": {
 			reason: "Every run would be over before it begins.",
-			args:   "--timeout=-1m",
-			want:   "--timeout must not be negative: 0 means the longest",
+			args:   "--max-timeout=-1m",
+			want:   "--max-timeout must not be negative: 0 means that there is none",
 		},
 		"NegativeTimeoutOfOneRun": {
 			reason: "Also without a cluster.",
-			args:   "run --file=run.yaml --timeout=-1m",
-			want:   "--timeout must not be negative: 0 means the longest",
-		},
-		"NoInstalls": {
-			reason: "Nor that nothing is ever installed.",
-			args:   "--max-concurrent-installs=0",
-			want:   "--max-concurrent-installs must be 1 or more",
+			args:   "run --file=run.yaml --max-timeout=-1m",
+			want:   "--max-timeout must not be negative: 0 means that there is none",
 		},
 		"NegativeTTL": {
 			reason: "Nobody can mean that.",
@@ -214,7 +209,7 @@ func TestMemoryInPod(t *testing.T) {
 func TestPodArgs(t *testing.T) {
 	start := startCommand{execution: execution{
 		confinement: confinement{Confinement: sandbox.Off, MaxMemory: 1, MaxProcesses: 2, MaxFileSize: 3, MaxRunSize: 4},
-		MaxTimeout:  5 * time.Hour, ContentMaxSize: 7,
+		MaxTimeout:  5 * time.Hour,
 	}, ContentTTL: 6 * time.Hour}
 
 	dir := t.TempDir()
@@ -231,7 +226,7 @@ func TestPodArgs(t *testing.T) {
 
 	want := start.execution
 	// The rest has its default: the payload has the timeout of the run, and one run has the container for itself.
-	want.StateDir, want.Timeout, want.MaxInstalls = dir, 20*time.Minute, 4
+	want.StateDir = dir
 
 	if diff := cmp.Diff(start.ContentTTL, c.Work.ContentTTL); diff != "" {
 		t.Errorf("-want TTL, +got:\n%s", diff)

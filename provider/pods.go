@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -33,7 +32,12 @@ import (
 
 // places of runs, as the flags say.
 func (c *startCommand) places() config.Places {
-	return config.Places{Default: c.Place, PodsOnly: c.NoRunsInProvider, Namespace: cmp.Or(c.PodNamespace, c.Namespace)}
+	p := config.Places{Default: c.Place, PodsOnly: c.Place == podsOnly, Namespace: c.Namespace}
+	if p.PodsOnly {
+		p.Default = common.PlacePod
+	}
+
+	return p
 }
 
 // pods returns the executor of runs in Pods.
@@ -72,8 +76,8 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.
 		},
 		Namespaces: func(ctx context.Context) ([]string, error) {
 			all, err := controller.PodNamespaces(ctx, mgr.GetClient())
-			if c.Place == common.PlacePod {
-				all = append(all, c.places().Namespace)
+			if c.Place != common.PlaceProvider {
+				all = append(all, c.Namespace)
 			}
 
 			return all, err
@@ -189,7 +193,6 @@ func (c *startCommand) podArgs() []string {
 		fmt.Sprintf("--max-run-size=%d", c.MaxRunSize),
 		fmt.Sprintf("--max-timeout=%s", c.MaxTimeout),
 		fmt.Sprintf("--content-ttl=%s", c.ContentTTL),
-		fmt.Sprintf("--content-max-size=%d", c.ContentMaxSize),
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -38,17 +37,11 @@ type startCommand struct {
 	ContentTTL             time.Duration `default:"1h" help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	Debug                  bool          `help:"Log every decision."`
 	PollInterval           time.Duration `default:"10m"                                                      help:"Time between the end of a run and the next periodic one, unless the object is annotated with crossplane.io/poll-interval."`
-	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
-	MaxRunsPerNamespace    int           `default:"0"                                                        help:"Runs of one namespace to carry out at the same time; 0 means as many as --max-concurrent-runs. Cluster scoped AnsibleRuns count for the namespace of their claim, those without one together." name:"max-concurrent-runs-per-namespace"`
-	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time. A Pod that has waited for a minute, for a node or a quota, does not count."`
-	MaxPodsPerNamespace    int           `default:"0" help:"Pods of runs of one namespace at the same time; 0 means half of --max-concurrent-pods. Cluster scoped AnsibleRuns count as for runs." name:"max-concurrent-pods-per-namespace"`
-	Place                  common.Place  `default:"Provider" enum:"Provider,Pod" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each."`
-	NoRunsInProvider       bool          `help:"Carry out no run in the provider's own Pod, whatever configurations say."`
-	PodNamespace           string        `help:"Namespace of the Pods of cluster scoped configurations that have none of their own; by default the provider's."`
-	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod." env:"POD_IMAGE"`
+	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time, half of them of one namespace. A Pod that has waited for a minute, for a node or a quota, does not count."`
+	Place                  common.Place  `default:"Provider" enum:"Provider,Pod,PodsOnly" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each. With PodsOnly no run is carried out in the provider's own Pod, whatever configurations say."`
+	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod."`
 	PodTemplate            podTemplate   `help:"A file with a PodTemplateSpec for the Pods of all runs, in YAML or JSON. That of a configuration (spec.execution.podTemplate) is merged over it." placeholder:"FILE"`
-	WarmMemory             size          `default:"256Mi" help:"Memory that a process may take which has imported Ansible, and by which runs in the provider start several times faster; 0 means that there is none."`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
 	ShutdownGracePeriod    time.Duration `default:"20s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
 	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`
@@ -58,22 +51,23 @@ type startCommand struct {
 	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
 }
 
+const (
+	// podsOnly is the place Pod, for all runs.
+	podsOnly common.Place = "PodsOnly"
+	// minPollInterval is the shortest poll interval that an object may ask for.
+	minPollInterval = 5 * time.Second
+	// warmMemory is what the process may take that runs in the provider start from.
+	warmMemory = 256 << 20
+)
+
 // Validate the flags. With the values that it refuses the provider would carry out nothing
 // without saying why, or apply without a pause.
 func (c *startCommand) Validate() error {
 	switch {
 	case c.MaxConcurrentRuns < 1:
 		return errors.New("--max-concurrent-runs must be at least 1")
-	case c.MaxRunsPerNamespace < 0:
-		return errors.New(
-			"--max-concurrent-runs-per-namespace must not be negative: 0 means as many as --max-concurrent-runs")
 	case c.MaxConcurrentPods < 1:
 		return errors.New("--max-concurrent-pods must be at least 1")
-	case c.MaxPodsPerNamespace < 0:
-		return errors.New("--max-concurrent-pods-per-namespace must not be negative: 0 means half of --max-concurrent-pods")
-	case c.NoRunsInProvider && c.Place != common.PlacePod:
-		return errors.New(
-			"--no-runs-in-provider needs --place=Pod: otherwise configurations that do not say where have no place")
 	case c.MaxReconcileRate < 1:
 		return errors.New("--max-reconcile-rate must be at least 1")
 	case c.ContentTTL < 0:
@@ -113,7 +107,7 @@ func (c *startCommand) Run() error {
 
 	starts := telemetry.NewStarts()
 	c.Warm = runner.Warm{
-		Dir: filepath.Join(c.StateDir, "warm"), Memory: int64(c.WarmMemory), Started: starts.Started,
+		Dir: filepath.Join(c.StateDir, "warm"), Memory: warmMemory, Started: starts.Started,
 		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
 	}
 
@@ -148,11 +142,8 @@ func (c *startCommand) Run() error {
 
 	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: podsExecutor}
 	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
-		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns)},
-		common.PlacePod: {
-			Jobs:      c.MaxConcurrentPods,
-			PerTenant: cmp.Or(c.MaxPodsPerNamespace, (c.MaxConcurrentPods+1)/2),
-		},
+		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns},
+		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2},
 	})
 
 	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewLeftMetric(local.Left),
@@ -191,7 +182,7 @@ func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *con
 		Dependents:      d,
 		Key:             key,
 		Timeouts:        c.timeouts(),
-		MinPollInterval: c.MinPollInterval,
+		MinPollInterval: minPollInterval,
 	}
 }
 

@@ -112,9 +112,8 @@ type Execution struct {
 	PodTemplate *apiextensionsv1.JSON `json:"podTemplate,omitempty"`
 
 	// Namespace of the Pods and the Secrets with their inputs. By default it is that of
-	// the provider's flag --pod-namespace, or else the provider's own. Only cluster
-	// scoped configurations may have it: the Pods of a ProviderConfig in a namespace are
-	// in that namespace.
+	// the provider. Only cluster scoped configurations may have it: the Pods of a
+	// ProviderConfig in a namespace are in that namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -150,9 +150,9 @@ type AnsibleRunParameters struct {
 	Verbosity *int32 `json:"verbosity,omitempty"`
 
 	// Timeout of one run, and of the installation of its content, for example 20m.
-	// It defaults to the --timeout of the provider, 20m. The --max-timeout of the
-	// provider, 1h, is the upper limit: a longer timeout is cut to it, and 0 stands
-	// for it. With --max-timeout=0 there is no limit.
+	// It defaults to 20m. The --max-timeout of the provider, 1h, is the upper limit: a
+	// longer timeout is cut to it, and 0 stands for it. With --max-timeout=0 there is
+	// no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`

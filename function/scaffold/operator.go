@@ -249,8 +249,8 @@ func (r *operatorRun) poll(run *mapping) {
 	}
 
 	var comments []string
-	if period < 10*time.Second {
-		comments = append(comments, "The provider's flag --min-poll-interval has to allow this.")
+	if period < 5*time.Second {
+		comments = append(comments, "The provider polls every 5 seconds at most.")
 	}
 
 	if r.crd.spec != nil {

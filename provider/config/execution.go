@@ -30,7 +30,7 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 	if x.Place != common.PlacePod {
 		if p.PodsOnly {
 			return x, errors.New(
-				"spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod")
+				"spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod")
 		}
 
 		// The API server refuses that only where the place is written out.

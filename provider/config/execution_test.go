@@ -105,7 +105,7 @@ func TestExecution(t *testing.T) {
 			Places{Default: common.PlacePod, PodsOnly: true, Namespace: "jobs"},
 			in(&common.Execution{Place: common.PlaceProvider}),
 			common.Execution{},
-			errors.New("spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod"),
+			errors.New("spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod"),
 		},
 	}
 

@@ -106,7 +106,7 @@ func TestDiskFull(t *testing.T) {
 	}
 
 	want := "cannot install content: no space left on the disk of the content store (" + disk + "): " +
-		"give the provider a bigger volume for its --state-dir, or keep less of it in use with a smaller --content-max-size"
+		"give the provider a bigger volume for its --state-dir"
 	if diff := cmp.Diff(want, message(err)); diff != "" {
 		t.Errorf("\nThe error says what is full, and what to do.\nEnsure(...): -want error, +got error:\n%s", diff)
 	}

@@ -48,7 +48,7 @@ type DiskFullError struct {
 // Error says what is full, and what can be done.
 func (e *DiskFullError) Error() string {
 	return "cannot install content: no space left on the disk of the content store (" + e.Dir + "): " +
-		"give the provider a bigger volume for its --state-dir, or keep less of it in use with a smaller --content-max-size"
+		"give the provider a bigger volume for its --state-dir"
 }
 
 // Unwrap returns the error that says so.

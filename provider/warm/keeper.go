@@ -127,7 +127,7 @@ func (k *Keeper) start() bool {
 			k.retry = time.Now().Add(longPause)
 			k.o.Log(
 				errors.Errorf(
-					"a process that has imported Ansible takes %d MiB, more than the %d MiB of --warm-memory; runs take longer to "+
+					"a process that has imported Ansible takes %d MiB, more than %d MiB; runs take longer to "+
 						"start",
 					supervisor.Resident(p.pid)>>20, k.o.Memory>>20))
 			p.end()

@@ -40,6 +40,7 @@ func ansibleRun(name string, w work) *v1alpha1.AnsibleRun {
 	}
 	r.Spec.ForProvider.PlaybookInline = w.playbook
 	r.Spec.ForProvider.InventoryInline = w.inventory
+	r.Spec.ForProvider.Env = w.env
 	return r
 }
 

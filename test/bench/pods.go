@@ -149,8 +149,8 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	defer func() { _ = nodes.Remove(context.WithoutCancel(ctx)) }()
 
 	if err := b.restart(ctx, "--place=Pod", "--pod-image="+controlplane.ProviderImage,
-		fmt.Sprintf("--max-concurrent-pods=%d", cr.pods), fmt.Sprintf("--max-concurrent-pods-per-namespace=%d",
-			cr.pods), fmt.Sprintf("--max-reconcile-rate=%d", c.ReconcileRate)); err != nil {
+		fmt.Sprintf("--max-concurrent-pods=%d", 2*cr.pods), // Half of them may be of one namespace.
+		fmt.Sprintf("--max-reconcile-rate=%d", c.ReconcileRate)); err != nil {
 		return f, err
 	}
 	cfgs := config(name, "")

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
@@ -27,8 +28,6 @@ const (
 const (
 	warm = "warm"
 	cold = "cold"
-	// noWarmth has each run start cold.
-	noWarmth = "--warm-memory=0"
 )
 
 // A work is a playbook that is measured, bare and as an AnsibleRun.
@@ -40,6 +39,15 @@ type work struct {
 	repeat int
 	// wall and cpu are the ratios to ansible-playbook that warm runs are to keep; zero for none.
 	wall, cpu float64
+	// env of the AnsibleRun.
+	env []common.EnvVar
+}
+
+// cold is the work with a setting that Ansible reads while it is imported, so that its runs start cold.
+func (w work) cold() work {
+	w.env = []common.EnvVar{{Name: "ANSIBLE_COLOR_OK", Value: new("blue")}}
+
+	return w
 }
 
 // debug is the least that a playbook does.
@@ -94,10 +102,7 @@ func (b *bench) starts(ctx context.Context, w work) error {
 	if err != nil {
 		return err
 	}
-	if err := b.restart(ctx, noWarmth); err != nil {
-		return err
-	}
-	started, err := b.beside(ctx, w)
+	started, err := b.beside(ctx, w.cold())
 	if err != nil {
 		return err
 	}
@@ -258,8 +263,8 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 		}
 		play = append(play, p)
 
-		for start, flags := range map[string][]string{warm: nil, cold: {noWarmth}} {
-			if err := b.restart(ctx, append(flags, fmt.Sprintf("--max-concurrent-runs=%d", c.Workers))...); err != nil {
+		for start, w := range map[string]work{warm: w, cold: w.cold()} {
+			if err := b.restart(ctx, fmt.Sprintf("--max-concurrent-runs=%d", c.Workers)); err != nil {
 				return err
 			}
 			if start == warm {

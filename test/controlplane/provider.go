@@ -246,7 +246,6 @@ func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 		"start",
 		"--debug",                 // Its log explains a test that fails.
 		"--leader-election=false", // It is killed too often to wait for its lease.
-		"--min-poll-interval=1s",  // No test waits ten seconds for a poll.
 		"--namespace=" + Namespace,
 		"--state-dir=" + r.StateDir,
 		"--health-probe-bind-address=" + r.Health,

@@ -61,13 +61,14 @@ func (s *stage) place() common.Place {
 	return common.PlacePod
 }
 
-// warmMemory of the provider. The faults of programs are those of programs that are executed.
-func (s *stage) warmMemory() string {
-	if s.where == inForks {
-		return "256Mi"
+// env of configurations. The faults of programs are those of programs that are executed: a setting that Ansible reads
+// while it is imported keeps runs from being forked.
+func (s *stage) env() []common.EnvVar {
+	if s.where != inProvider {
+		return nil
 	}
 
-	return "0"
+	return []common.EnvVar{{Name: "ANSIBLE_COLOR_OK", Value: new("blue")}}
 }
 
 // host is the address of this machine that runs reach it by.

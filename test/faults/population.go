@@ -89,6 +89,7 @@ func (p *population) configure(ctx context.Context) error {
 		}
 
 		c.Spec.Execution, n.Spec.Execution = p.execution(), p.execution()
+		c.Spec.Env, n.Spec.Env = p.env(), p.env()
 
 		if err := errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)); err != nil {
 			return errors.Wrap(err, "cannot make configurations")

@@ -254,7 +254,6 @@ func (s *stage) replica(ctx context.Context, name string) error {
 			Env:   []string{"TMPDIR=" + r.temp},
 		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
 			"--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
-			"--warm-memory="+s.warmMemory(),
 			fmt.Sprintf("--max-concurrent-pods=%d", s.podLimit()))...)
 	}
 	s.replicas = append(s.replicas, r)

@@ -17,7 +17,7 @@ import (
 
 // TestFlags has all that needs other flags of the provider, so that it restarts once.
 func TestFlags(t *testing.T) {
-	cp.Provider.Restart(t, "--confinement=Off", "--content-ttl=1s", "--no-runs-in-provider", "--place=Pod")
+	cp.Provider.Restart(t, "--confinement=Off", "--content-ttl=1s", "--place=PodsOnly")
 
 	t.Run("Attacks", attackUnconfined)
 	t.Run("ContentClaim", contentClaim)
@@ -34,7 +34,7 @@ func noRunsInProvider(t *testing.T) {
 	s.Open("present")
 	s.Execution = "{place: Provider}"
 	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), Condition("Synced", "False"), Message("Synced", "spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod"))
+	cp.WaitFor(t, s.run(), Condition("Synced", "False"), Message("Synced", "spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod"))
 	if got := s.Notes(); len(got) > 0 {
 		t.Errorf("Nothing should have run, got %v", got)
 	}
