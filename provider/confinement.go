@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -27,17 +25,22 @@ const (
 	podRuns = "ansible.crossplane.io"
 )
 
+// Limits of what runs, and installations of content, take.
+const (
+	// maxMemory that one process may have for itself where the container has no limit to share.
+	maxMemory = 4 << 30
+	// maxProcesses and threads of the provider's user, its own and those of all runs.
+	maxProcesses = 4096
+	// maxRunSize on disk below the directory of a run, and of each file.
+	maxRunSize = 10 << 30
+)
+
 // confinement has the flags for what runs, and installations of content, may do on this
 // machine.
 type confinement struct {
-	Confinement  sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
-	ReadPath     []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
-	WritePath    []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
-	MaxMemory    size         `default:"4Gi"                                                                                                                                help:"Memory that one process of a run may have for itself; 0 means no limit."`
-	MaxRunMemory *size        `help:"Memory that all processes of a run, or of an installation of content, may have together; 0 means no limit. By default the memory of the container, without what the provider itself needs, divided by the number of runs at a time."`
-	MaxProcesses int64        `default:"4096"                                                                                                                               help:"Processes and threads of the provider's user, its own and those of all runs, above which runs start no more; 0 means no limit."`
-	MaxFileSize  size         `default:"10Gi"                                                                                                                               help:"Size of a file that a run writes; 0 means no limit."`
-	MaxRunSize   size         `default:"10Gi"  help:"What a run, or an installation of content, may have on disk below its own directory; 0 means no limit."`
+	Confinement sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
+	ReadPath    []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
+	WritePath   []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
 
 	// InPod is true in the Pod of a run, whose image is the run's own.
 	InPod bool `kong:"-"`
@@ -73,10 +76,9 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	p := sandbox.Policy{
 		Mode: c.Confinement, State: state, ServiceAccount: c.Identities, Write: c.WritePath,
 		Limits: sandbox.Limits{
-			Memory: memory, Together: together, Share: c.share(), Processes: c.MaxProcesses,
-			FileSize: int64(c.MaxFileSize),
+			Memory: memory, Together: together, Share: c.share(), Processes: maxProcesses, FileSize: maxRunSize,
 		},
-		RunSize: int64(c.MaxRunSize),
+		RunSize: maxRunSize,
 	}
 
 	if len(p.ServiceAccount) == 0 {
@@ -170,18 +172,12 @@ func identities(secrets fs.FS) []string {
 	return dirs
 }
 
-// memory that one process of a run may have, and all processes of a run together. One
-// process may reserve up to twice that, since it uses less than it reserves. With a higher
+// memory that one process of a run may have, and all processes of a run together; 0 where the container has no limit.
+// One process may reserve up to twice that, since it uses less than it reserves. With a higher
 // limit it could take so much at once that the kernel ends the provider, too.
 func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int64) {
-	each = int64(c.MaxMemory)
-
 	container := sandbox.ContainerMemory(root)
 	together, enough := sandbox.MemoryShare(container, c.Sharing)
-
-	if c.MaxRunMemory != nil {
-		together, enough = int64(*c.MaxRunMemory), true
-	}
 
 	switch {
 	case enough:
@@ -195,21 +191,20 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 			"memory", container, "max-concurrent-runs", c.Sharing)
 	}
 
-	if together > 0 && (each == 0 || each > 2*together) {
-		each = 2 * together
+	if together > 0 {
+		return 2 * together, together
 	}
 
-	return each, together
+	return maxMemory, 0
 }
 
-// share says what the memory is that all processes of a run may have together. No flag of the provider changes it in a
-// Pod.
+// share says what the memory is that all processes of a run may have together.
 func (c confinement) share() string {
 	if c.InPod {
 		return "which spec.execution.resources leave to it beside the provider's program"
 	}
 
-	return "its share of the memory (--max-run-memory)"
+	return "its share of the provider's memory, which --max-concurrent-runs divides"
 }
 
 // kubeconfigs that this process may be using.
@@ -238,21 +233,4 @@ func absolute(dir string) (string, error) {
 	abs, err = filepath.EvalSymlinks(abs)
 
 	return abs, errors.Wrap(err, "cannot tell where the state directory is")
-}
-
-// A size in bytes, written as a Kubernetes quantity.
-type size int64
-
-// UnmarshalText reads a quantity.
-func (s *size) UnmarshalText(text []byte) error {
-	q, err := resource.ParseQuantity(string(text))
-	if err != nil {
-		return errors.Wrapf(err, "%q is not a quantity", text)
-	}
-
-	if *s = size(q.Value()); *s < 0 {
-		return errors.Errorf("%q is less than nothing", text)
-	}
-
-	return nil
 }

@@ -144,7 +144,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// What runs may have follows from what the container has, unless a flag says it.
+// What runs may have follows from what the container has.
 func TestMemory(t *testing.T) {
 	const mebi = 1 << 20
 
@@ -159,10 +159,8 @@ func TestMemory(t *testing.T) {
 		root           fstest.MapFS
 		each, together int64
 	}{
-		"Unlimited": {reason: "A machine has no limit.", c: confinement{MaxMemory: 4096 * mebi}, each: 4096 * mebi},
-		"Share":     {reason: "A container is shared.", c: confinement{MaxMemory: 4096 * mebi, Sharing: 4}, root: root, each: 640 * mebi, together: 320 * mebi},
-		"Less":      {reason: "A process may be given less.", c: confinement{MaxMemory: 200 * mebi, Sharing: 4}, root: root, each: 200 * mebi, together: 320 * mebi},
-		"Flag":      {reason: "Whoever knows better says so.", c: confinement{MaxRunMemory: new(size(0)), Sharing: 4}, root: root},
+		"Unlimited": {reason: "A machine has no limit.", each: 4096 * mebi},
+		"Share":     {reason: "A container is shared.", c: confinement{Sharing: 4}, root: root, each: 640 * mebi, together: 320 * mebi},
 	}
 
 	for name, tc := range cases {
@@ -208,7 +206,7 @@ func TestMemoryInPod(t *testing.T) {
 // TestPodArgs passes the flags on that hold in Pods, too. A flag that is new is one of the others, or is passed on.
 func TestPodArgs(t *testing.T) {
 	start := startCommand{execution: execution{
-		confinement: confinement{Confinement: sandbox.Off, MaxMemory: 1, MaxProcesses: 2, MaxFileSize: 3, MaxRunSize: 4},
+		confinement: confinement{Confinement: sandbox.Off},
 		MaxTimeout:  5 * time.Hour,
 	}, ContentTTL: 6 * time.Hour}
 

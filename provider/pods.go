@@ -187,10 +187,6 @@ func (c *startCommand) podArgs() []string {
 
 	return []string{
 		fmt.Sprintf("--confinement=%s", mode),
-		fmt.Sprintf("--max-memory=%d", c.MaxMemory),
-		fmt.Sprintf("--max-processes=%d", c.MaxProcesses),
-		fmt.Sprintf("--max-file-size=%d", c.MaxFileSize),
-		fmt.Sprintf("--max-run-size=%d", c.MaxRunSize),
 		fmt.Sprintf("--max-timeout=%s", c.MaxTimeout),
 		fmt.Sprintf("--content-ttl=%s", c.ContentTTL),
 	}

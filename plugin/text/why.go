@@ -361,7 +361,7 @@ func advice() map[string]string {
 		"StatusRefused":            publish,
 		"OutOfMemory": "Use fewer forks or gather fewer facts, or give the provider, or the Pod " +
 			"(spec.execution.resources), more memory.",
-		"RunTooLarge":    "Write less to the disk, or raise --max-run-size of the provider.",
+		"RunTooLarge":    "Write less to the disk, or to a path of spec.confinement.",
 		"TimedOut":       "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
 		"ContentChanged": "The provider checks it again.",
 		"StateIgnored":   "Have the content look at the state, or take Delete out of managementPolicies.",

@@ -48,7 +48,7 @@ func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 				"that have many names", quantity(l.Holes))
 	}
 
-	return 0, errors.Errorf("it takes more than %s on disk, the limit of --max-run-size", quantity(l.Size))
+	return 0, errors.Errorf("it takes more than %s on disk, the limit of an installation", quantity(l.Size))
 }
 
 // errItems says that a set has more collections, or roles, than a status can list.

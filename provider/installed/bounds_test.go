@@ -65,7 +65,7 @@ func TestMeasure(t *testing.T) {
 			reason: "What is on disk is limited as it is for runs.",
 			limits: Bounds(1 << 20),
 			make:   func(t *testing.T, dir string) { t.Helper(); touch(t, dir, "roles/x/a", strings.Repeat("x", 2<<20)) },
-			want:   "it takes more than 1Mi on disk, the limit of --max-run-size",
+			want:   "it takes more than 1Mi on disk, the limit of an installation",
 		},
 		"Loop": {
 			reason: "Links lead nowhere, and pipes are not read.",

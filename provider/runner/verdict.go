@@ -87,7 +87,7 @@ func verdict(run Spec, e ending) Result {
 		r.Reason, r.Message = ReasonNoHostsMatched, unmatched+suffix(e.warnings)
 	case strings.HasPrefix(e.text, deadWorker):
 		r.Reason, r.Message = ReasonPlaybookError, "a process of the play was ended"+during(
-			s)+"; it may have taken more memory than --max-memory allows"
+			s)+"; it may have taken more memory than a process may have"
 	default:
 		r.Reason, r.Message = ReasonPlaybookError, e.text
 	}

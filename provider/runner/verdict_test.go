@@ -64,7 +64,7 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: events.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &workdir.SizeError{Limit: 10 << 30}},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonRunTooLarge,
-				Message: `wrote more than 10Gi below its private directory, the limit of --max-run-size, during task "t" of play "p"`,
+				Message: `wrote more than 10Gi below its private directory, the limit of a run, during task "t" of play "p"`,
 			},
 		},
 		"InvalidOutput": {
@@ -185,7 +185,7 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 1, text: "A worker was found in a dead state", summary: events.Summary{Play: "p", Task: "t"}},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Summary: events.Summary{Play: "p", Task: "t"},
-				Message: `a process of the play was ended during task "t" of play "p"; it may have taken more memory than --max-memory allows`,
+				Message: `a process of the play was ended during task "t" of play "p"; it may have taken more memory than a process may have`,
 			},
 		},
 		"NoRole": {

@@ -26,10 +26,10 @@ type SizeError struct {
 // Error says what was exceeded, and by which flag of the provider.
 func (e *SizeError) Error() string {
 	if e.Hidden {
-		return "hid how much it wrote below its private directory, which --max-run-size limits"
+		return "hid how much it wrote below its private directory, which is limited"
 	}
 
-	return fmt.Sprintf("wrote more than %s below its private directory, the limit of --max-run-size",
+	return fmt.Sprintf("wrote more than %s below its private directory, the limit of a run",
 		resource.NewQuantity(e.Limit, resource.BinarySI))
 }
 

@@ -40,7 +40,7 @@ func TestPlayFills(t *testing.T) {
 			wait:   "1000",
 			want: runner.Result{
 				Phase: common.PhaseFailed, Reason: runner.ReasonRunTooLarge,
-				Message: `wrote more than 32Mi below its private directory, the limit of --max-run-size, during task "Flood" of play "localhost"`,
+				Message: `wrote more than 32Mi below its private directory, the limit of a run, during task "Flood" of play "localhost"`,
 			},
 		},
 		"Unlimited": {
