@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
@@ -160,6 +162,11 @@ func metricNames(t *testing.T) map[string]bool {
 		t.Fatal("The registry should describe its metrics.")
 	}
 
+	own := prometheus.NewRegistry()
+	telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), own)
+	telemetry.NewContentMetrics(own)
+	telemetry.CountStarts(own)
+
 	descs := make(chan *prometheus.Desc)
 
 	go func() {
@@ -167,7 +174,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
-			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewStarts(), telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
+			own, telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
 		} {
 			c.Describe(descs)
 		}

@@ -11,12 +11,10 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -53,11 +51,6 @@ func (x execution) Validate() error {
 	}
 
 	return nil
-}
-
-// timeouts of runs.
-func (x execution) timeouts() executor.Timeouts {
-	return executor.Timeouts{Default: defaultTimeout, Longest: x.MaxTimeout}
 }
 
 // Directories in the state directory.
@@ -128,8 +121,6 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*ru
 	}
 
 	go r.Tidy(ctx)
-
-	go telemetry.AnswerOSDKMetric(ctx, log)
 
 	// Before, processes of a former provider may have used what its version installed.
 	if err := shipped.Repair(); err != nil {

@@ -6,9 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -31,7 +29,7 @@ const (
 // A lease ends all runs before it is given up. A leader that could not renew its lease
 // gives it up before it tells the manager.
 type lease struct {
-	*resourcelock.LeaseLock
+	resourcelock.Interface
 
 	// end all runs. It is set before the lease is acquired.
 	end func()
@@ -55,15 +53,15 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 
 		l.renewed.Store(nil)
 
-		return l.LeaseLock.Update(ctx, r)
+		return l.Interface.Update(ctx, r)
 	}
 
-	return l.noted(time.Now(), l.LeaseLock.Update(ctx, r))
+	return l.noted(time.Now(), l.Interface.Update(ctx, r))
 }
 
 // Create the lease.
 func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.noted(time.Now(), l.LeaseLock.Create(ctx, r))
+	return l.noted(time.Now(), l.Interface.Create(ctx, r))
 }
 
 // noted that a request for the lease has succeeded.
@@ -76,24 +74,16 @@ func (l *lease) noted(asked time.Time, err error) error {
 }
 
 // newLease returns the lease that elects one of the replicas in a namespace. A request for
-// it takes no longer than the timeout.
-func newLease(cfg *rest.Config, namespace string, timeout time.Duration) (*lease, error) {
+// it takes no longer than leaseRequest.
+func newLease(cfg *rest.Config, namespace string) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot find the name of this host")
 	}
 
-	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
-	cfg.Timeout = timeout
+	id := resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}
 
-	kube, err := coordinationv1.NewForConfig(cfg)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client for leases")
-	}
+	l, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, leaseName, id, cfg, 2*leaseRequest)
 
-	return &lease{LeaseLock: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
-		Client:     kube,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
-	}}, nil
+	return &lease{Interface: l}, errors.Wrap(err, "cannot make the lease")
 }

@@ -31,7 +31,7 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 
-	l, err := newLease(&rest.Config{Host: front.URL}, "crossplane-system", leaseRequest)
+	l, err := newLease(&rest.Config{Host: front.URL}, "crossplane-system")
 	if err != nil {
 		t.Fatal(err)
 	}

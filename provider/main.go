@@ -19,7 +19,6 @@ type cli struct {
 	Start startCommand `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
 	Run   runCommand   `cmd:""                    help:"Carry out one AnsibleRun manifest on this machine, without a cluster."`
 	Work  workCommand  `cmd:"" hidden:""          help:"Carry out the run of a Pod that the provider has made."`
-	Copy  copyCommand  `cmd:"" hidden:""          help:"Copy this program, for Pods whose image does not have it."`
 }
 
 func main() {

@@ -34,15 +34,10 @@ import (
 func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 	scheme := runtime.NewScheme()
 
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme,
-		apiextensionsv1.AddToScheme,
-		clusterv1alpha1.AddToScheme,
-		namespacedv1alpha1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, nil, errors.Wrap(err, "cannot build the scheme")
-		}
+	types := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
+		clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme)
+	if err := types.AddToScheme(scheme); err != nil {
+		return nil, nil, errors.Wrap(err, "cannot build the scheme")
 	}
 
 	cfg, err := ctrl.GetConfig()
@@ -52,7 +47,7 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 
 	cfg = ratelimiter.LimitRESTConfig(cfg, c.MaxReconcileRate)
 
-	lease, err := newLease(cfg, c.Namespace, leaseRequest)
+	lease, err := newLease(cfg, c.Namespace)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -66,14 +67,14 @@ func (c *runCommand) Run() error {
 		in.Parameters.Verbosity = new(int32(min(c.Verbose, maxVerbosity)))
 	}
 
-	t := newTerminal(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
+	t := terminal.New(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
 
 	dir, stays, err := c.contentDir(in)
 	if err != nil {
 		return err
 	}
 
-	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{}))
+	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.Printf("%s", args) }, funcr.Options{}))
 
 	local, store, err := c.parts(ctx, content.Config{Dir: dir}, log)
 	if err != nil {
@@ -93,7 +94,7 @@ func (c *runCommand) Run() error {
 			Attempt: 1,
 			Object:  runner.ObjectOf(run),
 			Inputs:  in,
-			Timeout: c.timeouts().Of(*run.Parameters()),
+			Timeout: executor.Timeouts{Default: defaultTimeout, Longest: c.MaxTimeout}.Of(*run.Parameters()),
 		},
 	}
 
@@ -101,7 +102,7 @@ func (c *runCommand) Run() error {
 		j.Mode = common.ModeCheck
 	}
 
-	return t.end(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
+	return t.End(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.Progress, Display: t.Display}))
 }
 
 // contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -22,25 +22,26 @@ const (
 )
 
 // serve until the context is done, and then stop in order: runs first, so that their
-// results are still written.
+// results are still written. A manager that ends before it is told to has failed, or has lost the lease: no result can
+// be written any more, and another replica may start runs.
 func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, store *content.Store,
 	log logging.Logger,
 ) error {
-	mgrCtx, stopManager := context.WithCancel(context.Background())
-	defer stopManager()
+	managing, stop := context.WithCancel(context.Background())
+	defer stop()
+
+	alive, ended := context.WithCancel(context.Background())
 
 	var err error
 
-	ended := make(chan struct{})
-
 	go func() {
-		defer close(ended)
+		defer ended()
 
-		err = mgr.Start(mgrCtx)
+		err = mgr.Start(managing)
 	}()
 
 	select {
-	case <-ended:
+	case <-alive.Done():
 		endNow(runs, store)
 
 		return err
@@ -51,7 +52,7 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 
 	over := time.Now().Add(c.ShutdownGracePeriod)
 
-	grace, cancel := context.WithDeadline(context.Background(), over)
+	grace, cancel := context.WithDeadline(alive, over)
 	defer cancel()
 
 	store.Stop()
@@ -59,24 +60,18 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 
 	// An upgrade takes the rights to write results away, and gives them back when the
 	// next revision has its own. A removal of the provider does not, and the lease is lost.
-	recorded(runs, time.Until(over.Add(recordGrace)), ended)
-	stopManager()
+	recording, cancel := context.WithDeadline(alive, over.Add(recordGrace))
+	defer cancel()
 
-	<-ended
+	// What is not recorded by then, the next provider finds.
+	_ = wait.PollUntilContextCancel(recording, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+		return runs.Unrecorded() == 0, nil
+	})
+
+	stop()
+	<-alive.Done()
 
 	return err
-}
-
-// stopping ends all runs as soon as the manager ends. A manager that ends before it is told
-// to has failed, or has lost the lease: no result can be written any more, and another
-// replica may start runs.
-func stopping(runs *pool.Pool, store *content.Store) manager.RunnableFunc {
-	return func(ctx context.Context) error {
-		<-ctx.Done()
-		endNow(runs, store)
-
-		return nil
-	}
 }
 
 // endNow ends all runs and installations, without a grace period.
@@ -86,23 +81,4 @@ func endNow(runs *pool.Pool, store *content.Store) {
 
 	runs.Stop(over)
 	store.Stop()
-}
-
-// recorded waits until the results of all runs were written, or the manager has ended, so
-// that they cannot be written any more.
-func recorded(runs *pool.Pool, atMost time.Duration, ended <-chan struct{}) {
-	deadline := time.After(atMost)
-	tick := time.NewTicker(50 * time.Millisecond)
-
-	defer tick.Stop()
-
-	for runs.Unrecorded() > 0 {
-		select {
-		case <-deadline:
-			return
-		case <-ended:
-			return
-		case <-tick.C:
-		}
-	}
 }

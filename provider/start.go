@@ -9,6 +9,7 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -26,6 +27,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
@@ -41,7 +43,7 @@ type startCommand struct {
 	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time, half of them of one namespace. A Pod that has waited for a minute, for a node or a quota, does not count."`
 	Place                  common.Place  `default:"Provider" enum:"Provider,Pod,PodsOnly" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each. With PodsOnly no run is carried out in the provider's own Pod, whatever configurations say."`
 	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod."`
-	PodTemplate            podTemplate   `help:"A file with a PodTemplateSpec for the Pods of all runs, in YAML or JSON. That of a configuration (spec.execution.podTemplate) is merged over it." placeholder:"FILE"`
+	PodTemplate            pods.Template `help:"A file with a PodTemplateSpec for the Pods of all runs, in YAML or JSON. That of a configuration (spec.execution.podTemplate) is merged over it." placeholder:"FILE"`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
 	ShutdownGracePeriod    time.Duration `default:"20s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
 	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`
@@ -98,16 +100,13 @@ func (c *startCommand) Run() error {
 
 	key, err := c.key(ctx, mgr.GetClient(), log)
 	if err != nil {
-		return errors.Wrapf(err, "cannot get the key of digests in namespace %q (is --namespace right?)", c.Namespace)
+		return err
 	}
-
-	installs := telemetry.NewContentMetrics()
 
 	c.Sharing = c.MaxConcurrentRuns
 
-	starts := telemetry.NewStarts()
 	c.Warm = runner.Warm{
-		Dir: filepath.Join(c.StateDir, "warm"), Memory: warmMemory, Started: starts.Started,
+		Dir: filepath.Join(c.StateDir, "warm"), Memory: warmMemory, Started: telemetry.CountStarts(metrics.Registry),
 		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
 	}
 
@@ -119,7 +118,7 @@ func (c *startCommand) Run() error {
 	c.Cluster = api
 
 	local, store, err := c.parts(ctx, content.Config{
-		Dir: filepath.Join(c.StateDir, contentDir), Key: key, TTL: c.ContentTTL, Observer: installs,
+		Dir: filepath.Join(c.StateDir, contentDir), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),
 	}, log)
 	if err != nil {
 		return err
@@ -128,37 +127,40 @@ func (c *startCommand) Run() error {
 	// Whoever starts the provider again finds nothing of this one.
 	defer local.Close()
 
-	count := telemetry.NewMetrics()
-	observers := telemetry.Observers{
-		telemetry.NewLog(log),
-		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
-		count,
-	}
+	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible")) //nolint:staticcheck // What event.NewAPIRecorder takes.
+	observer := telemetry.NewObserver(log, recorder, metrics.Registry)
 
-	podsExecutor, err := c.pods(ctx, mgr, api, key, func() bool { return !c.LeaderElection || lease.leads() }, log)
+	inPods, err := c.podsExecutor(ctx, mgr, api, key, func() bool { return !c.LeaderElection || lease.leads() }, log)
 	if err != nil {
 		return err
 	}
 
-	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: podsExecutor}
-	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
+	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: inPods}
+	runs := pool.New(telemetry.Observed(places, observer), map[common.Place]pool.Limits{
 		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns},
 		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2},
 	})
 
-	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewLeftMetric(local.Left),
-		telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
 
-	o := c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)
-	if err := setup(ctx, mgr, o); err != nil {
+	if err := controller.SetupGated(ctx, mgr, controller.Options{
+		Options: c.options(log),
+		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
+			config.AllowPlaces(c.places())),
+		Tracker:         config.NewTracker(mgr.GetClient()),
+		Pool:            runs,
+		Observer:        observer,
+		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
+		Contents:        store,
+		Dependents:      dependents.New(ctx, api.Metadata),
+		Key:             key,
+		Timeouts:        executor.Timeouts{Default: defaultTimeout, Longest: c.MaxTimeout},
+		MinPollInterval: minPollInterval,
+	}); err != nil {
 		return err
 	}
 
 	lease.end = func() { endNow(runs, store) }
-
-	if err := mgr.Add(stopping(runs, store)); err != nil {
-		return errors.Wrap(err, "cannot watch the leadership")
-	}
 
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns,
 		"state-dir", c.StateDir)
@@ -166,43 +168,17 @@ func (c *startCommand) Run() error {
 	return c.serve(ctx, mgr, runs, store, log)
 }
 
-// reconcilers returns the options of the reconcilers of AnsibleRuns.
-func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver,
-	d controller.Dependents, key []byte, log logging.Logger,
-) controller.Options {
-	return controller.Options{
-		Options: c.options(log),
-		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
-			config.AllowPlaces(c.places())),
-		Tracker:         config.NewTracker(mgr.GetClient()),
-		Pool:            runs,
-		Observer:        o,
-		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
-		Contents:        store,
-		Dependents:      d,
-		Key:             key,
-		Timeouts:        c.timeouts(),
-		MinPollInterval: minPollInterval,
-	}
-}
-
 // key of digests. A provider that was just installed may start before Crossplane has given
 // it any rights. It waits for them: how controllers start depends on them.
-func (c *startCommand) key(ctx context.Context, kube client.Client, log logging.Logger) ([]byte, error) {
-	for told := false; ; told = true {
-		key, err := config.Key(ctx, kube, c.Namespace)
-		if !kerrors.IsForbidden(err) {
-			return key, err
-		}
-
-		if !told {
+func (c *startCommand) key(ctx context.Context, kube client.Client, log logging.Logger) (key []byte, err error) {
+	waited := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		if key, err = config.Key(ctx, kube, c.Namespace); kerrors.IsForbidden(err) {
 			log.Info("Waiting for rights", "error", err)
+			return false, nil
 		}
 
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(time.Second):
-		}
-	}
+		return true, err
+	})
+
+	return key, errors.Wrapf(waited, "cannot get the key of digests in namespace %q (is --namespace right?)", c.Namespace)
 }

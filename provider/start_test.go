@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -184,8 +183,6 @@ func TestServe(t *testing.T) {
 // A loser is a manager that has lost its lease by the time it is told to stop.
 type loser struct {
 	ctrl.Manager
-
-	stopping manager.Runnable
 }
 
 var errLost = errors.New("leader election lost")
@@ -196,7 +193,7 @@ func (l *loser) Start(ctx context.Context) error {
 
 	<-ctx.Done()
 
-	return errors.Join(errLost, l.stopping.Start(ctx))
+	return errLost
 }
 
 // TestServeWithoutLease ends a provider that loses its lease while it waits for its
@@ -209,7 +206,7 @@ func TestServeWithoutLease(t *testing.T) {
 		stop()
 
 		start := time.Now()
-		err := c.serve(ctx, &loser{stopping: stopping(runs, store)}, runs, store, logging.NewNopLogger())
+		err := c.serve(ctx, &loser{}, runs, store, logging.NewNopLogger())
 
 		if !errors.Is(err, errLost) {
 			t.Errorf("want %q, got %v", errLost, err)

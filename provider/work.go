@@ -5,14 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -23,11 +20,9 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -85,9 +80,19 @@ func (c *workCommand) work(ctx context.Context) error {
 		return err
 	}
 
-	r := &reporter{w: w}
+	r := sealed.NewReporter(w, os.Stdout)
+	report := c.carryOut(ctx, j, r)
 
-	return r.end(c.carryOut(ctx, j, r))
+	// It is displayed before the last report: a node puts the lines of the standard error between the pieces of a long
+	// line, which that may be.
+	var failed error
+
+	if n := report.Run; n.Phase != common.PhaseSucceeded {
+		failed = &displayedError{errors.Errorf("%s: %s: %s", n.Phase, n.Reason, n.Message)}
+		r.Display(failed.Error())
+	}
+
+	return cmp.Or(r.End(report), failed)
 }
 
 // A displayedError is one that the log of the Pod shows.
@@ -158,30 +163,49 @@ func (c *workCommand) install(ctx context.Context, j executor.Job, key []byte) i
 		return installation{Failed: cannot(j, err)}
 	}
 
-	t := newTerminal(os.Stdout, os.Stdout, false, false)
-
-	resolving, stop := context.WithTimeout(ctx, cmp.Or(j.Timeout, longestRun))
-	_ = t.refresh(resolving, store, j.Inputs) // A mistake in the requirements is for the executor to report.
-
-	stop()
+	if req, err := content.NewRequest(j.Inputs); err == nil { // The executor reports a mistake in the requirements.
+		resolving, stop := context.WithTimeout(ctx, cmp.Or(j.Timeout, longestRun))
+		refresh(resolving, store, req, log)
+		stop()
+	}
 
 	set, report, ok := executor.NewLocal(store, nil).Install(ctx, j)
 	if !ok {
-		t.printf("%s", report.Run.Message)
+		log.Info(report.Run.Message)
 
-		return installation{Failed: c.explained(report)}
+		return installation{Failed: &report}
 	}
 
-	t.content(set.Status())
-
 	return installation{Set: set}
+}
+
+// refresh installed content whose resolution is stale, which the reconciler does in the provider. When that fails, what
+// is installed serves.
+func refresh(ctx context.Context, store *content.Store, req content.Request, log logging.Logger) {
+	defer store.Stop()
+
+	if r := store.Resolution(req); !r.Found || !r.Stale {
+		return
+	}
+
+	done := make(chan struct{})
+	store.Refresh(req, "", func() { close(done) })
+
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+
+	if err := store.Resolution(req).Err; err != nil {
+		log.Info("Using the content that is installed", "error", err)
+	}
 }
 
 // longestRun is how long a run without a timeout may take.
 const longestRun = 365 * 24 * time.Hour
 
 // carryOut the run. That this machine cannot do it is reported, too.
-func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *reporter) executor.Report {
+func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporter) executor.Report {
 	i, err := c.noted()
 
 	switch {
@@ -203,8 +227,7 @@ func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *reporter)
 		return *cannot(j, err)
 	}
 
-	return *c.explained(
-		executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display}))
+	return executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display})
 }
 
 // prepareOwn prepares what a Pod has for one run alone, and returns a log.
@@ -230,164 +253,4 @@ func cannot(j executor.Job, err error) *executor.Report {
 	report.Blameless = true
 
 	return &report
-}
-
-// explained is a report that says so when the run needed too much memory.
-func (c *workCommand) explained(report executor.Report) *executor.Report {
-	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
-		report.Run.Reason = runner.ReasonOutOfMemory
-		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its " +
-			"limit; raise spec.execution.resources: " + report.Run.Message
-	}
-
-	return &report
-}
-
-// oomKilled is true once the kernel has ended a process of the container for the lack of memory.
-// https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
-func oomKilled(cgroup fs.FS) bool {
-	for _, file := range []string{"memory.events", "memory/memory.oom_control"} {
-		text, err := fs.ReadFile(cgroup, file)
-		if err != nil {
-			continue
-		}
-
-		for line := range strings.Lines(string(text)) {
-			if n, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok && n != "0" {
-				return true
-			}
-		}
-	}
-
-	return false
-}
-
-// reportEvery is the time between two reports of a Pod, at least. A new phase, and the end, are
-// reported at once.
-const reportEvery = 500 * time.Millisecond
-
-// A reporter writes the reports of a run to the log of its Pod, and what a terminal would show.
-type reporter struct {
-	mu sync.Mutex
-	w  *sealed.Writer
-	// next report, which timer writes; nil when there is none.
-	next  *executor.Report
-	tasks []events.TaskResult
-	timer *time.Timer
-	phase common.RunPhase
-}
-
-func (r *reporter) progress(report executor.Report) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.next = &report
-
-	switch {
-	case report.Run.Phase != r.phase:
-		r.phase = report.Run.Phase
-		r.flush()
-	case r.timer == nil:
-		r.timer = time.AfterFunc(reportEvery, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-
-			r.flush()
-		})
-	}
-}
-
-func (r *reporter) task(t events.TaskResult) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.tasks = append(r.tasks, t)
-}
-
-// display text in the log of the Pod.
-func (r *reporter) display(text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	_, _ = io.WriteString(os.Stdout, strings.TrimRight(text, "\n")+"\n")
-}
-
-// flush the next report. The reporter is locked.
-func (r *reporter) flush() {
-	if r.timer != nil {
-		r.timer.Stop()
-		r.timer = nil
-	}
-
-	if r.next == nil {
-		return
-	}
-
-	// The last report says all that is in one that cannot be written.
-	_ = r.w.Write(sealed.Frame{Report: *r.next, Tasks: r.tasks})
-	r.next, r.tasks = nil, nil
-}
-
-// end with the last report. The error says how the run failed. It is displayed before: a node puts the
-// lines of the standard error between the pieces of a long line, which the last report may be.
-func (r *reporter) end(report executor.Report) error {
-	var failed error
-
-	if n := report.Run; n.Phase != common.PhaseSucceeded {
-		failed = &displayedError{errors.Errorf("%s: %s: %s", n.Phase, n.Reason, n.Message)}
-		r.display(failed.Error())
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-
-	r.next = nil
-
-	return cmp.Or(r.w.Write(sealed.Frame{Report: report, Tasks: r.tasks, Final: true}), failed)
-}
-
-// copyCommand copies this program, for Pods with an image that does not have it.
-type copyCommand struct {
-	To string `arg:"" help:"Path of the copy."`
-}
-
-// Run the copy.
-func (c *copyCommand) Run() error {
-	self, err := os.Executable()
-	if err != nil {
-		return errors.Wrap(err, "cannot find this program")
-	}
-
-	from, err := os.Open(filepath.Clean(self))
-	if err != nil {
-		return errors.Wrap(err, "cannot read this program")
-	}
-	defer from.Close() //nolint:errcheck // It is only read.
-
-	dir := filepath.Dir(c.To)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return errors.Wrap(err, "cannot make the directory of the copy")
-	}
-
-	to, err := os.OpenFile(filepath.Clean(c.To), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // It is a program.
-	if err != nil {
-		return errors.Wrap(err, "cannot make the copy")
-	}
-
-	if _, err := io.Copy(to, from); err != nil {
-		return errors.Wrap(err, "cannot copy this program")
-	}
-
-	// The image of the run has another user than the provider's, whose umask keeps everybody out.
-	for _, path := range []string{dir, c.To} {
-		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // See above.
-			return errors.Wrap(err, "cannot let others execute the copy")
-		}
-	}
-
-	return errors.Wrap(to.Close(), "cannot copy this program")
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -23,28 +22,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
-
-// TestCopy copies the program for an image with another user, under the provider's umask.
-func TestCopy(t *testing.T) {
-	was := unix.Umask(0o077)
-	defer unix.Umask(was)
-
-	to := filepath.Join(t.TempDir(), "bin", "provider-ansible")
-	if err := (&copyCommand{To: to}).Run(); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, path := range []string{filepath.Dir(to), to} {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if got := info.Mode().Perm(); got != 0o755 {
-			t.Errorf("Other users should execute the copy, and not change it: %s has mode %o", path, got)
-		}
-	}
-}
 
 // TestIdentities lists what a run may read below the secrets of its Pod, if that has a service
 // account: not what the run was given.
@@ -59,29 +36,6 @@ func TestIdentities(t *testing.T) {
 
 	if diff := cmp.Diff(want, identities(pod)); diff != "" {
 		t.Errorf("identities(...): -want, +got:\n%s", diff)
-	}
-}
-
-func TestOOMKilled(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		file   string
-		text   string
-		want   bool
-	}{
-		"None":    {"A file system without control groups says nothing.", "cgroup.procs", "", false},
-		"Never":   {"A process that had to wait for memory was not ended.", "memory.events", "low 0\nhigh 3\nmax 12\noom 2\noom_kill 0\noom_group_kill 0\n", false},
-		"Killed":  {"The kernel counts the processes that it ended.", "memory.events", "low 0\nhigh 0\nmax 12\noom 2\noom_kill 2\noom_group_kill 0\n", true},
-		"Version": {"So it does in the older version of control groups.", "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", true},
-		"Disable": {"Whether it may do so, says nothing.", "memory/memory.oom_control", "oom_kill_disable 1\nunder_oom 1\noom_kill 0\n", false},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := oomKilled(fstest.MapFS{tc.file: {Data: []byte(tc.text)}}); got != tc.want {
-				t.Errorf("\n%s\noomKilled(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
 	}
 }
 

@@ -347,7 +347,9 @@ func (x *Executor) own(j executor.Job, provider Own, secrets int) corev1.PodTemp
 	// Another image has no provider. A container of the provider's image brings it.
 	if e.Image != "" && e.Image != provider.Image {
 		spec.InitContainers = []corev1.Container{{
-			Name: containerCopy, Image: provider.Image, ImagePullPolicy: e.ImagePullPolicy, Args: []string{"copy", binary},
+			Name: containerCopy, Image: provider.Image, ImagePullPolicy: e.ImagePullPolicy,
+			// The image of the run has another user.
+			Command:         []string{"install", "-D", "--mode=755", "/usr/local/bin/provider-ansible", binary},
 			SecurityContext: restricted(), VolumeMounts: work,
 		}}
 		run.Image = e.Image

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 )
@@ -14,8 +15,6 @@ const (
 
 // ContentMetrics are metrics of the content store. They are its Observer.
 type ContentMetrics struct {
-	collectors
-
 	installs *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	hits     prometheus.Counter
@@ -25,35 +24,33 @@ type ContentMetrics struct {
 }
 
 // NewContentMetrics returns an observer that counts.
-func NewContentMetrics() *ContentMetrics {
+func NewContentMetrics(r prometheus.Registerer) *ContentMetrics {
+	f := promauto.With(r)
 	counter := func(name, help string) prometheus.CounterOpts {
 		return prometheus.CounterOpts{Namespace: namespace, Subsystem: "content", Name: name, Help: help}
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "content", Name: name, Help: help})
+		return f.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "content", Name: name, Help: help})
 	}
 
-	m := &ContentMetrics{
-		installs: prometheus.NewCounterVec(counter("installs_total",
+	return &ContentMetrics{
+		installs: f.NewCounterVec(counter("installs_total",
 			"Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what "+
 				"is not pinned."),
 			[]string{"cause", labelResult}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: f.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Subsystem: "content",
 			Name:      "install_duration_seconds",
 			Help:      "Time that installations of content sets took, by result.",
 			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600},
 		}, []string{labelResult}),
-		hits: prometheus.NewCounter(counter("cache_hits_total", "Content sets that were wanted and were there already.")),
-		removals: prometheus.NewCounterVec(
+		hits: f.NewCounter(counter("cache_hits_total", "Content sets that were wanted and were there already.")),
+		removals: f.NewCounterVec(
 			counter("evictions_total", "Content sets that were removed from the store, by reason."), []string{"reason"}),
 		sets:  gauge("sets", "Content sets in the store."),
 		bytes: gauge("store_bytes", "Size of the content store."),
 	}
-	m.collectors = collectors{m.installs, m.duration, m.hits, m.removals, m.sets, m.bytes}
-
-	return m
 }
 
 // Installed counts an installation.

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
@@ -27,51 +27,47 @@ const (
 	queueInstalling = "installing"
 )
 
-// Metrics of runs. No label has values without bounds: neither names, nor
+// metrics of runs. No label has values without bounds: neither names, nor
 // namespaces, nor uids.
-type Metrics struct {
-	collectors
-
+type metrics struct {
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	wait     *prometheus.HistogramVec
 	tasks    *prometheus.CounterVec
 }
 
-// NewMetrics returns an observer that counts.
-func NewMetrics() *Metrics {
-	m := &Metrics{
-		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newMetrics(r prometheus.Registerer) *metrics {
+	f := promauto.With(r)
+
+	return &metrics{
+		runs: f.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace,
 			Name:      "runs_total",
 			Help:      "Runs that have ended, by the policy of their object, trigger, mode and result.",
 		}, []string{"policy", "trigger", "mode", labelResult}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: f.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "run_duration_seconds",
 			Help: "Time that runs took, without their time in the queue; in the provider without the installation of " +
 				"their content, in a Pod with it and with the time in which the Pod waited to start.",
 			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600},
 		}, []string{"mode", labelResult}),
-		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		wait: f.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "queue_wait_seconds",
 			Help:      "Time that runs waited for their turn, by queue and place.",
 			Buckets:   []float64{0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 		}, []string{"queue", labelPlace}),
-		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
+		tasks: f.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace,
 			Name:      "tasks_total",
 			Help:      "Tasks that have ended on a host, by result.",
 		}, []string{labelResult}),
 	}
-	m.collectors = collectors{m.runs, m.duration, m.wait, m.tasks}
-
-	return m
 }
 
-// Started observes how long a run has waited.
-func (m *Metrics) Started(j executor.Job) {
+// started observes how long a run has waited.
+func (m *metrics) started(j executor.Job) {
 	queue := queuePatient
 	if j.Class() == executor.Urgent {
 		queue = queueUrgent
@@ -80,40 +76,16 @@ func (m *Metrics) Started(j executor.Job) {
 	m.wait.WithLabelValues(queue, string(j.Place())).Observe(time.Since(j.Queued).Seconds())
 }
 
-// TaskEnded counts how a task ended on a host.
-func (m *Metrics) TaskEnded(_ executor.Job, t events.TaskResult) {
-	m.tasks.WithLabelValues(string(t.Outcome)).Inc()
-}
-
-// Ended counts a run, and how long it took.
-func (m *Metrics) Ended(j executor.Job, r executor.Report, took time.Duration) {
+// ended counts a run, and how long it took.
+func (m *metrics) ended(j executor.Job, r executor.Report, took time.Duration) {
 	mode, result := string(r.Run.Mode), string(r.Run.Phase)
 
 	m.runs.WithLabelValues(string(j.Policy), string(r.Run.Trigger), mode, result).Inc()
 
 	// How long an interrupted run took is not known: its end is noticed when the
 	// provider is back.
-	if r.Run.Phase == common.PhaseInterrupted {
-		return
-	}
-
-	m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
-}
-
-// collectors register and collect as one.
-type collectors []prometheus.Collector
-
-// Describe the metrics.
-func (cs collectors) Describe(descs chan<- *prometheus.Desc) {
-	for _, c := range cs {
-		c.Describe(descs)
-	}
-}
-
-// Collect the metrics.
-func (cs collectors) Collect(metrics chan<- prometheus.Metric) {
-	for _, c := range cs {
-		c.Collect(metrics)
+	if r.Run.Phase != common.PhaseInterrupted {
+		m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
@@ -15,25 +18,25 @@ import (
 )
 
 func TestMetrics(t *testing.T) {
-	m := NewMetrics()
 	r := prometheus.NewPedanticRegistry()
-	c := NewContentMetrics()
-	r.MustRegister(m, c, NewPoolMetrics(func() map[common.Place]pool.Stats {
+	o := NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), r)
+	c := NewContentMetrics(r)
+	r.MustRegister(NewPoolMetrics(func() map[common.Place]pool.Stats {
 		return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}}
 	}))
 
-	execute(t, m, common.PhaseFailed)
-	execute(t, m, common.PhaseFailed)
+	execute(t, o, common.PhaseFailed)
+	execute(t, o, common.PhaseFailed)
 
 	retry := example
 	retry.Trigger = common.TriggerRetry
 	retry.Queued = time.Now().Add(-10 * time.Minute)
-	m.Started(retry)
-	m.Ended(retry, executor.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
+	o.started(retry)
+	o.Ended(retry, executor.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
 	inPod := example
 	inPod.Inputs.Execution.Place = common.PlacePod
-	m.Started(inPod)
+	o.started(inPod)
 
 	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})
 	c.Installed(content.Installation{Result: content.ResultFailed, Again: true, Took: time.Minute})

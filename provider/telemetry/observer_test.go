@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -31,7 +32,7 @@ var example = executor.Job{
 }
 
 // execute the example, observed.
-func execute(t *testing.T, o Observer, phase common.RunPhase) {
+func execute(t *testing.T, o *Observer, phase common.RunPhase) {
 	t.Helper()
 
 	x := Observed(executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
@@ -53,7 +54,7 @@ func execute(t *testing.T, o Observer, phase common.RunPhase) {
 
 func TestEvents(t *testing.T) {
 	into := &recorded{}
-	execute(t, NewEvents(into), common.PhaseFailed)
+	execute(t, NewObserver(logging.NewNopLogger(), into, nil), common.PhaseFailed)
 
 	want := []runtime.Object{&corev1.ObjectReference{
 		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "ns", Name: "site", UID: "uid",
@@ -85,7 +86,7 @@ func TestLog(t *testing.T) {
 		got = append(got, l)
 	}, funcr.Options{Verbosity: 1})
 
-	execute(t, NewLog(logging.NewLogrLogger(sink)), common.PhaseSucceeded)
+	execute(t, NewObserver(logging.NewLogrLogger(sink), event.NewNopRecorder(), nil), common.PhaseSucceeded)
 
 	base := func(msg string, kv line) line {
 		l := line{"logger": "", "level": 0.0, "msg": msg, "run": "1", "group": "ansible.m.crossplane.io", "namespace": "ns", "name": "site"}
@@ -106,29 +107,5 @@ func TestLog(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want lines, +got lines:\n%s", diff)
-	}
-}
-
-// A counting observer.
-type counting struct{ started, tasks, ended int }
-
-func (c *counting) Started(executor.Job) { c.started++ }
-
-func (c *counting) TaskEnded(executor.Job, events.TaskResult) { c.tasks++ }
-
-func (c *counting) Ended(_ executor.Job, _ executor.Report, took time.Duration) {
-	if took >= 0 {
-		c.ended++
-	}
-}
-
-func TestObservers(t *testing.T) {
-	a, b := &counting{}, &counting{}
-	execute(t, Observers{a, b}, common.PhaseSucceeded)
-
-	for _, c := range []*counting{a, b} {
-		if diff := cmp.Diff(counting{1, 1, 1}, *c, cmp.AllowUnexported(counting{})); diff != "" {
-			t.Errorf("Every observer should be told of the start and the end of a run, once: -want, +got:\n%s", diff)
-		}
 	}
 }

@@ -5,41 +5,32 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Starts are metrics of how runs in the provider start.
-type Starts struct {
-	collectors
-
-	total *prometheus.CounterVec
-}
-
-// NewStarts returns metrics that count.
-func NewStarts() *Starts {
-	m := &Starts{total: prometheus.NewCounterVec(prometheus.CounterOpts{
+// CountStarts returns a function that counts how runs in the provider start: warm, or cold for a reason, of which the
+// first word counts.
+func CountStarts(r prometheus.Registerer) func(cold string) {
+	total := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace,
 		Name:      "starts_total",
 		Help: "Starts of ansible-playbook in the provider: warm, in a process that had imported Ansible before, or " +
 			"cold, and why.",
-	}, []string{"start", "reason"})}
-	m.collectors = collectors{m.total}
+	}, []string{"start", "reason"})
 
-	return m
-}
+	return func(cold string) {
+		if cold == "" {
+			total.WithLabelValues("warm", "").Inc()
 
-// Started counts a start: warm, or cold for a reason, of which the first word counts.
-func (m *Starts) Started(cold string) {
-	if cold == "" {
-		m.total.WithLabelValues("warm", "").Inc()
+			return
+		}
 
-		return
+		// A play can make up an event that says why.
+		reason, _, _ := strings.Cut(cold, " ")
+		if !slices.Contains([]string{"off", "starting", "failed", "memory", "setting", "variable"}, reason) {
+			reason = "other"
+		}
+
+		total.WithLabelValues("cold", reason).Inc()
 	}
-
-	// A play can make up an event that says why.
-	reason, _, _ := strings.Cut(cold, " ")
-	if !slices.Contains([]string{"off", "starting", "failed", "memory", "setting", "variable"}, reason) {
-		reason = "other"
-	}
-
-	m.total.WithLabelValues("cold", reason).Inc()
 }

@@ -1,7 +1,7 @@
-package main
+// Package terminal shows a person how a run on this machine goes, and a program how it went.
+package terminal
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,17 +15,15 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
 // maxShown is how many characters of a line a person sees who has not asked for more.
 const maxShown = 2000
 
-// A terminal shows a person how a run goes, and a program how it went.
-type terminal struct {
+// A Terminal shows one run.
+type Terminal struct {
 	mu sync.Mutex
 	w  io.Writer
 	// out gets the result as JSON, in place of the text; nil for text.
@@ -34,9 +32,9 @@ type terminal struct {
 	phase common.RunPhase
 }
 
-// newTerminal for a run. The text goes to out or, if that is for the result as JSON, to errs.
-func newTerminal(out, errs io.Writer, asJSON, whole bool) *terminal {
-	t := &terminal{w: out}
+// New terminal for a run. The text goes to out or, if that is for the result as JSON, to errs.
+func New(out, errs io.Writer, asJSON, whole bool) *Terminal {
+	t := &Terminal{w: out}
 	if asJSON {
 		t.w, t.out = errs, out
 	}
@@ -51,74 +49,21 @@ func newTerminal(out, errs io.Writer, asJSON, whole bool) *terminal {
 	return t
 }
 
-func (t *terminal) progress(r executor.Report) {
-	if r.Run.Phase == t.phase {
-		return
+// Progress of the run.
+func (t *Terminal) Progress(r executor.Report) {
+	if r.Run.Phase == common.PhaseInstalling && t.phase != r.Run.Phase {
+		t.Printf("Installing the content")
 	}
 
 	t.phase = r.Run.Phase
-
-	switch c := r.Content; {
-	case t.phase == common.PhaseInstalling:
-		t.printf("Installing the content")
-	case c != nil && t.phase == common.PhaseRunning:
-		t.content(c)
-	}
 }
 
-// display what Ansible shows.
-func (t *terminal) display(text string) {
+// Display what Ansible shows.
+func (t *Terminal) Display(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
 	_ = t.play.Show(text) // There is nobody else to tell.
-}
-
-func (t *terminal) content(c *common.Content) {
-	if c.Project != nil {
-		t.items("project", []common.ContentItem{*c.Project})
-	}
-
-	t.items("collection", c.Collections)
-	t.items("role", c.Roles)
-}
-
-func (t *terminal) items(kind string, items []common.ContentItem) {
-	for _, i := range items {
-		t.printf("  with %s %s %s", kind, i.Name, i.Version)
-	}
-}
-
-// refresh installed content whose resolution is stale, which the reconciler does in a
-// cluster. When that fails, what is installed serves.
-func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.Inputs) error {
-	defer store.Stop()
-
-	req, err := content.NewRequest(in)
-	if err != nil {
-		return err
-	}
-
-	if r := store.Resolution(req); !r.Found || !r.Stale {
-		return nil
-	}
-
-	t.printf("Resolving the content again")
-
-	done := make(chan struct{})
-	store.Refresh(req, "", func() { close(done) })
-
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-
-	if r := store.Resolution(req); r.Err != nil {
-		t.printf("  using what is installed: %s", r.Err)
-	}
-
-	return nil
 }
 
 // A result is how a run went, for programs. Its fields are those of status.atProvider.
@@ -133,20 +78,20 @@ type result struct {
 	Changed []common.DriftTask `json:"changed,omitempty"`
 }
 
-// end shows the result, and returns an error unless the run succeeded. Failures were displayed.
-func (t *terminal) end(r executor.Report) error {
+// End shows the result, and returns an error unless the run succeeded. Failures were displayed.
+func (t *Terminal) End(r executor.Report) error {
 	for _, c := range r.Reported.Conditions {
-		t.printf("condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		t.Printf("condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}
 
 	if r.Outputs != nil {
 		if text, err := yaml.JSONToYAML(r.Outputs.Raw); err == nil {
-			t.printf("outputs:\n  %s", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))
+			t.Printf("outputs:\n  %s", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))
 		}
 	}
 
 	if len(r.Withheld) > 0 {
-		t.printf("withheld: %s", common.OutputsWithheld(r.Withheld).Message)
+		t.Printf("withheld: %s", common.OutputsWithheld(r.Withheld).Message)
 	}
 
 	if t.out != nil {
@@ -165,7 +110,7 @@ func (t *terminal) end(r executor.Report) error {
 
 	if r.Run.Phase == common.PhaseSucceeded {
 		if r.Run.Message != "" {
-			t.printf("%s", r.Run.Message)
+			t.Printf("%s", r.Run.Message)
 		}
 
 		return nil
@@ -174,8 +119,8 @@ func (t *terminal) end(r executor.Report) error {
 	return errors.New(play.Escaped(r.Run.Reason + ": " + r.Run.Message))
 }
 
-// printf lines of a text, none of which does anything to a terminal.
-func (t *terminal) printf(format string, args ...any) {
+// Printf shows lines of a text, none of which does anything to a terminal.
+func (t *Terminal) Printf(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 

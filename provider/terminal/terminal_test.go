@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -28,10 +28,10 @@ func TestTerminal(t *testing.T) {
 	show := func(asJSON bool) (out, errs string, err error) {
 		var o, e bytes.Buffer
 
-		term := newTerminal(&o, &e, asJSON, false)
-		term.progress(executor.Report{Run: common.Run{Phase: common.PhaseInstalling}})
-		term.display("TASK [t] ***\nok: [h]")
-		err = term.end(failed)
+		term := New(&o, &e, asJSON, false)
+		term.Progress(executor.Report{Run: common.Run{Phase: common.PhaseInstalling}})
+		term.Display("TASK [t] ***\nok: [h]")
+		err = term.End(failed)
 
 		return o.String(), e.String(), err
 	}
@@ -71,7 +71,7 @@ func TestTerminalSucceeded(t *testing.T) {
 	var out, errs bytes.Buffer
 
 	r := executor.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: executor.ReasonStateIgnored, Message: "the content was applied once more"}}
-	if err := newTerminal(&out, &errs, false, false).end(r); err != nil {
+	if err := New(&out, &errs, false, false).End(r); err != nil {
 		t.Fatal(err)
 	}
 

@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ func TestStartedCheck(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		elected chan struct{}
-		results map[string]error
+		results []error
 		ready   bool
 	}{
 		"StandsBy": {
@@ -27,20 +27,20 @@ func TestStartedCheck(t *testing.T) {
 		"Started": {
 			reason:  "One kind that is reconciled should do.",
 			elected: closed,
-			results: map[string]error{"AnsibleRun.ansible.m.crossplane.io": nil},
+			results: []error{nil},
 			ready:   true,
 		},
 		"OneFailed": {
 			reason:  "A controller that cannot start should be noticed.",
 			elected: closed,
-			results: map[string]error{"AnsibleRun.ansible.m.crossplane.io": nil, "AnsibleRun.ansible.crossplane.io": errors.New("no")},
+			results: []error{nil, errors.New("no")},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newStarted(tc.elected)
-			for controller, err := range tc.results {
-				s.add(controller, err)
+			s := &started{elected: tc.elected}
+			for _, err := range tc.results {
+				s.add(err)
 			}
 
 			if err := s.check(nil); (err == nil) != tc.ready {

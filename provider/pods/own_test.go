@@ -1,4 +1,4 @@
-package main
+package pods
 
 import (
 	"context"
@@ -65,10 +65,7 @@ func TestOwnPodForbidden(t *testing.T) {
 				},
 			})
 
-			c := &startCommand{}
-			c.Namespace = "crossplane-system"
-
-			_, err := c.ownPod(kube)(t.Context())
+			_, err := OwnOf(kube, "crossplane-system", "")(t.Context())
 			if err == nil || errors.As(err, new(*rights.Error)) != tc.rights {
 				t.Fatalf("%s\ngot a %T: %v", tc.reason, err, err)
 			}

@@ -1,0 +1,97 @@
+package pods
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
+)
+
+const (
+	// runtimeContainer is what Crossplane calls the container of a provider.
+	runtimeContainer = "package-runtime"
+	// adviceImage is for whoever cannot let the provider look at its own Pod.
+	adviceImage = "name it with --pod-image"
+)
+
+// OwnOf returns a function that tells what Pods take over from the provider's own one in a namespace: its image, unless
+// one is given, and the Secrets with which it is pulled. It is looked up when it is needed first: the rights for that may
+// come later.
+func OwnOf(kube client.Client, namespace, image string) func(context.Context) (Own, error) {
+	var (
+		mu  sync.Mutex
+		own = Own{Image: image}
+	)
+
+	return func(ctx context.Context) (found Own, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		if own.Image == "" {
+			own, err = findOwn(ctx, kube, namespace)
+		}
+
+		return own, err
+	}
+}
+
+// findOwn looks at the provider's own Pod. The error is a rights.Error if the provider may not.
+func findOwn(ctx context.Context, kube client.Client, namespace string) (Own, error) {
+	// A Pod's host has its name.
+	host, err := os.Hostname()
+	if err != nil {
+		return Own{}, errors.Wrap(err, "cannot find the name of the provider's own Pod; "+adviceImage)
+	}
+
+	p := &corev1.Pod{}
+	if err := kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: host}, p); err != nil {
+		if kerrors.IsForbidden(err) {
+			role := rights.Role{Name: "provider-ansible-own-pod", File: "examples/operations/pods.yaml"}
+			right := []authorizationv1.ResourceAttributes{{Resource: "pods", Verb: "get", Name: host}}
+
+			if lacking := rights.Check(ctx, kube, namespace, role, right); errors.As(lacking, new(*rights.Error)) {
+				return Own{}, lacking
+			}
+		}
+
+		return Own{}, errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+adviceImage)
+	}
+
+	for _, c := range p.Spec.Containers {
+		if c.Name == runtimeContainer || len(p.Spec.Containers) == 1 {
+			return Own{Image: c.Image, Namespace: p.Namespace, PullSecrets: p.Spec.ImagePullSecrets}, nil
+		}
+	}
+
+	return Own{}, errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s",
+		runtimeContainer, adviceImage)
+}
+
+// A Template is a PodTemplateSpec in JSON; nil for none.
+type Template []byte
+
+// UnmarshalText reads the file that the text names, in YAML or JSON.
+func (t *Template) UnmarshalText(file []byte) error {
+	text, err := os.ReadFile(string(file))
+	if err != nil {
+		return errors.Wrap(err, "cannot read the template of Pods")
+	}
+
+	if err := yaml.UnmarshalStrict(text, &corev1.PodTemplateSpec{}); err != nil {
+		return errors.Wrapf(err, "%s is no PodTemplateSpec", file)
+	}
+
+	*t, err = yaml.YAMLToJSON(text)
+
+	return errors.Wrapf(err, "cannot read %s", file)
+}
