@@ -9,7 +9,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/worker"
 )
 
 // cli is the command line.
@@ -31,11 +33,11 @@ func main() {
 		kong.Name("provider-ansible"),
 		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),
 		kong.UsageOnError(),
-		kong.Vars{"state_dir": stateDir()},
+		kong.Vars{"state_dir": machine.StateDir()},
 	)
 
 	err := ctx.Run()
-	if errors.As(err, new(*displayedError)) {
+	if errors.As(err, new(*worker.DisplayedError)) {
 		os.Exit(1)
 	}
 

@@ -3,16 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
@@ -144,71 +141,10 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// What runs may have follows from what the container has.
-func TestMemory(t *testing.T) {
-	const mebi = 1 << 20
-
-	root := fstest.MapFS{
-		"proc/self/cgroup":         {Data: []byte("0::/\n")},
-		"sys/fs/cgroup/memory.max": {Data: []byte("1610612736\n")},
-	}
-
-	cases := map[string]struct {
-		reason         string
-		c              confinement
-		root           fstest.MapFS
-		each, together int64
-	}{
-		"Unlimited": {reason: "A machine has no limit.", each: 4096 * mebi},
-		"Share":     {reason: "A container is shared.", c: confinement{Sharing: 4}, root: root, each: 640 * mebi, together: 320 * mebi},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			each, together := tc.c.memory(tc.root, logging.NewNopLogger())
-			if each != tc.each || together != tc.together {
-				t.Errorf("%s\nmemory(...): want %d, %d, got %d, %d", tc.reason, tc.each, tc.together, each, together)
-			}
-		})
-	}
-}
-
-// TestMemoryInPod: in the Pod of a run no flag of the provider's says what memory there is, but the configuration does.
-func TestMemoryInPod(t *testing.T) {
-	root := fstest.MapFS{
-		"proc/self/cgroup":         {Data: []byte("0::/\n")},
-		"sys/fs/cgroup/memory.max": {Data: []byte("167772160\n")},
-	}
-
-	cases := map[string]struct {
-		reason string
-		c      confinement
-		want   string
-	}{
-		"Provider": {reason: "Runs of the provider's share its memory.", c: confinement{Sharing: 4}, want: "--max-"},
-		"Pod":      {reason: "A Pod has one run.", c: confinement{Sharing: 1, InPod: true}, want: "spec.execution.resources"},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			warning := ""
-			tc.c.memory(root, logging.NewLogrLogger(funcr.New(func(_, args string) { warning += args }, funcr.Options{})))
-
-			for _, text := range []string{warning, tc.c.share()} {
-				if !strings.Contains(text, tc.want) || strings.Contains(text, "--max-") != strings.Contains(tc.want, "--max-") {
-					t.Errorf("%s\nwant %s to be named, got %q", tc.reason, tc.want, text)
-				}
-			}
-		})
-	}
-}
-
 // TestPodArgs passes the flags on that hold in Pods, too. A flag that is new is one of the others, or is passed on.
 func TestPodArgs(t *testing.T) {
-	start := startCommand{execution: execution{
-		confinement: confinement{Confinement: sandbox.Off},
-		MaxTimeout:  5 * time.Hour,
-	}, ContentTTL: 6 * time.Hour}
+	start := startCommand{ContentTTL: 6 * time.Hour}
+	start.Confinement, start.MaxTimeout = sandbox.Off, 5*time.Hour
 
 	dir := t.TempDir()
 	c := &cli{}
@@ -222,7 +158,7 @@ func TestPodArgs(t *testing.T) {
 		t.Fatalf("Parse(...): %v", err)
 	}
 
-	want := start.execution
+	want := start.Machine
 	// The rest has its default: the payload has the timeout of the run, and one run has the container for itself.
 	want.StateDir = dir
 
@@ -230,7 +166,7 @@ func TestPodArgs(t *testing.T) {
 		t.Errorf("-want TTL, +got:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(want, c.Work.execution, cmp.AllowUnexported(execution{}, confinement{})); diff != "" {
+	if diff := cmp.Diff(want, c.Work.Machine, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

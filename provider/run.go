@@ -20,13 +20,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 type runCommand struct {
-	execution
+	machine.Machine
 
 	Files            []string        `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file"     placeholder:"FILE" required:"" sep:"none" short:"f"`
 	Name             string          `help:"Name of the AnsibleRun, when the manifests have more than one."`
@@ -57,7 +58,7 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	if err := c.covers(in.Grant); err != nil {
+	if err := c.Covers(in.Grant); err != nil {
 		return errors.Wrap(err, in.Config)
 	}
 
@@ -76,7 +77,7 @@ func (c *runCommand) Run() error {
 
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.Printf("%s", args) }, funcr.Options{}))
 
-	local, store, err := c.parts(ctx, content.Config{Dir: dir}, log)
+	local, store, err := c.Parts(ctx, content.Config{Dir: dir}, log)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (c *runCommand) Run() error {
 			Attempt: 1,
 			Object:  runner.ObjectOf(run),
 			Inputs:  in,
-			Timeout: executor.Timeouts{Default: defaultTimeout, Longest: c.MaxTimeout}.Of(*run.Parameters()),
+			Timeout: c.Timeouts().Of(*run.Parameters()),
 		},
 	}
 
@@ -110,11 +111,11 @@ func (c *runCommand) Run() error {
 func (c *runCommand) contentDir(in inputs.Inputs) (dir string, stays bool, err error) {
 	req, err := content.NewRequest(in)
 	if stays = req.Requirements.Pinned() && !req.Requirements.Local(); stays {
-		return filepath.Join(c.StateDir, contentDir), true, err
+		return c.ContentDir(), true, err
 	}
 
 	// What a run leaves here when it is killed, the next one removes.
-	return filepath.Join(c.StateDir, runsDir, contentDir), false, err
+	return filepath.Join(c.RunsDir(), "content"), false, err
 }
 
 // maxVerbosity of Ansible.

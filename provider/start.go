@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
@@ -34,7 +35,7 @@ import (
 )
 
 type startCommand struct {
-	execution
+	machine.Machine
 
 	ContentTTL             time.Duration `default:"1h" help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	Debug                  bool          `help:"Log every decision."`
@@ -80,7 +81,7 @@ func (c *startCommand) Validate() error {
 			common.RunOnChange)
 	}
 
-	return c.execution.Validate()
+	return c.Machine.Validate()
 }
 
 // Run the controllers until the process is told to stop.
@@ -117,8 +118,8 @@ func (c *startCommand) Run() error {
 
 	c.Cluster = api
 
-	local, store, err := c.parts(ctx, content.Config{
-		Dir: filepath.Join(c.StateDir, contentDir), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),
+	local, store, err := c.Parts(ctx, content.Config{
+		Dir: c.ContentDir(), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),
 	}, log)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (c *startCommand) Run() error {
 		Contents:        store,
 		Dependents:      dependents.New(ctx, api.Metadata),
 		Key:             key,
-		Timeouts:        executor.Timeouts{Default: defaultTimeout, Longest: c.MaxTimeout},
+		Timeouts:        c.Timeouts(),
 		MinPollInterval: minPollInterval,
 	}); err != nil {
 		return err

@@ -28,6 +28,7 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -251,7 +252,7 @@ func TestCacheOptions(t *testing.T) {
 
 // TestTerm adds up what may happen one after another.
 func TestTerm(t *testing.T) {
-	if took := renewPeriod + renewDeadline + 2*leaseRequest + killGrace; took >= leaseDuration {
+	if took := renewPeriod + renewDeadline + 2*leaseRequest + stopGrace + machine.KillGrace; took >= leaseDuration {
 		t.Errorf("All that a leader runs should have ended %s after it last renewed its lease, not after %s", leaseDuration, took)
 	}
 }

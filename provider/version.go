@@ -39,18 +39,13 @@ func versions(ctx context.Context, run galaxy.Command) string {
 		core = "core not found"
 	}
 
-	return fmt.Sprintf("provider-ansible %s\ncommit %s\n%s\nansible-%s\nansible-runner %s",
-		version, commit, runtime.Version(), core, runnerVersion(ctx, run))
-}
+	out, runner := &bytes.Buffer{}, "not found"
+	program := galaxy.Program{Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".", Out: out}
 
-func runnerVersion(ctx context.Context, run galaxy.Command) string {
-	out := &bytes.Buffer{}
-	if err := run(ctx, galaxy.Program{
-		Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".",
-		Out: out,
-	}); err != nil {
-		return "not found"
+	if run(ctx, program) == nil {
+		runner = strings.TrimSpace(out.String())
 	}
 
-	return strings.TrimSpace(out.String())
+	return fmt.Sprintf("provider-ansible %s\ncommit %s\n%s\nansible-%s\nansible-runner %s",
+		version, commit, runtime.Version(), core, runner)
 }

@@ -1,256 +1,29 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strconv"
 	"syscall"
-	"time"
 
-	"github.com/go-logr/logr/funcr"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/worker"
 )
 
 // terminationLog is where Kubernetes looks for the reason why a container has ended.
 const terminationLog = "/dev/termination-log"
 
-// workCommand carries out the run of a Pod. The provider makes the Pod, and reads its log.
-type workCommand struct {
-	execution
-
-	ContentTTL     time.Duration `default:"1h" help:"How long content that is not pinned serves before it is resolved again; 0 means for ever."`
-	Payload        string        `help:"Directory with the inputs of the run."                 required:""`
-	ServiceAccount bool          `help:"Let the run read the service account of the Pod."`
-	Content        string        `help:"Directory for content, which only the container that installs it may write."`
-	Install        bool          `help:"Only install the content, for the container of the run."`
-}
+// workCommand carries out the run of a Pod.
+type workCommand struct{ worker.Worker }
 
 // Run what the payload says.
 func (c *workCommand) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	err := c.work(ctx)
+	err := c.Work(ctx)
 	if err != nil {
 		_ = os.WriteFile(terminationLog, []byte(err.Error()), 0o600) // The log of the container has it, too.
 	}
 
 	return err
-}
-
-func (c *workCommand) work(ctx context.Context) error {
-	p, err := pods.ReadPayload(os.DirFS(c.Payload))
-	if err != nil {
-		return err
-	}
-
-	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: p.Before.Content}
-	j.Inputs.Grant.ServiceAccount = c.ServiceAccount
-
-	if c.Install {
-		return c.note(c.install(ctx, j, p.ContentKey))
-	}
-
-	if j.Inputs.Kubernetes != nil {
-		api, err := kubeapi.InPod(p.Cluster, filepath.Join(c.Payload, pods.FileToken))
-		if err != nil {
-			return err
-		}
-
-		c.Cluster = api
-	}
-
-	w, err := sealed.NewWriter(os.Stdout, p.Key, p.Spec.ID, p.Pod)
-	if err != nil {
-		return err
-	}
-
-	r := sealed.NewReporter(w, os.Stdout)
-	report := c.carryOut(ctx, j, r)
-
-	// It is displayed before the last report: a node puts the lines of the standard error between the pieces of a long
-	// line, which that may be.
-	var failed error
-
-	if n := report.Run; n.Phase != common.PhaseSucceeded {
-		failed = &displayedError{errors.Errorf("%s: %s: %s", n.Phase, n.Reason, n.Message)}
-		r.Display(failed.Error())
-	}
-
-	return cmp.Or(r.End(report), failed)
-}
-
-// A displayedError is one that the log of the Pod shows.
-type displayedError struct{ error }
-
-// An installation is what one container of a Pod has to say to the next one.
-type installation struct {
-	// Set that is installed.
-	Set content.Set
-	// Failed is the report of a run whose content could not be installed; nil for any other.
-	Failed *executor.Report
-}
-
-// notes is the file of the installation.
-func (c *workCommand) notes() string { return filepath.Join(c.StateDir, "installation.json") }
-
-// note an installation, for the container of the run.
-func (c *workCommand) note(i installation) error {
-	text, err := json.Marshal(i) //nolint:musttag // The same program reads it.
-	if err == nil {
-		err = os.WriteFile(c.notes(), text, 0o600)
-	}
-
-	return errors.Wrap(err, "cannot note what was installed")
-}
-
-// noted is the installation; the zero value where nothing was to be installed.
-func (c *workCommand) noted() (i installation, err error) {
-	text, err := os.ReadFile(c.notes())
-	if errors.Is(err, fs.ErrNotExist) {
-		return i, nil
-	}
-
-	if err == nil {
-		err = json.Unmarshal(text, &i) //nolint:musttag // The same program has written it.
-	}
-
-	return i, errors.Wrap(err, "cannot tell what was installed")
-}
-
-// Installed says that there is nothing to install.
-func (i installation) Installed(content.Request) (string, bool) { return i.Set.Digest, true }
-
-// Ensure returns the set that is installed.
-func (i installation) Ensure(context.Context, content.Request) (content.Set, func(), error) {
-	return i.Set, func() {}, nil
-}
-
-// install the content of the run, in a container of its own: that of the run can then only read
-// it. Content that is not pinned is resolved again if it is due, as long as the run has time.
-func (c *workCommand) install(ctx context.Context, j executor.Job, key []byte) installation {
-	log := c.prepareOwn()
-
-	at, err := c.prepare(ctx, log)
-	if err != nil {
-		return installation{Failed: cannot(j, err)}
-	}
-
-	store, err := c.store(ctx, at, content.Config{
-		// Users of other images cannot read what this one installs, which has another digest anyway.
-		Dir:     filepath.Join(c.Content, strconv.Itoa(os.Geteuid())),
-		Private: filepath.Join(c.StateDir, "installs"),
-		Lease:   cmp.Or(pods.Deadline(c.MaxTimeout), longestRun),
-		Key:     key,
-		TTL:     c.ContentTTL,
-	})
-	if err != nil {
-		return installation{Failed: cannot(j, err)}
-	}
-
-	if req, err := content.NewRequest(j.Inputs); err == nil { // The executor reports a mistake in the requirements.
-		resolving, stop := context.WithTimeout(ctx, cmp.Or(j.Timeout, longestRun))
-		refresh(resolving, store, req, log)
-		stop()
-	}
-
-	set, report, ok := executor.NewLocal(store, nil).Install(ctx, j)
-	if !ok {
-		log.Info(report.Run.Message)
-
-		return installation{Failed: &report}
-	}
-
-	return installation{Set: set}
-}
-
-// refresh installed content whose resolution is stale, which the reconciler does in the provider. When that fails, what
-// is installed serves.
-func refresh(ctx context.Context, store *content.Store, req content.Request, log logging.Logger) {
-	defer store.Stop()
-
-	if r := store.Resolution(req); !r.Found || !r.Stale {
-		return
-	}
-
-	done := make(chan struct{})
-	store.Refresh(req, "", func() { close(done) })
-
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-
-	if err := store.Resolution(req).Err; err != nil {
-		log.Info("Using the content that is installed", "error", err)
-	}
-}
-
-// longestRun is how long a run without a timeout may take.
-const longestRun = 365 * 24 * time.Hour
-
-// carryOut the run. That this machine cannot do it is reported, too.
-func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporter) executor.Report {
-	i, err := c.noted()
-
-	switch {
-	case err != nil:
-		return *cannot(j, err)
-	case i.Failed != nil:
-		return *i.Failed
-	}
-
-	log := c.prepareOwn()
-
-	at, err := c.prepare(ctx, log)
-	if err != nil {
-		return *cannot(j, err)
-	}
-
-	run, err := c.runner(ctx, at, log)
-	if err != nil {
-		return *cannot(j, err)
-	}
-
-	return executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display})
-}
-
-// prepareOwn prepares what a Pod has for one run alone, and returns a log.
-func (c *workCommand) prepareOwn() logging.Logger {
-	c.Sharing, c.InPod = 1, true
-	if c.ServiceAccount {
-		c.Identities = identities(os.DirFS(podSecrets))
-	}
-
-	// Directories that the image has may be read-only.
-	if home := os.Getenv("HOME"); home != "" {
-		_ = os.MkdirAll(home, 0o700) // Ansible says what is wrong with it.
-	}
-
-	return logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is nobody else to tell.
-}
-
-// cannot returns the report of a run that this machine cannot carry out.
-func cannot(j executor.Job, err error) *executor.Report {
-	report := executor.NewReport(j)
-	report.Run.Phase, report.Run.Reason = common.PhaseFailed, executor.ReasonInternal
-	report.Run.Message = "the Pod cannot carry out runs: " + err.Error()
-	report.Blameless = true
-
-	return &report
 }

@@ -1,4 +1,4 @@
-package main
+package worker
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,26 +22,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
-// TestIdentities lists what a run may read below the secrets of its Pod, if that has a service
-// account: not what the run was given.
-func TestIdentities(t *testing.T) {
-	pod := fstest.MapFS{
-		"ansible.crossplane.io/run/payload.000":      {},
-		"eks.amazonaws.com/serviceaccount/token":     {},
-		"kubernetes.io/serviceaccount/..data/token":  {},
-		"kubernetes.io/serviceaccount/..data/ca.crt": {},
-	}
-	want := []string{"/var/run/secrets/eks.amazonaws.com", "/var/run/secrets/kubernetes.io"}
-
-	if diff := cmp.Diff(want, identities(pod)); diff != "" {
-		t.Errorf("identities(...): -want, +got:\n%s", diff)
-	}
-}
-
 // TestWorkEnd has a Pod write its last report. A node puts lines of the standard error between the pieces
 // of a long line of the standard output, so that nothing may be written there then.
 func TestWorkEnd(t *testing.T) {
-	c := &workCommand{Payload: t.TempDir()}
+	c := &Worker{Payload: t.TempDir()}
 	c.StateDir = t.TempDir()
 
 	p := pods.Payload{Spec: runner.Spec{ID: "id"}, Key: sealed.NewKey()}
@@ -67,7 +50,7 @@ func TestWorkEnd(t *testing.T) {
 	}
 
 	written := output(t, func() {
-		if err := c.work(t.Context()); !errors.As(err, new(*displayedError)) {
+		if err := c.Work(t.Context()); !errors.As(err, new(*DisplayedError)) {
 			t.Errorf("The log should show why the run has failed: %v", err)
 		}
 	})
@@ -110,7 +93,7 @@ func output(t *testing.T, fn func()) string {
 
 // TestInstallation hands what one container has installed, or could not, to the next one.
 func TestInstallation(t *testing.T) {
-	c := &workCommand{}
+	c := &Worker{}
 	c.StateDir = t.TempDir()
 
 	set := content.Set{
@@ -141,15 +124,15 @@ func TestInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if report := c.carryOut(t.Context(), executor.Job{}, nil); report.Run.Phase != common.PhaseFailed || !report.Blameless {
-		t.Errorf("A run that cannot tell what is installed should not begin: %+v", report.Run)
+	if _, err := c.carryOut(t.Context(), executor.Job{}, nil); err == nil {
+		t.Error("A run that cannot tell what is installed should not begin.")
 	}
 
 	if err := c.note(installation{Failed: &failed}); err != nil {
 		t.Fatal(err)
 	}
 
-	if report := c.carryOut(t.Context(), executor.Job{}, nil); report.Run.Message != "no such role" || !report.Untouched {
+	if report, err := c.carryOut(t.Context(), executor.Job{}, nil); err != nil || report.Run.Message != "no such role" || !report.Untouched {
 		t.Errorf("A run without its content should say why: %+v", report)
 	}
 }

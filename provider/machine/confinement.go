@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"context"
@@ -42,11 +42,11 @@ type confinement struct {
 	ReadPath    []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
 	WritePath   []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
 
-	// InPod is true in the Pod of a run, whose image is the run's own.
-	InPod bool `kong:"-"`
+	// inPod is true in the Pod of a run, whose image is the run's own.
+	inPod bool
 
-	// Identities are the directories that count as the service account; empty for its own.
-	Identities []string `kong:"-"`
+	// serviceAccount has the directories that count as one; empty for its own.
+	serviceAccount []string
 
 	// Sharing is how many runs share the memory of the container.
 	Sharing int `kong:"-"`
@@ -74,7 +74,7 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	memory, together := c.memory(os.DirFS("/"), log)
 
 	p := sandbox.Policy{
-		Mode: c.Confinement, State: state, ServiceAccount: c.Identities, Write: c.WritePath,
+		Mode: c.Confinement, State: state, ServiceAccount: c.serviceAccount, Write: c.WritePath,
 		Limits: sandbox.Limits{
 			Memory: memory, Together: together, Share: c.share(), Processes: maxProcesses, FileSize: maxRunSize,
 		},
@@ -104,7 +104,7 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	}
 
 	env := passed
-	if c.InPod {
+	if c.inPod {
 		env = environ.Image(os.Environ())
 		maps.Copy(env, passed)
 	}
@@ -119,15 +119,15 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 		return sandbox.Policy{}, err
 	}
 
-	machine.Whole = c.InPod
+	machine.Whole = c.inPod
 	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
 
 	return p, nil
 }
 
-// covers returns an error with the flags that are missing, unless they allow what a configuration grants. One from a
+// Covers returns an error with the flags that are missing, unless they allow what a configuration grants. One from a
 // file grants nothing on this machine.
-func (c confinement) covers(g sandbox.Grant) error {
+func (c confinement) Covers(g sandbox.Grant) error {
 	if c.Confinement == sandbox.Off {
 		return nil
 	}
@@ -156,6 +156,16 @@ func (c confinement) covers(g sandbox.Grant) error {
 	return errors.New("spec.confinement grants nothing on this machine: to allow it, add " + strings.Join(missing, " "))
 }
 
+// AsPod prepares for one run, that of the Pod that this is: its image is the run's own, and so is its service account, if
+// the run may use it.
+func (c *confinement) AsPod(serviceAccount bool) {
+	c.Sharing, c.inPod = 1, true
+
+	if serviceAccount {
+		c.serviceAccount = identities(os.DirFS(podSecrets))
+	}
+}
+
 // identities are the directories below that of a Pod's secrets that make its service account: its
 // token, and those that the workload identities of clouds put beside it.
 func identities(secrets fs.FS) []string {
@@ -181,7 +191,7 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 
 	switch {
 	case enough:
-	case c.InPod:
+	case c.inPod:
 		log.Info("WARNING: The memory limit of the container is too little, raise spec.execution.resources",
 			"memory", container)
 	default:
@@ -200,7 +210,7 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 
 // share says what the memory is that all processes of a run may have together.
 func (c confinement) share() string {
-	if c.InPod {
+	if c.inPod {
 		return "which spec.execution.resources leave to it beside the provider's program"
 	}
 

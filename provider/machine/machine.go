@@ -1,4 +1,6 @@
-package main
+// Package machine carries out runs, and installs content, on this machine: in the provider's own Pod, in that of a run,
+// or without a cluster.
+package machine
 
 import (
 	"context"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -18,9 +21,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// killGrace is how long processes of a run or an installation that were told to end may
+// KillGrace is how long processes of a run or an installation that were told to end may
 // take before they are killed.
-const killGrace = 3 * time.Second
+const KillGrace = 3 * time.Second
 
 const (
 	// defaultTimeout of a run whose AnsibleRun has none.
@@ -31,8 +34,8 @@ const (
 	maxInstalls = 4
 )
 
-// execution has the flags for how runs are carried out, with a cluster or without one.
-type execution struct {
+// A Machine has the flags for how runs are carried out, with a cluster or without one.
+type Machine struct {
 	confinement
 
 	StateDir   string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
@@ -45,7 +48,7 @@ type execution struct {
 }
 
 // Validate the flags.
-func (x execution) Validate() error {
+func (x Machine) Validate() error {
 	if x.MaxTimeout < 0 {
 		return errors.New("--max-timeout must not be negative: 0 means that there is none")
 	}
@@ -53,59 +56,61 @@ func (x execution) Validate() error {
 	return nil
 }
 
-// Directories in the state directory.
-const (
-	contentDir = "content"
-	runsDir    = "runs"
-)
-
-// parts of an executor of jobs: a runner, and a content store. Processes that a former provider left in the state
-// directory are waited for, and files removed.
-func (x execution) parts(ctx context.Context, c content.Config, log logging.Logger,
-) (*runner.Runner, *content.Store, error) {
-	site, err := x.prepare(ctx, log)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	r, err := x.runner(ctx, site, log)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	s, err := x.store(ctx, site, c)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	return r, s, nil
+// Timeouts of runs.
+func (x Machine) Timeouts() executor.Timeouts {
+	return executor.Timeouts{Default: defaultTimeout, Longest: x.MaxTimeout}
 }
 
-// A site is where runs are carried out, and content is installed.
-type site struct {
+// ContentDir is where content is installed that stays.
+func (x Machine) ContentDir() string { return filepath.Join(x.StateDir, "content") }
+
+// RunsDir is where what belongs to runs in progress is.
+func (x Machine) RunsDir() string { return filepath.Join(x.StateDir, "runs") }
+
+// Parts of an executor of jobs: a runner, and a content store. Processes that a former provider left in the state
+// directory are waited for, and files removed.
+func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger,
+) (*runner.Runner, *content.Store, error) {
+	at, err := x.Prepare(ctx, log)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	r, err := x.Runner(ctx, at, log)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	s, err := x.Store(ctx, at, c)
+
+	return r, s, err
+}
+
+// A Site is where runs are carried out, and content is installed.
+type Site struct {
 	// lock of the state directory.
 	lock   *os.File
 	policy sandbox.Policy
 }
 
-// prepare the state directory.
-func (x execution) prepare(ctx context.Context, log logging.Logger) (site, error) {
+// Prepare the state directory.
+func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
-		return site{}, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
+		return Site{}, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
 	}
 
 	policy, err := x.policy(ctx, x.StateDir, log)
 
-	return site{lock: lock, policy: policy}, err
+	return Site{lock: lock, policy: policy}, err
 }
 
-// runner of plays. What a former one left in the state directory is waited for, and removed.
-func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*runner.Runner, error) {
+// Runner of plays. What a former one left in the state directory is waited for, and removed.
+func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runner.Runner, error) {
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
-	r, err := runner.New(filepath.Join(x.StateDir, runsDir),
-		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(
+	r, err := runner.New(x.RunsDir(),
+		runner.WithGrace(KillGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(
 			x.Warm), runner.WithCluster(x.Cluster))
 	if err != nil {
 		return nil, err
@@ -130,14 +135,14 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*ru
 	return r, nil
 }
 
-// store of content, which the flags and the site complete.
-func (x execution) store(ctx context.Context, at site, c content.Config) (*content.Store, error) {
+// Store of content, which the flags and the site complete.
+func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content.Store, error) {
 	self, err := reexec.Self()
 	if err != nil {
 		return nil, err
 	}
 
-	run := galaxy.Supervised(killGrace, at.lock, self...)
+	run := galaxy.Supervised(KillGrace, at.lock, self...)
 
 	if c.Tools, err = galaxy.Version(ctx, run, os.Environ()); err != nil {
 		return nil, err
@@ -150,7 +155,7 @@ func (x execution) store(ctx context.Context, at site, c content.Config) (*conte
 }
 
 // lock the state directory for as long as this process, or one that it started, lives.
-func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, error) {
+func (x Machine) lock(ctx context.Context, log logging.Logger) (*os.File, error) {
 	if err := os.MkdirAll(x.StateDir, 0o700); err != nil {
 		return nil, err
 	}
@@ -167,9 +172,9 @@ func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, erro
 	return workdir.WaitLock(ctx, path)
 }
 
-// stateDir is below the user's cache, or below the directory for temporary
+// StateDir is by default below the user's cache, or below the directory for temporary
 // files where there is none.
-func stateDir() string {
+func StateDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		dir = os.TempDir()
