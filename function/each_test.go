@@ -125,7 +125,7 @@ desired:
     db[7]:
       ready: READY_FALSE` + renderedZone + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[7]: is running", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[7] (db[7]): is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 			},
 		},

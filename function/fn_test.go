@@ -208,7 +208,7 @@ desired:
               label: app-app
               tree: {a: [literal, 5]}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app (my-app): is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"ClusterXR": {

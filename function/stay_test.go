@@ -286,7 +286,7 @@ func TestStays(t *testing.T) {
 				departing: lost(existing("other", "", "role: a.b.c, vars: {size: 6}") + existing("db", "", "role: a.b.c, vars: {size: 5}")),
 			},
 			want: []string{"other", "db"},
-			said: "Leaving\ndatabase: not wanted any more, but the XR has lost its reference to it, which comes back first",
+			said: "Leaving\ndatabase (db): not wanted any more, but the XR has lost its reference to it, which comes back first",
 		},
 		"LostAdopted": {
 			reason: "It may have been adopted.",
@@ -889,7 +889,7 @@ func TestStays(t *testing.T) {
 				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c") + using("app", "db"),
 			},
 			want: []string{"db", "app uses db"},
-			said: "Leaving\ndatabase: not wanted any more, but has to stay for app",
+			said: "Leaving\ndatabase (db): not wanted any more, but has to stay for app",
 		},
 		"AdoptedOnce": {
 			reason: "One that exists by its own name adopts nothing; what it was called goes.",
@@ -1230,7 +1230,7 @@ func TestDeletedAsItWas(t *testing.T) {
 	}{
 		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, resource: "a", said: "Deleting\na: is being deleted\nb: waiting for a"},
 		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n  - {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, resource: "a", said: "Deleting\na: is being deleted\nb: waiting for a"},
-		"Renamed":      {reason: "It may have had another name.", runs: "\n  - {name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}", resource: "a", said: "Deleting\nc: is being deleted"},
+		"Renamed":      {reason: "It may have had another name.", runs: "\n  - {name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}", resource: "a", said: "Deleting\nc (a): is being deleted"},
 		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "\n  - {name: d}\n  - {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}", resource: "a", said: "Deleting\na: is being deleted\nd: is running"},
 		"Member":       {reason: "It may be one of a set.", runs: "\n  - {name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}", resource: "s[k]", said: "Deleting\ns[k]: is being deleted"},
 		"Approval": {

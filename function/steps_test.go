@@ -211,9 +211,9 @@ func TestSteps(t *testing.T) {
 			want: map[string]bool{"zone[a]": true, "zone[b]": false, "app": true, "app uses zone[a]": true},
 		},
 		"NameOnly": {
-			reason: "What is said of two runs of one name is said once.", steps: []string{one, "runs: [{name: one, resourceName: two, role: a.b.c}]"},
-			resources: retried.Replace(existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c")), reported: `one: it broke\none: no disk`,
-			said: "RunFailed one: it broke\none: no disk", want: map[string]bool{"one": false, "two": false},
+			reason: "What is said of two runs of one name is said of each.", steps: []string{one, "runs: [{name: one, resourceName: two, role: a.b.c}]"},
+			resources: retried.Replace(existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c")), reported: `one: it broke\none (two): no disk`,
+			said: "RunFailed one: it broke\none (two): no disk", want: map[string]bool{"one": false, "two": false},
 		},
 		"KeptThenWanted": {
 			reason:    "No later step can have it any more.",

@@ -286,7 +286,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 	was := r.Observed.Resources[out.Resource]
 	rendered := ansiblerun.StillAfter(object, was)
 	out.Reason, out.Messages = reasonOf(was, r.Observed.Owned[out.Resource], rendered,
-		r.Observed.FailuresReported(out.Name))
+		r.Observed.FailuresReported(observed.Called(out.Name, out.Resource)))
 
 	// What it does without from now on may go once it has run so.
 	if out.Desired = rendered; out.Reason == Ready {

@@ -50,7 +50,7 @@ type State struct {
 	// names. Resources of which no step says anything are left out.
 	Ready map[string]bool
 	// Reported is the message of the condition AnsibleRunsReady that the XR has. Each
-	// line about a run starts with the name of the run and a colon.
+	// line about a run starts with what the run is Called and a colon.
 	Reported string
 }
 
@@ -102,12 +102,22 @@ func (o State) Run(resource string) (map[string]any, bool) {
 // say so in the words of the AnsibleRun's conditions.
 var unfailed = []string{"is ", WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
 
+// Called is what Reported calls a run: by its name, and by the composition resource name of its AnsibleRun
+// where that is another, since an AnsibleRun shows only that.
+func Called(name, resource string) string {
+	if name == resource {
+		return name
+	}
+
+	return name + " (" + resource + ")"
+}
+
 // FailuresReported returns the messages about the failure of a run that Reported has.
-func (o State) FailuresReported(name string) []string {
+func (o State) FailuresReported(called string) []string {
 	var messages []string
 
 	for l := range strings.Lines(o.Reported) {
-		m, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), name+": ")
+		m, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), called+": ")
 		if ok && !slices.ContainsFunc(unfailed, func(start string) bool { return strings.HasPrefix(m, start) }) {
 			messages = append(messages, m)
 		}

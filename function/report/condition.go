@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -134,12 +135,7 @@ func summarize(all step) condition {
 			c.status, c.reason = false, string(r.Reason)
 		}
 
-		// Two steps may have runs of one name, of which what was reported before is reported.
-		for _, l := range describe(r) {
-			if !slices.Contains(lines, l) {
-				lines = append(lines, l)
-			}
-		}
+		lines = append(lines, describe(r)...)
 	}
 
 	if len(all.problems) > 0 && c.status {
@@ -253,7 +249,7 @@ func describe(r desired.Outcome) []string {
 	lines := make([]string, 0, len(r.Messages))
 
 	for _, m := range r.Messages {
-		lines = append(lines, line(r.Name+": "+m))
+		lines = append(lines, line(observed.Called(r.Name, r.Resource)+": "+m))
 	}
 
 	return lines

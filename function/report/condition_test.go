@@ -16,11 +16,11 @@ func TestReportLimits(t *testing.T) {
 	result := render.Result{}
 
 	for range 100 {
-		result.Runs = append(result.Runs, desired.Outcome{Name: "waits", Reason: desired.DependencyNotReady, Messages: []string{"waiting for fails"}})
+		result.Runs = append(result.Runs, desired.Outcome{Name: "waits", Resource: "waits", Reason: desired.DependencyNotReady, Messages: []string{"waiting for fails"}})
 	}
 
 	for range 100 {
-		result.Runs = append(result.Runs, desired.Outcome{Name: "fails", Reason: desired.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
+		result.Runs = append(result.Runs, desired.Outcome{Name: "fails", Resource: "fails", Reason: desired.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
 	}
 
 	rsp := &fnv1.RunFunctionResponse{}
@@ -46,13 +46,13 @@ func TestReportLimits(t *testing.T) {
 // How many runs of many are ready is said first, and is no event by itself.
 func TestTally(t *testing.T) {
 	runs := func(n int, reasons ...desired.Reason) []desired.Outcome {
-		all := []desired.Outcome{{Name: "off", Reason: desired.Skipped, Messages: []string{"not wanted"}}}
+		all := []desired.Outcome{{Name: "off", Resource: "off", Reason: desired.Skipped, Messages: []string{"not wanted"}}}
 		for range n {
-			all = append(all, desired.Outcome{Name: "done", Reason: desired.Ready})
+			all = append(all, desired.Outcome{Name: "done", Resource: "done", Reason: desired.Ready})
 		}
 
 		for _, r := range reasons {
-			all = append(all, desired.Outcome{Name: "other", Reason: r, Messages: []string{"says why"}})
+			all = append(all, desired.Outcome{Name: "other", Resource: "other", Reason: r, Messages: []string{"says why"}})
 		}
 
 		return all

@@ -263,7 +263,7 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 		add(color(n.State), n.Message)
 
 		if n.State == tree.Paused && n.InProgress() {
-			add("", "its run was "+string(run.Phase)+" when it was paused, and goes on")
+			add("", inPause(run))
 		}
 	}
 

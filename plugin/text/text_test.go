@@ -358,6 +358,11 @@ func TestInProgress(t *testing.T) {
 			want: "AnsibleRun default/shop-x is paused: its run (Apply, Changed) was Running, and goes on. To resume it: " +
 				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default.\n",
 		},
+		"PausedBefore": {
+			reason: "A run that waits for its turn does not begin in a pause.", state: tree.Paused, run: queued,
+			want: "AnsibleRun default/shop-x is paused: its run (Check, Drift) had not begun, and waits until it is resumed. To resume it: " +
+				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default.\n",
+		},
 		"Deleted": {
 			reason: "A deletion ends a run with state present.", state: tree.Running, run: running, deleted: true,
 			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed), at the task Warm the cache. There is nothing to do. " +

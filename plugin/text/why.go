@@ -184,7 +184,7 @@ func because(now time.Time, n *tree.Node, subject string) string {
 	case tree.Paused:
 		what := "nothing runs"
 		if n.InProgress() {
-			what = "its run" + kind(n.LastRun) + " was " + string(n.LastRun.Phase) + ", and goes on"
+			what = inPause(n.LastRun)
 		}
 
 		return subject + " is paused: " + what + ". To resume it: " + command("resume", n) + "."
@@ -202,6 +202,15 @@ func because(now time.Time, n *tree.Node, subject string) string {
 	}
 
 	return sentence(subject + " waits: " + cmp.Or(message, "nothing was applied yet"))
+}
+
+// inPause is what becomes of a run in progress whose object is paused.
+func inPause(r common.Run) string {
+	if r.StartTime == nil {
+		return "its run" + kind(r) + " had not begun, and waits until it is resumed"
+	}
+
+	return "its run" + kind(r) + " was " + string(r.Phase) + ", and goes on"
 }
 
 func ready(now time.Time, n *tree.Node, subject string) string {

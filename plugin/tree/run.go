@@ -128,8 +128,9 @@ func (n *Node) failed() bool {
 }
 
 // nameOfRun is what a line of the message of an XR begins with that is about a run: its
-// name or, for a member of a set, that of the set and the key.
-var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?$`)
+// name or, for a member of a set, that of the set and the key. The composition resource
+// name of its AnsibleRun follows where that is another.
+var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?(?: \((.+)\))?$`)
 
 // tell the runs of an XR what the message of the XR says of them, which the AnsibleRuns
 // cannot know, and return those runs that have no AnsibleRun.
@@ -143,11 +144,14 @@ func tell(there []*Node, message string) []*Node {
 
 	for line := range strings.SplitSeq(message, "\n") {
 		name, text, ok := strings.Cut(line, ": ")
-		if !ok || !nameOfRun.MatchString(name) ||
+
+		match := nameOfRun.FindStringSubmatch(name)
+		if !ok || match == nil ||
 			slices.Contains([]string{"status", "conditions", "connectionDetails"}, name) {
 			continue
 		}
 
+		name = cmp.Or(match[1], name)
 		n := known[name]
 
 		switch {
@@ -166,7 +170,7 @@ func tell(there []*Node, message string) []*Node {
 
 		switch names, waits := strings.CutPrefix(text, waitingFor); {
 		case waits:
-			n.State, n.DependsOn = Waiting, strings.Split(names, ", ")
+			n.State, n.DependsOn = Waiting, append(n.DependsOn, strings.Split(names, ", ")...)
 		case strings.HasPrefix(text, "is "), strings.Contains(text, "is not there yet"), strings.HasPrefix(text,
 			"not wanted"):
 			n.State = Waiting

@@ -219,8 +219,11 @@ func (n *Node) judge(cs conditions) {
 	if n.State != Ready && n.Message == "" && !n.Paused {
 		n.Reason = string(cmp.Or(runs.Reason, ready.Reason))
 
-		if len(n.Runs) == 0 {
+		switch worst {
+		case "":
 			n.Message = cmp.Or(runs.Message, ready.Message)
+		case Ready:
+			n.Message = cmp.Or(ready.Message, "Crossplane has not seen yet that all runs are ready, or waits for something else")
 		}
 	}
 }

@@ -202,6 +202,20 @@ func TestXR(t *testing.T) {
 			runs:    []Objects{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Blocked}, {"b", Waiting}},
 		},
+		"OtherName": {
+			reason: "A run whose AnsibleRun has another name is no second one, and comes after those that it depended on.", want: Failed,
+			message: "node[a] (server[a]): task \"x\" failed on host \"h\"\nlb (balancer): waiting for node",
+			runs: []Objects{
+				run(t, "server[a]", "", "", isFailed), run(t, "balancer", after("server[]"), "", isReady), run(t, "z", after("balancer"), "", isReady),
+			},
+			leaves: []leaf{{"server[a]", Failed}, {"balancer", Waiting}, {"z", Ready}},
+		},
+		"OtherNameToCome": {
+			reason: "A run that has no AnsibleRun yet is known by what that is to be called.", want: Waiting,
+			message: "database (postgres): waiting for network",
+			runs:    []Objects{run(t, "network", "", "", isReady)},
+			leaves:  []leaf{{"network", Ready}, {"postgres", Waiting}},
+		},
 		"Withheld": {
 			reason: "A run that reads an output that is withheld needs a change.", want: Blocked,
 			message: "b: vars.x: runs.a.outputs.x is withheld: a secret is in it",
@@ -217,6 +231,17 @@ func TestXR(t *testing.T) {
 		"Invalid": {
 			reason: "A Composition with mistakes blocks the XR.", want: Blocked, message2: "bad",
 			conditions: "{type: Synced, status: 'False', reason: ReconcileError, message: bad}",
+		},
+		"NotSeen": {
+			reason: "An XR that is not ready says why, also when its runs are.", want: Waiting, message: "a: is running",
+			message2:   "Crossplane has not seen yet that all runs are ready, or waits for something else",
+			conditions: "{type: Ready, status: 'False', reason: Creating}",
+			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+		},
+		"Machine": {
+			reason: "Crossplane may name what else is not ready.", want: Waiting, message2: "Unready resources: machine",
+			conditions: "{type: Ready, status: 'False', reason: Creating, message: 'Unready resources: machine'}",
+			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
 		"None": {reason: "Without runs the message is that of the XR.", message: "is there nothing?", want: Waiting, message2: "is there nothing?"},
 		"Paused": {

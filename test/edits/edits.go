@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // edit the Composition or the XR at random.
@@ -37,7 +36,7 @@ func (s *Session) obey(message string) {
 		return
 	}
 	for _, h := range s.holds(s.there) {
-		if strings.Contains(message, h.says) {
+		if h.in(message) {
 			s.Notef("%s", h.why)
 			h.fix()
 			return

@@ -355,6 +355,14 @@ func (s *Session) Must(o Run) (fixed bool, after []string) {
 	return p == nil || s.state.unknown(*p) != "" || s.state.off(*p) || s.state.leaves(o.ref()), nil
 }
 
+// resource is the composition resource name in a line of a message, where that is not the name of the run.
+var resource = regexp.MustCompile(`(?m)^(\S+) \(\S+\): `)
+
+// in is true for a message that says it.
+func (h hold) in(message string) bool {
+	return strings.Contains(resource.ReplaceAllString(message, "$1: "), h.says)
+}
+
 var asksForText = regexp.MustCompile(`literal text beside the expressions in previousNames of ([a-z0-9]+)`)
 
 // Reached judges what there is, and returns what is wrong with it; "" for nothing. An XR that is not
@@ -372,7 +380,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 	switch {
 	case ready && len(holds) > 0:
 		return fmt.Sprintf("the XR is ready, and %s", holds[0].why)
-	case !ready && !slices.ContainsFunc(holds, func(h hold) bool { return strings.Contains(message, h.says) }) &&
+	case !ready && !slices.ContainsFunc(holds, func(h hold) bool { return h.in(message) }) &&
 		!asksForText.MatchString(message):
 		return fmt.Sprintf("the XR is not ready, and does not say what helps: %q, for %v", message, holds)
 	}
