@@ -3,8 +3,8 @@
 // ansible-galaxy, and Write makes the documents. For an operator of the Operator SDK,
 // LoadOperator reads its project, and Operator.Write makes the documents for its kinds.
 //
-// Only the command function-ansible scaffold calls it. Of the function it needs only what
-// is known of names. The command is part of the program that the image serves with, so that
+// Only the command function-ansible scaffold calls it. Nothing is written that package
+// validate finds a mistake in. The command is part of the program that the image serves with, so that
 // it writes what that version reads; that takes 0.1 of the 50 MB of the program, and
 // nothing while it serves.
 package scaffold

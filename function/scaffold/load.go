@@ -47,7 +47,7 @@ func Load(dir, name, entryPoint string) (Role, error) {
 	return role, errors.Wrapf(err, "cannot understand the role %s", name)
 }
 
-// nameOf the role in a directory.
+// nameOf the role in a directory: its full name as far as there is one.
 func nameOf(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -80,9 +80,5 @@ func nameOf(dir string) (string, error) {
 		return meta.Info.Namespace + "." + cmp.Or(meta.Info.RoleName, base), nil
 	}
 
-	if strings.Count(base, ".") == 1 {
-		return base, nil
-	}
-
-	return "", errors.Errorf("cannot tell the full name of the role %s; give it with --role", base)
+	return base, nil
 }

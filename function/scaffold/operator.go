@@ -82,7 +82,17 @@ func (o Operator) Write() ([]Document, error) {
 		files = append(files, all...)
 	}
 
-	return documentsOf(files)
+	documents, err := documentsOf(files)
+	if err != nil {
+		return nil, err
+	}
+
+	mistakes, err := mistakesIn(documents)
+	if err != nil {
+		return nil, err
+	}
+
+	return documents, invalid(mistakes)
 }
 
 // filesOf a watch.
@@ -640,7 +650,7 @@ func (r *operatorRun) config() (*mapping, error) {
 	}
 
 	if requirements != "" {
-		spec.set("requirements", requirements)
+		spec = requiring(requirements)
 	}
 
 	env, err := r.environment()

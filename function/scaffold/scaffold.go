@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
 // version of the API that is written.
@@ -53,19 +55,66 @@ func Write(role Role, c Config) ([]Document, error) {
 		s.Plural = plural.Resource
 	}
 
-	for _, o := range role.Options {
+	s.leaveOut(func(o Option) string {
 		if o.Name == "crossplane" || s.Names.property(o.Name, role.Options) == "crossplane" {
-			return nil, errors.Errorf("the variable %s cannot be a field of an XR, because Crossplane has a field of that name",
-				o.Name)
+			return "Crossplane has a field of that name"
+		}
+
+		return ""
+	})
+
+	for {
+		documents, err := documentsOf([]file{
+			{"xrd.yaml", s.definition()},
+			{"composition.yaml", s.composition()},
+			{"providerconfig.yaml", s.providerConfig()},
+			{FileXR, s.xr()},
+		})
+		if err != nil {
+			return nil, err
+		}
+
+		mistakes, err := mistakesIn(documents)
+		if err != nil {
+			return nil, err
+		}
+
+		refused := map[string]string{}
+		for _, m := range mistakes {
+			refused[m.Path] = m.Message
+		}
+
+		// What the XR cannot give the role can be left to the role.
+		if len(mistakes) == 0 || !s.leaveOut(func(o Option) string { return refused["runs[0].vars."+o.Name] }) {
+			return documents, invalid(mistakes)
 		}
 	}
+}
 
-	return documentsOf([]file{
-		{"xrd.yaml", s.definition()},
-		{"composition.yaml", s.composition()},
-		{"providerconfig.yaml", s.providerConfig()},
-		{FileXR, s.xr()},
-	})
+// mistakesIn documents, as function-ansible validate finds them.
+func mistakesIn(documents []Document) ([]validate.Mistake, error) {
+	files := make([]validate.File, len(documents))
+	for i, d := range documents {
+		files[i] = validate.File{Name: d.File, Content: d.Content}
+	}
+
+	result, err := validate.Files(files...)
+
+	return result.Mistakes, err
+}
+
+// invalid is the error for mistakes; nil without any.
+func invalid(mistakes []validate.Mistake) error {
+	lines := make([]string, len(mistakes))
+	for i, m := range mistakes {
+		lines[i] = m.String()
+	}
+
+	if len(lines) == 0 {
+		return nil
+	}
+
+	return errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
 }
 
 // FileXR is the file of the example, which the API server only knows when it knows the XRD.
@@ -102,6 +151,24 @@ type scaffold struct {
 	Config
 
 	role Role
+	// left are the options that XRs do not have, and why.
+	left []string
+}
+
+// leaveOut the options for which there is a reason; false for none.
+func (s *scaffold) leaveOut(reason func(Option) string) bool {
+	all := len(s.role.Options)
+	s.role.Options = slices.DeleteFunc(slices.Clone(s.role.Options), func(o Option) bool {
+		why := reason(o)
+		if why != "" {
+			s.left = append(s.left, o.Name+" is left out of the XR: "+why+". Where the role needs it, give it a literal value "+
+				"in vars.")
+		}
+
+		return why != ""
+	})
+
+	return len(s.role.Options) < all
 }
 
 // name of the XRD, of the Composition and of the configuration.
@@ -280,6 +347,14 @@ func (s *scaffold) content(run *mapping) {
 				"For a role that does not know that, delete nothing: managementPolicies: [Observe, Create, Update].")
 	}
 
+	if !strings.Contains(s.role.Name, ".") {
+		comments = append(comments,
+			"The role "+s.role.Name+" is in no collection that is known: say with project which git repository has it below "+
+				"roles, or have a requirement install it by this name.")
+	}
+
+	comments = append(comments, s.left...)
+
 	if s.role.EntryPoint == EntryPointMain {
 		run.set("role", s.role.Name, comments...)
 		return
@@ -363,8 +438,36 @@ func (s *scaffold) providerConfig() *mapping {
 		return nil
 	}
 
-	return configOf(s.Cluster, s.name(), newMapping().set("requirements", s.Requirements), "Where the role comes from.")
+	return configOf(s.Cluster, s.name(), requiring(s.Requirements), "Where the role comes from.")
 }
+
+// requiring is the spec of a configuration with requirements, which may read those on the provider's own disk.
+func requiring(requirements string) *mapping {
+	spec := newMapping().set("requirements", requirements)
+
+	if paths := readPaths(requirements); len(paths) > 0 {
+		spec.set("confinement", newMapping().set("readPaths", paths),
+			"Content reads no paths of the provider's container but those named here.")
+	}
+
+	return spec
+}
+
+// readPaths of requirements: repositories and directories on the disk.
+func readPaths(requirements string) []string {
+	var paths []string
+
+	for _, m := range onDisk.FindAllStringSubmatch(requirements, -1) {
+		paths = append(paths, m[1])
+	}
+
+	slices.Sort(paths)
+
+	return slices.Compact(paths)
+}
+
+// onDisk is where an item of requirements is on the disk: an absolute path, or the URL of one.
+var onDisk = regexp.MustCompile(`(?m)(?:^|[\s\["',{])(?:(?:git\+)?file://)?(/[^\s"'#,\]}]+)`)
 
 // configOf runs: one for all namespaces if they are namespaced.
 func configOf(cluster bool, name string, spec *mapping, comments ...string) *mapping {

@@ -217,12 +217,6 @@ func TestLoadErrors(t *testing.T) {
 		entryPoint string
 		want       string
 	}{
-		"NoName": {
-			reason:     "A role is only found by its full name.",
-			dir:        "testdata/golden",
-			entryPoint: EntryPointMain,
-			want:       "cannot tell the full name of the role golden; give it with --role",
-		},
 		"NoEntryPoint": {
 			reason:     "There is a list of what there is.",
 			dir:        siteRole,

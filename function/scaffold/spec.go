@@ -130,9 +130,7 @@ func (s optionSpec) option(name string) (Option, error) {
 		Notes:       s.notes(),
 	}
 
-	if len(below) > 0 && o.Type == typeList && o.Elements == "" {
-		o.Elements = typeDict
-	}
+	o = o.nested()
 
 	if o.Choices, err = s.choices(o.element()); err != nil {
 		o.Notes = append(o.Notes, "its choices are left out: "+err.Error())
@@ -152,6 +150,26 @@ func (s optionSpec) option(name string) (Option, error) {
 	}
 
 	return o, nil
+}
+
+// nested makes a dict of what has options, or a list of these. Ansible overlooks the options of other types, which
+// are often those of an author who left the type out.
+func (o Option) nested() Option {
+	kind := &o.Type
+	if o.Type == typeList {
+		kind = &o.Elements
+	}
+
+	switch {
+	case len(o.Options) == 0 || *kind == typeDict:
+	case *kind == "" || *kind == typeStr:
+		*kind = typeDict
+	default:
+		o.Notes = append(o.Notes, "its options are left out, since its type is "+*kind)
+		o.Options = nil
+	}
+
+	return o
 }
 
 // choices of a type. Those of strings are what is written, be it a number.
