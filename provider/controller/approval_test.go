@@ -213,6 +213,18 @@ func TestApproval(t *testing.T) {
 				}
 			},
 		},
+		"Adopted": {
+			reason: "An annotation should not stand for an approval: a check says whether the target is as it should be.",
+			do: func(w *approvalPlay) {
+				w.annotate(common.AnnotationAdopt, "true")
+				w.rest()
+				w.expect(awaiting)
+
+				if w.object.Observation().LastApply != nil || w.object.GetCondition(xpv2.TypeReady).Status == "True" {
+					w.fatalf("nothing was approved, and the object is %v", w.object.GetCondition(xpv2.TypeReady))
+				}
+			},
+		},
 		"EditAfterApproval": {
 			reason: "An approval should not cover other inputs.",
 			do: func(w *approvalPlay) {

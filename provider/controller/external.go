@@ -73,7 +73,6 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	if !s.Deleted {
 		s.Recorded = lifecycle.Rebase(s, run.GetCondition(xpv2.TypeReady))
 		*run.Observation() = s.Recorded
-		e.adopt(run, &s)
 
 		s.Unpublished, err = e.publish(ctx, run)
 	}
@@ -83,6 +82,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, aerr
 	}
 
+	e.adopt(run, &s)
 	e.decision = lifecycle.Decide(s)
 
 	if e.decision.Cancel && !s.Deleted {

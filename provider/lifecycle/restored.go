@@ -16,9 +16,11 @@ func Own(o *common.AnsibleRunObservation, uid types.UID) {
 	}
 }
 
-// Adopts is true for an object whose first apply is to be recorded, and not run.
+// Adopts is true for an object whose first apply is to be recorded, and not run. Of one that requires approvals a check
+// says whether its target is as its spec says.
 func Adopts(s Situation) bool {
-	return s.Adopt && !s.Deleted && !s.Runs() && s.Recorded.AppliedDigest == "" && !s.Recorded.Executed
+	return s.Adopt && !s.Approvals.Required && !s.Deleted && !s.Runs() && s.Recorded.AppliedDigest == "" &&
+		!s.Recorded.Executed
 }
 
 // Adopt records an apply that was not run: the target is as the inputs say. It answers a request, too, which may have
