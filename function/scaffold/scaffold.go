@@ -347,7 +347,7 @@ func (s *scaffold) content(run *mapping) {
 				"For a role that does not know that, delete nothing: managementPolicies: [Observe, Create, Update].")
 	}
 
-	if !strings.Contains(s.role.Name, ".") {
+	if !strings.Contains(s.role.Name, ".") && s.Requirements == "" {
 		comments = append(comments,
 			"The role "+s.role.Name+" is in no collection that is known: say with project which git repository has it below "+
 				"roles, or have a requirement install it by this name.")
