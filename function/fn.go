@@ -33,7 +33,7 @@ const maxResponse = 4 << 20
 
 // circuitTTL is how soon core asks again of an XR in progress for which its circuit
 // breaker is open.
-const circuitTTL = 10 * time.Second
+const circuitTTL = 2 * time.Second
 
 // A Function turns XRs and Operations into AnsibleRuns.
 type Function struct {
