@@ -55,7 +55,7 @@ desired:
     database[eu]:
       ready: READY_TRUE` + renderedZone + `
     database[us]:
-      ready: READY_FALSE` + renderedZone + `
+      ready: READY_FALSE` + strings.Replace(renderedZone, "metadata:\n", "metadata:\n          labels: {crossplane.io/in-use: \"true\"}\n", 1) + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[us]: is running\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
 ` + "results:" + removing("database[gone]"),

@@ -45,10 +45,11 @@ runs:
       resource:
         apiVersion: protection.crossplane.io/v1beta1
         kind: Usage
-        metadata: {namespace: default}
+        metadata: {namespace: default, annotations: {crossplane.io/usage-details: "app uses database"}}
         spec:
           of: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: app-abc}}
           by: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: app-app}}
+          reason: app uses database
           replayDeletion: true
 `
 		observedUsage = `
@@ -175,7 +176,7 @@ func usagesOf(rsp *fnv1.RunFunctionResponse) map[string]string {
 			metadata, _ := u["metadata"].(map[string]any)
 			of, _ := spec["of"].(map[string]any)
 			by, _ := spec["by"].(map[string]any)
-			usages[name] = fmt.Sprintf("%s %v of %v by %v", kind, metadata, of["resourceRef"], by["resourceRef"])
+			usages[name] = fmt.Sprintf("%s in %v of %v by %v", kind, metadata["namespace"], of["resourceRef"], by["resourceRef"])
 		}
 	}
 
@@ -215,11 +216,80 @@ observed:
 
 	want := map[string]string{
 		// A namespace that is empty is none; without it, core would take that of the Usage.
-		"here uses cluster": "Usage map[namespace:here] of map[name:a namespace:] by map[name:b]",
-		"there uses here":   "Usage map[namespace:there] of map[name:b namespace:here] by map[name:c]",
+		"here uses cluster": "Usage in here of map[name:a namespace:] by map[name:b]",
+		"there uses here":   "Usage in there of map[name:b namespace:here] by map[name:c]",
 	}
 	if diff := cmp.Diff(want, usagesOf(rsp)); diff != "" {
 		t.Errorf("RunFunction(...): -want, +got:\n%s", diff)
+	}
+}
+
+// An AnsibleRun is created with its Usages, and with the label that core would add to what has a Usage: each change of
+// what an XR composes, and each write of that, counts for core's circuit breaker.
+func TestUsagesAtOnce(t *testing.T) {
+	const (
+		input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: acme.postgres.server}
+  runs: [{name: database, runPolicy: RunOnChange, vars: {size: "${xr.spec.size}"}}, {name: app, dependsOn: [database]}, {name: report, dependsOn: [app], usages: false}]
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr, labels: {crossplane.io/composite: shop}}, spec: {size: 5}}}
+  resources:
+    none: {resource: {apiVersion: v1, kind: ConfigMap}}
+`
+		label = "crossplane.io/in-use"
+	)
+
+	with := func(of, label string) string {
+		return strings.NewReplacer("labels: {", "labels: {"+label+", ", "f:labels: {", "f:labels: {f:"+label[:strings.Index(label, ":")]+": {}, ").Replace(of)
+	}
+	database := with("\n    database:"+strings.Replace(observedRun, "name: app-abc", "name: app-abc\n          namespace: default", 1)+readyStatus,
+		"ansible.fn.crossplane.io/composite-uid: xr")
+	labeled := with(database, label+`: "true"`)
+	foreign := strings.Replace(database, "labels: {", "labels: {"+label+`: "true", `, 1)
+	usage := map[string]string{"app uses database": "Usage in default of map[name:app-abc] by map[name:shop-e99425d57039]"}
+
+	cases := map[string]struct {
+		reason   string
+		observed string
+		// want are the Usages, and labeled the runs with the label.
+		want    map[string]string
+		labeled []string
+	}{
+		"First":   {reason: "What others will use has the label from the start.", want: map[string]string{}, labeled: []string{"database"}},
+		"Next":    {reason: "It comes with its Usage. Nothing will use it: report asks for no Usages.", observed: database, want: usage},
+		"Applied": {reason: "A label that core has applied stays.", observed: labeled, want: usage, labeled: []string{"database"}},
+		"Foreign": {reason: "One that core has added itself is its own.", observed: foreign, want: usage},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp, err := newFunction(t).RunFunction(t.Context(), request(t, input+tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, usagesOf(rsp)); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s\n%v", tc.reason, diff, rsp.GetDesired())
+			}
+
+			var got []string
+
+			for name, r := range rsp.GetDesired().GetResources() {
+				metadata, _ := r.GetResource().AsMap()["metadata"].(map[string]any)
+				labels, _ := metadata["labels"].(map[string]any)
+
+				if labels[label] == "true" {
+					got = append(got, name)
+				}
+			}
+
+			if diff := cmp.Diff(tc.labeled, got); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): labels: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -29,7 +29,7 @@ func TestPairs(t *testing.T) {
 		"Ready": {
 			reason: "A member waits for that of its key alone.",
 			step:   step{runs: fleet, spec: "hosts: [a, b]", observed: base("a") + busy(base("b"))},
-			want:   []string{"app[a]", "base[a]", "base[b]"},
+			want:   []string{"app[a]", "app[a] uses base[a]", "base[a]", "base[b]"},
 			said:   "Running\nbase[b]: is running\napp[a]: is running\napp[b]: waiting for base[b]",
 		},
 		"Usages": {

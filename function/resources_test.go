@@ -79,13 +79,13 @@ func TestResources(t *testing.T) {
 		"Ready": {
 			reason: "Then it is created.",
 			step:   step{runs: runs, observed: machine("machine", there)},
-			want:   []string{"setup"},
+			want:   []string{"setup", "setup uses machine"},
 			said:   "Running\nsetup: is running",
 		},
 		"SaysReady": {
 			reason: "An earlier step knows better.",
 			step:   step{runs: runs, observed: machine("machine", "address: there"), earlier: saysReady},
-			want:   []string{"machine", "setup"},
+			want:   []string{"machine", "setup", "setup uses machine"},
 			said:   "Running\nsetup: is running",
 		},
 		"SaysNotReady": {
@@ -212,7 +212,7 @@ func TestResources(t *testing.T) {
 		"ConfigMap": {
 			reason: "Kubernetes' own kinds are ready when they are there.",
 			step:   step{runs: strings.Replace(runs, "status.address", "data.address", 1), observed: "\n    machine: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {address: there}}}"},
-			want:   []string{"setup"},
+			want:   []string{"setup", "setup uses machine"},
 			said:   "Running\nsetup: is running",
 		},
 		"Deployment": {
@@ -246,7 +246,7 @@ func TestResources(t *testing.T) {
 		"StepsRun": {
 			reason: "The AnsibleRun of another step is one of them.",
 			step:   step{runs: runs, observed: strings.Replace(existing("machine", "", "role: a.b.c"), "status: {", "status: {address: there, ", 1), earlier: composed},
-			want:   []string{"machine", "setup"},
+			want:   []string{"machine", "setup", "setup uses machine"},
 			said:   "Running\nsetup: is running",
 		},
 	}

@@ -27,6 +27,9 @@ const LabelComposite = v1alpha1.Group + "/composite-uid"
 // LabelCompositeName of what core composes holds the name of the XR. Core leaves it when the XR is deleted.
 const LabelCompositeName = "crossplane.io/composite"
 
+// LabelInUse is true on what has a Usage, and what is to have one: core does not have to add it then.
+const LabelInUse = "crossplane.io/in-use"
+
 // AnnotationPrune is PruneNever on an AnsibleRun that stays when its run is gone from the
 // Composition.
 const (

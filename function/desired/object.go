@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -15,7 +17,9 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 ) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	p := plan.Computed{DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID()}
+	p := plan.Computed{
+		DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID(), InUse: r.inUse(run, resource),
+	}
 	p.Vars, p.UnsafeVars, problems = run.Variables.Evaluate(ctx, data)
 
 	if run.Inventory != nil {
@@ -28,6 +32,18 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 	problems = append(problems, ps...)
 
 	return object.With(p), problems
+}
+
+// inUse is true for an AnsibleRun that is created with LabelInUse, until core takes the label away.
+func (r *renderer) inUse(run *plan.Run, resource string) bool {
+	if o, ok := r.Observed.Resources[resource]; ok {
+		return manifest.Nested(ansiblerun.Applied(o, r.Observed.Owned[resource]), "metadata", "labels", ansiblerun.LabelInUse) != nil
+	}
+
+	return slices.ContainsFunc(r.plan.Runs, func(by *plan.Run) bool {
+		_, needs := by.Needs[run.Name]
+		return needs && by.Usages
+	})
 }
 
 // dependsOn returns the composition resource names of what a run is rendered after: the

@@ -44,6 +44,8 @@ type Computed struct {
 	DependsOn        []string
 	// CompositeUID is the uid of the XR.
 	CompositeUID string
+	// InUse is true for an AnsibleRun with LabelInUse.
+	InUse bool
 }
 
 // With returns the AnsibleRun with what is computed, and an annotation of what
@@ -71,6 +73,10 @@ func (o Object) With(p Computed) map[string]any {
 	labels := manifest.Overlay(o.labels, nil)
 	if p.CompositeUID != "" {
 		labels[ansiblerun.LabelComposite] = p.CompositeUID
+	}
+
+	if p.InUse {
+		labels[ansiblerun.LabelInUse] = "true"
 	}
 
 	if len(labels) > 0 {

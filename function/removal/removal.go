@@ -67,7 +67,9 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	r.unwanted = r.findUnwanted()
 
 	outcomes := r.keepUnwanted(slices.Clone(runs.Outcomes))
-	out := Result{Outcomes: outcomes, Removed: r.removed(outcomes), Usages: r.usages(), Requirements: r.requirements()}
+	out := Result{
+		Outcomes: outcomes, Removed: r.removed(outcomes), Usages: r.usages(outcomes), Requirements: r.requirements(),
+	}
 
 	for i := range outcomes {
 		out := &outcomes[i]

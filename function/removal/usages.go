@@ -1,6 +1,8 @@
 package removal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -13,7 +15,8 @@ import (
 
 // usages returns a Usage for each AnsibleRun and each composed resource that it was
 // rendered after, by composition resource name: when both are deleted, the run goes first.
-func (r *remover) usages() map[string]map[string]any {
+// What is created comes with its Usages: whenever an XR composes something else, it is written three times.
+func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
 	use := func(by string, user map[string]any) {
@@ -34,7 +37,7 @@ func (r *remover) usages() map[string]map[string]any {
 				continue
 			}
 
-			if u := usage(r.runs.Observed.Resources[of], user); u != nil {
+			if u := usage(name, r.runs.Observed.Resources[of], user); u != nil {
 				usages[name] = u
 			}
 		}
@@ -51,6 +54,16 @@ func (r *remover) usages() map[string]map[string]any {
 		}
 	}
 
+	for i := range outcomes {
+		if out := &outcomes[i]; out.Desired != nil && r.runs.Observed.Resources[out.Resource] == nil {
+			if r.runs.Observed.UID() != "" && len(r.dependencies(out.Resource, out.Desired)) > 0 {
+				out.Desired = r.named(out.Resource, out.Desired)
+			}
+
+			use(out.Resource, out.Desired)
+		}
+	}
+
 	// An earlier step with this function composes Usages for all observed AnsibleRuns, since
 	// it does not know which ones the runs of this step need.
 	for name := range r.runs.Observed.Earlier {
@@ -60,6 +73,23 @@ func (r *remover) usages() map[string]map[string]any {
 	}
 
 	return usages
+}
+
+// maxName is the length of the longest names that core gives.
+const maxName = 63
+
+// named returns an AnsibleRun with the name that core would give it: a Usage needs it before core does.
+func (r *remover) named(resource string, rendered map[string]any) map[string]any {
+	hash := sha256.Sum256([]byte(r.runs.Observed.UID() + resource))
+	suffix := "-" + hex.EncodeToString(hash[:6])
+	prefix := labelOf(r.runs.Observed.XR)
+
+	metadata := map[string]any{"name": prefix[:min(len(prefix), maxName-len(suffix))] + suffix}
+	if namespace := manifest.Namespace(r.runs.Observed.XR); namespace != "" {
+		metadata["namespace"] = namespace
+	}
+
+	return manifest.Overlay(rendered, map[string]any{"metadata": metadata})
 }
 
 // released is true for a resource that no step composes any more and that a run does not
@@ -117,9 +147,12 @@ func (r *remover) observedUsages() map[string][]string {
 // usesSeparator stands between two names in the composition resource name of a Usage.
 const usesSeparator = " uses "
 
+// annotationDetails of a Usage has the reason of the Usage.
+const annotationDetails = "crossplane.io/usage-details"
+
 // usage returns the Usage of a composed resource by an AnsibleRun; nil when there can be
 // none: a ClusterUsage refers to cluster-scoped objects only.
-func usage(of, by map[string]any) map[string]any {
+func usage(reason string, of, by map[string]any) map[string]any {
 	namespace := manifest.Namespace(by)
 	used := manifest.Namespace(of)
 
@@ -130,7 +163,8 @@ func usage(of, by map[string]any) map[string]any {
 		return nil
 	}
 
-	kind, metadata := observed.KindClusterUsage, map[string]any{}
+	// Core writes the annotation, unless it is there.
+	kind, metadata := observed.KindClusterUsage, map[string]any{"annotations": map[string]any{annotationDetails: reason}}
 	ref := map[string]any{"name": ofName}
 
 	if namespace != "" {
@@ -154,6 +188,7 @@ func usage(of, by map[string]any) map[string]any {
 				"apiVersion": by["apiVersion"], "kind": by["kind"],
 				"resourceRef": map[string]any{"name": byName},
 			},
+			"reason":         reason,
 			"replayDeletion": true,
 		},
 	}
