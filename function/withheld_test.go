@@ -25,7 +25,7 @@ func TestWithheld(t *testing.T) {
 		set  = runs + `removal: {atMost: 9}, forEach: `
 	)
 
-	withholding := aRun("db", ready("", `outputs: {host: a}, withheldOutputs: [{name: endpoint, secret: pg, key: password}]`))
+	withholding := aRun("db", ready("", `outputs: {host: a}, withheldOutputs: {endpoint: key password of Secret pg is in it}`))
 	app, members := existing("app", "db", "role: a.b.c"), existing("app[endpoint]", "db", "role: a.b.c")+existing("app[host]", "db", "role: a.b.c")
 
 	cases := map[string]struct {
@@ -68,23 +68,22 @@ func TestWithheld(t *testing.T) {
 		"Nameless": {
 			reason:   "Of an output whose name is not known, each output may be the one.",
 			input:    runs + `when: "${has(runs.db.outputs.other)}"}]`,
-			observed: app, db: aRun("db", ready("", `outputs: {host: a}, withheldOutputs: [{}]`)),
-			want: "app db", said: "OutputWithheld app: when: runs.db.outputs is withheld: a secret is in it; let the content publish it as a " +
+			observed: app, db: aRun("db", ready("", `outputs: {host: a}, withheldOutputs: {"": a secret is in its name}`)),
+			want: "app db", said: "OutputWithheld app: when: runs.db.outputs is withheld: a secret is in its name; let the content publish it as a " +
 				"connection detail, or keep the secret out of the output",
 		},
 		"NamelessReported": {
-			reason:   "It may be any that content reports for the status, too.",
+			reason:   "Likewise of a field that content reports for the status.",
 			input:    runs + `when: "${has(runs.db.reported.other)}"}]`,
-			observed: app, db: aRun("db", ready("", `outputs: {host: a}, withheldOutputs: [{}]`)),
-			want: "app db", said: "OutputWithheld app: when: runs.db.reported is withheld: a secret is in it; let the content publish it as a " +
+			observed: app, db: aRun("db", ready("", `outputs: {host: a}, withheldReported: {"": a secret is in its name}`)),
+			want: "app db", said: "OutputWithheld app: when: runs.db.reported is withheld: a secret is in its name; let the content publish it as a " +
 				"connection detail, or keep the secret out of the output",
 		},
-		"KeyAlone": {
-			reason:   "A secret that is in no Secret is called by its key.",
-			input:    runs + `when: "${has(runs.db.outputs.e)}"}]`,
-			observed: app, db: aRun("db", ready("", `withheldOutputs: [{name: e, key: TOKEN}]`)),
-			want: "app db", said: "OutputWithheld app: when: runs.db.outputs.e is withheld: the value of TOKEN is in it; let the content publish it " +
-				"as a connection detail, or keep the secret out of the output",
+		"ReportedField": {
+			reason:   "A field that content reports for the status is no output of that name.",
+			input:    runs + `when: "${!has(runs.db.outputs.endpoint) && has(runs.db.reported.endpoint)}"}]`,
+			observed: app, db: aRun("db", ready("", `outputs: {host: a}, withheldReported: {endpoint: key password of Secret pg is in it}`)),
+			want: "app db", said: "OutputWithheld app: when: " + endpointOf("runs.db.reported.endpoint"),
 		},
 		"In": {
 			reason: "The same, asked with `in`.",
@@ -259,7 +258,7 @@ requiredResources: {other: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: 
 input: {`+tc.input+`}
 required_resources:
   other: {items: [{resource: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, metadata: {name: other, namespace: default},
-    status: {atProvider: {withheldOutputs: [{name: url}]}}}}]}
+    status: {atProvider: {withheldOutputs: {url: a secret is in it}}}}}]}
 observed:
   composite:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {x: {host: a}}, status: {e: old}}

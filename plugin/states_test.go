@@ -149,7 +149,7 @@ func (g generator) run(name, owner string, phase any, deleted, paused bool, read
 		"conditions": nonNil(g.condition("Ready", ready), g.condition("Synced", synced), g.condition("Deletable", g.pick(statuses())),
 			g.condition("Approved", g.pick(statuses())), g.condition("Checkable", g.pick(statuses()))),
 		"atProvider": g.object(map[string]any{
-			"withheldOutputs": values{nil, []any{"x"}, []any{map[string]any{"name": "url", "secret": "pg", "key": "password"}, map[string]any{"name": "dsn"}}},
+			"withheldOutputs": values{nil, []any{"x"}, map[string]any{"url": "key password of Secret pg is in it", "": "a secret is in its name"}},
 			"lastRun":         values{g.lastRun(phase)},
 			"lastApply":       g.maybe(g.object(map[string]any{"id": texts("", "a"), "result": phases(), "attempts": values{nil, int64(1), int64(2)}, "nextRetryTime": g.time(-time.Minute, time.Minute)})),
 			"drift":           values{nil, map[string]any{"changed": int64(0)}, drift},

@@ -2,8 +2,8 @@ package common
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -216,40 +216,34 @@ const TypeOutputsWithheld xpv2.ConditionType = "OutputsWithheld"
 const ReasonContainsSecret xpv2.ConditionReason = "ContainsSecret"
 
 const (
-	// maxNamed is how many withheld outputs a condition names.
+	// maxNamed is how many withheld values a condition names.
 	maxNamed = 5
 	// maxName is how many bytes of a name a condition has.
 	maxName = 253
 )
 
-// OutputsWithheld indicates that outputs are withheld, and says what to do about it.
-func OutputsWithheld(all []WithheldOutput) xpv2.Condition {
-	var named []string
+// OutputsWithheld indicates that outputs, and fields of the status that content has reported, are withheld, and says
+// what to do about it.
+func OutputsWithheld(outputs, reported Withheld) xpv2.Condition {
+	var all []string
 
-	for _, o := range all[:min(len(all), maxNamed)] {
-		what, from := "an output", "a secret"
-		if o.Name != "" {
-			what = "output " + strconv.Quote(clip.Text(o.Name, maxName))
+	for _, l := range []struct {
+		what string
+		of   Withheld
+	}{{"output", outputs}, {"field of the status", reported}} {
+		for _, name := range slices.Sorted(maps.Keys(l.of)) {
+			all = append(all, fmt.Sprintf("%s %q: %s", l.what, clip.Text(name, maxName), l.of[name]))
 		}
-
-		switch {
-		case o.Secret != "":
-			from = fmt.Sprintf("a value of key %q of Secret %q", clip.Text(o.Key, maxName), clip.Text(o.Secret, maxName))
-		case o.Key != "":
-			from = fmt.Sprintf("the value of %q", clip.Text(o.Key, maxName))
-		}
-
-		named = append(named, what+" contains "+from)
 	}
 
-	if more := len(all) - len(named); more > 0 {
-		named = append(named, fmt.Sprintf("and %d more", more))
+	if more := len(all) - maxNamed; more > 0 {
+		all = append(all[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 
 	return xpv2.Condition{
 		Type: TypeOutputsWithheld, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
 		Reason: ReasonContainsSecret,
-		Message: strings.Join(named, "; ") + ": publish what is secret as a connection detail only; keep a value that is " +
+		Message: strings.Join(all, "; ") + ": publish what is secret as a connection detail only; keep a value that is " +
 			"not secret in a ConfigMap, or publish it as a connection detail with a name such as host, too",
 	}
 }

@@ -1,6 +1,8 @@
 package common
 
 import (
+	"fmt"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -174,12 +176,10 @@ type AnsibleRunObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
 
-	// WithheldOutputs are outputs, and fields that the content has set of the status of the XR, that have a secret in
-	// them. They are in neither outputs nor reported.
+	// WithheldOutputs says why outputs are not in outputs, by their names: they have a secret in them. The name is empty
+	// if it has a secret in it, or if there are too many. Then every output is unknown to a Composition.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=100
-	WithheldOutputs []WithheldOutput `json:"withheldOutputs,omitempty"`
+	WithheldOutputs Withheld `json:"withheldOutputs,omitempty"`
 
 	// ConnectionDetails is where the connection details of the last successful apply
 	// are, if it published any.
@@ -198,6 +198,10 @@ type AnsibleRunObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Reported *apiextensionsv1.JSON `json:"reported,omitempty"`
 
+	// WithheldReported says why fields are not in reported, as withheldOutputs does of outputs.
+	// +optional
+	WithheldReported Withheld `json:"withheldReported,omitempty"`
+
 	// Dependents are the kinds of objects that the content has created or changed, if the
 	// configuration says that they are watched: the first 100.
 	// +optional
@@ -211,22 +215,27 @@ type AnsibleRunObservation struct {
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
 }
 
-// MaxWithheld is how many withheld outputs a status lists.
+// MaxWithheld is how many values a status says to be withheld.
 const MaxWithheld = 100
 
-// A WithheldOutput is one that has a secret in it.
-type WithheldOutput struct {
-	// Name of the output. It is empty if the name has a secret in it, and for the last of a list that is full. Then
-	// every output of the run is unknown to a Composition.
-	Name string `json:"name"`
+// Withheld says why values are not there, by their names. The value of the empty name may be any: it stands for all.
+// +kubebuilder:validation:MaxProperties=100
+type Withheld map[string]string
 
-	// Secret is the name of the Secret that the secret is from; empty if it is from none, or if that is not known.
-	// +optional
-	Secret string `json:"secret,omitempty"`
+// Limited is w, or one entry if that stands for all; nil if there are none.
+func (w Withheld) Limited() Withheld {
+	why, all := w[""]
 
-	// Key in the Secret, or the name of the connection detail, or of the environment variable, whose value it is.
-	// +optional
-	Key string `json:"key,omitempty"`
+	switch n := len(w); {
+	case n == 0:
+		return nil
+	case all:
+		return Withheld{"": why}
+	case n > MaxWithheld:
+		return Withheld{"": fmt.Sprintf("more than %d are withheld", MaxWithheld)}
+	}
+
+	return w
 }
 
 // A Preview is a check that was asked for, to see what an apply would change now. LastRun shows it while

@@ -185,40 +185,18 @@ func Workload(o map[string]any) string {
 	return fmt.Sprintf("%#v", manifest.Canonical(of))
 }
 
-// A WithheldOutput is an output that the provider does not show, since there is a secret in its value.
-type WithheldOutput struct {
-	Name string
-	// Secret that has the value, and the key in it, as far as they are known.
-	secret, key string
-}
+// Withheld says why outputs that the status of an AnsibleRun does not have are withheld, by their names, and what to do;
+// likewise fields that content has reported for the status of the XR.
+func Withheld(o map[string]any) (outputs, reported map[string]string) {
+	of := func(list string) map[string]string {
+		all, _, _ := unstructured.NestedStringMap(o, "status", "atProvider", list)
+		for name, why := range all {
+			all[name] = "is withheld: " + why + "; let the content publish it as a connection detail, or keep the secret out of " +
+				"the output"
+		}
 
-// Withheld returns the outputs that the status of an AnsibleRun withholds.
-func Withheld(o map[string]any) []WithheldOutput {
-	list, _ := manifest.Nested(o, "status", "atProvider", "withheldOutputs").([]any)
-	all := make([]WithheldOutput, 0, len(list))
-
-	for _, v := range list {
-		w, _ := v.(map[string]any)
-		all = append(all, WithheldOutput{
-			Name: manifest.Text(w, "name"), secret: manifest.Text(w, "secret"), key: manifest.Text(w, "key"),
-		})
+		return all
 	}
 
-	return all
-}
-
-// String says why the output is withheld, and what to do.
-func (w WithheldOutput) String() string {
-	what := "a secret"
-
-	switch {
-	case w.secret != "" && w.key != "":
-		what = "key " + w.key + " of Secret " + w.secret
-	case w.secret != "":
-		what = "a value of Secret " + w.secret
-	case w.key != "":
-		what = "the value of " + w.key
-	}
-
-	return what + " is in it; let the content publish it as a connection detail, or keep the secret out of the output"
+	return of("withheldOutputs"), of("withheldReported")
 }

@@ -158,26 +158,23 @@ func Without(fields map[string]any, names ...string) value.Partial {
 // withheld returns an AnsibleRun whose outputs that the provider has withheld are there, and unknown: an expression
 // that found nothing in their place could remove something. Any other object stays as it is.
 func withheld(o map[string]any) map[string]any {
-	all := ansiblerun.Withheld(o)
-	if len(all) == 0 {
+	outputs, reported := ansiblerun.Withheld(o)
+	if len(outputs)+len(reported) == 0 {
 		return o
 	}
 
 	at := map[string]any{}
 
-	// Content may have set a field of that name of the status of the XR.
-	for _, of := range []string{"outputs", "reported"} {
+	for of, all := range map[string]map[string]string{"outputs": outputs, "reported": reported} {
 		fields := map[string]any{}
-		at[of] = fields
 
-		for _, w := range all {
-			unknown := value.UnknownError{Why: "is withheld: " + w.String()}
-			fields[w.Name] = unknown
+		for name, why := range all {
+			at[of], fields[name] = fields, value.UnknownError{Why: why}
+		}
 
-			// Its name is a secret, too, or the list is full: any output that is not there may be the one.
-			if w.Name == "" {
-				at[of] = unknown
-			}
+		// Any one that is not there may be the one without a name.
+		if why, ok := all[""]; ok {
+			at[of] = value.UnknownError{Why: why}
 		}
 	}
 

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,14 +43,24 @@ func runOf(o *unstructured.Unstructured) *Node {
 	n.History, n.NextRunTime, n.applied = seen.History, seen.NextRunTime, seen.AppliedDigest
 	n.requested, n.handled = o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt], seen.HandledRequest
 
-	for _, w := range ansiblerun.Withheld(o.Object) {
-		n.Withheld = append(n.Withheld, strings.TrimSpace("output "+w.Name)+" is withheld: "+w.String())
-	}
+	outputs, reported := ansiblerun.Withheld(o.Object)
+	n.Withheld = append(listed("output ", outputs), listed("reported field ", reported)...)
 
 	n.time(o)
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 
 	return n
+}
+
+// listed are values that are withheld.
+func listed(what string, all map[string]string) []string {
+	var list []string
+
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, strings.TrimSpace(what+name)+" "+all[name])
+	}
+
+	return list
 }
 
 // orNone is what a status has, or its zero value.

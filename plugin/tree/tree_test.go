@@ -126,10 +126,13 @@ func TestRunState(t *testing.T) {
 
 // The outputs of a run that are withheld are said, with the secret that is in them.
 func TestWithheld(t *testing.T) {
-	const todo = " is in it; let the content publish it as a connection detail, or keep the secret out of the output"
+	const todo = "; let the content publish it as a connection detail, or keep the secret out of the output"
 
-	n := Of(run(t, "a", "", "", "atProvider: {withheldOutputs: [{name: url, secret: pg, key: password}, {name: dsn}]}"))
-	want := []string{"output url is withheld: key password of Secret pg" + todo, "output dsn is withheld: a secret" + todo}
+	n := Of(run(t, "a", "", "", "atProvider: {withheldOutputs: {url: key password of Secret pg is in it, \"\": x}, withheldReported: {dsn: why}}"))
+	want := []string{
+		"output is withheld: x" + todo, "output url is withheld: key password of Secret pg is in it" + todo,
+		"reported field dsn is withheld: why" + todo,
+	}
 
 	if diff := cmp.Diff(want, n.Withheld); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

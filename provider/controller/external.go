@@ -259,8 +259,9 @@ func showState(run common.AnsibleRun, r executor.Report) {
 
 // showWithheld has the condition OutputsWithheld be there while outputs are withheld.
 func showWithheld(run common.AnsibleRun) {
-	if all := run.Observation().WithheldOutputs; len(all) > 0 {
-		run.SetConditions(common.OutputsWithheld(all).WithObservedGeneration(run.GetGeneration()))
+	if o := run.Observation(); len(o.WithheldOutputs)+len(o.WithheldReported) > 0 {
+		run.SetConditions(
+			common.OutputsWithheld(o.WithheldOutputs, o.WithheldReported).WithObservedGeneration(run.GetGeneration()))
 		return
 	}
 
@@ -626,6 +627,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			Approved:   st.Approved,
 			Dependents: run.Observation().Dependents,
 			Reported:   reported(run.Observation()),
+			Withheld:   run.Observation().WithheldReported,
 		},
 		Request: lifecycle.Request(request, st.Trigger),
 		Policy:  policy,

@@ -139,9 +139,9 @@ func reduce(run, was common.AnsibleRun, why error) {
 		UID: o.UID, LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
 		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
 		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs,
-		WithheldOutputs: before.WithheldOutputs,
-		KeptOutput:      before.KeptOutput,
-		Approval:        before.Approval, History: o.History, Preview: o.Preview,
+		WithheldOutputs: before.WithheldOutputs, WithheldReported: before.WithheldReported,
+		KeptOutput: before.KeptOutput,
+		Approval:   before.Approval, History: o.History, Preview: o.Preview,
 		Dependents: before.Dependents, Reported: before.Reported, NextRunTime: before.NextRunTime,
 	}
 

@@ -252,23 +252,25 @@ func TestShowWithheld(t *testing.T) {
 
 	for _, tc := range []struct {
 		reason   string
-		withheld []common.WithheldOutput
+		withheld common.Withheld
 		want     string
 	}{
 		{"Most outputs are there.", nil, ""},
 		{
 			"The condition says which is not, which secret it has, and what to do.",
-			[]common.WithheldOutput{{Name: "url", Secret: "db", Key: "vars.yml"}, {Name: "login", Key: "password"}, {}},
-			`output "url" contains a value of key "vars.yml" of Secret "db"; output "login" contains the value of "password"; an output contains a secret: ` +
+			common.Withheld{"url": "key vars.yml of Secret db is in it", "app": "a secret is in it"},
+			`output "app": a secret is in it; output "url": key vars.yml of Secret db is in it; field of the status "login": x: ` +
 				"publish what is secret as a connection detail only; keep a value that is not secret in a ConfigMap, or publish it as a connection detail with a name such as host, too",
 		},
 		{"It goes once nothing is withheld.", nil, ""},
 	} {
-		pool.report.Reported.Withheld = tc.withheld
-		pool.report.Reported.Outputs = map[string]json.RawMessage{"url": json.RawMessage("1"), "login": json.RawMessage("2"), "": json.RawMessage("3")}
+		pool.report.Reported.Withheld, pool.report.Reported.WithheldStatus = tc.withheld, nil
+		pool.report.Reported.Status = json.RawMessage("{}")
+		pool.report.Reported.Outputs = map[string]json.RawMessage{"url": json.RawMessage("1"), "app": json.RawMessage("3")}
 
 		if len(tc.withheld) > 0 {
 			pool.report.Reported.Outputs = nil
+			pool.report.Reported.WithheldStatus = common.Withheld{"login": "x"}
 		}
 
 		if _, err := connect(t, pool, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {

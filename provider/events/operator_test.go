@@ -3,13 +3,13 @@ package events
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
@@ -92,12 +92,6 @@ func TestReportStatus(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
-			// An error leaves it as it was.
-			replaced := err == nil && slices.ContainsFunc(tc.reports, func(p report) bool { return p.replace })
-			if diff := cmp.Diff(replaced, s.Replaced); diff != "" {
-				t.Errorf("%s\n-want that it is replaced, +got:\n%s", tc.reason, diff)
-			}
-
 			var conditions []string
 			for _, c := range s.Conditions {
 				conditions = append(conditions, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
@@ -111,6 +105,39 @@ func TestReportStatus(t *testing.T) {
 
 			if err := r.ReportStatus(json.RawMessage(`{}`), false); err == nil {
 				t.Errorf("Nothing should be reported after the end")
+			}
+		})
+	}
+}
+
+// TestReportStatusWithheld has a field stay withheld until content sets it again.
+func TestReportStatusWithheld(t *testing.T) {
+	before := common.Withheld{"url": "of an earlier run"}
+
+	for name, tc := range map[string]struct {
+		reason, patch string
+		replace       bool
+		want          common.Withheld
+	}{
+		"Other":    {"What is set beside it changes nothing.", `{"phase":"b"}`, false, before},
+		"Again":    {"It is withheld for what it has now.", `{"url":"x-hunter22"}`, false, common.Withheld{"url": "key k of Secret s is in it"}},
+		"Whole":    {"A field that is whole is withheld no more.", `{"url":"b"}`, false, nil},
+		"Removed":  {"Nor is one that is gone.", `{"url":null}`, false, nil},
+		"Replaced": {"A new status has none of the old one.", `{"phase":"b"}`, true, nil},
+		"InName":   {"The name of a field may have a secret, too.", `{"hunter22":1}`, false, common.Withheld{"": "key k of Secret s is in its name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := NewRecorder(Options{
+				Status: json.RawMessage(`{"phase":"a"}`), Withheld: before,
+				Secrets: redact.New(redact.InFile("hunter22", redact.Source{Secret: "s", Key: "k"})),
+			})
+
+			if err := r.ReportStatus(json.RawMessage(tc.patch), tc.replace); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, r.Summary().Report.WithheldStatus); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

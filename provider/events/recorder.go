@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type Recorder struct {
 	mu sync.Mutex
 	// status that earlier runs have reported.
 	status json.RawMessage
+	// withheld fields of it.
+	withheld common.Withheld
 	// set and outputs are the status and the outputs that this run has reported, with secrets. The summary has what is
 	// not withheld of them.
 	set     json.RawMessage
@@ -69,6 +72,8 @@ type Options struct {
 	Tail bool
 	// Status that earlier runs have reported: a JSON object, or nil.
 	Status json.RawMessage
+	// Withheld fields of that status.
+	Withheld common.Withheld
 }
 
 // NewRecorder returns a recorder of one run.
@@ -79,7 +84,7 @@ func NewRecorder(o Options) *Recorder {
 
 	r := &Recorder{
 		secrets: o.Secrets.Clone(), inputs: o.Secrets, hidden: slices.Clone(o.Hidden), watch: o.Watch, status: o.Status,
-		items: map[string]pending{},
+		withheld: maps.Clone(o.Withheld), items: map[string]pending{},
 	}
 
 	// A secret may be the name of a directory.

@@ -93,7 +93,7 @@ func TestStreams(t *testing.T) {
 				Changed:  []common.DriftTask{{Play: "Fail and go on", Task: "Fail and be ignored", Host: "localhost"}},
 				Finished: true, Processed: 1,
 				Outputs:       json.RawMessage(`{"endpoint":"https://example.org","float":null}`),
-				Withheld:      []common.WithheldOutput{{Name: "password"}},
+				Withheld:      common.Withheld{"password": "a secret is in it"},
 				OutputsSize:   69,
 				InvalidOutput: `output "number" cannot be kept: ` + errOutOfRange.Error(),
 			}},

@@ -43,9 +43,8 @@ const noLogMessage = "no_log: true hides what " + actionStatus +
 type Report struct {
 	// Outputs by name, each as JSON, together at most MaxOutputs.
 	Outputs map[string]json.RawMessage
-	// Withheld are outputs and fields of the status that have a secret in them. The last of common.MaxWithheld has no
-	// name.
-	Withheld []common.WithheldOutput `json:",omitempty"`
+	// Withheld says why other outputs are not among them.
+	Withheld common.Withheld `json:",omitempty"`
 	// Conditions by type, MaxConditions at most, in the order in which they
 	// were first reported. The time is that of the report that changed the
 	// status last.
@@ -55,8 +54,8 @@ type Report struct {
 	// Status is what the content has set of the status of its XR, with what was there before: a JSON
 	// object of at most MaxOutputs, or nil if it has set nothing.
 	Status json.RawMessage `json:",omitempty"`
-	// Replaced is true for a status that has nothing of what was there before.
-	Replaced bool `json:",omitempty"`
+	// WithheldStatus says why other fields are not in it.
+	WithheldStatus common.Withheld `json:",omitempty"`
 }
 
 // Check returns an error for a report that no recorder makes.
@@ -65,8 +64,8 @@ func (r Report) Check() error {
 		return errors.Errorf("%d conditions are more than %d", len(r.Conditions), MaxConditions)
 	}
 
-	if len(r.Withheld) > common.MaxWithheld {
-		return errors.Errorf("%d outputs that are withheld are more than %d", len(r.Withheld), common.MaxWithheld)
+	if n := max(len(r.Withheld), len(r.WithheldStatus)); n > common.MaxWithheld {
+		return errors.Errorf("%d outputs or fields that are withheld are more than %d", n, common.MaxWithheld)
 	}
 
 	types := map[xpv2.ConditionType]bool{}
@@ -91,7 +90,7 @@ func (r Report) Check() error {
 
 func (r Report) clone() Report {
 	r.Outputs = maps.Clone(r.Outputs)
-	r.Withheld = slices.Clone(r.Withheld)
+	r.Withheld, r.WithheldStatus = maps.Clone(r.Withheld), maps.Clone(r.WithheldStatus)
 	r.Conditions = slices.Clone(r.Conditions)
 
 	return r
@@ -173,55 +172,40 @@ func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 // withhold what has a secret in it of the outputs and the status that were reported.
 func (r *Recorder) withhold() {
 	own := &r.summary.Report
-	own.Outputs, own.Status, own.Withheld = nil, nil, nil
+	own.Outputs, own.Status, own.Withheld, own.WithheldStatus = nil, nil, nil, nil
 
 	if r.summary.ExcessDetails {
 		return
 	}
 
-	var outputs, status []common.WithheldOutput
-
 	if len(r.outputs) > 0 {
-		own.Outputs, outputs = r.whole(r.outputs)
+		var withheld common.Withheld
+
+		own.Outputs, withheld = r.whole(r.outputs)
+		own.Withheld = withheld.Limited()
 	}
 
-	own.Status, status = r.wholeStatus()
-	own.Withheld = ListWithheld(outputs, status)
-}
+	if r.set != nil {
+		var fields map[string]json.RawMessage
 
-// wholeStatus is the status that this run has set, without the fields that have a secret in them; nil for none.
-func (r *Recorder) wholeStatus() (json.RawMessage, []common.WithheldOutput) {
-	if r.set == nil {
-		return nil, nil
+		_ = json.Unmarshal(r.set, &fields)
+
+		fields, withheld := r.whole(fields)
+		maps.Copy(withheld, r.withheld)
+
+		own.Status, own.WithheldStatus = Encode(fields), withheld.Limited()
 	}
-
-	var fields map[string]json.RawMessage
-
-	_ = json.Unmarshal(r.set, &fields)
-
-	fields, withheld := r.whole(fields)
-
-	return Encode(fields), withheld
 }
 
-// whole returns the values that have no secret in them, and which others there are.
-func (r *Recorder) whole(values map[string]json.RawMessage) (map[string]json.RawMessage, []common.WithheldOutput) {
-	whole := map[string]json.RawMessage{}
-
-	var withheld []common.WithheldOutput
+// whole returns the values that have no secret in them, and why the others are withheld.
+func (r *Recorder) whole(values map[string]json.RawMessage) (map[string]json.RawMessage, common.Withheld) {
+	whole, withheld := map[string]json.RawMessage{}, common.Withheld{}
 
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		from, secret := r.secrets.In(name)
-		o := common.WithheldOutput{Secret: from.Secret, Key: from.Key}
-
-		if !secret {
-			o.Name = name
-			from, secret = r.secretIn(values[name])
-			o.Secret, o.Key = from.Secret, from.Key
-		}
-
-		if secret {
-			withheld = append(withheld, o)
+		if from, secret := r.secrets.In(name); secret {
+			withheld[""] = from.String() + " is in its name"
+		} else if from, secret := r.secretIn(values[name]); secret {
+			withheld[name] = from.String() + " is in it"
 		} else {
 			whole[name] = values[name]
 		}
@@ -245,16 +229,6 @@ func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
 			return from, true
 		}
 	}
-}
-
-// ListWithheld returns one list of what is withheld. The last one of a full list has no name.
-func ListWithheld(all ...[]common.WithheldOutput) []common.WithheldOutput {
-	l := slices.Concat(all...)
-	if len(l) > common.MaxWithheld {
-		l = append(l[:common.MaxWithheld-1], common.WithheldOutput{})
-	}
-
-	return l
 }
 
 // reportCondition records a reported condition in place of an earlier one of its type.
@@ -311,9 +285,6 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	all = r.storable(all)
 	maps.Copy(all, r.outputs)
 
-	_, status := r.wholeStatus()
-	r.summary.Withheld = ListWithheld(status)
-
 	if len(all) == 0 {
 		return
 	}
@@ -324,7 +295,7 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	}
 
 	whole, withheld := r.whole(all)
-	r.summary.Outputs, r.summary.Withheld = Encode(whole), ListWithheld(withheld, status)
+	r.summary.Outputs, r.summary.Withheld = Encode(whole), withheld.Limited()
 }
 
 // Encode an object of JSON, with no more escapes than JSON needs.

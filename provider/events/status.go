@@ -84,7 +84,11 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	}
 
 	r.set = text
-	r.summary.Report.Replaced = r.summary.Report.Replaced || replace
+	// What is set anew is looked at anew.
+	maps.DeleteFunc(r.withheld, func(name, _ string) bool {
+		_, again := patch[name]
+		return replace || again
+	})
 	r.withhold()
 
 	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))

@@ -76,9 +76,8 @@ type Summary struct {
 	// it. It is nil before Ansible's final statistics were seen, if there are no outputs, and
 	// if they are longer than MaxOutputs.
 	Outputs json.RawMessage
-	// Withheld are outputs, and fields of the status, that have a secret in them, once Ansible's final statistics were
-	// seen. The last of common.MaxWithheld has no name.
-	Withheld []common.WithheldOutput
+	// Withheld says why other outputs are not among them.
+	Withheld common.Withheld
 	// OutputsSize is the greatest length of the outputs so far, in bytes of JSON, also of
 	// outputs that were too long to be kept.
 	OutputsSize int

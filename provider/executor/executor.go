@@ -232,8 +232,8 @@ type Report struct {
 	// Outputs that the content published, with what it reported over them, once
 	// the run has ended.
 	Outputs *apiextensionsv1.JSON
-	// Withheld are outputs, and fields of the status, that have a secret in them, once the run has ended.
-	Withheld []common.WithheldOutput
+	// Withheld says why other outputs are not among them.
+	Withheld common.Withheld
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
 	// Dependents are the kinds of objects that the content has made in the cluster, once the run

@@ -61,7 +61,7 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 
 	if s := r.Reported.Status; s != nil && run.Mode == common.ModeApply {
-		o.Reported = &apiextensionsv1.JSON{Raw: slices.Clone(s)}
+		o.Reported, o.WithheldReported = &apiextensionsv1.JSON{Raw: slices.Clone(s)}, r.Reported.WithheldStatus.DeepCopy()
 	}
 
 	if run.State == common.StatePresent {

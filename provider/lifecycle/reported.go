@@ -15,47 +15,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// recordOutputs records the outputs of a run with state present. While the run goes on, and
-// when it fails, the outputs that it has reported are merged over the recorded ones. The
-// outputs of a run that has succeeded replace all recorded ones. What is withheld is not among them.
+// recordOutputs records the outputs of a run with state present, and which are withheld. While the run goes on, and when
+// it fails, what it has reported is merged over what is recorded. The outputs of a run that has succeeded replace all.
 func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
-		// A run with state absent has no outputs. It may have a status.
-		o.WithheldOutputs = withheld(o, r.Reported, r.Reported.Withheld, false)
+		// A run with state absent has no outputs.
 	case r.Run.Phase == common.PhaseSucceeded:
-		o.Outputs, o.WithheldOutputs = r.Outputs.DeepCopy(), withheld(o, r.Reported, r.Withheld, true)
+		o.Outputs, o.WithheldOutputs = r.Outputs.DeepCopy(), r.Withheld.DeepCopy()
 	case len(r.Reported.Outputs)+len(r.Reported.Withheld) > 0:
-		o.Outputs = mergedOutputs(o.Outputs, r.Reported)
-		o.WithheldOutputs = withheld(o, r.Reported, r.Reported.Withheld, false)
+		mergeOutputs(o, r.Reported)
 	}
-}
-
-// withheld returns what is withheld now, with what is recorded. As one list has outputs and fields of the status, what
-// is recorded stays until it is neither: all outputs are new or this one is whole, and this field is whole or no
-// earlier one is left.
-func withheld(
-	o *common.AnsibleRunObservation, r events.Report, now []common.WithheldOutput, newOutputs bool,
-) []common.WithheldOutput {
-	var status map[string]json.RawMessage
-
-	if o.Reported != nil {
-		_ = json.Unmarshal(o.Reported.Raw, &status)
-	}
-
-	all := slices.Clone(now)
-
-	for _, w := range o.WithheldOutputs {
-		_, isOutput := r.Outputs[w.Name]
-		_, isField := status[w.Name]
-		known := slices.ContainsFunc(all, func(o common.WithheldOutput) bool { return o.Name == w.Name })
-
-		if !known && (!newOutputs && !isOutput || o.Reported != nil && !r.Replaced && !isField) {
-			all = append(all, w)
-		}
-	}
-
-	return events.ListWithheld(all)
 }
 
 // recordDependents records what a run has made in the cluster. The kinds of a run that has not ended are beside those
@@ -96,28 +66,29 @@ func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 }
 
-// mergedOutputs returns the recorded outputs with the reported ones over them. If both
-// together are too large, the recorded ones are dropped, and if one that is withheld has no name: it may be any.
-func mergedOutputs(was *apiextensionsv1.JSON, r events.Report) *apiextensionsv1.JSON {
-	all := map[string]json.RawMessage{}
-	if was != nil {
-		_ = json.Unmarshal(was.Raw, &all)
+// mergeOutputs records the reported outputs over the recorded ones, unless both together are too large.
+func mergeOutputs(o *common.AnsibleRunObservation, r events.Report) {
+	all, withheld := map[string]json.RawMessage{}, maps.Clone(r.Withheld)
+	if o.Outputs != nil {
+		_ = json.Unmarshal(o.Outputs.Raw, &all)
 	}
 
-	for _, w := range r.Withheld {
-		if delete(all, w.Name); w.Name == "" {
-			clear(all)
+	if withheld == nil {
+		withheld = common.Withheld{}
+	}
+
+	for name, why := range o.WithheldOutputs {
+		if _, whole := r.Outputs[name]; !whole {
+			withheld[name] = why
 		}
 	}
 
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { _, ok := r.Withheld[name]; return ok })
 	maps.Copy(all, r.Outputs)
 
-	raw := events.Encode(all)
-	if len(raw) > events.MaxOutputs {
-		raw = events.Encode(r.Outputs)
+	if raw := events.Encode(all); len(raw) <= events.MaxOutputs {
+		o.Outputs, o.WithheldOutputs = &apiextensionsv1.JSON{Raw: raw}, withheld.Limited()
 	}
-
-	return &apiextensionsv1.JSON{Raw: raw}
 }
 
 // Conditions of an object, with the ones that the content has reported in place of its

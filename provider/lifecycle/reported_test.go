@@ -92,10 +92,10 @@ func TestRecordOutputs(t *testing.T) {
 			report: applying(common.PhaseSucceeded),
 		},
 		"TooLarge": {
-			reason: "What does not fit beside what is reported is dropped.",
+			reason: "What does not fit beside what is there waits for the end of the run.",
 			was:    outputs(`{"a":` + large(events.MaxOutputs/2) + `}`),
 			report: applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)),
-			want:   outputs(`{"b":` + large(events.MaxOutputs/2) + `}`),
+			want:   outputs(`{"a":` + large(events.MaxOutputs/2) + `}`),
 		},
 		"Absent": {
 			reason: "A run that removes things puts nothing out.",
@@ -139,10 +139,10 @@ func TestRecordOutputs(t *testing.T) {
 
 // TestRecordWithheld tells what is known of outputs that are not there.
 func TestRecordWithheld(t *testing.T) {
-	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
-	withheld := func(names ...string) (all []common.WithheldOutput) {
+	withheld := func(names ...string) common.Withheld {
+		all := common.Withheld{}
 		for _, name := range names {
-			all = append(all, common.WithheldOutput{Name: name, Secret: "db", Key: "vars.yml"})
+			all[name] = "x"
 		}
 
 		return all
@@ -150,12 +150,6 @@ func TestRecordWithheld(t *testing.T) {
 	reporting := func(phase common.RunPhase, names []string, reported ...string) executor.Report {
 		r := applying(phase, reported...)
 		r.Reported.Withheld = withheld(names...)
-
-		return r
-	}
-
-	setting := func(r executor.Report, status string, replaced bool) executor.Report {
-		r.Reported.Status, r.Reported.Replaced = json.RawMessage(status), replaced
 
 		return r
 	}
@@ -168,8 +162,8 @@ func TestRecordWithheld(t *testing.T) {
 	}
 
 	type want struct {
-		outputs  string
-		withheld []common.WithheldOutput
+		Outputs  string
+		Withheld common.Withheld
 	}
 
 	cases := map[string]struct {
@@ -197,11 +191,11 @@ func TestRecordWithheld(t *testing.T) {
 			want{`{"b":2}`, withheld("a")},
 		},
 		"Succeeded": {
-			"A successful run replaces everything.",
-			want{`{"a":1,"b":2}`, withheld("c")},
+			"A successful run replaces everything, whatever it has reported on its way.",
+			want{`{"a":1,"b":2}`, withheld("c", "")},
 			func() executor.Report {
-				r := applying(common.PhaseSucceeded)
-				r.Outputs, r.Withheld = outputs(`{"c":3}`), withheld("a")
+				r := reporting(common.PhaseSucceeded, []string{"b"})
+				r.Outputs, r.Withheld = &apiextensionsv1.JSON{Raw: []byte(`{"c":3}`)}, withheld("a")
 
 				return r
 			}(),
@@ -213,36 +207,31 @@ func TestRecordWithheld(t *testing.T) {
 			reporting(common.PhaseRunning, nil),
 			want{`{"b":2}`, withheld("a")},
 		},
-		"Nameless": {
-			"Any recorded output may be the one without a name.",
-			want{`{"a":1,"b":2}`, nil},
-			reporting(common.PhaseRunning, []string{""}, "b", "2"),
-			want{`{"b":2}`, withheld("")},
-		},
 		"Full": {
-			"What is in a full list no more may be any output.",
+			"One entry stands for too many.",
 			want{`{"b":2}`, withheld(many("a", 60)...)},
 			reporting(common.PhaseRunning, many("c", 60)),
-			want{`{"b":2}`, append(withheld(append(many("c", 60), many("a", 39)...)...), common.WithheldOutput{})},
+			want{`{"b":2}`, common.Withheld{"": "more than 100 are withheld"}},
 		},
-		"SameName": {
-			"A whole field of the status is not the output.",
+		"TooLarge": {
+			"What does not fit beside what is recorded changes nothing.",
 			want{`{"b":2}`, withheld("a")},
-			setting(reporting(common.PhaseRunning, nil, "b", "2"), `{"a":1}`, false),
+			reporting(common.PhaseRunning, []string{"b"}, "a", `"`+strings.Repeat("x", events.MaxOutputs)+`"`),
 			want{`{"b":2}`, withheld("a")},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := &common.AnsibleRunObservation{Outputs: outputs(tc.was.outputs), WithheldOutputs: tc.was.withheld}
+			o := &common.AnsibleRunObservation{
+				Outputs: &apiextensionsv1.JSON{Raw: []byte(tc.was.Outputs)}, WithheldOutputs: tc.was.Withheld,
+			}
 
 			// Every reconcile records what is known again.
 			for range 2 {
 				Record(o, tc.report)
 
-				got := want{string(o.Outputs.Raw), o.WithheldOutputs}
-				if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				if diff := cmp.Diff(tc.want, want{string(o.Outputs.Raw), o.WithheldOutputs}); diff != "" {
 					t.Errorf("%s\nRecord(...): -want, +got:\n%s", tc.reason, diff)
 				}
 			}
@@ -250,47 +239,25 @@ func TestRecordWithheld(t *testing.T) {
 	}
 }
 
-// TestRecordWithheldFields has a field of the status stay withheld as long as the status does.
+// TestRecordWithheldFields has what is withheld of a status go with that status.
 func TestRecordWithheldFields(t *testing.T) {
-	run := func(status string, replaced bool, names ...string) executor.Report {
-		r := applying(common.PhaseSucceeded)
-		r.Outputs = &apiextensionsv1.JSON{Raw: []byte(`{"url":1}`)}
+	o := common.AnsibleRunObservation{
+		Reported: &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)}, WithheldReported: common.Withheld{"b": "x"},
+	}
+	r := applying(common.PhaseSucceeded)
 
-		if status != "" {
-			r.Reported.Status, r.Reported.Replaced = json.RawMessage(status), replaced
-		}
+	Record(&o, r)
 
-		for _, name := range names {
-			r.Withheld = append(r.Withheld, common.WithheldOutput{Name: name})
-		}
-
-		return r
+	if diff := cmp.Diff(common.Withheld{"b": "x"}, o.WithheldReported); diff != "" {
+		t.Errorf("A run that sets nothing leaves it as it is: -want, +got:\n%s", diff)
 	}
 
-	for name, tc := range map[string]struct {
-		reason string
-		next   executor.Report
-		want   []common.WithheldOutput
-	}{
-		"Silent":   {"A run that sets nothing leaves the status as it is.", run("", false), []common.WithheldOutput{{Name: "url"}, {}}},
-		"Other":    {"So does one that sets another field.", run(`{"phase":"b"}`, false), []common.WithheldOutput{{Name: "url"}, {}}},
-		"Again":    {"It is listed once.", run(`{"phase":"b"}`, false, "url"), []common.WithheldOutput{{Name: "url"}, {}}},
-		"Whole":    {"A field that is whole is withheld no more.", run(`{"url":"b"}`, false), []common.WithheldOutput{{}}},
-		"Replaced": {"A new status has none of the old one.", run(`{"phase":"b"}`, true), nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var o common.AnsibleRunObservation
+	r.Reported.Status, r.Reported.WithheldStatus = json.RawMessage(`{}`), common.Withheld{"c": "y"}
 
-			Record(&o, run(`{"phase":"a"}`, false, "url", ""))
+	Record(&o, r)
 
-			for range 2 {
-				Record(&o, tc.next)
-
-				if diff := cmp.Diff(tc.want, o.WithheldOutputs); diff != "" {
-					t.Errorf("%s\nRecord(...): -want withheld, +got:\n%s", tc.reason, diff)
-				}
-			}
-		})
+	if diff := cmp.Diff(r.Reported.WithheldStatus, o.WithheldReported); diff != "" || string(o.Reported.Raw) != "{}" {
+		t.Errorf("A run that sets it replaces both: -want, +got:\n%s", diff)
 	}
 }
 

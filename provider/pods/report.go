@@ -112,7 +112,7 @@ func clipReport(r *executor.Report) {
 		}
 	}
 
-	r.Withheld = events.ListWithheld(r.Withheld)
+	r.Withheld = r.Withheld.Limited()
 
 	if !n.Phase.Finished() {
 		r.Outputs, r.Withheld, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, nil, "", nil

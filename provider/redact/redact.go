@@ -16,6 +16,8 @@ const (
 	Mask = "********"
 	// minSecret is the length of the shortest secret, in bytes. Shorter ones are easy to guess, and part of many words.
 	minSecret = 8
+	// maxKey is the length of the name of a secret, in bytes.
+	maxKey = 253
 	// maxPiece is about how long a text is that is looked for, in bytes. Longer lines are cut, so that no comparison
 	// takes longer.
 	maxPiece = 256
@@ -36,6 +38,20 @@ type Source struct {
 	Secret string
 	// Key in the Secret, or what else the secret is called: a connection detail, or a variable.
 	Key string
+}
+
+// String says which secret it is.
+func (s Source) String() string {
+	key := clip.Text(s.Key, maxKey)
+
+	switch {
+	case s.Secret != "":
+		return "key " + key + " of Secret " + s.Secret
+	case key != "":
+		return "the value of " + key
+	}
+
+	return "a secret"
 }
 
 // A Secret is a text whose lines must not be shown.

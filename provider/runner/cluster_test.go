@@ -122,7 +122,7 @@ func TestRunCluster(t *testing.T) {
 	run.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer"}
 
 	res := must(t, r, run)
-	if diff := cmp.Diff([]common.WithheldOutput{{Name: "kubeconfig"}}, res.Summary.Withheld); res.Phase != common.PhaseSucceeded || diff != "" {
+	if diff := cmp.Diff(common.Withheld{"kubeconfig": "a secret is in it"}, res.Summary.Withheld); res.Phase != common.PhaseSucceeded || diff != "" {
 		t.Errorf("The run should find the kubeconfig, and no report show the secret: %s, -want withheld, +got:\n%s", res.Message, diff)
 	}
 

@@ -31,11 +31,12 @@ func (p plan) recorder(run Spec, w events.Watch, tail bool, others ...[]byte) *e
 	}
 
 	return events.NewRecorder(events.Options{
-		Secrets: secrets,
-		Hidden:  []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
-		Watch:   w,
-		Tail:    tail,
-		Status:  run.Reported,
+		Secrets:  secrets,
+		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
+		Watch:    w,
+		Tail:     tail,
+		Status:   run.Reported,
+		Withheld: run.Withheld,
 	})
 }
 

@@ -46,6 +46,8 @@ type Spec struct {
 	Dependents []common.DependentKind
 	// Reported is what earlier runs have set of the status of the XR; nil for nothing.
 	Reported json.RawMessage `json:",omitempty"`
+	// Withheld fields of that status.
+	Withheld common.Withheld `json:",omitempty"`
 	// Approved is true for a run that somebody has approved. It happens only with the content that the
 	// check before it used.
 	Approved bool

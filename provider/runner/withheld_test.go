@@ -30,7 +30,7 @@ func TestRunOutputs(t *testing.T) {
 		data     string
 		vars     string
 		want     string
-		withheld []common.WithheldOutput
+		withheld common.Withheld
 	}{
 		"Endpoint": {
 			reason: "What is a connection detail, too, and not secret by its name, arrives whole.",
@@ -46,19 +46,19 @@ func TestRunOutputs(t *testing.T) {
 			reason:   "An output with a secret is left out, and the list says which secret it is.",
 			data:     `{url: "pg://app:{{ db_password }}@db", other: [1], deep: {a: [{b: "{{ db_password | b64encode }}"}]}, keys: "{{ {db_schema: 1} }}"}`,
 			want:     `{"other":[1]}`,
-			withheld: []common.WithheldOutput{{Name: "deep", Secret: "db", Key: "vars.yml"}, {Name: "keys", Secret: "db", Key: "vars.yml"}, {Name: "url", Secret: "db", Key: "vars.yml"}},
+			withheld: common.Withheld{"deep": "key vars.yml of Secret db is in it", "keys": "key vars.yml of Secret db is in it", "url": "key vars.yml of Secret db is in it"},
 		},
 		"Name": {
 			reason:   "A name with a secret is not listed either.",
 			data:     `{"{{ db_schema }}_url": 1, b: 2}`,
 			want:     `{"b":2}`,
-			withheld: []common.WithheldOutput{{Secret: "db", Key: "vars.yml"}},
+			withheld: common.Withheld{"": "key vars.yml of Secret db is in its name"},
 		},
 		"Detail": {
 			reason:   "A detail that is secret by its name is one, and so is a password in a URL.",
 			data:     `{a: "x s3cret-of-app", b: "1n-the-url", c: 1, connection_details: {db_password: s3cret-of-app, uri: "pg://app:1n-the-url@db"}}`,
 			want:     `{"c":1}`,
-			withheld: []common.WithheldOutput{{Name: "a", Key: "db_password"}, {Name: "b", Key: "uri"}},
+			withheld: common.Withheld{"a": "the value of db_password is in it", "b": "the value of uri is in it"},
 		},
 		"Shown": {
 			reason: "What the spec has in clear is no secret.",
@@ -70,7 +70,7 @@ func TestRunOutputs(t *testing.T) {
 			reason:   "What a Secret alone has is one, whatever it is.",
 			data:     `{a: "{{ region }}"}`,
 			want:     `{}`,
-			withheld: []common.WithheldOutput{{Name: "a", Secret: "db", Key: "vars.yml"}},
+			withheld: common.Withheld{"a": "key vars.yml of Secret db is in it"},
 		},
 		"Published": {
 			reason: "It is none if it is published under a name that is not secret.",
@@ -81,7 +81,7 @@ func TestRunOutputs(t *testing.T) {
 			reason:   "What no_log hides is known at the end.",
 			data:     "{a: s3cret-of-app, connection_details: {password: s3cret-of-app}}}\n    no_log: true #",
 			want:     `{}`,
-			withheld: []common.WithheldOutput{{Name: "a", Key: "password"}},
+			withheld: common.Withheld{"a": "the value of password is in it"},
 		},
 	}
 

@@ -72,8 +72,8 @@ type result struct {
 	Content *common.Content       `json:"content,omitempty"`
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
 	// Withheld outputs have secrets in them.
-	Withheld   []common.WithheldOutput `json:"withheldOutputs,omitempty"`
-	Conditions []xpv2.Condition        `json:"conditions,omitempty"`
+	Withheld   common.Withheld  `json:"withheldOutputs,omitempty"`
+	Conditions []xpv2.Condition `json:"conditions,omitempty"`
 	// Changed are the first tasks that changed something or, in a check, would.
 	Changed []common.DriftTask `json:"changed,omitempty"`
 }
@@ -91,7 +91,7 @@ func (t *Terminal) End(r executor.Report) error {
 	}
 
 	if len(r.Withheld) > 0 {
-		t.Printf("withheld: %s", common.OutputsWithheld(r.Withheld).Message)
+		t.Printf("withheld: %s", common.OutputsWithheld(r.Withheld, nil).Message)
 	}
 
 	if t.out != nil {

@@ -22,7 +22,7 @@ func TestTerminal(t *testing.T) {
 		Content:  &common.Content{},
 		Changed:  []common.DriftTask{{Task: "t", Host: "h", Diff: "+a"}},
 		Outputs:  &apiextensionsv1.JSON{Raw: []byte(`{"a":"b"}`)},
-		Withheld: []common.WithheldOutput{{Name: "url", Key: "password"}},
+		Withheld: common.Withheld{"url": "the value of password is in it"},
 	}
 
 	show := func(asJSON bool) (out, errs string, err error) {
@@ -37,7 +37,7 @@ func TestTerminal(t *testing.T) {
 	}
 
 	shown := "Installing the content\nTASK [t] ***\nok: [h]\noutputs:\n  a: b\n" +
-		"withheld: " + common.OutputsWithheld(failed.Withheld).Message + "\n"
+		"withheld: " + common.OutputsWithheld(failed.Withheld, nil).Message + "\n"
 
 	out, errs, err := show(false)
 	if diff := cmp.Diff([]string{shown, "", `TaskFailed: no \u001b]0;title\u0007`}, []string{out, errs, err.Error()}); diff != "" {

@@ -167,7 +167,7 @@ spec:
 	}
 	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.title", "Hello"), Field("status.atProvider.outputs.user", user),
 		contains("status.atProvider.outputs.secret", "is forbidden: User"), contains("status.atProvider.outputs.secret", user),
-		contains("status.atProvider.outputs.impersonated", "cannot impersonate"), Message("OutputsWithheld", `output "shown" contains a secret`))
+		contains("status.atProvider.outputs.impersonated", "cannot impersonate"), Message("OutputsWithheld", `output "shown": a secret is in it`))
 
 	made := Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: d.Namespace, Name: "site"}
 	cp.Get(t, made)

@@ -77,7 +77,7 @@ stringData:
 	ready("v08-vars", Field("status.atProvider.outputs.text", "value1 value2 value1"))
 	// What comes from a Secret is not shown, and nothing is shown in its place.
 	ready("v08-var-files", Field("status.atProvider.outputs.text", nil),
-		Message("OutputsWithheld", `output "text" contains a value of key "secret_vars.yml" of Secret "secret-vars"`))
+		Message("OutputsWithheld", `output "text": key secret_vars.yml of Secret secret-vars is in it`))
 	ready("v08-openshift-cluster")
 
 	cluster := filepath.Join(d.Directory, "cluster")
