@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 )
 
 // maxRefusal is the length of each message in a reduced status, in bytes.
@@ -73,17 +72,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 		return err
 	}
 
-	was, ok := o.DeepCopyObject().(common.AnsibleRun)
-	if !ok {
-		return err
-	}
-
-	// The API server has accepted the status that the object has now.
-	if gerr := w.reader.Get(ctx, client.ObjectKeyFromObject(o), was); gerr != nil {
-		return errors.Wrap(gerr, "cannot read the status that an object has, to replace one that was refused")
-	}
-
-	reduce(run, was, err)
+	reduce(run, err)
 
 	if uerr := w.write(ctx, o, opts); uerr != nil {
 		return errors.Wrap(uerr, "cannot record that a status was refused")
@@ -112,78 +101,38 @@ func refused(err error) bool {
 		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
-// reduce a status that was refused to what the provider itself knows of the run. Everything
-// that content may have written is as it was. A successful run with state present becomes a
-// failed one, since its outputs are lost.
-func reduce(run, was common.AnsibleRun, why error) {
-	o, before := run.Observation(), was.Observation()
+// reduce a status that was refused to what the provider itself knows. What content has published is withheld, and its
+// conditions, lists and texts are dropped.
+func reduce(run common.AnsibleRun, why error) {
+	o := run.Observation()
 	message := clip.Text("the API server refused the status: "+why.Error(), maxRefusal)
 
-	if p := o.Preview; p != nil && p.Run != nil &&
-		(before.Preview == nil || before.Preview.Run == nil || before.Preview.RunID != p.RunID) {
-		reducePreview(o, before, message)
-		return
+	o.Outputs, o.WithheldOutputs = nil, common.Withheld{"": message}
+	o.Reported, o.WithheldReported = nil, common.Withheld{"": message}
+	o.Content, o.Dependents = nil, nil
+
+	runs, drifts := []*common.Run{o.LastRun}, []*common.Drift{o.Drift}
+	if p := o.Preview; p != nil {
+		runs, drifts = append(runs, p.Run, p.Replaced), append(drifts, p.Drift)
 	}
 
-	if o.LastRun == nil {
-		return
-	}
-
-	last := &common.Run{
-		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
-		InputsDigest: o.LastRun.InputsDigest, MetadataDigest: o.LastRun.MetadataDigest,
-		StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Pod: o.LastRun.Pod, Hosts: o.LastRun.Hosts,
-		Reason: executor.ReasonStatusRefused, Message: message,
-	}
-	now := common.AnsibleRunObservation{
-		UID: o.UID, LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
-		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
-		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs,
-		WithheldOutputs: before.WithheldOutputs, WithheldReported: before.WithheldReported,
-		KeptOutput: before.KeptOutput,
-		Approval:   before.Approval, History: o.History, Preview: o.Preview,
-		Dependents: before.Dependents, Reported: before.Reported, NextRunTime: before.NextRunTime,
-	}
-
-	fails := last.Phase == common.PhaseSucceeded && last.State == common.StatePresent
-	if fails {
-		last.Phase = common.PhaseFailed
-		now.AppliedDigest = before.AppliedDigest
-
-		if a := now.LastApply; a != nil && a.ID == last.ID {
-			lifecycle.Finish(&now, common.PhaseFailed, last.CompletionTime)
+	for _, r := range runs {
+		if r != nil {
+			r.Reason, r.Message, r.CurrentTask = executor.ReasonStatusRefused, message, ""
+			r.Versions, r.Failures = nil, nil
 		}
 	}
 
-	*o = now
-	lifecycle.Remember(o, historyLimit(run))
-	*run.Conditions() = keepOwn(*run.Conditions(), *was.Conditions())
-
-	if fails && last.Mode == common.ModeApply {
-		run.SetConditions(common.RunFailed().WithObservedGeneration(run.GetGeneration()))
-	}
-}
-
-// reducePreview reduces a status to that before the result of a preview came, and that it could not be shown.
-func reducePreview(o, before *common.AnsibleRunObservation, message string) {
-	now := before.DeepCopy()
-	now.LastRun, now.HandledRequest = o.LastRun, o.HandledRequest
-
-	r := o.Preview.Run
-	now.Preview = &common.Preview{RunID: r.ID, Request: o.Preview.Request, Run: &common.Run{
-		ID: r.ID, Mode: r.Mode, State: r.State, Trigger: r.Trigger, Phase: common.PhaseFailed, InputsDigest: r.InputsDigest,
-		StartTime: r.StartTime, CompletionTime: r.CompletionTime, Reason: executor.ReasonStatusRefused, Message: message,
-	}}
-	*o = *now
-}
-
-// keepOwn returns the conditions of Crossplane and the provider as they are now, and those of
-// the content as they were.
-func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
-	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !common.IsOwn(c) })
-	for i := range now {
-		now[i].Message = clip.Text(now[i].Message, maxRefusal)
+	for _, d := range drifts {
+		if d != nil {
+			d.Tasks = nil
+		}
 	}
 
-	return append(now, slices.DeleteFunc(slices.Clone(was), common.IsOwn)...)
+	own := slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool { return !common.IsOwn(c) })
+	for i := range own {
+		own[i].Message = clip.Text(own[i].Message, maxRefusal)
+	}
+
+	*run.Conditions() = own
 }
