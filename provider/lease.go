@@ -82,8 +82,8 @@ func newLease(cfg *rest.Config, namespace string) (*lease, error) {
 	}
 
 	id := resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}
-
-	l, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, leaseName, id, cfg, 2*leaseRequest)
+	kind := resourcelock.LeasesResourceLock
+	l, err := resourcelock.NewFromKubeconfig(kind, namespace, leaseName, id, cfg, 2*leaseRequest)
 
 	return &lease{Interface: l}, errors.Wrap(err, "cannot make the lease")
 }

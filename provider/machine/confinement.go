@@ -156,16 +156,6 @@ func (c confinement) Covers(g sandbox.Grant) error {
 	return errors.New("spec.confinement grants nothing on this machine: to allow it, add " + strings.Join(missing, " "))
 }
 
-// AsPod prepares for one run, that of the Pod that this is: its image is the run's own, and so is its service account, if
-// the run may use it.
-func (c *confinement) AsPod(serviceAccount bool) {
-	c.Sharing, c.inPod = 1, true
-
-	if serviceAccount {
-		c.serviceAccount = identities(os.DirFS(podSecrets))
-	}
-}
-
 // identities are the directories below that of a Pod's secrets that make its service account: its
 // token, and those that the workload identities of clouds put beside it.
 func identities(secrets fs.FS) []string {

@@ -25,8 +25,8 @@ const (
 )
 
 // OwnOf returns a function that tells what Pods take over from the provider's own one in a namespace: its image, unless
-// one is given, and the Secrets with which it is pulled. It is looked up when it is needed first: the rights for that may
-// come later.
+// one is given, and the Secrets with which it is pulled. It is looked up when it is needed first: the rights for that
+// may come later.
 func OwnOf(kube client.Client, namespace, image string) func(context.Context) (Own, error) {
 	var (
 		mu  sync.Mutex

@@ -229,7 +229,7 @@ func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporte
 
 // prepareOwn prepares what a Pod has for one run alone, and returns a log.
 func (c *Worker) prepareOwn() logging.Logger {
-	c.AsPod(c.ServiceAccount)
+	c.Machine = c.AsPod(c.ServiceAccount)
 
 	// Directories that the image has may be read-only.
 	if home := os.Getenv("HOME"); home != "" {
