@@ -65,26 +65,23 @@ const (
 	runsDir    = "runs"
 )
 
-// parts of an executor of jobs: a runner, and a content store. Processes that a former provider left in the state
+// parts of an executor of jobs: where they are carried out, a runner, and a content store. Processes that a former provider left in the state
 // directory are waited for, and files removed.
 func (x execution) parts(ctx context.Context, c content.Config, log logging.Logger,
-) (*runner.Runner, *content.Store, error) {
-	site, err := x.prepare(ctx, log)
+) (site, *runner.Runner, *content.Store, error) {
+	at, err := x.prepare(ctx, log)
 	if err != nil {
-		return nil, nil, err
+		return at, nil, nil, err
 	}
 
-	r, err := x.runner(ctx, site, log)
+	r, err := x.runner(ctx, at, log)
 	if err != nil {
-		return nil, nil, err
+		return at, nil, nil, err
 	}
 
-	s, err := x.store(ctx, site, c)
-	if err != nil {
-		return nil, nil, err
-	}
+	s, err := x.store(ctx, at, c)
 
-	return r, s, nil
+	return at, r, s, err
 }
 
 // A site is where runs are carried out, and content is installed.

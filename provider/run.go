@@ -75,9 +75,13 @@ func (c *runCommand) Run() error {
 
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{}))
 
-	local, store, err := c.parts(ctx, content.Config{Dir: dir}, log)
+	at, local, store, err := c.parts(ctx, content.Config{Dir: dir}, log)
 	if err != nil {
 		return err
+	}
+
+	if why := c.refuses(at.policy); why != "" && config.IsTenant(run) {
+		return errors.Errorf("the run of a namespace cannot be confined: %s; --confinement=BestEffort carries it out", why)
 	}
 
 	if !stays {
@@ -101,7 +105,7 @@ func (c *runCommand) Run() error {
 		j.Mode = common.ModeCheck
 	}
 
-	return t.end(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
+	return t.end(executor.NewLocal(store, local).On(at.policy.Kernel).Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
 }
 
 // contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed

@@ -124,7 +124,9 @@ func (c *startCommand) Run() error {
 
 	c.Cluster = api
 
-	local, store, err := c.parts(ctx, content.Config{
+	c.Idle = c.NoRunsInProvider
+
+	at, local, store, err := c.parts(ctx, content.Config{
 		Dir: filepath.Join(c.StateDir, contentDir), Key: key, TTL: c.ContentTTL, Observer: installs,
 	}, log)
 	if err != nil {
@@ -146,7 +148,7 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: podsExecutor}
+	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local).On(at.policy.Kernel), common.PlacePod: podsExecutor}
 	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
 		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns)},
 		common.PlacePod: {
@@ -158,7 +160,13 @@ func (c *startCommand) Run() error {
 	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewLeftMetric(local.Left),
 		telemetry.NewPoolMetrics(runs.Stats))
 
+	if !c.Idle {
+		metrics.Registry.MustRegister(telemetry.NewConfinementMetric(at.policy.Kernel))
+	}
+
 	o := c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)
+	o.Resolver = config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
+		config.AllowPlaces(c.places()), config.RefuseTenants(c.refuses(at.policy)))
 	if err := setup(ctx, mgr, o); err != nil {
 		return err
 	}
@@ -170,7 +178,7 @@ func (c *startCommand) Run() error {
 	}
 
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns,
-		"state-dir", c.StateDir)
+		"state-dir", c.StateDir, "landlock", at.policy.Kernel.Landlock, "seccomp", at.policy.Kernel.Seccomp)
 
 	return c.serve(ctx, mgr, runs, store, log)
 }
@@ -180,9 +188,7 @@ func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *con
 	d controller.Dependents, key []byte, log logging.Logger,
 ) controller.Options {
 	return controller.Options{
-		Options: c.options(log),
-		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
-			config.AllowPlaces(c.places())),
+		Options:         c.options(log),
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
 		Observer:        o,

@@ -204,7 +204,7 @@ func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *reporter)
 	}
 
 	return *c.explained(
-		executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display}))
+		executor.NewLocal(i, run).On(at.policy.Kernel).Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display}))
 }
 
 // prepareOwn prepares what a Pod has for one run alone, and returns a log.

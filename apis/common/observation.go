@@ -355,6 +355,10 @@ type Run struct {
 	// +optional
 	Pod *PodReference `json:"pod,omitempty"`
 
+	// Confinement of the run by the kernel of its machine, once it executes its content.
+	// +optional
+	Confinement *RunConfinement `json:"confinement,omitempty"`
+
 	// Versions of the programs that the run uses, once they have started.
 	// +optional
 	Versions *Versions `json:"versions,omitempty"`
@@ -372,6 +376,15 @@ type Run struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// A RunConfinement says what a kernel did to confine a run.
+type RunConfinement struct {
+	// Landlock is the version of its ABI that kept the run from files that are not its own; 0 if nothing did.
+	Landlock int64 `json:"landlock"`
+
+	// Seccomp is true if the container's runtime had the kernel filter system calls.
+	Seccomp bool `json:"seccomp"`
 }
 
 // Versions of the programs that a run uses.

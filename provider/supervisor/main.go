@@ -37,6 +37,7 @@ func Main(args []string) int {
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
 	child := fs.Int("child", 0, "the process of the command, which was started before")
 	domain := fs.String("enter", "", "only enter this domain and become the command")
+	probes := fs.Bool("probe", false, "only enter the domain, and fail if what follows can be read")
 
 	if err := fs.Parse(args); err != nil {
 		return exitFailure
@@ -46,7 +47,10 @@ func Main(args []string) int {
 		return fail(exitFailure, errors.New("no command was given"))
 	}
 
-	if *domain != "" {
+	switch {
+	case *probes:
+		return probe(*domain, fs.Args())
+	case *domain != "":
 		return enter(*domain, fs.Args())
 	}
 

@@ -226,6 +226,34 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestProbe has a process look for what it can read in a domain.
+func TestProbe(t *testing.T) {
+	if sandbox.Landlock() == 0 {
+		needs.Machinef(t, "There is no Landlock here.")
+	}
+
+	secret := t.TempDir()
+
+	cases := map[string]struct {
+		reason string
+		domain sandbox.Domain
+		err    error
+	}{
+		"Kept":       {reason: "A kernel that confines keeps it from all else.", domain: sandbox.Domain{Confined: true}},
+		"Granted":    {reason: "What it may read, it can.", domain: sandbox.Domain{Confined: true, Read: []string{secret}}, err: cmpopts.AnyError},
+		"Unconfined": {reason: "One that does not confine keeps it from nothing.", err: cmpopts.AnyError},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := Probe(t.Context(), self(), tc.domain, secret, filepath.Join(secret, "missing"))
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nProbe(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestRunEndsDescendants(t *testing.T) {
 	cases := map[string]struct {
 		reason string
