@@ -487,7 +487,7 @@ type Apply struct {
 
 // Content is a set of collections and roles.
 type Content struct {
-	// Digest identifies the content set: it is a digest of the requirements.
+	// Digest of what was required, by which the provider recognizes the versions that it has resolved to.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
@@ -508,12 +508,6 @@ type Content struct {
 	// Resolved is when the requirements were last found to resolve to these versions.
 	// +optional
 	Resolved *metav1.Time `json:"resolved,omitempty"`
-
-	// Proof is a keyed digest by which the provider recognizes the versions that it
-	// wrote itself. Without a proof it resolves the requirements instead of
-	// installing these versions again.
-	// +optional
-	Proof string `json:"proof,omitempty"`
 }
 
 // A ContentItem is an installed collection, role or project.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -72,9 +71,7 @@ func TestLoadOddities(t *testing.T) {
 	touch(t, s.sets(), "file", "")
 	must(t, os.Symlink("file", filepath.Join(s.sets(), "link")))
 	touch(t, s.temp(), "x"+trashSuffix, "")
-	touch(t, s.temp(), workdir.LockFile("y"), "")
-	touch(t, s.temp(), "y", "")
-	mkfifo(t, filepath.Join(s.temp(), workdir.LockFile("z")))
+	mkfifo(t, filepath.Join(s.temp(), "y"))
 
 	for i, oddity := range []func(t *testing.T, manifest string){
 		mkfifo,

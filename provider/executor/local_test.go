@@ -435,7 +435,7 @@ func TestNeeds(t *testing.T) {
 
 // What is known of the content goes to the store and comes back.
 func TestExecuteKnown(t *testing.T) {
-	known := content.Set{Digest: "abc", Proof: "p", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
+	known := content.Set{Digest: "abc", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
 
 	x := NewLocal(
 		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
