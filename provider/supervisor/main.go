@@ -66,11 +66,6 @@ func supervise(argv []string, child int, grace time.Duration) int {
 		return fail(exitFailure, err)
 	}
 
-	t, err := openTable()
-	if err != nil {
-		return fail(exitFailure, err)
-	}
-
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
@@ -81,12 +76,13 @@ func supervise(argv []string, child int, grace time.Duration) int {
 	gone := ownerGone(l)
 
 	if child == 0 {
+		var err error
 		if child, err = start(argv); err != nil {
 			return fail(exitNotFound, err)
 		}
 	}
 
-	r := reaper{table: t, child: child}
+	r := reaper{child: child}
 
 	// It may have ended before this process was told of such things.
 	for r.reap(); !r.ended; {
