@@ -118,7 +118,7 @@ func NewStore(c Config) (*Store, error) {
 	return s, err
 }
 
-// own makes and repairs the directories of the store, see package own.
+// own makes the directories of the store.
 func (s *Store) own() error {
 	for _, dir := range []string{s.config.Dir, s.sets(), s.temp(), s.config.Private} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
