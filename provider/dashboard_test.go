@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
@@ -175,6 +176,7 @@ func metricNames(t *testing.T) map[string]bool {
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
 			own, telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
+			telemetry.NewConfinementMetric(sandbox.Kernel{}),
 		} {
 			c.Describe(descs)
 		}

@@ -77,9 +77,13 @@ func (c *runCommand) Run() error {
 
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.Printf("%s", args) }, funcr.Options{}))
 
-	local, store, err := c.Parts(ctx, content.Config{Dir: dir}, log)
+	at, local, store, err := c.Parts(ctx, content.Config{Dir: dir}, log)
 	if err != nil {
 		return err
+	}
+
+	if why := c.Refuses(at.Policy); why != "" && config.IsTenant(run) {
+		return errors.Errorf("the run of a namespace cannot be confined: %s; --confinement=BestEffort carries it out", why)
 	}
 
 	if !stays {
@@ -103,7 +107,9 @@ func (c *runCommand) Run() error {
 		j.Mode = common.ModeCheck
 	}
 
-	return t.End(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.Progress, Display: t.Display}))
+	w := executor.Watch{Progress: t.Progress, Display: t.Display}
+
+	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, j, w))
 }
 
 // contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed

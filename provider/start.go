@@ -118,7 +118,9 @@ func (c *startCommand) Run() error {
 
 	c.Cluster = api
 
-	local, store, err := c.Parts(ctx, content.Config{
+	c.Idle = c.Place == podsOnly
+
+	at, local, store, err := c.Parts(ctx, content.Config{
 		Dir: c.ContentDir(), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),
 	}, log)
 	if err != nil {
@@ -136,7 +138,8 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: inPods}
+	here := executor.NewLocal(store, local).On(at.Policy.Kernel)
+	places := executor.Places{common.PlaceProvider: here, common.PlacePod: inPods}
 	runs := pool.New(telemetry.Observed(places, observer), map[common.Place]pool.Limits{
 		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns},
 		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2},
@@ -144,10 +147,14 @@ func (c *startCommand) Run() error {
 
 	metrics.Registry.MustRegister(telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
 
+	if !c.Idle {
+		metrics.Registry.MustRegister(telemetry.NewConfinementMetric(at.Policy.Kernel))
+	}
+
 	if err := controller.SetupGated(ctx, mgr, controller.Options{
 		Options: c.options(log),
 		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
-			config.AllowPlaces(c.places())),
+			config.AllowPlaces(c.places()), config.RefuseTenants(c.Refuses(at.Policy))),
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
 		Observer:        observer,
@@ -164,7 +171,7 @@ func (c *startCommand) Run() error {
 	lease.end = func() { endNow(runs, store) }
 
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns,
-		"state-dir", c.StateDir)
+		"state-dir", c.StateDir, "landlock", at.Policy.Kernel.Landlock, "seccomp", at.Policy.Kernel.Seccomp)
 
 	return c.serve(ctx, mgr, runs, store, log)
 }

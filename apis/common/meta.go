@@ -248,6 +248,26 @@ func OutputsWithheld(outputs, reported Withheld) xpv2.Condition {
 	}
 }
 
+// TypeConfined says that the last run in the provider was not confined. Only objects have it of which that is true.
+const TypeConfined xpv2.ConditionType = "Confined"
+
+// ReasonNoLandlock means that the kernel has no Landlock that works, or that it is not used.
+const ReasonNoLandlock xpv2.ConditionReason = "NoLandlock"
+
+// NotConfined indicates that a run could read what the provider can.
+func NotConfined(c RunConfinement) xpv2.Condition {
+	seccomp := "system calls are not filtered (seccomp), either"
+	if c.Seccomp {
+		seccomp = "system calls are filtered (seccomp)"
+	}
+
+	return xpv2.Condition{
+		Type: TypeConfined, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonNoLandlock,
+		Message: "without Landlock the run could read what the provider can, its service account's token included; " +
+			seccomp + "; in a Pod of its own (place: Pod) it could not",
+	}
+}
+
 // TypeDependentsWatched says whether what content has made in the cluster is watched. Only objects
 // have it for which that was to be, and could not.
 const TypeDependentsWatched xpv2.ConditionType = "DependentsWatched"
@@ -334,7 +354,7 @@ func Deletable() xpv2.Condition {
 // the provider set or reserve, sorted. Content cannot report them.
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
-		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy,
+		TypeApproved, TypeCheckable, TypeConfined, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy,
 		TypeOutputsWithheld, xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }

@@ -364,6 +364,10 @@ type Run struct {
 	// +optional
 	Pod *PodReference `json:"pod,omitempty"`
 
+	// Confinement of the run by the kernel of its machine, once it executes its content.
+	// +optional
+	Confinement *RunConfinement `json:"confinement,omitempty"`
+
 	// Versions of the programs that the run uses, once they have started.
 	// +optional
 	Versions *Versions `json:"versions,omitempty"`
@@ -381,6 +385,15 @@ type Run struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// A RunConfinement says what a kernel did to confine a run.
+type RunConfinement struct {
+	// Landlock is the version of its ABI that kept the run from files that are not its own; 0 if nothing did.
+	Landlock int64 `json:"landlock"`
+
+	// Seccomp is true if the container's runtime had the kernel filter system calls.
+	Seccomp bool `json:"seccomp"`
 }
 
 // Versions of the programs that a run uses.
@@ -483,7 +496,7 @@ type Apply struct {
 
 // Content is a set of collections and roles.
 type Content struct {
-	// Digest identifies the content set: it is a digest of the requirements.
+	// Digest of what was required, by which the provider recognizes the versions that it has resolved to.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
@@ -504,12 +517,6 @@ type Content struct {
 	// Resolved is when the requirements were last found to resolve to these versions.
 	// +optional
 	Resolved *metav1.Time `json:"resolved,omitempty"`
-
-	// Proof is a keyed digest by which the provider recognizes the versions that it
-	// wrote itself. Without a proof it resolves the requirements instead of
-	// installing these versions again.
-	// +optional
-	Proof string `json:"proof,omitempty"`
 }
 
 // A ContentItem is an installed collection, role or project.

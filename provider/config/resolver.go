@@ -24,6 +24,8 @@ type Resolver struct {
 	reader client.Reader
 	host   bool
 	places Places
+	// unconfined says why the provider cannot confine runs; empty if it can.
+	unconfined string
 }
 
 // Places of runs, as the provider's flags say.
@@ -41,6 +43,14 @@ type Places struct {
 func AllowPlaces(p Places) ResolverOption {
 	return func(r *Resolver) {
 		r.places = p
+	}
+}
+
+// RefuseTenants refuses AnsibleRuns of namespaces in the provider since it cannot confine them, and says why; empty
+// refuses none.
+func RefuseTenants(why string) ResolverOption {
+	return func(r *Resolver) {
+		r.unconfined = why
 	}
 }
 
@@ -105,6 +115,11 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}
 
+	if r.unconfined != "" && in.Execution.Place != common.PlacePod && IsTenant(run) {
+		return inputs.Inputs{}, errors.Errorf("%s: the provider's machine cannot confine the run of a namespace: %s; give it "+
+			"a Pod with spec.execution: {place: Pod}", in.Config, r.unconfined)
+	}
+
 	in.Kubernetes, err = kubernetes(run, c)
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
@@ -115,6 +130,13 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	}
 
 	return in, in.Validate()
+}
+
+// IsTenant is true for an AnsibleRun of the namespaced group.
+func IsTenant(run common.AnsibleRun) bool {
+	_, cluster := run.(resource.LegacyManaged)
+
+	return !cluster
 }
 
 // owner is a reference to a cluster scoped configuration; nil for one in a namespace.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -354,6 +355,33 @@ spec:
 				Credentials: []inputs.File{
 					{Name: "a", Data: []byte("from the environment"), Secret: true},
 					{Name: "b", Data: []byte("from the host"), Secret: true},
+				},
+			}},
+		},
+		"UnconfinedTenant": {
+			reason: "A run of a namespace is confined, and its author told what else is possible.",
+			docs:   []string{namespacedRun + inline, clusterProviderConfig},
+			o:      []ResolverOption{RefuseTenants("no Landlock"), AllowPlaces(Places{Namespace: "pods"})},
+			want: want{err: `ClusterProviderConfig "default": the provider's machine cannot confine the run of a namespace: no Landlock; ` +
+				`give it a Pod with spec.execution: {place: Pod}`},
+		},
+		"UnconfinedPlatform": {
+			reason: "One of the platform team is carried out.",
+			docs:   []string{clusterRun + inline, clusterConfig},
+			o:      []ResolverOption{RefuseTenants("no Landlock"), AllowPlaces(Places{Namespace: "pods"})},
+			want: want{in: inputs.Inputs{
+				Config: `ProviderConfig "default"`, Execution: common.Execution{Place: common.PlaceProvider},
+			}},
+		},
+		"UnconfinedPod": {
+			reason: "In a Pod a run of a namespace is kept from others.",
+			docs:   []string{namespacedRun + inline, clusterProviderConfig + `spec: {execution: {place: Pod}}`},
+			o:      []ResolverOption{RefuseTenants("no Landlock"), AllowPlaces(Places{Namespace: "pods"})},
+			want: want{in: inputs.Inputs{
+				Config: `ClusterProviderConfig "default"`,
+				Execution: common.Execution{
+					Place: common.PlacePod, Namespace: "pods", Content: common.ContentInstall,
+					KeepFor: &metav1.Duration{Duration: common.DefaultKeepFor},
 				},
 			}},
 		},

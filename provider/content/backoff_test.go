@@ -151,29 +151,6 @@ func TestBackoffTooSlow(t *testing.T) {
 	release()
 }
 
-// TestHistories asks for more than the store remembers.
-func TestHistories(t *testing.T) {
-	t.Parallel()
-
-	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
-		return errors.New("exit status 1")
-	}))
-
-	for i := range maxHistories {
-		s.histories.Add(fmt.Sprintf("x%d", i), history{})
-	}
-
-	for _, name := range []string{"x", "y"} {
-		if _, _, err := s.Ensure(t.Context(), requires(t, name)); err == nil {
-			t.Fatal("Ensure(...): want an error")
-		}
-	}
-
-	if n := s.histories.Len(); n > maxHistories {
-		t.Errorf("The store remembers at most %d, got %d", maxHistories, n)
-	}
-}
-
 // TestMaxInstalls wants more sets at a time than may be installed.
 func TestMaxInstalls(t *testing.T) {
 	t.Parallel()

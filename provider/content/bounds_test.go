@@ -1,9 +1,7 @@
 package content
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -55,44 +51,4 @@ func TestAttackSparse(t *testing.T) {
 	}
 
 	wantNoLeftovers(t, s)
-}
-
-// TestLoadOddities starts a store among what is not of its making.
-func TestLoadOddities(t *testing.T) {
-	t.Parallel()
-
-	dir := t.TempDir()
-	fake := withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error { return install(argv, "x", 3) })
-	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
-	s := newStore(t, dir, fake)
-
-	set, release := ensure(t, s, req)
-	release()
-
-	touch(t, s.sets(), "file", "")
-	must(t, os.Symlink("file", filepath.Join(s.sets(), "link")))
-	touch(t, s.temp(), "x"+trashSuffix, "")
-	touch(t, s.temp(), workdir.LockFile("y"), "")
-	touch(t, s.temp(), "y", "")
-	mkfifo(t, filepath.Join(s.temp(), workdir.LockFile("z")))
-
-	for i, oddity := range []func(t *testing.T, manifest string){
-		mkfifo,
-		func(t *testing.T, manifest string) { t.Helper(); must(t, os.Mkdir(manifest, 0o700)) },
-		func(t *testing.T, manifest string) { t.Helper(); must(t, os.Symlink("/dev/zero", manifest)) },
-		func(t *testing.T, manifest string) {
-			t.Helper()
-			must(t, os.WriteFile(manifest, nil, 0o600))
-			must(t, os.Truncate(manifest, 1<<40))
-		},
-	} {
-		odd := filepath.Join(s.sets(), fmt.Sprintf("%032x", i))
-		must(t, os.Mkdir(odd, 0o700))
-		oddity(t, filepath.Join(odd, installed.File))
-	}
-
-	s = newStore(t, dir, fake)
-	if diff := cmp.Diff(set.Dir, s.Resolution(req).Set.Dir); diff != "" {
-		t.Errorf("\nWhat is whole goes on serving: -want, +got:\n%s", diff)
-	}
 }

@@ -135,38 +135,6 @@ func TestDiskFull(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-// TestDiskFullMakeRoom needs the space of a set that nobody uses.
-func TestDiskFullMakeRoom(t *testing.T) {
-	t.Parallel()
-
-	disk := smallDisk(t, "1m")
-
-	count := 0
-
-	s := newStore(t, disk, withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
-		err := install(argv, "x", 150) // Of 256 blocks that the disk has.
-		if err != nil {
-			_, _ = io.WriteString(out, "[ERROR]: [Errno 28] No space left on device\n")
-			return err
-		}
-
-		count++
-
-		return nil
-	}))
-
-	for i, name := range []string{"a", "b"} {
-		_, release := ensure(t, s, request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"}))
-		release()
-
-		if count != i+1 {
-			t.Errorf("\nEach is installed, and the other one made room for it.\nEnsure(...): want %d installed, got %d", i+1, count)
-		}
-	}
-
-	wantNoLeftovers(t, s)
-}
-
 // TestDiskFullLeastRecentlyUsed needs the space of some of the sets that nobody uses.
 func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()

@@ -18,13 +18,9 @@ import (
 const (
 	// markResolved has the time when the request was last known to resolve to this set.
 	markResolved = "resolved"
-	// markUsed has the time when the set was last used. In a store that is shared it has the
-	// time until which the set is in use.
+	// markUsed has the time when the set was last used.
 	markUsed = "used"
 )
-
-// condemnedFile is the manifest of a set that nobody may use any more.
-const condemnedFile = "condemned.json"
 
 var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
 
@@ -51,7 +47,7 @@ func newEntry(m installed.Manifest, number int, dir string) *entry {
 
 func (e *entry) set() Set {
 	return Set{
-		Digest: e.manifest.Digest, Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles,
+		Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles,
 		Project: e.manifest.Project,
 	}
 }
@@ -125,7 +121,7 @@ func setTime(file string, at time.Time) error {
 
 // marked returns the time of a mark; without one, the time when the set was installed.
 func marked(dir, name string) time.Time {
-	for _, file := range []string{name, installed.File, condemnedFile} {
+	for _, file := range []string{name, installed.File} {
 		if at := timeOf(filepath.Join(dir, file)); !at.IsZero() {
 			return at
 		}

@@ -71,10 +71,6 @@ func (s *Store) evict(evictions []eviction) []string {
 	var dirs []string
 
 	for _, v := range evictions {
-		if !s.condemned(v.entry) {
-			continue
-		}
-
 		// A set that is half removed must not be found, not even after a restart.
 		trash, err := os.MkdirTemp(s.temp(), "*"+trashSuffix)
 		if err == nil {
@@ -82,8 +78,7 @@ func (s *Store) evict(evictions []eviction) []string {
 			dirs = append(dirs, trash)
 		}
 
-		// Where others may have put a new set, nothing is removed in its place.
-		if err != nil && !s.shared() {
+		if err != nil {
 			dirs = append(dirs, v.entry.dir)
 		}
 

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
 // block is what a file takes on disk at least, in bytes.
@@ -63,92 +62,6 @@ func (r *recorder) do(fn func()) {
 	defer r.mu.Unlock()
 
 	fn()
-}
-
-func TestEvictions(t *testing.T) {
-	t.Parallel()
-
-	now := newClock().Now()
-	set := func(name string, bytes int64, used time.Duration, os ...func(*entry)) *entry {
-		digest, number, _ := parseEntryName(name)
-		e := &entry{manifest: installed.Manifest{Digest: digest, Tree: installed.Tree{Bytes: bytes}}, number: number, dir: name, used: now.Add(used)}
-
-		for _, o := range os {
-			o(e)
-		}
-
-		return e
-	}
-	inUse := func(e *entry) { e.uses = 1 }
-	damaged := func(e *entry) { e.damaged = true }
-
-	cases := map[string]struct {
-		reason string
-		sets   []*entry
-		most   int64
-		want   map[string]Removal
-	}{
-		"Room": {
-			reason: "Nothing goes as long as there is room.",
-			sets:   []*entry{set("a", 50, 0), set("b", 50, 1)},
-			most:   100,
-		},
-		"LeastRecentlyUsed": {
-			reason: "What was not used for longest goes, no more than need be.",
-			sets:   []*entry{set("a", 50, 2), set("b", 50, 1), set("c", 50, 3)},
-			most:   100,
-			want:   map[string]Removal{"b": RemovedForSpace},
-		},
-		"InUse": {
-			reason: "What is in use stays, and counts.",
-			sets:   []*entry{set("a", 90, 0, inUse), set("b", 50, 1), set("c", 50, 2)},
-			most:   100,
-			want:   map[string]Removal{"b": RemovedForSpace, "c": RemovedForSpace},
-		},
-		"OnlyInUse": {
-			reason: "Also when it is too much.",
-			sets:   []*entry{set("a", 90, 0, inUse), set("b", 50, 1, inUse)},
-			most:   100,
-		},
-		"NoLimit": {
-			reason: "Without a limit there is always room.",
-			sets:   []*entry{set("a", 1<<40, 0), set("b", 1<<40, 1)},
-		},
-		"Superseded": {
-			reason: "What was followed by another goes in any case, and makes room.",
-			sets:   []*entry{set("a", 50, 0), set("a-1", 50, 0), set("b", 50, 0)},
-			most:   100,
-			want:   map[string]Removal{"a": RemovedSuperseded},
-		},
-		"SupersededInUse": {
-			reason: "But not while it is in use.",
-			sets:   []*entry{set("a-1", 50, 0, inUse), set("a-2", 50, 0), set("a-10", 50, 0)},
-			want:   map[string]Removal{"a-2": RemovedSuperseded},
-		},
-		"Damaged": {
-			reason: "So does what is damaged; it takes no other's place.",
-			sets:   []*entry{set("a", 50, 0), set("a-1", 50, 0, damaged), set("b", 50, 0, damaged, inUse)},
-			want:   map[string]Removal{"a-1": RemovedDamaged},
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var got map[string]Removal
-
-			for _, v := range evictions(tc.sets, func(e *entry) bool { return e.uses > 0 }, tc.most) {
-				if got == nil {
-					got = map[string]Removal{}
-				}
-
-				got[v.entry.dir] = v.why
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nevictions(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
 }
 
 // TestMaxSize has sets of ten blocks and some directories.

@@ -72,7 +72,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 	}
 
 	e, result, err := s.publish(w.Set(), m, resolved)
-	if e != nil {
+	if err == nil {
 		s.setOf(req, e)
 	}
 
@@ -80,28 +80,24 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 }
 
 // publish a complete set in the store, with one use. A current set with the same content stays
-// in its place. In a store that is shared it has no use, and is not returned: another process may have
-// put it there, and may remove it. Resolved is when the request was
+// in its place, also one that another process has put there meanwhile. Resolved is when the request was
 // resolved to the set: before now, if the versions of then were installed again.
 func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	for {
-		if err := s.loadOthers(); err != nil {
+		if err := s.load(); err != nil {
 			return nil, "", err
 		}
 
 		was := s.current(m.Digest)
 
-		if was != nil && was.manifest.Same(m) {
+		if was != nil && was.there() && was.manifest.Same(m) {
 			was.resolved = resolved
 			mark(was.dir, markResolved, resolved)
 			s.histories.Add(m.Digest, history{resolved: resolved})
-
-			if s.shared() {
-				return nil, ResultUnchanged, nil
-			}
+			s.use(was)
 
 			was.uses++
 
@@ -110,23 +106,23 @@ func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*
 
 		number := s.next(m.Digest)
 		e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
-		e.used, e.resolved, e.uses = s.config.now().Add(s.config.Lease), resolved, 1
+		e.used, e.resolved, e.uses = s.config.now(), resolved, 1
 
 		// A set that a refresh replaces is as recently used as the one before it.
-		if was != nil && !s.shared() {
+		if was != nil && s.config.Lease == 0 {
 			e.used = was.used
 		}
 
 		mark(dir, markResolved, resolved)
 		mark(dir, markUsed, e.used)
 
-		err := s.moveTo(dir, e.dir)
-		if s.shared() && errors.Is(err, fs.ErrExist) {
-			continue // Somebody else was faster.
+		err := os.Rename(dir, e.dir)
+		if errors.Is(err, fs.ErrExist) {
+			continue // Another process was faster.
 		}
 
 		if err != nil {
-			return nil, "", err
+			return nil, "", errors.Wrap(err, "cannot move a content set to its place")
 		}
 
 		s.entries[e.dir] = e
@@ -135,16 +131,4 @@ func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*
 
 		return e, ResultInstalled, nil
 	}
-}
-
-// moveTo moves a set to its place. A directory that is there is a damaged set, which could not
-// be removed before, or a set of somebody else, which stays.
-func (s *Store) moveTo(from, to string) error {
-	if !s.shared() {
-		if err := os.RemoveAll(to); err != nil {
-			return errors.Wrap(err, "cannot remove a damaged content set")
-		}
-	}
-
-	return errors.Wrap(os.Rename(from, to), "cannot move a content set to its place")
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // TestMain makes this program ansible-galaxy where it has that name: one that
@@ -236,23 +235,5 @@ func TestOwnEnviron(t *testing.T) {
 				t.Errorf("\n%s\ndigest(...): -want same, +got same:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestGrantedDigest has grants that read the same when they are put one after
-// the other.
-func TestGrantedDigest(t *testing.T) {
-	in := inputs.Inputs{Requirements: "collections: [acme.web]"}
-	seen := map[string]sandbox.Grant{}
-
-	for _, g := range []sandbox.Grant{{}, {Read: []string{"/a", "/b"}}, {Read: []string{"/a"}, Write: []string{"/b"}}, {ServiceAccount: true}} {
-		in.Grant = g
-		digest := digestFor(t, in, "", "")
-
-		if other, ok := seen[digest]; ok {
-			t.Errorf("\nWhat was installed with one grant is not for who has another: %v, %v", other, g)
-		}
-
-		seen[digest] = g
 	}
 }

@@ -1,12 +1,10 @@
 package content
 
 import (
-	"crypto/hmac"
 	"encoding/hex"
 	"encoding/json"
 	"time"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 )
@@ -17,16 +15,15 @@ const maxResolved = 1000
 
 // remember what a request resolved to. The store is locked.
 func (s *Store) remember(req Request, set Set) Set {
-	wanted := req.wanted(s.config.Key)
+	set.Digest = req.wanted(s.config.Key)
 	set.Resolved = set.Resolved.Truncate(time.Second)
-	set.Proof = set.proof(s.config.Key, wanted)
-	s.resolved.Add(wanted, set)
+	s.resolved.Add(set.Digest, set)
 
 	return set
 }
 
 // recall what a request resolved to last: the current set, or what is remembered of it, or
-// else what the request knows, if its proof is right. The store is locked.
+// else what the request knows, if that is for what is required. The store is locked.
 func (s *Store) recall(digest string, req Request) (Set, bool) {
 	if e := s.current(digest); e != nil {
 		set := e.set()
@@ -41,7 +38,7 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 	}
 
 	k := req.Known
-	if k.Proof == "" || !hmac.Equal([]byte(k.Proof), []byte(k.proof(s.config.Key, wanted))) {
+	if k.Digest != wanted {
 		return Set{}, false
 	}
 
@@ -86,16 +83,6 @@ func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
 	}
 
 	return h.due(s.config.TTL), true
-}
-
-// proof returns an HMAC of the set and of the request that has resolved to it, see wanted.
-func (s Set) proof(key []byte, wanted string) string {
-	return sign(key, "resolved", struct {
-		Wanted             string
-		Collections, Roles []common.ContentItem
-		Resolved           int64
-		Project            *common.ContentItem `json:",omitempty"`
-	}{wanted, s.Collections, s.Roles, s.Resolved.Unix(), s.Project})
 }
 
 // sign returns a keyed sum, cut to 128 bits, in hexadecimal.

@@ -20,7 +20,8 @@ import (
 // A Set of collections and roles, and a project, that is installed in a directory. The zero
 // value is the set of content that requires nothing.
 type Set struct {
-	// Digest of what was required.
+	// Digest of what was required, by which a store recognizes what the request has resolved to, see wanted. Tenants that
+	// write it into a status choose the versions of those who require the same.
 	Digest string
 	// Dir holds the set, read only.
 	Dir string
@@ -31,10 +32,6 @@ type Set struct {
 	// Resolved is when what was required was last known to resolve to the set; the
 	// zero time when that is not known.
 	Resolved time.Time
-	// Proof that a store with the same key has resolved the request to this set. Tenants with
-	// the same request share a set. Without a proof, a tenant that can write the status of an
-	// object could choose the versions that the others get.
-	Proof string
 }
 
 // Known returns the set that a status shows; the zero value when it shows none.
@@ -45,7 +42,7 @@ func Known(c *common.Content) Set {
 
 	s := Set{
 		Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles),
-		Project: c.Project.DeepCopy(), Proof: c.Proof,
+		Project: c.Project.DeepCopy(),
 	}
 	if c.Resolved != nil {
 		s.Resolved = c.Resolved.Time
@@ -58,7 +55,6 @@ func Known(c *common.Content) Set {
 func (s Set) Status() *common.Content {
 	c := &common.Content{
 		Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Project: s.Project.DeepCopy(),
-		Proof: s.Proof,
 	}
 	if !s.Resolved.IsZero() {
 		c.Resolved = &metav1.Time{Time: s.Resolved}

@@ -118,7 +118,7 @@ func NewStore(c Config) (*Store, error) {
 	return s, err
 }
 
-// own makes and repairs the directories of the store, see package own.
+// own makes the directories of the store.
 func (s *Store) own() error {
 	for _, dir := range []string{s.config.Dir, s.sets(), s.temp(), s.config.Private} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -224,7 +224,8 @@ func (s *Store) find(digest string) *entry {
 
 	e.uses++
 
-	if s.hold(e) && e.there() {
+	if e.there() {
+		s.use(e)
 		s.config.Observer.Found()
 
 		return e
@@ -251,7 +252,7 @@ func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, 
 	return s.wait(ctx, f, joined, req.Timeout)
 }
 
-// setOf returns the set of an entry that is in use, with the proof for this request.
+// setOf returns the set of an entry that is in use, as an answer to this request.
 func (s *Store) setOf(req Request, e *entry) Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,10 +266,7 @@ func (s *Store) setOf(req Request, e *entry) Set {
 // release a set after a run.
 func (s *Store) release(e *entry) {
 	s.mu.Lock()
-	if !s.shared() {
-		e.used = s.config.now()
-		mark(e.dir, markUsed, e.used)
-	}
+	s.use(e)
 	s.mu.Unlock()
 
 	s.drop(e)
@@ -301,11 +299,6 @@ func (s *Store) current(digest string) *entry {
 // next returns the number for a new set of a request. The store is locked.
 func (s *Store) next(digest string) int {
 	n := 0
-
-	// A number never returns: who is about to remove a set knows it by its name only.
-	if s.shared() {
-		n = int(s.config.now().Unix() / 60)
-	}
 
 	for _, e := range s.entries {
 		if of, number, ok := parseEntryName(filepath.Base(e.dir)); ok && of == digest {

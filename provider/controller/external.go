@@ -102,6 +102,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 		showCheckable(run, s)
 		showWithheld(run)
+		showConfined(run)
 		showContent(run, e.resolution)
 
 		if err != nil {
@@ -255,6 +256,23 @@ func showState(run common.AnsibleRun, r executor.Report) {
 	case run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse:
 		run.SetConditions(common.MayUseState().WithObservedGeneration(run.GetGeneration()))
 	}
+}
+
+// showConfined has the condition Confined be there while the last run in the provider was not confined.
+func showConfined(run common.AnsibleRun) {
+	last := run.Observation().LastRun
+	if last == nil || last.Confinement == nil {
+		return
+	}
+
+	if last.Confinement.Landlock == 0 && last.Pod == nil {
+		run.SetConditions(common.NotConfined(*last.Confinement).WithObservedGeneration(run.GetGeneration()))
+		return
+	}
+
+	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool {
+		return c.Type == common.TypeConfined
+	})
 }
 
 // showWithheld has the condition OutputsWithheld be there while outputs are withheld.

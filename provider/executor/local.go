@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // An Installer installs the content that inputs require, or finds it installed.
@@ -38,6 +39,8 @@ type Local struct {
 	installer Installer
 	runner    Runner
 	now       func() time.Time
+	// confinement of runs; nil if it is not known.
+	confinement *common.RunConfinement
 }
 
 var _ Executor = &Local{}
@@ -45,6 +48,13 @@ var _ Executor = &Local{}
 // NewLocal returns an executor that installs content with i and executes it with r.
 func NewLocal(i Installer, r Runner) *Local {
 	return &Local{installer: i, runner: r, now: time.Now}
+}
+
+// On a kernel, of which the runs say how it has confined them.
+func (l *Local) On(k sandbox.Kernel) *Local {
+	l.confinement = &common.RunConfinement{Landlock: int64(k.Landlock), Seccomp: k.Seccomp}
+
+	return l
 }
 
 // Execute a job.
@@ -84,7 +94,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 		return r
 	}
 
-	r.Run.Phase = common.PhaseRunning
+	r.Run.Phase, r.Run.Confinement = common.PhaseRunning, l.confinement.DeepCopy()
 	progress(r)
 
 	result, err := l.runner.Run(ctx, j.Spec, events.Watch{

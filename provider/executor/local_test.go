@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 type installerFn func(ctx context.Context, r content.Request) (content.Set, func(), error)
@@ -434,7 +435,7 @@ func TestNeeds(t *testing.T) {
 
 // What is known of the content goes to the store and comes back.
 func TestExecuteKnown(t *testing.T) {
-	known := content.Set{Digest: "abc", Proof: "p", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
+	known := content.Set{Digest: "abc", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
 
 	x := NewLocal(
 		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
@@ -514,6 +515,19 @@ func TestExecuteStarted(t *testing.T) {
 	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
+	}
+}
+
+// TestExecuteConfinement: a run says how the kernel has confined it, from when it executes its content.
+func TestExecuteConfinement(t *testing.T) {
+	x := NewLocal(
+		installerFn(func(context.Context, content.Request) (content.Set, func(), error) { return content.Set{}, func() {}, nil }),
+		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
+	).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
+
+	r := x.Execute(t.Context(), Job{}, Watch{})
+	if diff := cmp.Diff(&common.RunConfinement{Landlock: 6, Seccomp: true}, r.Run.Confinement); diff != "" {
+		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
 // Where Kubernetes puts a pod's service account.
@@ -38,12 +40,15 @@ const (
 // confinement has the flags for what runs, and installations of content, may do on this
 // machine.
 type confinement struct {
-	Confinement sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
+	Confinement sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock: Required refuses those of namespaces where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
 	ReadPath    []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
 	WritePath   []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
 
 	// inPod is true in the Pod of a run, whose image is the run's own.
 	inPod bool
+
+	// Idle is true where nothing is carried out, so that nothing is asked of the kernel.
+	Idle bool `kong:"-"`
 
 	// serviceAccount has the directories that count as one; empty for its own.
 	serviceAccount []string
@@ -52,20 +57,73 @@ type confinement struct {
 	Sharing int `kong:"-"`
 }
 
-// policy for a state directory on this machine. The error says why runs cannot be
-// confined as the flags demand. A weaker confinement that the flags allow is logged.
+// policy for a state directory on this machine, with what its kernel does. That it is less than the flags demand is
+// logged.
 func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
-	abi, filters := sandbox.Kernel(), sandbox.Filters()
+	p, err := c.allowed(ctx, stateDir, log)
+	if err != nil || c.Idle {
+		return p, err
+	}
 
-	warning, err := c.Confinement.Check(abi, filters)
+	if p.Kernel, err = c.kernel(ctx, p); err != nil {
+		return p, err
+	}
+
+	if k := p.Kernel; k.Unconfined != "" {
+		log.Info("WARNING: Runs are NOT confined, content can read what the provider can, its service account's token "+
+			"included: "+k.Unconfined, "confinement", c.Confinement, "seccomp", k.Seccomp)
+	}
+
+	return p, nil
+}
+
+// kernel says what the kernel does to runs with a policy.
+func (c confinement) kernel(ctx context.Context, p sandbox.Policy) (sandbox.Kernel, error) {
+	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return sandbox.Policy{}, err
+		return sandbox.Kernel{}, errors.Wrap(err, "cannot tell whether system calls are filtered")
 	}
 
-	if warning != "" {
-		log.Info("WARNING: "+warning, "confinement", c.Confinement, "landlock", abi, "seccomp", filters)
+	k := sandbox.Kernel{Seccomp: sandbox.Seccomp(string(status))}
+
+	if c.Confinement == sandbox.Off {
+		k.Unconfined = "--confinement=Off"
+		return k, nil
 	}
 
+	if k.Landlock = sandbox.Landlock(); k.Landlock == 0 {
+		k.Unconfined = "the kernel has no Landlock, or does not let the provider use it"
+		return k, nil
+	}
+
+	self, err := reexec.Self()
+	if err != nil {
+		return k, err
+	}
+
+	d, err := p.Domain(nil, nil, sandbox.Grant{})
+	if err != nil {
+		return k, err
+	}
+
+	if err := supervisor.Probe(ctx, self, d, p.Secret()...); err != nil {
+		k.Landlock, k.Unconfined = 0, "the kernel's Landlock does not work: "+err.Error()
+	}
+
+	return k, nil
+}
+
+// Refuses says why runs of namespaces are not carried out with a policy; empty if they are.
+func (c confinement) Refuses(p sandbox.Policy) string {
+	if c.Confinement != sandbox.Required {
+		return ""
+	}
+
+	return p.Kernel.Unconfined
+}
+
+// allowed is the policy for a state directory that follows from the flags and the files of this machine.
+func (c confinement) allowed(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
 	state, err := absolute(stateDir)
 	if err != nil {
 		return sandbox.Policy{}, err

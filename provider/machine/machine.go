@@ -79,30 +79,31 @@ func (x Machine) AsPod(serviceAccount bool) Machine {
 	return x
 }
 
-// Parts of an executor of jobs: a runner, and a content store. Processes that a former provider left in the state
-// directory are waited for, and files removed.
+// Parts of an executor of jobs: where they are carried out, a runner, and a content store. Processes that a former
+// provider left in the state directory are waited for, and files removed.
 func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger,
-) (*runner.Runner, *content.Store, error) {
+) (Site, *runner.Runner, *content.Store, error) {
 	at, err := x.Prepare(ctx, log)
 	if err != nil {
-		return nil, nil, err
+		return at, nil, nil, err
 	}
 
 	r, err := x.Runner(ctx, at, log)
 	if err != nil {
-		return nil, nil, err
+		return at, nil, nil, err
 	}
 
 	s, err := x.Store(ctx, at, c)
 
-	return r, s, err
+	return at, r, s, err
 }
 
 // A Site is where runs are carried out, and content is installed.
 type Site struct {
 	// lock of the state directory.
-	lock   *os.File
-	policy sandbox.Policy
+	lock *os.File
+	// Policy of what is carried out.
+	Policy sandbox.Policy
 }
 
 // Prepare the state directory.
@@ -114,7 +115,7 @@ func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) 
 
 	policy, err := x.policy(ctx, x.StateDir, log)
 
-	return Site{lock: lock, policy: policy}, err
+	return Site{lock: lock, Policy: policy}, err
 }
 
 // Runner of plays. What a former one left in the state directory is waited for, and removed.
@@ -122,7 +123,7 @@ func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runn
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(x.RunsDir(),
-		runner.WithGrace(KillGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(
+		runner.WithGrace(KillGrace), runner.WithShipped(shipped), runner.WithPolicy(at.Policy), runner.WithWarm(
 			x.Warm), runner.WithCluster(x.Cluster))
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content
 		return nil, err
 	}
 
-	c.Installer = galaxy.Installer{Command: run, Policy: at.policy, Environ: os.Environ()}
+	c.Installer = galaxy.Installer{Command: run, Policy: at.Policy, Environ: os.Environ()}
 	c.MaxSize, c.MaxInstalls = maxContent, maxInstalls
 
 	return content.NewStore(c)

@@ -47,7 +47,7 @@ func fill(t *testing.T) Payload {
 		Request: "token",
 		Before: executor.Before{
 			Applied: "digest",
-			Content: content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: time.Unix(1767319445, 0).UTC(), Proof: "p"},
+			Content: content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: time.Unix(1767319445, 0).UTC()},
 		},
 		Key: sealed.NewKey(), ContentKey: []byte("key"), Pod: "pod",
 	}

@@ -323,12 +323,12 @@ func TestVerdict(t *testing.T) {
 
 // What cannot be killed is said, whatever else there is to say.
 func TestWithLeft(t *testing.T) {
-	left := errors.Wrap(&supervisor.LeftError{Pids: []int{7, 8}}, "the supervisor did not end by itself")
+	left := errors.Wrap(&supervisor.LeftError{}, "cannot run it")
 
 	for err, want := range map[error]string{
 		nil:                      "timed out",
 		errors.New("some other"): "timed out",
-		left:                     "timed out; 2 of its processes were killed and do not end, the first with the id 7: the machine may wait for a disk that does not answer",
+		left:                     "timed out; some of its processes were killed and do not end: the machine may wait for a disk that does not answer",
 	} {
 		if diff := cmp.Diff(want, withLeft("timed out", err)); diff != "" {
 			t.Errorf("withLeft(%v): -want, +got:\n%s", err, diff)

@@ -1,5 +1,5 @@
 // Package sandbox says what the processes that the provider starts may do on its machine, and
-// has the kernel enforce it, with Landlock, seccomp and limits. The API and the flags call that
+// has the kernel enforce it, with Landlock and limits. The API and the flags call that
 // confinement.
 //
 // A Policy comes from the provider's flags and the machine. It makes a Domain from what one run

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -38,17 +40,6 @@ const (
 		ll.AccessFSRemoveFile
 )
 
-// Kernel returns the version of Landlock that the kernel has and lets this
-// process use; 0 for none.
-func Kernel() int {
-	abi, err := ll.LandlockGetABIVersion()
-	if err != nil {
-		return 0
-	}
-
-	return abi
-}
-
 // Self keeps the memory and the environment of this process from other processes of the same
 // user, and the files that it makes from other users.
 func Self() error {
@@ -72,8 +63,6 @@ func Self() error {
 type Entry struct {
 	// Confined is as in the domain.
 	Confined bool `json:"confined"`
-	// Filter of system calls: instructions of struct sock_filter; empty for none.
-	Filter []byte `json:"filter"`
 	// Limits are numbers of resources of setrlimit(2), and what each may be at most.
 	Limits [][2]uint64 `json:"limits"`
 	// OOMScoreAdj is for the file of that name in /proc.
@@ -99,14 +88,7 @@ func (d Domain) Entry() (Entry, *os.File, error) {
 		return e, nil, nil
 	}
 
-	if Filters() {
-		var err error
-		if e.Filter, err = filter(); err != nil {
-			return e, nil, err
-		}
-	}
-
-	ruleset, err := d.ruleset(Kernel())
+	ruleset, err := d.ruleset()
 
 	return e, ruleset, err
 }
@@ -140,11 +122,7 @@ func (d Domain) Enter() error {
 		}
 	}
 
-	if err := dropCapabilities(); err != nil || len(e.Filter) == 0 {
-		return err
-	}
-
-	return filterCalls(e.Filter)
+	return dropCapabilities()
 }
 
 // handled are the rights that the versions of Landlock know, from the first on. A newer kernel
@@ -159,20 +137,64 @@ func handled(abi int) ll.RulesetAttr {
 	return ll.RulesetAttr{HandledAccessFS: uint64(v.HandledAccessFS), Scoped: uint64(v.Scoped)}
 }
 
-// ruleset of the domain for a version of Landlock; nil for none.
-func (d Domain) ruleset(abi int) (*os.File, error) {
-	if abi == 0 {
-		return nil, nil
-	}
-
-	attr := handled(abi)
-
-	fd, err := ll.LandlockCreateRuleset(&attr, 0)
+// newRuleset makes a ruleset without rules that handles as much as the kernel takes. A kernel with patches of its vendor
+// may report a version, and refuse a part of it: that of RHEL 9 reports the sixth, and has no scope of signals. The
+// version is 0, and there is no ruleset, where the kernel has no Landlock or the container's runtime refuses it.
+//
+// The errata of the scopes are about a process that has threads in several domains, and these processes have none.
+func newRuleset() (fd int, attr ll.RulesetAttr, version int, err error) {
+	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a ruleset of Landlock: %w", err)
+		return -1, attr, 0, nil //nolint:nilerr // There is none.
 	}
 
-	f := os.NewFile(uintptr(fd), "ruleset")
+	for ; abi > 0; abi-- {
+		attr = handled(abi)
+		for _, attr.Scoped = range slices.Compact([]uint64{attr.Scoped, attr.Scoped &^ ll.ScopeSignal, 0}) {
+			if fd, err = create(attr); !errors.Is(err, unix.EINVAL) {
+				return fd, attr, abi, err
+			}
+		}
+	}
+
+	return -1, attr, 0, nil
+}
+
+// create a ruleset. Without scopes it is as short as the kernels take it that know none.
+func create(attr ll.RulesetAttr) (int, error) {
+	size := unsafe.Offsetof(attr.QuietAccessFS)
+	if attr.Scoped == 0 {
+		size = unsafe.Offsetof(attr.Scoped)
+	}
+
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // There is no other way to say it.
+	if errno != 0 {
+		return -1, fmt.Errorf("cannot make a ruleset of Landlock: %w", errno)
+	}
+
+	return int(fd), nil
+}
+
+// Landlock is the version of its ABI that the kernel has and lets this process use; 0 for none.
+func Landlock() int {
+	fd, _, version, err := newRuleset()
+	if err != nil || version == 0 {
+		return 0
+	}
+
+	_ = unix.Close(fd)
+
+	return version
+}
+
+// ruleset of the domain; nil where the kernel has no Landlock.
+func (d Domain) ruleset() (*os.File, error) {
+	fd, attr, version, err := newRuleset()
+	if err != nil || version == 0 {
+		return nil, err
+	}
+
+	f := os.NewFile(uintptr(fd), "ruleset") //nolint:gosec // It is a descriptor.
 
 	for _, r := range d.rules() {
 		if err := r.add(fd, attr); err != nil {

@@ -1,60 +1,43 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// Floor is the least version of Landlock that counts: the first with which a
-// process can neither read, nor change, nor truncate a file that it may not.
-// https://docs.kernel.org/userspace-api/landlock.html#previous-limitations
-const Floor = 3
-
-// A Mode says what the provider does on a machine that cannot confine runs.
+// A Mode says what the provider does about runs on its machine.
 type Mode string
 
 const (
-	// Required starts nothing on a machine that cannot confine it.
+	// Required confines runs, and refuses those of namespaces where the kernel cannot.
 	Required Mode = "Required"
-	// BestEffort confines as far as the machine can.
+	// BestEffort confines as far as the machine can, and refuses none.
 	BestEffort Mode = "BestEffort"
 	// Off confines nothing. Limits still count.
 	Off Mode = "Off"
 )
 
-// Check returns an error when a kernel is not good enough for a mode. Abi is the kernel's version
-// of Landlock, 0 for none. Filters is true when it filters system calls. If the mode accepts the
-// kernel all the same, the warning says what is missing.
-func (m Mode) Check(abi int, filters bool) (warning string, err error) {
-	var missing []string
+// A Kernel is what the kernel does to runs, as was found out by trying.
+type Kernel struct {
+	// Landlock is the version of its ABI that keeps runs from files; 0 for none.
+	Landlock int
+	// Seccomp is true where the container's runtime has the kernel filter system calls.
+	Seccomp bool
+	// Unconfined says why runs are not kept from files; empty where they are.
+	Unconfined string
+}
 
-	switch {
-	case abi == 0:
-		missing = append(missing, "the kernel has no Landlock, or does not let the provider use it")
-	case abi < Floor:
-		missing = append(missing, "the kernel's Landlock is too old to keep runs apart (Linux 6.2 is the first that is not)")
+// Seccomp is true if a status of a process, as proc_pid_status(5) has it, says that its system calls are filtered.
+func Seccomp(status string) bool {
+	for line := range strings.Lines(status) {
+		if mode, ok := strings.CutPrefix(line, "Seccomp:"); ok {
+			return strings.TrimSpace(mode) != "0"
+		}
 	}
 
-	if !filters {
-		missing = append(missing,
-			"the kernel does not filter system calls with seccomp, or the provider has no filter for this architecture")
-	}
-
-	what := strings.Join(missing, "; ")
-
-	switch {
-	case m == Off:
-		return "Runs are NOT confined: content can read what the provider can, its service account's token included", nil
-	case what == "":
-		return "", nil
-	case m == BestEffort:
-		return "Runs are NOT fully confined: " + what, nil
-	}
-
-	return "", errors.New("cannot confine runs: " + what + "; --confinement=BestEffort starts them all the same")
+	return false
 }
 
 // A Grant is what a configuration allows beyond what every run may do.
@@ -69,6 +52,8 @@ type Grant struct {
 // A Policy is what the provider allows to all that it starts.
 type Policy struct {
 	Mode Mode
+	// Kernel of the machine.
+	Kernel Kernel
 	// System are paths that every run may read, see Survey.
 	System []string
 	// Read and Write are paths that the provider's flags add.
@@ -95,7 +80,7 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 		}
 	}
 
-	d := Domain{Confined: p.confines(), Limits: p.Limits}
+	d := Domain{Confined: p.Mode == Required || p.Mode == BestEffort, Limits: p.Limits}
 	if !d.Confined {
 		return d, nil
 	}
@@ -110,7 +95,15 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 	return d, nil
 }
 
-func (p Policy) confines() bool { return p.Mode == Required || p.Mode == BestEffort }
+// Secret are the paths that no run may read to which nothing is granted: the state directory, and the service account
+// unless a flag gives it to all.
+func (p Policy) Secret() []string {
+	all := slices.Concat(p.Read, p.Write)
+
+	return append(slices.DeleteFunc(slices.Clone(p.ServiceAccount), func(path string) bool {
+		return slices.ContainsFunc(all, func(dir string) bool { return Within(path, dir) })
+	}), p.State)
+}
 
 // Validate a path that is to be allowed: it is absolute, and neither above the
 // state directory nor in it, where other runs are.

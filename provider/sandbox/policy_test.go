@@ -7,43 +7,35 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestCheck(t *testing.T) {
-	type want struct {
-		warns bool
-		err   error
-	}
-
+func TestSeccomp(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		mode   Mode
-		abi    int
-		// unfiltered is true where system calls cannot be filtered.
-		unfiltered bool
-		want       want
+		status string
+		want   bool
 	}{
-		"New":            {reason: "A kernel that can confine is all that is asked for.", mode: Required, abi: 7},
-		"Floor":          {reason: "The oldest that can is good enough.", mode: Required, abi: Floor},
-		"Old":            {reason: "One that cannot keep files from being emptied cannot confine.", mode: Required, abi: Floor - 1, want: want{err: cmpopts.AnyError}},
-		"None":           {reason: "Nor can one without Landlock.", mode: Required, want: want{err: cmpopts.AnyError}},
-		"Unfiltered":     {reason: "Nor can one that lets every system call pass.", mode: Required, abi: 7, unfiltered: true, want: want{err: cmpopts.AnyError}},
-		"UnfilteredBest": {reason: "Who asks for the best effort is told that, too.", mode: BestEffort, abi: 7, unfiltered: true, want: want{warns: true}},
-		"BestEffort":     {reason: "Who asks for the best effort is warned when it is not enough.", mode: BestEffort, abi: 1, want: want{warns: true}},
-		"BestEffortNew":  {reason: "And is not when it is.", mode: BestEffort, abi: 7},
-		"BestEffortNone": {reason: "Nothing at all is an effort, too.", mode: BestEffort, want: want{warns: true}},
-		"Off":            {reason: "Who turns it off is told what that means.", mode: Off, abi: 7, want: want{warns: true}},
+		"Filtered":   {reason: "The default of container runtimes is a filter.", status: "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n", want: true},
+		"Unfiltered": {reason: "Kubernetes' default is none.", status: "Seccomp:\t0\nSeccomp_filters:\t0\n"},
+		"Unknown":    {reason: "A kernel without filters has no such line.", status: "Name:\tx\n"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			warning, err := tc.mode.Check(tc.abi, !tc.unfiltered)
-			if diff := cmp.Diff(tc.want.err, err, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("%s\nCheck(...): -want error, +got error:\n%s", tc.reason, diff)
-			}
-
-			if diff := cmp.Diff(tc.want.warns, warning != ""); diff != "" {
-				t.Errorf("%s\nCheck(...): -want a warning, +got one:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, Seccomp(tc.status)); diff != "" {
+				t.Errorf("%s\nSeccomp(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestSecret(t *testing.T) {
+	p := Policy{State: "/state", ServiceAccount: []string{"/run/token"}}
+	if diff := cmp.Diff([]string{"/run/token", "/state"}, p.Secret()); diff != "" {
+		t.Errorf("Secret(): -want, +got:\n%s", diff)
+	}
+
+	p.Read = []string{"/run"}
+	if diff := cmp.Diff([]string{"/state"}, p.Secret()); diff != "" {
+		t.Errorf("A flag may give the token to all: -want, +got:\n%s", diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -38,7 +39,8 @@ type Command struct {
 	Argv []string
 	// Env of the command, and all of it.
 	Env []string
-	// Dir is the working directory of the command.
+	// Dir is the working directory of the command. What a supervisor leaves that was killed is found by its path, in
+	// arguments or an environment.
 	Dir string
 	// Stdout and Stderr of the command. Standard input is empty.
 	Stdout, Stderr io.Writer
@@ -92,16 +94,12 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	defer l.close()
 
-	if err := supervisors.adopt(); err != nil {
-		return 0, notStarted("cannot prepare for supervisors", err)
-	}
-
 	o, err := c.output()
 	if err != nil {
 		return 0, notStarted("cannot take the output of the supervisor", err)
 	}
 
-	p, err := supervisors.start(func() (*os.Process, error) { return c.start(o, l) })
+	p, err := c.start(o, l)
 	if err != nil {
 		return 0, notStarted("cannot start the supervisor", errors.Join(err, o.close()))
 	}
@@ -112,8 +110,8 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	code, err := c.wait(ctx, p, l)
 	exceeded := stop()
 	// What is left still has its output.
-	if err != nil {
-		if left := supervisors.end(c.Grace); left != nil {
+	if errors.Is(err, errSupervisor) && filepath.IsAbs(c.Dir) {
+		if left := EndLeft(c.Dir + "/"); left != nil {
 			err = fmt.Errorf("%w, and %w", err, left)
 		}
 	}
@@ -150,8 +148,6 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 		defer close(ended)
 
 		state, _ = p.Wait()
-
-		supervisors.ended(p)
 	}()
 
 	lost := make(chan struct{})
@@ -166,14 +162,16 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	select {
 	case <-ended:
 	case <-lost:
-		supervisors.ended(p)
-
 		return 0, errSupervisor
 	}
 
 	code := state.ExitCode()
 	if l.done() || code == exitFailure || code == exitNotFound {
 		return code, nil
+	}
+
+	if code == exitLeft {
+		return 0, &LeftError{}
 	}
 
 	return 0, fmt.Errorf("%w: %v", errSupervisor, state)

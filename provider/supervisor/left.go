@@ -15,26 +15,32 @@ import (
 // told to, or the process that started it has ended. One that takes longer was stopped, or hangs.
 func LeftAfter(grace time.Duration) time.Duration { return grace + 2*killPatience }
 
+// A LeftError says that processes of a command were killed and do not end.
+type LeftError struct{}
+
+// Error says what that may be.
+func (*LeftError) Error() string {
+	return "some of its processes were killed and do not end: the machine may wait for a disk that does not answer"
+}
+
 // EndLeft kills the processes that have one of some texts in their environment or in their
-// arguments, and the processes that these start meanwhile. They are left when both the
-// supervisor and the process that would have adopted them were killed. A process that cannot be
+// arguments, and the processes that these start meanwhile. They are left when the
+// supervisor was killed. A process that cannot be
 // killed does nothing any more, and is no error.
 func EndLeft(texts ...string) error {
-	t, err := openTable()
-	if err != nil {
-		return err
-	}
-
-	defer t.proc.Close() //nolint:errcheck // It was only read.
-
 	for h := newTermination(0); !h.stuck(); {
-		left, err := t.having(texts)
+		left, err := having(texts)
 		if err != nil || len(left) == 0 {
 			return err
 		}
 
 		if !h.signal(left) {
 			time.Sleep(endPoll)
+		}
+
+		// One whose parent was killed may have become a child of this process, and stays until that waits for it.
+		for _, p := range left {
+			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 		}
 	}
 
@@ -43,15 +49,10 @@ func EndLeft(texts ...string) error {
 
 // having returns the processes with one of the texts. A process that has ended has none any
 // more.
-func (t table) having(texts []string) ([]process, error) {
-	pids, err := t.pids()
-	if err != nil {
-		return nil, err
-	}
-
+func having(texts []string) ([]process, error) {
 	var found []process
 
-	for _, pid := range pids {
+	for _, pid := range pids() {
 		has, err := mentions(pid, texts)
 		if err != nil {
 			return nil, err
@@ -92,3 +93,6 @@ func mentions(pid int, texts []string) (bool, error) {
 
 	return false, nil
 }
+
+// gone is true for the error of a process that is not there any more.
+func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }

@@ -37,6 +37,7 @@ func Main(args []string) int {
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
 	child := fs.Int("child", 0, "the process of the command, which was started before")
 	domain := fs.String("enter", "", "only enter this domain and become the command")
+	probes := fs.Bool("probe", false, "only enter the domain, and fail if what follows can be read")
 
 	if err := fs.Parse(args); err != nil {
 		return exitFailure
@@ -46,7 +47,10 @@ func Main(args []string) int {
 		return fail(exitFailure, errors.New("no command was given"))
 	}
 
-	if *domain != "" {
+	switch {
+	case *probes:
+		return probe(*domain, fs.Args())
+	case *domain != "":
 		return enter(*domain, fs.Args())
 	}
 
@@ -62,11 +66,6 @@ func supervise(argv []string, child int, grace time.Duration) int {
 		return fail(exitFailure, err)
 	}
 
-	t, err := openTable()
-	if err != nil {
-		return fail(exitFailure, err)
-	}
-
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
@@ -77,12 +76,13 @@ func supervise(argv []string, child int, grace time.Duration) int {
 	gone := ownerGone(l)
 
 	if child == 0 {
+		var err error
 		if child, err = start(argv); err != nil {
 			return fail(exitNotFound, err)
 		}
 	}
 
-	r := reaper{table: t, child: child}
+	r := reaper{child: child}
 
 	// It may have ended before this process was told of such things.
 	for r.reap(); !r.ended; {

@@ -64,7 +64,7 @@ func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 			case <-t.C:
 			}
 
-			found := supervisors.descendants(supervisor)
+			found := relatives().descendants(supervisor)
 			if !exceeded.Load() && memory(found, limit) <= limit {
 				continue
 			}

@@ -2,14 +2,9 @@ package supervisor
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
-	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // A process is known by its id and its start time, since ids are used again.
@@ -18,53 +13,22 @@ type process struct {
 	start string
 }
 
-// A table of the processes of this machine. It is opened before anything is started: processes
-// of the same user could later lower this process's limit of open files.
-type table struct {
-	proc *os.File
-	// reading is held for as long as the position in the file matters.
-	reading *sync.Mutex
-}
-
-func openTable() (table, error) {
-	f, err := os.Open("/proc")
-	if err != nil {
-		return table{}, fmt.Errorf("cannot look for processes: %w", err)
-	}
-
-	return table{proc: f, reading: &sync.Mutex{}}, nil
-}
-
-// A family has the known processes by the ids of their parents, those included that have ended
+// A family has processes by the ids of their parents, those included that have ended
 // and that their parents have not waited for.
 type family map[int][]process
 
-// family of all processes. The error says that some may be missing, but never
-// children of this process.
-func (t table) family() (family, error) {
-	pids, err := t.pids()
-	if err != nil {
-		return nil, err
-	}
-
+// relatives are all processes of this machine that can be looked at.
+func relatives() family {
 	f := family{}
 
-	for _, pid := range pids {
-		p, parent, serr := stat(pid)
-
-		switch {
-		case serr == nil:
+	for _, pid := range pids() {
+		// One that cannot be looked at has ended.
+		if p, parent, err := stat(pid); err == nil {
 			f[parent] = append(f[parent], p)
-		case gone(serr):
-		case isChild(pid):
-			f[unix.Getpid()] = append(f[unix.Getpid()], process{pid: pid})
-			err = serr
-		default:
-			err = serr
 		}
 	}
 
-	return f, err
+	return f
 }
 
 // descendants of a process, in no order.
@@ -79,37 +43,19 @@ func (f family) descendants(root int) []process {
 	return found
 }
 
-func (t table) pids() ([]int, error) {
-	t.reading.Lock()
-	defer t.reading.Unlock()
+// pids of all processes.
+func pids() []int {
+	entries, _ := os.ReadDir("/proc") // Linux without it has no processes to be seen.
 
-	if _, err := t.proc.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("cannot look for processes: %w", err)
-	}
+	var ids []int
 
-	names, err := t.proc.Readdirnames(-1)
-	if err != nil {
-		return nil, fmt.Errorf("cannot look for processes: %w", err)
-	}
-
-	ids := make([]int, 0, len(names))
-
-	for _, n := range names {
-		if id, err := strconv.Atoi(n); err == nil {
+	for _, e := range entries {
+		if id, err := strconv.Atoi(e.Name()); err == nil {
 			ids = append(ids, id)
 		}
 	}
 
-	return ids, nil
-}
-
-// gone is true for the error of a process that is not there any more.
-func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
-
-// isChild is true for a child of this process that it has not waited for. It opens no file, and
-// so works without free descriptors.
-func isChild(pid int) bool {
-	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
+	return ids
 }
 
 // stat reads a process and its parent's id from proc_pid_stat(5): the fields

@@ -9,8 +9,6 @@ import (
 
 // A reaper collects the exit statuses of its own process's descendants.
 type reaper struct {
-	// table to find them in.
-	table table
 	// child is the command; the other children were adopted.
 	child int
 	// code is the command's exit status, once it has ended.
@@ -45,10 +43,7 @@ func (r *reaper) end(grace time.Duration) bool {
 	h := newTermination(grace)
 
 	for r.reap() {
-		// With an error the family has the children at least, and when those are dead, theirs.
-		f, _ := r.table.family()
-
-		if !h.signal(f.descendants(unix.Getpid())) {
+		if !h.signal(relatives().descendants(unix.Getpid())) {
 			time.Sleep(endPoll)
 		}
 

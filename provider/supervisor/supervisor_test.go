@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
@@ -48,14 +47,8 @@ func TestMain(m *testing.M) {
 		daemon("linger", args[0])
 	case "flee":
 		flee(args[0])
-	case "disguise":
-		disguise(args[0])
 	case "hoard":
 		hoard()
-	case "attack":
-		attack(args[0], args[1])
-	case "careless":
-		os.Exit(careless(args))
 	default:
 		os.Exit(m.Run())
 	}
@@ -76,7 +69,7 @@ func own(lockfile string, argv []string) {
 func linger(pidfile string) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	write(pidfile, strconv.Itoa(os.Getpid()))
-	select {}
+	time.Sleep(time.Hour) // Go ends a process that only waits for itself.
 }
 
 // daemon starts itself again, in a session of its own, and leaves it alone.
@@ -94,21 +87,6 @@ func flee(pidfile string) {
 	signal.Ignore(syscall.SIGTERM)
 	write(pidfile, strconv.Itoa(os.Getpid()))
 	daemon("flee", pidfile)
-}
-
-// disguise a process as a supervisor: anybody can have any arguments.
-func disguise(dir string) {
-	script := "trap '' TERM; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done\n"
-	if err := os.WriteFile(filepath.Join(dir, "supervise"), []byte(script), 0o600); err != nil {
-		panic(err)
-	}
-
-	cmd := &exec.Cmd{Path: "/bin/sh", Args: self(), Dir: dir, SysProcAttr: &syscall.SysProcAttr{Setsid: true}, Stdout: os.Stdout}
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
-
-	select {}
 }
 
 // write a file so that it is never seen half written.
@@ -221,6 +199,34 @@ func TestRun(t *testing.T) {
 
 			if diff := cmp.Diff(tc.stdout, stdout.String()); diff != "" {
 				t.Errorf("%s\nRun(...): -want stdout, +got stdout:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestProbe has a process look for what it can read in a domain.
+func TestProbe(t *testing.T) {
+	if sandbox.Landlock() == 0 {
+		needs.Machinef(t, "There is no Landlock here.")
+	}
+
+	secret := t.TempDir()
+
+	cases := map[string]struct {
+		reason string
+		domain sandbox.Domain
+		err    error
+	}{
+		"Kept":       {reason: "A kernel that confines keeps it from all else.", domain: sandbox.Domain{Confined: true}},
+		"Granted":    {reason: "What it may read, it can.", domain: sandbox.Domain{Confined: true, Read: []string{secret}}, err: cmpopts.AnyError},
+		"Unconfined": {reason: "One that does not confine keeps it from nothing.", err: cmpopts.AnyError},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := Probe(t.Context(), self(), tc.domain, secret, filepath.Join(secret, "missing"))
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nProbe(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -383,7 +389,8 @@ func TestRunSupervisorKilled(t *testing.T) {
 		var out bytes.Buffer
 
 		_, err := Command{
-			Self: self(), Argv: []string{os.Args[0], "daemon", pidfile}, Env: os.Environ(), Stdout: &out, Stderr: &out, Grace: 100 * time.Millisecond,
+			Self: self(), Argv: []string{"/bin/sh", "-c", fmt.Sprintf("%q daemon %q; sleep 1000", os.Args[0], pidfile)},
+			Env: append(os.Environ(), "OWN="+pidfile), Dir: dir, Stdout: &out, Stderr: &out, Grace: 100 * time.Millisecond,
 		}.Run(ctx)
 		ended <- err
 	}()
@@ -403,8 +410,12 @@ func TestRunSupervisorKilled(t *testing.T) {
 		t.Errorf("Run(...): want an error that the supervisor was killed, soon, got %v", err)
 	}
 
-	if alive(pid) {
-		t.Error("Nothing should be left of a run whose supervisor was killed.")
+	for running(t, pidfile) {
+		if ctx.Err() != nil {
+			t.Fatal("Nothing should be left of a run whose supervisor was killed.")
+		}
+
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -418,45 +429,6 @@ func TestRunCanceledAtOnce(t *testing.T) {
 	code, err := Command{Self: append(starts, self()...), Argv: []string{"/bin/sleep", "1000"}, Env: os.Environ(), Grace: patience}.Run(ctx)
 	if want := 128 + int(syscall.SIGTERM); code != want || err != nil {
 		t.Errorf("Run(...): want %d, got %d, %v", want, code, err)
-	}
-}
-
-// What a killed supervisor has left is ended, whatever it looks like.
-func TestRunDisguised(t *testing.T) {
-	dir := t.TempDir()
-	ended := make(chan error, 1)
-
-	go func() {
-		var out bytes.Buffer
-
-		_, err := Command{
-			Self: self(), Argv: []string{os.Args[0], "disguise", dir}, Env: os.Environ(), Grace: 100 * time.Millisecond, Stdout: &out,
-		}.Run(t.Context())
-		ended <- err
-	}()
-
-	pid := strings.TrimSpace(waitFor(filepath.Join(dir, "pid")))
-	if !alive(pid) {
-		t.Fatalf("the process should be there, got %q", pid)
-	}
-
-	for _, c := range children(t) {
-		if err := syscall.Kill(c.pid, syscall.SIGKILL); err != nil {
-			t.Error(err)
-		}
-	}
-
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("Run(...): want an error: its supervisor was killed")
-		}
-	case <-time.After(patience):
-		t.Error("Run(...) waits for a process that looks like a supervisor")
-	}
-
-	if alive(pid) {
-		t.Errorf("process %s should be gone", pid)
 	}
 }
 
@@ -494,47 +466,6 @@ func TestRunMemory(t *testing.T) {
 	}
 }
 
-// A start that takes long keeps no other command from starting, from being measured, and from ending.
-func TestRunBesideStart(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-
-	begun, over, started, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
-
-	go func() {
-		defer close(started)
-
-		_, _ = supervisors.start(func() (*os.Process, error) {
-			close(begun)
-			<-over
-
-			return nil, errSupervisor
-		})
-	}()
-
-	<-begun
-
-	go func() {
-		_, err := Command{
-			Self: self(), Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
-			Domain: sandbox.Domain{Limits: sandbox.Limits{Together: 160 << 20}},
-		}.Run(ctx)
-		ended <- err
-	}()
-
-	select {
-	case err := <-ended:
-		if exceeded := (*MemoryError)(nil); !errors.As(err, &exceeded) {
-			t.Errorf("Run(...): want an error that says what was exceeded, got %v", err)
-		}
-	case <-ctx.Done():
-		t.Error("The command should be ended for its memory.")
-	}
-
-	close(over)
-	<-started
-}
-
 // What processes share counts once.
 func TestMemory(t *testing.T) {
 	found := []process{{pid: os.Getpid()}, {pid: os.Getpid()}}
@@ -547,177 +478,6 @@ func TestMemory(t *testing.T) {
 	if got := proportional(os.Getpid()); got <= 0 || got > 2*one {
 		t.Errorf("proportional(...): want about %d, got %d", one, got)
 	}
-}
-
-// attacks on a supervisor by what it has started. Nothing but a filter of system calls
-// keeps one process from lowering the limits of another of the same user.
-var attacks = map[string]func(pid int) error{
-	"Nothing":   func(int) error { return nil },
-	"Files":     limit(unix.RLIMIT_NOFILE),
-	"Memory":    limit(unix.RLIMIT_AS),
-	"Data":      limit(unix.RLIMIT_DATA),
-	"Processes": limit(unix.RLIMIT_NPROC),
-	"Signals":   limit(unix.RLIMIT_SIGPENDING),
-	"Stop":      func(pid int) error { return unix.Kill(pid, unix.SIGSTOP) },
-	"Kill":      func(pid int) error { return unix.Kill(pid, unix.SIGKILL) },
-}
-
-func limit(resource int) func(int) error {
-	return func(pid int) error { return unix.Prlimit(pid, resource, &unix.Rlimit{}, nil) }
-}
-
-// attack the supervisor of this process, and stay, with a daemon and the output.
-func attack(name, pidfile string) {
-	signal.Ignore(syscall.SIGTERM)
-
-	if err := attacks[name](os.Getppid()); err != nil {
-		panic(err)
-	}
-
-	daemon("linger", pidfile)
-	select {}
-}
-
-// Whatever content does to its supervisor, a run ends soon after its time is over, and
-// nothing is left of it.
-func TestRunAttacked(t *testing.T) {
-	for name := range attacks {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			dir := t.TempDir()
-			pidfile, lockfile := filepath.Join(dir, "pid"), filepath.Join(dir, "lock")
-
-			lock, err := workdir.Lock(lockfile)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-
-			ended := make(chan struct{})
-
-			go func() {
-				defer close(ended)
-
-				var out bytes.Buffer
-
-				_, _ = Command{
-					Self: self(), Argv: []string{os.Args[0], "attack", name, pidfile}, Env: os.Environ(), Grace: 100 * time.Millisecond,
-					Stdout: &out, Stderr: &out, Lock: lock,
-				}.Run(ctx)
-			}()
-
-			pid := waitFor(pidfile)
-
-			cancel()
-
-			since := time.Now()
-
-			select {
-			case <-ended:
-				t.Logf("It has taken %s to end.", time.Since(since).Round(time.Millisecond))
-			case <-time.After(patience):
-				t.Fatal("Run(...) should end")
-			}
-
-			if alive(pid) || running(t, pidfile) {
-				t.Errorf("process %s is still there", pid)
-			}
-
-			_ = lock.Close()
-
-			// Every process that is being started has it until it is executed.
-			ctx, cancel = context.WithTimeout(t.Context(), patience)
-			defer cancel()
-
-			if lock, err = workdir.WaitLock(ctx, lockfile); err != nil {
-				t.Fatalf("Nobody else should hold the lock.\nWaitLock(...): %v", err)
-			}
-
-			_ = lock.Close()
-		})
-	}
-}
-
-// TestRunAttackedCareless attacks a supervisor that nobody defends: it opens what it needs
-// when it needs it, and who has started it asks it to end, and does no more. An attack
-// that fails by itself proves nothing.
-func TestRunAttackedCareless(t *testing.T) {
-	// What it leaves is left to this process.
-	if err := supervisors.adopt(); err != nil {
-		t.Fatal(err)
-	}
-
-	// What the others do depends on what a supervisor happens to need.
-	for _, name := range []string{"Nothing", "Files", "Stop", "Kill"} {
-		t.Run(name, func(t *testing.T) {
-			pidfile := filepath.Join(t.TempDir(), "pid")
-
-			cmd := exec.Command(os.Args[0], "careless", os.Args[0], "attack", name, pidfile)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-
-			pid := waitFor(pidfile)
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-
-			for deadline := time.Now().Add(patience); !idle(t, cmd.Process.Pid) && time.Now().Before(deadline); {
-				time.Sleep(time.Millisecond)
-			}
-
-			if want := name != "Nothing"; alive(pid) != want {
-				t.Errorf("what is left: want %t, got %t", want, !want)
-			}
-
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-
-			if err := supervisors.end(0); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// careless is a supervisor without its defence.
-func careless(argv []string) int {
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGTERM)
-
-	if err := prepare(); err != nil {
-		return fail(exitFailure, err)
-	}
-
-	pid, err := start(argv)
-	if err != nil {
-		return fail(exitNotFound, err)
-	}
-
-	<-stop
-
-	t, err := openTable()
-	if err != nil {
-		return fail(exitFailure, err)
-	}
-
-	r := reaper{table: t, child: pid}
-	r.end(0)
-
-	return r.code
-}
-
-// idle is true for a child that has ended or that is stopped, by proc_pid_stat(5).
-func idle(t *testing.T, pid int) bool {
-	t.Helper()
-
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return bytes.ContainsAny(raw[bytes.LastIndexByte(raw, ')'):], "TZ")
 }
 
 // A process that cannot be killed, as one that waits for a disk, is left, and named.
@@ -764,7 +524,7 @@ func TestRunUnkillable(t *testing.T) {
 		err := freeze("THAWED")
 
 		for range patience / time.Millisecond {
-			if orphans, oerr := supervisors.orphans(); oerr == nil && len(orphans) == 0 && !alive(pid) {
+			if _, werr := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); werr != nil && !alive(pid) {
 				break
 			}
 
@@ -789,36 +549,19 @@ func TestRunUnkillable(t *testing.T) {
 	}
 
 	var left *LeftError
-	if !errors.As(err, &left) || !strings.Contains(err.Error(), "id "+pid) {
-		t.Errorf("Run(...): want an error that says that process %s is left, got %v", pid, err)
+	if !errors.As(err, &left) {
+		t.Errorf("Run(...): want an error that says that a process is left, got %v", err)
 	}
 
 	// It does nothing any more, so that what it held is free.
 	_ = lock.Close()
-
-	// Nobody waits for it again.
-	if err := supervisors.end(time.Hour); err != nil {
-		t.Errorf("end(...): %v", err)
-	}
 }
 
 // children of this process.
 func children(t *testing.T) []process {
 	t.Helper()
 
-	table, err := openTable()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	defer table.proc.Close()
-
-	f, err := table.family()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return f[os.Getpid()]
+	return relatives()[os.Getpid()]
 }
 
 // commandLine of a process, with a NUL after each argument; empty for one that

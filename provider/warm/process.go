@@ -106,7 +106,7 @@ func startIn(ctx context.Context, o Options, dir string, env []string) (*process
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = env, dir, out, out, []*os.File{theirs}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 
-	ended, err := supervisor.StartBeside(cmd)
+	err = cmd.Start()
 	_ = theirs.Close()
 
 	if err != nil {
@@ -115,6 +115,14 @@ func startIn(ctx context.Context, o Options, dir string, env []string) (*process
 
 		return nil, err
 	}
+
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		_ = cmd.Wait()
+	}()
 
 	context.AfterFunc(ctx, func() { _ = ours.Close() })
 

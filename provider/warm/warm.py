@@ -13,7 +13,6 @@ its arguments name it.
 """
 import array
 import atexit
-import base64
 import contextlib
 import ctypes
 import fcntl
@@ -48,9 +47,8 @@ DESCRIPTORS = 5
 LIBC = ctypes.PyDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 # linux/prctl.h, linux/sched.h, linux/capability.h, asm/unistd.h
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
-SECCOMP_MODE_FILTER = 2
 CLONE_PARENT = 0x8000
 CAPABILITY_VERSION_3 = 0x20080522
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
@@ -366,14 +364,6 @@ def enter(confinement, ruleset):
             prctl(PR_CAPBSET_DROP, capability)
 
     call(LIBC.capset, (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())
-
-    code = base64.b64decode(confinement["filter"] or "")
-    if code:
-        instructions = ctypes.create_string_buffer(code, len(code))
-        # struct sock_fprog of linux/filter.h
-        program = type("Program", (ctypes.Structure,), {"_fields_": [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]})(
-            len(code) // 8, ctypes.addressof(instructions))
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program))
 
 
 def name(directory):

@@ -224,7 +224,7 @@ func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporte
 
 	w := executor.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display}
 
-	return executor.NewLocal(i, run).Execute(ctx, j, w), nil
+	return executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w), nil
 }
 
 // prepareOwn prepares what a Pod has for one run alone, and returns a log.

@@ -97,7 +97,7 @@ func TestInstallation(t *testing.T) {
 	c.StateDir = t.TempDir()
 
 	set := content.Set{
-		Digest: "abc", Dir: "/set", Proof: "p", Resolved: time.Unix(1767319445, 0).UTC(),
+		Digest: "abc", Dir: "/set", Resolved: time.Unix(1767319445, 0).UTC(),
 		Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "c", Revision: "r"}},
 	}
 	failed := executor.NewReport(executor.Job{})

@@ -97,7 +97,7 @@ type attackScene struct {
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 
-	if sandbox.Kernel() < 6 {
+	if sandbox.Landlock() < 6 {
 		needs.Machinef(t, "The kernel is too old to confine runs in their Pods.")
 	}
 

@@ -61,8 +61,6 @@ func tool(name string, args []string) bool {
 		}
 
 		return err == nil
-	case "harm":
-		return harm(args[0]) == nil
 	case "connect":
 		c, err := net.Dial("unix", args[0])
 		if err != nil {
@@ -70,10 +68,6 @@ func tool(name string, args []string) bool {
 		}
 
 		return c.Close() == nil
-	case "sockets":
-		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
-
-		return err == nil && unix.Close(fd) == nil
 	case "privileges":
 		on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
 

@@ -35,10 +35,9 @@ func TestPartsAsUser(t *testing.T) {
 	t.Parallel()
 
 	parts := map[string][]string{
-		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
-		"installed":  {"TestManifestOfAttacks"},
-		"runner":     {"TestAttackWarm", "TestSweepStopped"},
-		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
+		"content":   {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
+		"installed": {"TestManifestOfAttacks"},
+		"runner":    {"TestAttackWarm"},
 	}
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", dir)
