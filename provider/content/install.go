@@ -86,18 +86,25 @@ func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	for {
+	// Another process may have installed the same meanwhile.
+	if s.config.Lease > 0 {
 		if err := s.load(); err != nil {
 			return nil, "", err
 		}
+	}
 
+	for {
 		was := s.current(m.Digest)
 
 		if was != nil && was.there() && was.manifest.Same(m) {
 			was.resolved = resolved
 			mark(was.dir, markResolved, resolved)
 			s.histories.Add(m.Digest, history{resolved: resolved})
-			s.use(was)
+
+			// A refresh alone is no use.
+			if s.config.Lease > 0 {
+				s.use(was)
+			}
 
 			was.uses++
 
@@ -118,7 +125,10 @@ func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*
 
 		err := os.Rename(dir, e.dir)
 		if errors.Is(err, fs.ErrExist) {
-			continue // Another process was faster.
+			// Another process was faster.
+			if err = s.load(); err == nil {
+				continue
+			}
 		}
 
 		if err != nil {

@@ -2,9 +2,10 @@ package content
 
 import "time"
 
-// Processes on many nodes may share a store, and each of them may end, or stand still, at any moment. Nothing is locked: a
-// set is installed in a workspace, and gets its place by one rename, by which the first of those wins that install the
-// same. The times of sets and workspaces say what is in use, and may be a run's for as long as the lease.
+// Processes on many nodes may share a store, and each of them may end, or stand still, at any moment. Nothing
+// is locked: a set is installed in a workspace, and gets its place by one rename, by which the first of those
+// wins that install the same. The times of sets and workspaces say what is in use, and may be a run's for as
+// long as the lease.
 const (
 	// clocks is how far the clocks of nodes may differ.
 	clocks = 10 * time.Minute

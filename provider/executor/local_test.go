@@ -521,7 +521,9 @@ func TestExecuteStarted(t *testing.T) {
 // TestExecuteConfinement: a run says how the kernel has confined it, from when it executes its content.
 func TestExecuteConfinement(t *testing.T) {
 	x := NewLocal(
-		installerFn(func(context.Context, content.Request) (content.Set, func(), error) { return content.Set{}, func() {}, nil }),
+		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
+			return content.Set{}, func() {}, nil
+		}),
 		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
 

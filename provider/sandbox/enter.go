@@ -137,9 +137,10 @@ func handled(abi int) ll.RulesetAttr {
 	return ll.RulesetAttr{HandledAccessFS: uint64(v.HandledAccessFS), Scoped: uint64(v.Scoped)}
 }
 
-// newRuleset makes a ruleset without rules that handles as much as the kernel takes. A kernel with patches of its vendor
-// may report a version, and refuse a part of it: that of RHEL 9 reports the sixth, and has no scope of signals. The
-// version is 0, and there is no ruleset, where the kernel has no Landlock or the container's runtime refuses it.
+// newRuleset makes a ruleset without rules that handles as much as the kernel takes. A kernel with patches of
+// its vendor may report a version, and refuse a part of it: that of RHEL 9 reports the sixth, and has no scope
+// of signals. The version is 0, and there is no ruleset, where the kernel has no Landlock or the container's
+// runtime refuses it.
 //
 // The errata of the scopes are about a process that has threads in several domains, and these processes have none.
 func newRuleset() (fd int, attr ll.RulesetAttr, version int, err error) {
@@ -194,7 +195,7 @@ func (d Domain) ruleset() (*os.File, error) {
 		return nil, err
 	}
 
-	f := os.NewFile(uintptr(fd), "ruleset") //nolint:gosec // It is a descriptor.
+	f := os.NewFile(uintptr(fd), "ruleset")
 
 	for _, r := range d.rules() {
 		if err := r.add(fd, attr); err != nil {

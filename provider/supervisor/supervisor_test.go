@@ -548,8 +548,7 @@ func TestRunUnkillable(t *testing.T) {
 		t.Fatal("Run(...) should not wait for what cannot be killed")
 	}
 
-	var left *LeftError
-	if !errors.As(err, &left) {
+	if _, ok := errors.AsType[*LeftError](err); !ok {
 		t.Errorf("Run(...): want an error that says that a process is left, got %v", err)
 	}
 
