@@ -186,7 +186,7 @@ func (l *logs) show(ctx context.Context, g *log) error {
 // the last run, and then an older one is again.
 func (g *log) run() common.Run {
 	last, check := g.node.LastRun, g.node.Previewed()
-	if check.Phase == "" || g.node.Preview.RunID != g.id || g.node.InProgress() || check.StartTime.Before(last.StartTime) {
+	if check.Phase == "" || check.ID != g.id || g.node.InProgress() || check.CompletionTime.Before(last.StartTime) {
 		return last
 	}
 

@@ -154,7 +154,7 @@ func (g generator) run(name, owner string, phase any, deleted, paused bool, read
 			"lastApply":       g.maybe(g.object(map[string]any{"id": texts("", "a"), "result": phases(), "attempts": values{nil, int64(1), int64(2)}, "nextRetryTime": g.time(-time.Minute, time.Minute)})),
 			"drift":           values{nil, map[string]any{"changed": int64(0)}, drift},
 			"approval":        g.maybe(g.object(map[string]any{"state": texts("", "AwaitingApproval", "Approved", "Rejected", "Applied", "Strange"), "digest": texts("", "d"), "by": texts("", "ada"), "reason": texts("", "no"), "unchecked": texts("", "NotCheckable"), "time": g.time(-time.Minute, 0)})),
-			"preview":         g.maybe(g.object(map[string]any{"runID": texts("a", "b"), "request": texts("", "before"), "run": g.maybe(g.lastRun(g.pick(phases()))), "drift": values{nil, drift}})),
+			"preview":         g.maybe(g.object(map[string]any{"runID": texts("a", "b"), "request": texts("", "before"), "phase": phases(), "drift": values{nil, drift}})),
 			"history":         values{nil, []any{g.object(map[string]any{"mode": texts("", "Apply"), "state": texts("", "absent"), "result": phases(), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, 0)})}},
 			"keptOutput":      values{nil, map[string]any{"configMap": "output", "namespace": "ns"}, map[string]any{"configMap": "nowhere"}},
 			"handledRequest":  texts("", "before"), "appliedDigest": texts("", "d"), "nextRunTime": g.time(-time.Minute, time.Minute),
@@ -321,7 +321,7 @@ func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 // answer a request for a run.
 func (g generator) answer(o *unstructured.Unstructured, token string) {
 	run := g.lastRun(g.pick(phases()))
-	preview := g.object(map[string]any{"runID": "p", "request": token, "run": g.maybe(run)})
+	preview := g.object(map[string]any{"runID": "p", "request": token, "phase": g.pick(phases())})
 
 	o.Object["status"] = map[string]any{"atProvider": map[string]any{"handledRequest": token, "lastRun": run, "preview": preview}}
 }

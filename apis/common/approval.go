@@ -126,10 +126,6 @@ type ApprovalObservation struct {
 	// Reason of the decision.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-
-	// DecisionTime is when the Approval was made.
-	// +optional
-	DecisionTime *metav1.Time `json:"decisionTime,omitempty"`
 }
 
 // TypeApproved says whether what a run would change was approved. Only objects have it whose

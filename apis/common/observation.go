@@ -247,9 +247,21 @@ type Preview struct {
 	// Request that it answers.
 	Request string `json:"request"`
 
-	// Run that has ended.
+	// Phase that the run ended in; empty while it has not ended.
 	// +optional
-	Run *Run `json:"run,omitempty"`
+	Phase RunPhase `json:"phase,omitempty"`
+
+	// Reason of the phase, in CamelCase, when it needs one.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Message explains the reason.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// CompletionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
 	// Drift is what an apply would change; unset if that is nothing, or not known.
 	// +optional
@@ -257,6 +269,9 @@ type Preview struct {
 
 	// Replaced is the run that lastRun shows again once the preview has ended.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Replaced *Run `json:"replaced,omitempty"`
 }
 
@@ -292,10 +307,6 @@ type DependentKind struct {
 	// Namespace of the objects; empty for cluster scoped ones.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-
-	// Count of the objects at the end of the last run.
-	// +optional
-	Count int64 `json:"count,omitempty"`
 
 	// Digest of the objects at the end of the last run. It is empty if that is not known.
 	// +optional
@@ -368,9 +379,9 @@ type Run struct {
 	// +optional
 	Confinement *RunConfinement `json:"confinement,omitempty"`
 
-	// Versions of the programs that the run uses, once they have started.
+	// Versions of ansible-core, ansible-runner and Python that the run uses, once they have started.
 	// +optional
-	Versions *Versions `json:"versions,omitempty"`
+	Versions string `json:"versions,omitempty"`
 
 	// CurrentTask is the task in progress.
 	// +optional
@@ -394,21 +405,6 @@ type RunConfinement struct {
 
 	// Seccomp is true if the container's runtime had the kernel filter system calls.
 	Seccomp bool `json:"seccomp"`
-}
-
-// Versions of the programs that a run uses.
-type Versions struct {
-	// AnsibleCore is the version of ansible-core.
-	// +optional
-	AnsibleCore string `json:"ansibleCore,omitempty"`
-
-	// AnsibleRunner is the version of ansible-runner.
-	// +optional
-	AnsibleRunner string `json:"ansibleRunner,omitempty"`
-
-	// Python is the version of the Python that has both.
-	// +optional
-	Python string `json:"python,omitempty"`
 }
 
 // A PodReference names the Pod of a run.
@@ -440,10 +436,6 @@ type HostTotals struct {
 
 // A Failure is a task that failed on a host.
 type Failure struct {
-	// Play that the task belongs to.
-	// +optional
-	Play string `json:"play,omitempty"`
-
 	// Task that failed.
 	// +optional
 	Task string `json:"task,omitempty"`
@@ -542,10 +534,6 @@ type ContentItem struct {
 
 // Drift is what a check run would change.
 type Drift struct {
-	// Time at which the drift was found.
-	// +optional
-	Time *metav1.Time `json:"time,omitempty"`
-
 	// Changed counts all tasks that would change something.
 	Changed int64 `json:"changed"`
 
@@ -558,10 +546,6 @@ type Drift struct {
 
 // A DriftTask is a task that would change a host.
 type DriftTask struct {
-	// Play that the task belongs to.
-	// +optional
-	Play string `json:"play,omitempty"`
-
 	// Task that would change something.
 	// +optional
 	Task string `json:"task,omitempty"`

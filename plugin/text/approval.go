@@ -57,10 +57,6 @@ func Preview(s Style, n *tree.Node) string {
 	case r.Phase != common.PhaseSucceeded:
 		why := clean(cmp.Or(r.Message, "it does not say why"))
 		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+why))
-
-		for _, f := range r.Failures {
-			fmt.Fprintf(b, "  %s\n", Failure(f))
-		}
 	case r.Reason != "":
 		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(r.Reason))
 	default:

@@ -179,8 +179,15 @@ func (n *Node) answer(token string) common.Run {
 	return n.LastRun
 }
 
-// Previewed is the run of the last check that somebody has asked for.
-func (n *Node) Previewed() common.Run { return orNone(n.Preview.Run) }
+// Previewed is the run of the last check that somebody has asked for; without a phase if it has not ended.
+func (n *Node) Previewed() common.Run {
+	p := n.Preview
+
+	return common.Run{
+		ID: p.RunID, Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerPreview,
+		Phase: p.Phase, Reason: p.Reason, Message: p.Message, CompletionTime: p.CompletionTime,
+	}
+}
 
 // Predicted is what an apply would change by that check.
 func (n *Node) Predicted() common.Drift { return orNone(n.Preview.Drift) }

@@ -76,8 +76,7 @@ func TestOutcome(t *testing.T) {
 	lastFailed := common.Apply{Result: common.PhaseFailed}
 	running := common.Run{Phase: common.PhaseRunning, StartTime: &metav1.Time{Time: time.Unix(1, 0)}}
 	preview := func(r common.Run) common.Preview {
-		r.Trigger = common.TriggerPreview
-		return common.Preview{Run: &r, Drift: &drift}
+		return common.Preview{Phase: r.Phase, Reason: r.Reason, Drift: &drift}
 	}
 
 	cases := map[string]struct {

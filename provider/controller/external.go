@@ -432,9 +432,9 @@ func (e *external) announceInterrupted(run common.AnsibleRun, last common.Run) {
 // recorded is true when the object carries the result of a run, and its
 // connection details were published: the reconcile that did so succeeded.
 func recorded(run common.AnsibleRun, r executor.Report) bool {
-	last := run.Observation().LastRun
-	if r.Run.Trigger == common.TriggerPreview && run.Observation().Preview != nil {
-		last = run.Observation().Preview.Run
+	last, p := run.Observation().LastRun, run.Observation().Preview
+	if r.Run.Trigger == common.TriggerPreview && p != nil {
+		last = &common.Run{ID: p.RunID, Phase: p.Phase}
 	}
 
 	if last == nil || last.ID != r.Run.ID || !last.Phase.Finished() {

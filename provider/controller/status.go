@@ -111,22 +111,17 @@ func reduce(run common.AnsibleRun, why error) {
 	o.Reported, o.WithheldReported = nil, common.Withheld{"": message}
 	o.Content, o.Dependents = nil, nil
 
-	runs, drifts := []*common.Run{o.LastRun}, []*common.Drift{o.Drift}
 	if p := o.Preview; p != nil {
-		runs, drifts = append(runs, p.Run, p.Replaced), append(drifts, p.Drift)
+		p.Reason, p.Message, p.Drift = executor.ReasonStatusRefused, message, nil
 	}
 
-	for _, r := range runs {
-		if r != nil {
-			r.Reason, r.Message, r.CurrentTask = executor.ReasonStatusRefused, message, ""
-			r.Versions, r.Failures = nil, nil
-		}
+	if r := o.LastRun; r != nil {
+		r.Reason, r.Message, r.CurrentTask = executor.ReasonStatusRefused, message, ""
+		r.Versions, r.Failures = "", nil
 	}
 
-	for _, d := range drifts {
-		if d != nil {
-			d.Tasks = nil
-		}
+	if o.Drift != nil {
+		o.Drift.Tasks = nil
 	}
 
 	own := slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool { return !common.IsOwn(c) })

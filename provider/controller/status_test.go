@@ -37,7 +37,7 @@ func TestRefused(t *testing.T) {
 			LastRun: &common.Run{ID: "2", Phase: phase, CurrentTask: "told", Failures: []common.Failure{{Message: "told"}}},
 			Outputs: bad, Reported: bad, Content: &common.Content{Digest: "told"}, Dependents: []common.DependentKind{{Kind: "told"}},
 			Drift:         &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "told"}}},
-			Preview:       &common.Preview{RunID: "1", Run: &common.Run{ID: "1", Message: "told"}},
+			Preview:       &common.Preview{RunID: "1", Phase: common.PhaseSucceeded, Message: "told", Drift: &common.Drift{Changed: 1}},
 			AppliedDigest: "new", HandledRequest: "token", Executed: true,
 		}
 	}
@@ -47,7 +47,7 @@ func TestRefused(t *testing.T) {
 		return common.AnsibleRunObservation{
 			LastRun:         &common.Run{ID: "2", Phase: phase, Reason: executor.ReasonStatusRefused, Message: message},
 			WithheldOutputs: withheld, WithheldReported: withheld, Drift: &common.Drift{Changed: 1},
-			Preview:       &common.Preview{RunID: "1", Run: &common.Run{ID: "1", Reason: executor.ReasonStatusRefused, Message: message}},
+			Preview:       &common.Preview{RunID: "1", Phase: common.PhaseSucceeded, Reason: executor.ReasonStatusRefused, Message: message},
 			AppliedDigest: "new", HandledRequest: "token", Executed: true,
 		}
 	}

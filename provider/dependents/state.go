@@ -48,7 +48,7 @@ func Check(kinds []common.DependentKind) error {
 		// The API server takes no such object, and the path to it would be another one.
 		if err != nil ||
 			slices.ContainsFunc(names, func(s string) bool { return len(s) > 253 || len(content.IsPathSegmentName(s)) > 0 }) ||
-			k.Kind == "" || k.Resource == "" || k.Count < 0 || len(k.Digest) > 64 {
+			k.Kind == "" || k.Resource == "" || len(k.Digest) > 64 {
 			return errors.Errorf("%q is no kind of dependents", k.Resource)
 		}
 
@@ -243,7 +243,7 @@ func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.D
 			}
 
 			if err == nil {
-				k.Count, k.Digest = int64(len(s)), s.digest()
+				k.Digest = s.digest()
 			}
 		}
 

@@ -197,7 +197,7 @@ func TestWatcher(t *testing.T) {
 				w := New(ctx, func(inputs.Kubernetes) (metadata.Interface, error) { return c, nil })
 				s := Subject{UID: run, Kinds: Survey(ctx, c, ended, []common.DependentKind{things, resource})}
 
-				if len(s.Kinds) != 2 || s.Kinds[1].Count == 0 || s.Kinds[1].Digest == "" {
+				if len(s.Kinds) != 2 || s.Kinds[1].Digest == "" {
 					t.Fatalf("want objects of both kinds, got %+v", s.Kinds)
 				}
 
@@ -296,7 +296,7 @@ func TestSurvey(t *testing.T) {
 	digest := state{"a": version(object("a", 1))}.digest()
 
 	counted := deployments()
-	counted.Count, counted.Digest = 1, digest
+	counted.Digest = digest
 
 	leave := counted
 	leave.Digest = state{"a": leaving}.digest()

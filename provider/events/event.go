@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // Kinds of events, as awx_display names them.
@@ -65,8 +63,9 @@ type data struct {
 
 // tools is the data of the versions event.
 type tools struct {
-	common.Versions
-
+	AnsibleCore   string `json:"ansibleCore"`
+	AnsibleRunner string `json:"ansibleRunner"`
+	Python        string `json:"python"`
 	// Unfit says why no run can be carried out with them; empty if one can.
 	Unfit string `json:"unfit"`
 }

@@ -338,13 +338,11 @@ func (r *Recorder) display(text string) {
 // the play.
 func (r *Recorder) learnTools(e event) {
 	var t tools
-	if r.summary.Versions != nil || json.Unmarshal(e.Data, &t) != nil {
+	if r.summary.Versions != "" || json.Unmarshal(e.Data, &t) != nil {
 		return
 	}
 
-	r.summary.Versions = &common.Versions{
-		AnsibleCore: r.name(t.AnsibleCore), AnsibleRunner: r.name(t.AnsibleRunner), Python: r.name(t.Python),
-	}
+	r.summary.Versions = r.name("ansible-core " + t.AnsibleCore + ", ansible-runner " + t.AnsibleRunner + ", Python " + t.Python)
 	r.summary.Unfit = r.field(t.Unfit, MaxMessage)
 }
 

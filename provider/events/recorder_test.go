@@ -42,7 +42,7 @@ func record(t *testing.T, stream string, o Options) *Recorder {
 
 func TestStreams(t *testing.T) {
 	failure := func(on, task, message string) common.Failure {
-		return common.Failure{Play: "On " + on, Task: task, Host: on, Message: message}
+		return common.Failure{Task: task, Host: on, Message: message}
 	}
 
 	type want struct {
@@ -88,9 +88,9 @@ func TestStreams(t *testing.T) {
 				Play:    "Fail and go on", Task: "Fail in the end", Tasks: 7, Ran: 6,
 				Totals: common.HostTotals{OK: 4, Changed: 1, Failed: 1, Skipped: 1, Rescued: 1, Ignored: 1},
 				Failures: []common.Failure{
-					{Play: "Fail and go on", Task: "Fail in the end", Host: "localhost", Message: "******** is wrong"},
+					{Task: "Fail in the end", Host: "localhost", Message: "******** is wrong"},
 				},
-				Changed:  []common.DriftTask{{Play: "Fail and go on", Task: "Fail and be ignored", Host: "localhost"}},
+				Changed:  []common.DriftTask{{Task: "Fail and be ignored", Host: "localhost"}},
 				Finished: true, Processed: 1,
 				Outputs:       json.RawMessage(`{"endpoint":"https://example.org","float":null}`),
 				Withheld:      common.Withheld{"password": "a secret is in it"},
@@ -107,12 +107,12 @@ func TestStreams(t *testing.T) {
 				Totals: common.HostTotals{OK: 4, Changed: 3, Skipped: 1},
 				Changed: []common.DriftTask{
 					{
-						Play: "Change things", Task: "Write a file", Host: "localhost",
+						Task: "Write a file", Host: "localhost",
 						Diff: "--- before\n+++ after: file\n@@ -0,0 +1,2 @@\n+password: ********\n+line",
 					},
-					{Play: "Change things", Task: "Write silently", Host: "localhost"},
+					{Task: "Write silently", Host: "localhost"},
 					{
-						Play: "Change things", Task: "Make files", Host: "localhost",
+						Task: "Make files", Host: "localhost",
 						Diff: "--- before\n+++ after\n@@ -1,4 +1,4 @@\n {\n     \"path\": \"one\",\n" +
 							"-    \"state\": \"absent\"\n+    \"state\": \"directory\"\n }\n" +
 							"--- before\n+++ after\n@@ -1,4 +1,4 @@\n {\n     \"path\": \"two\",\n" +
@@ -379,8 +379,8 @@ func TestBounds(t *testing.T) {
 	s := r.Summary()
 
 	want := []common.Failure{
-		{Play: "play", Task: "task", Host: "h0", Message: "failed"},
-		{Play: "play", Task: "task", Host: "h1", Message: "failed"},
+		{Task: "task", Host: "h0", Message: "failed"},
+		{Task: "task", Host: "h1", Message: "failed"},
 	}
 	if diff := cmp.Diff(want, s.Failures); diff != "" {
 		t.Errorf("Of each host the last failures are those that were not rescued.\n-want, +got:\n%s", diff)
@@ -490,7 +490,7 @@ func failedWith(t *testing.T, result any) string {
 func TestVersions(t *testing.T) {
 	const first = `{"event": "versions", "uuid": "run", "event_data": {"ansibleCore": "2.16.1", "ansibleRunner": "2.3.0", "python": "3.12.4", "unfit": ""}}` + "\n"
 
-	want := Summary{Versions: &common.Versions{AnsibleCore: "2.16.1", AnsibleRunner: "2.3.0", Python: "3.12.4"}}
+	want := Summary{Versions: "ansible-core 2.16.1, ansible-runner 2.3.0, Python 3.12.4"}
 	forged := `{"event": "versions", "uuid": "1", "event_data": {"ansibleCore": "9.9.9", "unfit": "it is"}}` + "\n"
 
 	if diff := cmp.Diff(want, record(t, first+forged, Options{}).Summary()); diff != "" {

@@ -353,17 +353,11 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	s.Play, s.Task = r.name(s.Play), r.name(s.Task)
 
 	for i, f := range s.Failures {
-		s.Failures[i] = common.Failure{
-			Play: r.name(f.Play), Task: r.name(f.Task), Host: f.Host,
-			Message: r.field(f.Message, MaxMessage),
-		}
+		s.Failures[i] = common.Failure{Task: r.name(f.Task), Host: f.Host, Message: r.field(f.Message, MaxMessage)}
 	}
 
 	for i, c := range s.Changed {
-		s.Changed[i] = common.DriftTask{
-			Play: r.name(c.Play), Task: r.name(c.Task), Host: c.Host,
-			Diff: r.field(c.Diff, MaxDiff),
-		}
+		s.Changed[i] = common.DriftTask{Task: r.name(c.Task), Host: c.Host, Diff: r.field(c.Diff, MaxDiff)}
 	}
 
 	var conditions []xpv2.Condition

@@ -34,8 +34,8 @@ const (
 
 // A Summary of a stream of events. Its size is bounded, however long the play is.
 type Summary struct {
-	// Versions of Ansible's programs; nil before they have started.
-	Versions *common.Versions
+	// Versions of Ansible's programs; empty before they have started.
+	Versions string
 	// Unfit says why no run can be carried out with these versions; empty if one can.
 	Unfit string
 	// Cold says why the play was executed in a Python of its own, though it was to be forked;

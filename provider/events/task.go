@@ -157,7 +157,7 @@ func (r *Recorder) recordChange(e event, d data, t TaskResult) {
 		return
 	}
 
-	c := common.DriftTask{Play: t.Play, Task: t.Task, Host: t.Host}
+	c := common.DriftTask{Task: t.Task, Host: t.Host}
 	if r.diff.of(d) {
 		c.Diff = r.field(r.diff.text, MaxDiff)
 	}
@@ -203,7 +203,7 @@ func (r *Recorder) explain(e event, d data) string {
 // recordFailure records a failure. When there are too many, the last failure of a host replaces
 // its first one. That was rescued: a host whose failure is not rescued leaves the play.
 func (r *Recorder) recordFailure(t TaskResult) {
-	f := common.Failure{Play: t.Play, Task: t.Task, Host: t.Host, Message: t.Message}
+	f := common.Failure{Task: t.Task, Host: t.Host, Message: t.Message}
 
 	if len(r.summary.Failures) == MaxFailures {
 		i := slices.IndexFunc(r.summary.Failures, func(o common.Failure) bool { return o.Host == f.Host })

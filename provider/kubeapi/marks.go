@@ -550,7 +550,7 @@ func (m *marker) add(k common.DependentKind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	k.Count, k.Digest = 0, ""
+	k.Digest = ""
 
 	known := slices.ContainsFunc(m.kinds, func(other common.DependentKind) bool {
 		other.Kind = k.Kind

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -171,7 +170,7 @@ func unchecked(r *common.Run) string {
 
 // answered says what the latest Approval of the digest has decided.
 func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObservation {
-	a.State, a.Approval, a.By, a.Reason, a.DecisionTime = common.ApprovalAwaiting, "", "", "", nil
+	a.State, a.Approval, a.By, a.Reason = common.ApprovalAwaiting, "", "", ""
 
 	var last *Verdict
 
@@ -194,8 +193,7 @@ func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObserv
 		a.State = common.ApprovalApproved
 	}
 
-	at := metav1.NewTime(last.Time)
-	a.Approval, a.By, a.Reason, a.DecisionTime = last.Approval, last.By, last.Reason, &at
+	a.Approval, a.By, a.Reason = last.Approval, last.By, last.Reason
 
 	return a
 }
@@ -208,9 +206,8 @@ func digest(s Situation, check, unchecked string) string {
 	}
 
 	var drift *common.Drift
-	if d := s.Recorded.Drift; d != nil && unchecked == "" {
-		drift = d.DeepCopy()
-		drift.Time = nil
+	if unchecked == "" {
+		drift = s.Recorded.Drift
 	}
 
 	text, _ := json.Marshal([]any{"approval", state, s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.

@@ -387,7 +387,7 @@ func TestRecordCheck(t *testing.T) {
 			reason:  "What would change should be shown, and does not count as applied.",
 			report:  report(1, ""),
 			applied: digestB,
-			drift:   &common.Drift{Time: at(0), Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Host: "db1"}}},
+			drift:   &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Host: "db1"}}},
 		},
 		"Clean": {
 			reason:  "Inputs that need no change count as applied, and clear the drift.",

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRecordDependents(t *testing.T) {
-	secrets, known := common.DependentKind{Kind: "Secret"}, common.DependentKind{Kind: "ConfigMap", Count: 2, Digest: "d"}
+	secrets, known := common.DependentKind{Kind: "Secret"}, common.DependentKind{Kind: "ConfigMap", Digest: "d"}
 	configMaps := common.DependentKind{Kind: "ConfigMap"}
 
 	many := make([]common.DependentKind, dependents.MaxKinds)

@@ -39,14 +39,15 @@ func recordPreview(o *common.AnsibleRunObservation, r executor.Report) {
 		return
 	}
 
-	if p.Run == nil {
+	if p.Phase == "" {
 		o.LastRun = p.Replaced
 	}
 
-	p.Run, p.Replaced, p.Drift = &run, nil, nil
+	p.Replaced, p.Drift = nil, nil
+	end(p, run)
 
 	if h := run.Hosts; h != nil && h.Changed > 0 && run.Phase == common.PhaseSucceeded {
-		d := common.Drift{Time: run.CompletionTime, Changed: h.Changed, Tasks: r.Changed}
+		d := common.Drift{Changed: h.Changed, Tasks: r.Changed}
 		p.Drift = d.DeepCopy()
 	}
 
@@ -66,6 +67,12 @@ func interruptPreview(o *common.AnsibleRunObservation) {
 		o.HandledRequest = p.Request
 	}
 
-	p.Run, o.LastRun, p.Replaced = o.LastRun, p.Replaced, nil
+	end(p, *o.LastRun)
+	o.LastRun, p.Replaced = p.Replaced, nil
 	o.Preview = p
+}
+
+// end of a preview.
+func end(p *common.Preview, r common.Run) {
+	p.Phase, p.Reason, p.Message, p.CompletionTime = r.Phase, r.Reason, r.Message, r.CompletionTime
 }

@@ -37,7 +37,7 @@ func TestRecordPreview(t *testing.T) {
 	before.Drift = &common.Drift{Changed: 3}
 	before.NextRunTime, before.Interruptions, before.HandledRequest = at(-5), 2, "0"
 
-	drift := &common.Drift{Time: at(1), Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Diff: "+a"}}}
+	drift := &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Diff: "+a"}}}
 
 	cases := map[string]struct {
 		reason  string
@@ -98,7 +98,7 @@ func TestRecordPreview(t *testing.T) {
 			tc.end(got)
 			Remember(got, common.DefaultHistoryLimit)
 
-			if p := got.Preview; p == nil || p.Run == nil || p.Run.Phase != tc.phase || p.Replaced != nil {
+			if p := got.Preview; p == nil || p.Phase != tc.phase || p.Replaced != nil {
 				t.Fatalf("%s\nPreview: got %+v", tc.reason, p)
 			}
 

@@ -178,7 +178,7 @@ func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 
 	switch {
 	case run.Hosts.Changed > 0:
-		d := common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
+		d := common.Drift{Changed: run.Hosts.Changed, Tasks: r.Changed}
 		o.Drift = d.DeepCopy()
 	case run.Reason != executor.ReasonNotCheckable && run.State == common.StatePresent:
 		o.AppliedDigest = run.InputsDigest

@@ -39,10 +39,10 @@ func recordDependents(o *common.AnsibleRunObservation, r executor.Report) {
 	all := slices.Clone(o.Dependents)
 
 	for _, k := range r.Kinds {
-		k.Count, k.Digest = 0, ""
+		k.Digest = ""
 
 		known := slices.ContainsFunc(all, func(d common.DependentKind) bool {
-			d.Count, d.Digest = 0, ""
+			d.Digest = ""
 			return d == k
 		})
 

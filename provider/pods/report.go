@@ -101,16 +101,9 @@ func clipReport(r *executor.Report) {
 	r.Before = nil
 
 	n := &r.Run
-	n.Reason, n.CurrentTask = name(n.Reason), name(n.CurrentTask)
+	n.Reason, n.CurrentTask, n.Versions = name(n.Reason), name(n.CurrentTask), name(n.Versions)
 	n.Message = clip.Text(n.Message, maxReason)
 	r.Output = clip.Text(r.Output, events.MaxTail)
-
-	if v := n.Versions; v != nil {
-		n.Versions = &common.Versions{
-			AnsibleCore: name(v.AnsibleCore), AnsibleRunner: name(v.AnsibleRunner),
-			Python: name(v.Python),
-		}
-	}
 
 	r.Withheld = r.Withheld.Limited()
 
@@ -121,17 +114,13 @@ func clipReport(r *executor.Report) {
 	n.Failures = slices.Clone(n.Failures[:min(len(n.Failures), events.MaxFailures)])
 	for i, f := range n.Failures {
 		n.Failures[i] = common.Failure{
-			Play: name(f.Play), Task: name(f.Task), Host: name(f.Host),
-			Message: clip.Text(f.Message, events.MaxMessage),
+			Task: name(f.Task), Host: name(f.Host), Message: clip.Text(f.Message, events.MaxMessage),
 		}
 	}
 
 	r.Changed = slices.Clone(r.Changed[:min(len(r.Changed), events.MaxChanged)])
 	for i, t := range r.Changed {
-		r.Changed[i] = common.DriftTask{
-			Play: name(t.Play), Task: name(t.Task), Host: name(t.Host),
-			Diff: clip.Text(t.Diff, events.MaxDiff),
-		}
+		r.Changed[i] = common.DriftTask{Task: name(t.Task), Host: name(t.Host), Diff: clip.Text(t.Diff, events.MaxDiff)}
 	}
 }
 

@@ -42,8 +42,8 @@ func TestStatistics(t *testing.T) {
 	}
 
 	failures := []common.Failure{
-		{Play: "p", Task: "t", Host: "host-000000.department.region.example.org", Message: "m"},
-		{Play: "p", Task: "t", Host: "host-099999.department.region.example.org", Message: "m"},
+		{Task: "t", Host: "host-000000.department.region.example.org", Message: "m"},
+		{Task: "t", Host: "host-099999.department.region.example.org", Message: "m"},
 	}
 	want := events.Summary{
 		Started: true, Ran: 1, Finished: true, Processed: 100000, Failures: failures,

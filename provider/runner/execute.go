@@ -65,7 +65,7 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File,
 	code, err = cmd.Run(ctx)
 
 	// The driver says its versions before it does anything.
-	failed := errors.Is(err, supervisor.ErrFailed) && rec.Summary().Versions == nil
+	failed := errors.Is(err, supervisor.ErrFailed) && rec.Summary().Versions == ""
 	if cmd.Warm != nil && failed {
 		r.keeper.Failed(cmd.Warm, err)
 	}

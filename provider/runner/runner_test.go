@@ -328,7 +328,7 @@ func TestRunCheck(t *testing.T) {
 	res := must(t, newRunner(t), run)
 
 	want := []common.DriftTask{{
-		Play: "Check", Task: "ansible.builtin.copy", Host: "localhost", Diff: "--- before\n+++ after: " + dest + "\n@@ -0,0 +1 @@\n+a line",
+		Task: "ansible.builtin.copy", Host: "localhost", Diff: "--- before\n+++ after: " + dest + "\n@@ -0,0 +1 @@\n+a line",
 	}}
 	if diff := cmp.Diff(want, res.Summary.Changed); diff != "" {
 		t.Errorf("A check says what would change.\n-want, +got:\n%s", diff)

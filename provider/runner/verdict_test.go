@@ -32,12 +32,12 @@ func TestVerdict(t *testing.T) {
 	}
 	fails := func(host, message string) events.Summary {
 		return with(func(s *events.Summary) {
-			s.Failures = []common.Failure{{Play: "p", Task: "t", Host: host, Message: message}}
+			s.Failures = []common.Failure{{Task: "t", Host: host, Message: message}}
 			s.Totals = common.HostTotals{Failed: 1}
 		})
 	}
 	denied := func(host string) events.Summary { return fails(host, "[Errno 13] Permission denied: b'/srv/page'") }
-	failures := []common.Failure{{Play: "p", Task: "t", Host: "h", Message: "the reason"}}
+	failures := []common.Failure{{Task: "t", Host: "h", Message: "the reason"}}
 
 	cases := map[string]struct {
 		reason  string

@@ -33,13 +33,13 @@ func (s Script) Run(ctx context.Context, spec runner.Spec, w events.Watch) (runn
 	sum.Ran, sum.Finished, sum.Processed = 1, true, 1
 	if err != nil {
 		sum.Totals.Failed = 1
-		sum.Failures = []common.Failure{{Play: sum.Play, Task: sum.Task, Host: "localhost", Message: err.Error()}}
+		sum.Failures = []common.Failure{{Task: sum.Task, Host: "localhost", Message: err.Error()}}
 		return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: err.Error(), Summary: sum}, nil //nolint:nilerr // So is that.
 	}
 	sum.Totals.OK = 1
 	if changed {
 		sum.Totals.Changed = 1
-		sum.Changed = []common.DriftTask{{Play: sum.Play, Task: sum.Task, Host: "localhost"}}
+		sum.Changed = []common.DriftTask{{Task: sum.Task, Host: "localhost"}}
 	}
 	return runner.Result{Phase: common.PhaseSucceeded, Summary: sum}, nil
 }

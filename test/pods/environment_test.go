@@ -107,6 +107,15 @@ func TestImageMissing(t *testing.T) {
 }
 
 // TestEnvironments has the same told of the same plays by whatever Ansible an image has.
+// ranWith expects versions of the last run.
+func ranWith(core, runner string) Expectation {
+	versions := "ansible-core " + core + ", ansible-runner " + runner + ", Python "
+
+	return That("the last run with "+versions, func(u *unstructured.Unstructured) bool {
+		return contains(Value(u, "status.atProvider.lastRun.versions"), versions)
+	})
+}
+
 func TestEnvironments(t *testing.T) {
 	t.Parallel()
 
@@ -118,8 +127,8 @@ func TestEnvironments(t *testing.T) {
 		s.apply(t, verdicts)
 		failing := s.run()
 		failing.Name = "failing"
-		u := s.ready(t, Condition("PageUp", "True"), last("versions.ansibleCore", core), last("versions.ansibleRunner", runner))
-		f := cp.WaitFor(t, failing, last("phase", "Failed"), last("versions.ansibleCore", core))
+		u := s.ready(t, Condition("PageUp", "True"), ranWith(core, runner))
+		f := cp.WaitFor(t, failing, last("phase", "Failed"), ranWith(core, runner))
 
 		log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, s.pod(t).Name)
 		if !strings.Contains(log, "The password is ****") || strings.Contains(log, "correct-horse") {
