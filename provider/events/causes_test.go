@@ -160,7 +160,7 @@ func TestCauses(t *testing.T) {
 		},
 		"loop-module": {
 			reason: "The message of a module in a loop is without its cause since 2.19.",
-			want:   "item x: Error, could not touch target: [Errno 2] No such file or directory: b'/nonexistent/x' (and 1",
+			want:   "item x: Error, could not touch target: [Errno 2] No such file or directory: b'/nonexistent/x'",
 		},
 		"loop-no-log": {
 			reason: "What is hidden stays hidden.",

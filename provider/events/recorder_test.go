@@ -66,7 +66,7 @@ func TestStreams(t *testing.T) {
 				Failures: []common.Failure{
 					failure("custom", "Fail with a message", "the message of custom"),
 					failure("item", "Fail one item", "item false: non-zero return code: exit status 1"),
-					failure("items", "Fail two items", "item one: non-zero return code: one (and 1 more)"),
+					failure("items", "Fail two items", "item one: non-zero return code: one"),
 					failure("command", "Fail a command", "non-zero return code: the reason"),
 					failure("silent", "Fail silently",
 						"the output has been hidden due to the fact that 'no_log: true' was specified for this result"),
@@ -275,7 +275,7 @@ func TestMessages(t *testing.T) {
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason"}}) +
 				line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "another"}}) +
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}),
-			want: "the reason (and 1 more)",
+			want: "the reason",
 		},
 		"NoResults": {
 			reason: "Where the result of a loop has no items, the one that failed explains it, by its label.",

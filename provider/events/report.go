@@ -100,12 +100,7 @@ func (r Report) clone() Report {
 type reported struct {
 	Reported   bool                       `json:"reported"`
 	Outputs    map[string]json.RawMessage `json:"outputs"`
-	Conditions []struct {
-		Type    string `json:"type"`
-		Status  string `json:"status"`
-		Reason  string `json:"reason"`
-		Message string `json:"message"`
-	} `json:"conditions"`
+	Conditions []statusCondition          `json:"conditions"`
 }
 
 // recordReport records what content reports with actionStatus. It is false for any other
@@ -122,17 +117,7 @@ func (r *Recorder) recordReport(e event, d data) bool {
 		r.reportOutputs(res.Outputs)
 	}
 
-	at := r.time(e)
-
-	for _, c := range res.Conditions {
-		r.reportCondition(xpv2.Condition{
-			Type:               xpv2.ConditionType(clip.Text(c.Type, maxWord)),
-			Status:             status(c.Status),
-			LastTransitionTime: at,
-			Reason:             xpv2.ConditionReason(clip.Text(c.Reason, maxWord)),
-			Message:            c.Message,
-		})
-	}
+	r.reportConditions(res.Conditions, r.time(e))
 
 	return len(res.Outputs)+len(res.Conditions) > 0
 }
@@ -228,6 +213,16 @@ func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
 		if from, secret := r.secrets.In(fmt.Sprint(t)); secret {
 			return from, true
 		}
+	}
+}
+
+// reportConditions that content has set at a time.
+func (r *Recorder) reportConditions(all []statusCondition, at metav1.Time) {
+	for _, c := range all {
+		r.reportCondition(xpv2.Condition{
+			Type: xpv2.ConditionType(clip.Text(c.Type, maxWord)), Status: status(c.Status), LastTransitionTime: at,
+			Reason: xpv2.ConditionReason(clip.Text(c.Reason, maxWord)), Message: c.Message,
+		})
 	}
 }
 

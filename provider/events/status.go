@@ -12,7 +12,6 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // maxStatus is the length of the longest status that is read, with its conditions, in bytes. When it is decoded it
@@ -91,14 +90,7 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	})
 	r.withhold()
 
-	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-
-	for _, c := range conditions {
-		r.reportCondition(xpv2.Condition{
-			Type: xpv2.ConditionType(clip.Text(c.Type, maxWord)), Status: status(c.Status), LastTransitionTime: at,
-			Reason: xpv2.ConditionReason(clip.Text(c.Reason, maxWord)), Message: c.Message,
-		})
-	}
+	r.reportConditions(conditions, metav1.NewTime(time.Now().UTC().Truncate(time.Second)))
 
 	return nil
 }
@@ -112,13 +104,14 @@ func (r *Recorder) present() json.RawMessage {
 	return r.status
 }
 
-// A statusCondition is a condition in the status of an XR.
+// A statusCondition is a condition in the status of an XR, or one that content reports. Since is a time; content may
+// say anything.
 type statusCondition struct {
-	Type    string       `json:"type"`
-	Status  string       `json:"status"`
-	Reason  string       `json:"reason,omitempty"`
-	Message string       `json:"message,omitempty"`
-	Since   *metav1.Time `json:"lastTransitionTime,omitempty"`
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	Since   any    `json:"lastTransitionTime,omitempty"`
 }
 
 // ShowStatus returns the status of the XR as its content is to see it, which has set some of it: the XR itself has that
@@ -170,7 +163,7 @@ func (r *Recorder) showConditions(all any) []any {
 
 	for _, c := range r.summary.Report.Conditions {
 		shown = append(shown,
-			statusCondition{string(c.Type), string(c.Status), string(c.Reason), c.Message, &c.LastTransitionTime})
+			statusCondition{string(c.Type), string(c.Status), string(c.Reason), c.Message, c.LastTransitionTime})
 	}
 
 	return shown

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -92,8 +91,6 @@ const maxItems = 1000
 // pending is a text that belongs to the next result of a task on a host.
 type pending struct {
 	host, task, text string
-	// count of the items that have failed.
-	count int
 }
 
 // of is true for a text that belongs to the task and the host of an event.
@@ -105,15 +102,8 @@ func (p pending) of(d data) bool {
 func (r *Recorder) recordPending(e event, d data) {
 	switch e.Kind {
 	case itemFailed:
-		failed := r.items[d.Host]
-		if !failed.of(d) {
-			failed = pending{host: d.Host, task: d.TaskUUID, text: r.explain(e, d)}
-		}
-
-		failed.count++
-
-		if len(r.items) < maxItems {
-			r.items[d.Host] = failed
+		if !r.items[d.Host].of(d) && len(r.items) < maxItems {
+			r.items[d.Host] = pending{host: d.Host, task: d.TaskUUID, text: r.explain(e, d)}
 		}
 	case fileDiff:
 		r.keepDiff(e, d)
@@ -176,8 +166,6 @@ func (r *Recorder) explain(e event, d data) string {
 		return noLogMessage
 	case res.Censored != "":
 		return r.field(res.Censored, MaxMessage)
-	case e.Kind != itemFailed && failed.of(d) && failed.count > 1:
-		return r.field(fmt.Sprintf("%s (and %d more)", failed.text, failed.count-1), MaxMessage)
 	case e.Kind != itemFailed && failed.of(d):
 		return r.field(failed.text, MaxMessage)
 	}
