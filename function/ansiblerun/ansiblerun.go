@@ -185,14 +185,14 @@ func Workload(o map[string]any) string {
 	return fmt.Sprintf("%#v", manifest.Canonical(of))
 }
 
-// Withheld says why outputs that the status of an AnsibleRun does not have are withheld, by their names, and what to do;
-// likewise fields that content has reported for the status of the XR.
+// Withheld says why outputs of an AnsibleRun are withheld, by their names, and what to do; likewise fields that content
+// has reported for the status of the XR.
 func Withheld(o map[string]any) (outputs, reported map[string]string) {
 	of := func(list string) map[string]string {
 		all, _, _ := unstructured.NestedStringMap(o, "status", "atProvider", list)
 		for name, why := range all {
-			all[name] = "is withheld: " + why + "; let the content publish it as a connection detail, or keep the secret out of " +
-				"the output"
+			all[name] = "is withheld: " + why +
+				"; let the content publish it as a connection detail, or keep the secret out of the output"
 		}
 
 		return all

@@ -342,7 +342,8 @@ func (r *Recorder) learnTools(e event) {
 		return
 	}
 
-	r.summary.Versions = r.name("ansible-core " + t.AnsibleCore + ", ansible-runner " + t.AnsibleRunner + ", Python " + t.Python)
+	r.summary.Versions = r.name(
+		"ansible-core " + t.AnsibleCore + ", ansible-runner " + t.AnsibleRunner + ", Python " + t.Python)
 	r.summary.Unfit = r.field(t.Unfit, MaxMessage)
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// recordOutputs records the outputs of a run with state present, and which are withheld. While the run goes on, and when
-// it fails, what it has reported is merged over what is recorded. The outputs of a run that has succeeded replace all.
+// recordOutputs records the outputs of a run with state present, and which are withheld. While the run goes on, and
+// when it fails, what it has reported is merged over what is recorded. The outputs of a run that has succeeded replace
+// all.
 func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
