@@ -157,6 +157,11 @@ func TestGolden(t *testing.T) {
 	gaveUp := one("database")
 	gaveUp.Reason = "RetriesExhausted"
 
+	invalid := &tree.Node{
+		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "shop", State: tree.Blocked, Available: true,
+		Message: "cannot compose resources: runs[0].varz: there is no such field", Runs: readyXR.Runs,
+	}
+
 	unread := withholding()
 	unread.State, unread.Runs = tree.Ready, unread.Runs[:1]
 
@@ -169,6 +174,7 @@ func TestGolden(t *testing.T) {
 		"status-several":  Status(plain, now, readyXR, gaveUp),
 		"why":             Why(plain, now, shop()),
 		"why-ready":       Why(plain, now, readyXR),
+		"why-invalid":     Why(plain, now, invalid),
 		"why-gave-up":     Why(plain, now, gaveUp),
 		"why-running":     Why(plain, now, one("cache")),
 		"why-queued":      Why(plain, now, one("queue")),

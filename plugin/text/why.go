@@ -55,8 +55,13 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	}
 
 	sentences := []string{fmt.Sprintf("%s is not ready: %s.", subject, count(root))}
-	if root.Available {
+
+	switch {
+	case !root.Available:
+	case slices.ContainsFunc(leaves, func(n *tree.Node) bool { return n.State != tree.Ready }):
 		sentences[0] = fmt.Sprintf("%s is ready, but not all of its runs are as they should be: %s.", subject, count(root))
+	default:
+		sentences[0] = fmt.Sprintf("%s is ready, and so are its runs (%d), but it cannot be changed now.", subject, len(leaves))
 	}
 
 	for _, xr := range root.Composites() {
@@ -360,7 +365,7 @@ func advice() map[string]string {
 		"HostUnreachable":          "Look at the address, the network, and the keys and passwords of the host.",
 		"NoHostsMatched":           "Correct the inventory, or the pattern of hosts.",
 		"NoTasksMatched":           "Correct tags and skipTags, which leave no task.",
-		"PlaybookError":            "Correct the content, which Ansible cannot load.",
+		"PlaybookError":            "Correct the content: Ansible cannot load it, or it has ended Ansible.",
 		"InvalidInputs":            "Correct the field that the message names.",
 		"InstallFailed":            "Look at the source of the content, its requirements and the configuration.",
 		"InvalidConnectionDetails": publish,

@@ -219,10 +219,10 @@ func (n *Node) judge(cs conditions) {
 	if n.State != Ready && n.Message == "" && !n.Paused {
 		n.Reason = string(cmp.Or(runs.Reason, ready.Reason))
 
-		switch worst {
-		case "":
+		switch {
+		case worst == "":
 			n.Message = cmp.Or(runs.Message, ready.Message)
-		case Ready:
+		case n.State == Waiting && worst == Ready:
 			n.Message = cmp.Or(ready.Message, "Crossplane has not seen yet that all runs are ready, or waits for something else")
 		}
 	}

@@ -241,6 +241,11 @@ func TestXR(t *testing.T) {
 			conditions: "{type: Ready, status: 'False', reason: Creating}",
 			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
+		"Leaving": {
+			reason: "An XR that is being deleted waits for no readiness.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Deleting,
+			conditions: "{type: Ready, status: 'False', reason: Deleting}",
+			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+		},
 		"Machine": {
 			reason: "Crossplane may name what else is not ready.", want: Waiting, message2: "Unready resources: machine",
 			conditions: "{type: Ready, status: 'False', reason: Creating, message: 'Unready resources: machine'}",
