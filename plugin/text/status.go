@@ -250,7 +250,9 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 			add("", cmp.Or(run.Message, waits(run)))
 		}
 	case tree.Failed:
-		if !n.Composite() {
+		if n.Composite() {
+			add(yellow, n.Message)
+		} else {
 			for _, f := range s.failures(n) {
 				add(red, f)
 			}

@@ -162,6 +162,11 @@ func TestGolden(t *testing.T) {
 		Message: "cannot compose resources: runs[0].varz: there is no such field", Runs: readyXR.Runs,
 	}
 
+	held := &tree.Node{
+		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "shop", State: tree.Failed,
+		Message: "database: vars.size: xr.spec.size is not set", Runs: []*tree.Node{one("database")},
+	}
+
 	unread := withholding()
 	unread.State, unread.Runs = tree.Ready, unread.Runs[:1]
 
@@ -175,6 +180,8 @@ func TestGolden(t *testing.T) {
 		"why":             Why(plain, now, shop()),
 		"why-ready":       Why(plain, now, readyXR),
 		"why-invalid":     Why(plain, now, invalid),
+		"why-held":        Why(plain, now, held),
+		"status-held":     Status(plain, now, held),
 		"why-gave-up":     Why(plain, now, gaveUp),
 		"why-running":     Why(plain, now, one("cache")),
 		"why-queued":      Why(plain, now, one("queue")),

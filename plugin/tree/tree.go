@@ -224,8 +224,28 @@ func (n *Node) judge(cs conditions) {
 			n.Message = cmp.Or(runs.Message, ready.Message)
 		case n.State == Waiting && worst == Ready:
 			n.Message = cmp.Or(ready.Message, "Crossplane has not seen yet that all runs are ready, or waits for something else")
+		case slices.Contains([]string{"InvalidValue", "ValueNotSet", "OutputWithheld"}, n.Reason):
+			n.Message = n.untold(runs.Message)
 		}
 	}
+}
+
+// untold is what the message of an XR begins with, if no run shows it: a run that has failed shows why, and not
+// that the XR cannot change it.
+func (n *Node) untold(message string) string {
+	for line := range strings.SplitSeq(message, "\n") {
+		_, text, ok := strings.Cut(line, ": ")
+
+		switch {
+		case !ok: // How many runs are ready.
+		case slices.ContainsFunc(n.Runs, func(r *Node) bool { return strings.Contains(r.Message, text) }):
+			return ""
+		default:
+			return line
+		}
+	}
+
+	return ""
 }
 
 // urgency is where a state stands in the order of states.

@@ -246,6 +246,17 @@ func TestXR(t *testing.T) {
 			conditions: "{type: Ready, status: 'False', reason: Deleting}",
 			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
+		"FailedAndHeld": {
+			reason: "What the XR cannot compute is told beside the failure of the values before.", want: Failed,
+			conditions: "{type: AnsibleRunsReady, status: 'False', reason: ValueNotSet, message: 'b: vars.size: xr.spec.size is not set'}",
+			message2:   "b: vars.size: xr.spec.size is not set",
+			runs:       []Objects{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
+		},
+		"HeldTold": {
+			reason: "It is told once.", want: Blocked,
+			conditions: "{type: AnsibleRunsReady, status: 'False', reason: ValueNotSet, message: 'b: vars.size: xr.spec.size is not set'}",
+			runs:       []Objects{run(t, "b", "", "", isReady)}, leaves: []leaf{{"b", Blocked}},
+		},
 		"Machine": {
 			reason: "Crossplane may name what else is not ready.", want: Waiting, message2: "Unready resources: machine",
 			conditions: "{type: Ready, status: 'False', reason: Creating, message: 'Unready resources: machine'}",
