@@ -167,6 +167,9 @@ func TestGolden(t *testing.T) {
 		Message: "database: vars.size: xr.spec.size is not set", Runs: []*tree.Node{one("database")},
 	}
 
+	foreign := one("mail")
+	foreign.Message = "cannot create or update connection secret: existing secret is not controlled by UID"
+
 	unread := withholding()
 	unread.State, unread.Runs = tree.Ready, unread.Runs[:1]
 
@@ -181,6 +184,7 @@ func TestGolden(t *testing.T) {
 		"why-ready":       Why(plain, now, readyXR),
 		"why-invalid":     Why(plain, now, invalid),
 		"why-held":        Why(plain, now, held),
+		"why-foreign":     Why(plain, now, foreign),
 		"status-held":     Status(plain, now, held),
 		"why-gave-up":     Why(plain, now, gaveUp),
 		"why-running":     Why(plain, now, one("cache")),

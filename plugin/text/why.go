@@ -256,6 +256,10 @@ func blocked(n *tree.Node, subject, message string) string {
 	}
 
 	text := sentence(subject + " cannot go on: " + message)
+	if strings.HasPrefix(message, "cannot create or update connection secret: ") {
+		text += " The Secret that writeConnectionSecretToRef names is not the run's: name another one, or delete it."
+	}
+
 	if n.Reason == "ReconcileError" || n.Reason == string(common.ReasonInputsUnavailable) {
 		text += " It goes on by itself when that is corrected."
 	}
