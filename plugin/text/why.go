@@ -61,7 +61,8 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	case slices.ContainsFunc(leaves, func(n *tree.Node) bool { return n.State != tree.Ready }):
 		sentences[0] = fmt.Sprintf("%s is ready, but not all of its runs are as they should be: %s.", subject, count(root))
 	default:
-		sentences[0] = fmt.Sprintf("%s is ready, and so are its runs (%d), but it cannot be changed now.", subject, len(leaves))
+		sentences[0] = fmt.Sprintf("%s is ready, and so are its runs (%d), but it cannot be changed now.", subject,
+			len(leaves))
 	}
 
 	for _, xr := range root.Composites() {
