@@ -242,12 +242,12 @@ observed:
 		label = "crossplane.io/in-use"
 	)
 
-	with := func(of, label string) string {
-		return strings.NewReplacer("labels: {", "labels: {"+label+", ", "f:labels: {", "f:labels: {f:"+label[:strings.Index(label, ":")]+": {}, ").Replace(of)
+	with := func(of, name, value string) string {
+		return strings.NewReplacer("labels: {", "labels: {"+name+": "+value+", ", "f:labels: {", "f:labels: {f:"+name+": {}, ").Replace(of)
 	}
 	database := with("\n    database:"+strings.Replace(observedRun, "name: app-abc", "name: app-abc\n          namespace: default", 1)+readyStatus,
-		"ansible.fn.crossplane.io/composite-uid: xr")
-	labeled := with(database, label+`: "true"`)
+		"ansible.fn.crossplane.io/composite-uid", "xr")
+	labeled := with(database, label, `"true"`)
 	foreign := strings.Replace(database, "labels: {", "labels: {"+label+`: "true", `, 1)
 	usage := map[string]string{"app uses database": "Usage in default of map[name:app-abc] by map[name:shop-e99425d57039]"}
 

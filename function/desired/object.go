@@ -37,7 +37,8 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 // inUse is true for an AnsibleRun that is created with LabelInUse, until core takes the label away.
 func (r *renderer) inUse(run *plan.Run, resource string) bool {
 	if o, ok := r.Observed.Resources[resource]; ok {
-		return manifest.Nested(ansiblerun.Applied(o, r.Observed.Owned[resource]), "metadata", "labels", ansiblerun.LabelInUse) != nil
+		applied := ansiblerun.Applied(o, r.Observed.Owned[resource])
+		return manifest.Nested(applied, "metadata", "labels", ansiblerun.LabelInUse) != nil
 	}
 
 	return slices.ContainsFunc(r.plan.Runs, func(by *plan.Run) bool {

@@ -54,14 +54,8 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 		}
 	}
 
-	for i := range outcomes {
-		if out := &outcomes[i]; out.Desired != nil && r.runs.Observed.Resources[out.Resource] == nil {
-			if r.runs.Observed.UID() != "" && len(r.dependencies(out.Resource, out.Desired)) > 0 {
-				out.Desired = r.named(out.Resource, out.Desired)
-			}
-
-			use(out.Resource, out.Desired)
-		}
+	for by, user := range r.created(outcomes) {
+		use(by, user)
 	}
 
 	// An earlier step with this function composes Usages for all observed AnsibleRuns, since
@@ -75,21 +69,37 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 	return usages
 }
 
-// maxName is the length of the longest names that core gives.
+// maxName is the length of the longest name.
 const maxName = 63
 
-// named returns an AnsibleRun with the name that core would give it: a Usage needs it before core does.
-func (r *remover) named(resource string, rendered map[string]any) map[string]any {
-	hash := sha256.Sum256([]byte(r.runs.Observed.UID() + resource))
-	suffix := "-" + hex.EncodeToString(hash[:6])
-	prefix := labelOf(r.runs.Observed.XR)
+// created returns the AnsibleRuns that are to be created and depend on others, with names like those that core gives:
+// their Usages need these before core does.
+func (r *remover) created(outcomes []desired.Outcome) map[string]map[string]any {
+	all := map[string]map[string]any{}
+	uid, prefix, namespace := r.runs.Observed.UID(), labelOf(r.runs.Observed.XR), manifest.Namespace(r.runs.Observed.XR)
 
-	metadata := map[string]any{"name": prefix[:min(len(prefix), maxName-len(suffix))] + suffix}
-	if namespace := manifest.Namespace(r.runs.Observed.XR); namespace != "" {
-		metadata["namespace"] = namespace
+	for i := range outcomes {
+		out := &outcomes[i]
+		if uid == "" || out.Desired == nil || r.runs.Observed.Resources[out.Resource] != nil ||
+			len(r.dependencies(out.Resource, out.Desired)) == 0 {
+			continue
+		}
+
+		hash := sha256.Sum256([]byte(uid + out.Resource))
+		suffix := "-" + hex.EncodeToString(hash[:6])
+
+		name := strings.TrimRight(prefix[:min(len(prefix), maxName-len(suffix))], "-.") + suffix
+
+		metadata := map[string]any{"name": name}
+		if namespace != "" {
+			metadata["namespace"] = namespace
+		}
+
+		out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": metadata})
+		all[out.Resource] = out.Desired
 	}
 
-	return manifest.Overlay(rendered, map[string]any{"metadata": metadata})
+	return all
 }
 
 // released is true for a resource that no step composes any more and that a run does not

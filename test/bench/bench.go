@@ -50,7 +50,6 @@ func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
 		Kubeconfig: ".cache/bench.kubeconfig",
 		Scripts:    only == pods,
 		Node:       only == node,
-		Breaker:    only == chain,
 		Out:        io.Discard,
 	})
 	if err != nil {

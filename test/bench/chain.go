@@ -81,7 +81,7 @@ func (s shape) composition(playbook string) string {
 	return fmt.Sprintf(chainComposition, s.name, strings.Join(runs, ", "), playbook)
 }
 
-// chains measures what core's circuit breaker, as it is by default, makes of XRs whose runs are created.
+// chains measures what core's circuit breaker makes of XRs whose runs are created.
 func (b *bench) chains(ctx context.Context, c *cli) error {
 	if err := b.restart(ctx); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (b *bench) chains(ctx context.Context, c *cli) error {
 	if err := b.define(ctx, debug(c).playbook); err != nil {
 		return err
 	}
-	t, verdicts := newTable(b.out, "Creation of XRs under core's own circuit breaker", "", "events", "XR written",
+	t, verdicts := newTable(b.out, "Creation of XRs under core's circuit breaker", "", "events", "XR written",
 		"Ready after"), ""
 	for i, s := range shapes() {
 		m, err := b.composed(ctx, s.name)

@@ -33,7 +33,7 @@ const playbook = `- hosts: localhost
     loop: "{{ range(20) | list }}"
 `
 
-// Measurements that need another control plane: with Pods that are scripts, a node, or core as it is by default.
+// Measurements that are made by themselves, the first two with Pods that are scripts, and with a node.
 const (
 	pods  = "pods"
 	node  = "node"

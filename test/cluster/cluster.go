@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -282,6 +283,27 @@ func (c *Cluster) WaitGone(t *testing.T, o Object) {
 func (c *Cluster) poll(ctx context.Context, u *unstructured.Unstructured, will func(error) bool) error {
 	return wait.PollUntilContextTimeout(ctx, interval, maxWait, true, func(ctx context.Context) (bool, error) {
 		return will(c.Kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
+	})
+}
+
+// WaitResumed waits until core composes an XR again that was paused. While its circuit breaker is open for the XR, core
+// may miss that; of the changes that follow it sees one every 30 s.
+func (c *Cluster) WaitResumed(t *testing.T, xr Object) {
+	t.Helper()
+	changes := 0
+	Eventually(t, "core to compose "+xr.String()+" again", func() bool {
+		u := c.Get(t, xr)
+		if !Reason("Synced", "ReconcilePaused").Met(u) {
+			return true
+		}
+		if ConditionOf(u, "Responsive")["status"] == "False" {
+			changes++
+			change := fmt.Appendf(nil, `{"metadata": {"annotations": {"test": "%d"}}}`, changes)
+			if err := c.Kube.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, change)); err != nil {
+				t.Fatalf("cannot change %s: %s", xr, err)
+			}
+		}
+		return false
 	})
 }
 

@@ -26,10 +26,6 @@ import (
 // Namespace of Crossplane and everything that belongs to it.
 const Namespace = "crossplane-system"
 
-// circuitBreakerBurst is the number of events of an XR after which core's circuit
-// breaker opens.
-const circuitBreakerBurst = 2000
-
 // Where core finds its certificates.
 const (
 	secretCA     = "crossplane-root-ca"
@@ -139,11 +135,6 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 		"--xfn-cache-dir=" + s.path(dirCore, "xfn"),
 		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
 		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
-	}
-	// Tests edit XRs faster than people do. A change that the circuit breaker drops while an
-	// XR is paused is lost: nothing brings the XR back to core when it is resumed.
-	if Since("v2.4") && !s.opts.Breaker {
-		args = append(args, fmt.Sprintf("--circuit-breaker-burst=%d", circuitBreakerBurst))
 	}
 	p := s.piece(nameCore, ready, env, args...)
 	if s.opts.Packages {

@@ -94,9 +94,6 @@ type Options struct {
 	// written to the file that Audit names.
 	Scripts bool
 
-	// Breaker leaves the circuit breaker of core as it is by default.
-	Breaker bool
-
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
 }

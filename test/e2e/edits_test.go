@@ -89,6 +89,9 @@ func (s *editSession) Pause(on bool) {
 		for _, o := range s.paused {
 			s.pause(o, nil)
 		}
+		if slices.Contains(s.paused, s.object()) {
+			cp.WaitResumed(s.t, s.object())
+		}
 		s.paused = nil
 		return
 	}

@@ -126,6 +126,7 @@ func TestKubectlPlugin(t *testing.T) {
 	inOrder(t, ansible(t, 1, d, "run", "site/site"), "is paused: resume it first")
 	inOrder(t, ansible(t, 0, d, "why", "site/site"), "is paused", "kubectl ansible resume site.e2e.example.org/site")
 	inOrder(t, ansible(t, 0, d, "resume", "site", "-l", "!missing"), "resumed")
+	cp.WaitResumed(t, xr)
 	cp.WaitFor(t, xr, Condition("Synced", "True"), Condition("Ready", "True"))
 
 	// An XR at which Crossplane has not looked yet is one, too.
