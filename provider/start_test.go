@@ -120,7 +120,11 @@ func newRuns(t *testing.T) *pool.Pool {
 	}), map[common.Place]pool.Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}})
 
 	j := executor.Job{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}
-	if !runs.Acquire(j, func() {}) || !runs.Submit(j) {
+	want := pool.Want{Job: &j, Wake: func() {}}
+	r, _ := runs.Want(want)
+	want.Shown = &r.Run
+
+	if _, begun := runs.Want(want); !begun {
 		t.Fatal("There should be a place for a run.")
 	}
 

@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // ledger has the Approvals of a play.
@@ -54,20 +55,22 @@ func (l *ledger) Delete(_ context.Context, a common.Approval) error {
 	return nil
 }
 
-// guarded is a pool that looks at each run that is submitted.
+// guarded is a pool that looks at each run that begins.
 type guarded struct {
 	*steps
 
 	look func(j executor.Job)
 }
 
-func (g guarded) Submit(j executor.Job) bool {
-	ok := g.steps.Submit(j)
-	if ok {
+func (g guarded) Want(w pool.Want) (executor.Report, bool) {
+	waits := g.report == nil || g.report.Waits()
+
+	r, begun := g.steps.Want(w)
+	if begun && waits {
 		g.look(g.job)
 	}
 
-	return ok
+	return r, begun
 }
 
 // annotationRead is one that the content reads.

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/operation"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // A Resolver resolves an AnsibleRun to the inputs of its runs.
@@ -33,37 +34,13 @@ type Tracker interface {
 	Track(ctx context.Context, run common.AnsibleRun) error
 }
 
-// A Pool carries out jobs in the background, never two of one object. It remembers the
-// report of each job until it is told to forget it. A job that may change something begins
-// once Noted says that the status of its object shows it. It attaches to a run that a former
-// provider has begun, and that outlives it.
+// A Pool carries out jobs in the background, never two of one object, see package pool.
 type Pool interface {
-	Queue
-	Reports
-
-	Attach(j executor.Job, wake func())
-	Abandon(uid types.UID)
-	Noted(uid types.UID, runID string)
-}
-
-// Reports of jobs, each of which is kept until it is forgotten. A job whose report has a plan can be
-// revoked. What waits does not begin while its object is held.
-type Reports interface {
+	Want(w pool.Want) (r executor.Report, begun bool)
+	Follow(j executor.Job, wake func())
 	Report(uid types.UID) (executor.Report, bool)
 	Live(uid types.UID) (executor.Report, bool)
-	Forget(uid types.UID, runID string)
-	Revoke(uid types.UID)
-	Hold(uid types.UID, held bool)
-}
-
-// A Queue has the objects that wait for a place to run. Acquire gives an object a place,
-// which is kept for a while for the job that is submitted. An object that waits can be
-// withdrawn; one that waits or runs can be canceled. A queue that is stopping gives no places.
-type Queue interface {
-	Acquire(j executor.Job, wake func()) bool
-	Submit(j executor.Job) bool
-	Withdraw(uid types.UID)
-	Cancel(uid types.UID)
+	Recorded(uid types.UID, runID string)
 	Stopping() bool
 }
 

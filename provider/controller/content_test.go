@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -67,13 +66,12 @@ func TestObserveContent(t *testing.T) {
 		"what was resolved at 2026-01-02T02:04:05Z goes on serving")
 
 	type want struct {
-		o         managed.ExternalObservation
+		starts    bool
 		ready     xpv2.ConditionReason
 		condition xpv2.Condition
 		refreshed []string
 	}
 
-	upToDate := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 	never := xpv2.Condition{Type: common.TypeContentUpToDate, Status: "Unknown"}
 
 	cases := map[string]struct {
@@ -86,80 +84,80 @@ func TestObserveContent(t *testing.T) {
 			reason:     "Content that serves and is what was applied changes nothing.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: first, Found: true, Due: t0.Add(time.Hour)},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+			want:       want{ready: xpv2.ReasonAvailable, condition: never},
 		},
 		"NewContent": {
 			reason:     "New content is a change of the inputs.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: second, Found: true, Due: t0.Add(time.Hour)},
-			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonRunning, condition: never},
+			want:       want{starts: true, ready: common.ReasonRunning, condition: never},
 		},
 		"EmptyStore": {
 			reason:     "After a restart with an empty store the content is that of the status, and is resolved again if it may move.",
 			run:        object(applied),
 			resolution: content.Resolution{Stale: true},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never, refreshed: []string{"uid"}},
+			want:       want{ready: xpv2.ReasonAvailable, condition: never, refreshed: []string{"uid"}},
 		},
 		"EmptyStorePinned": {
 			reason:     "Pinned content is not resolved again.",
 			run:        object(applied),
 			resolution: content.Resolution{},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+			want:       want{ready: xpv2.ReasonAvailable, condition: never},
 		},
 		"OtherDigest": {
 			reason:     "The same content under another digest, as after an upgrade of the provider, changes nothing.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: content.Set{Digest: "def", Collections: first.Collections}, Found: true, Due: t0.Add(time.Hour)},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+			want:       want{ready: xpv2.ReasonAvailable, condition: never},
 		},
 		"New": {
 			reason:     "Content of an object that is to be applied is installed by its run.",
 			run:        object(),
 			resolution: content.Resolution{Stale: true},
-			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonRunning, condition: never},
+			want:       want{starts: true, ready: common.ReasonRunning, condition: never},
 		},
 		"Stale": {
 			reason:     "Stale content goes on serving while it is resolved again.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: first, Found: true, Stale: true},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never, refreshed: []string{"uid"}},
+			want:       want{ready: xpv2.ReasonAvailable, condition: never, refreshed: []string{"uid"}},
 		},
 		"Deleted": {
-			reason:     "An object that is being deleted starts nothing.",
+			reason:     "An object that is being deleted resolves nothing anew.",
 			run:        object(applied, beingDeleted),
 			resolution: content.Resolution{Set: second, Found: true, Stale: true, Err: gone},
-			want:       want{o: managed.ExternalObservation{ResourceExists: true}, condition: never},
+			want:       want{starts: true, condition: never},
 		},
 		"SourceUnavailable": {
 			reason:     "When the source is down a condition says so, and what serves.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: first, Found: true, Resolved: t0.Add(-time.Hour), Err: gone, Due: t0.Add(time.Minute)},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: outdated.WithObservedGeneration(2)},
+			want:       want{ready: xpv2.ReasonAvailable, condition: outdated.WithObservedGeneration(2)},
 		},
 		"NothingServes": {
 			reason:     "It also says when nothing serves.",
 			run:        object(applied),
 			resolution: content.Resolution{Resolved: t0.Add(-time.Hour), Err: gone, Due: t0.Add(time.Minute)},
-			want: want{o: upToDate, ready: xpv2.ReasonAvailable, condition: common.SourceUnavailable("cannot resolve the content again: cannot install collections: fatal: repository not found; " +
+			want: want{ready: xpv2.ReasonAvailable, condition: common.SourceUnavailable("cannot resolve the content again: cannot install collections: fatal: repository not found; " +
 				"none is installed, so that no run can start").WithObservedGeneration(2)},
 		},
 		"DiskFull": {
 			reason:     "A full disk is not the fault of the source.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: first, Found: true, Err: errors.New("disk full")},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: common.CannotInstall("cannot resolve the content again: disk full; what is installed goes on serving").WithObservedGeneration(2)},
+			want:       want{ready: xpv2.ReasonAvailable, condition: common.CannotInstall("cannot resolve the content again: disk full; what is installed goes on serving").WithObservedGeneration(2)},
 		},
 		"ResolvedAgain": {
 			reason:     "When it was resolved again the condition says so.",
 			run:        object(applied, conditioned(outdated)),
 			resolution: content.Resolution{Set: first, Found: true, Due: t0.Add(time.Hour)},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: common.ContentUpToDate().WithObservedGeneration(2)},
+			want:       want{ready: xpv2.ReasonAvailable, condition: common.ContentUpToDate().WithObservedGeneration(2)},
 		},
 		"NotYetTried": {
 			reason:     "A restart of the provider does not mean that the source is back.",
 			run:        object(applied, conditioned(outdated)),
 			resolution: content.Resolution{Set: first, Found: true, Stale: true},
-			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: outdated, refreshed: []string{"uid"}},
+			want:       want{ready: xpv2.ReasonAvailable, condition: outdated, refreshed: []string{"uid"}},
 		},
 	}
 
@@ -167,13 +165,14 @@ func TestObserveContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &fakeContents{resolution: tc.resolution}
 
-			o, err := connect(t, &fakePool{}, tc.run, resolved, knowing(c)).Observe(t.Context(), tc.run)
-			if err != nil {
+			p := &fakePool{}
+
+			if _, err := connect(t, p, tc.run, resolved, knowing(c)).Observe(t.Context(), tc.run); err != nil {
 				t.Fatal(err)
 			}
 
 			got := want{
-				o:         o,
+				starts:    p.report != nil,
 				ready:     tc.run.GetCondition(xpv2.TypeReady).Reason,
 				condition: tc.run.GetCondition(common.TypeContentUpToDate),
 				refreshed: c.refreshed,

@@ -251,10 +251,6 @@ func (m *made) settle() {
 			return
 		}
 
-		if r := m.run.Status.AtProvider.LastRun; r != nil && r.StartTime != nil {
-			m.pool.Noted("", r.ID)
-		}
-
 		switch {
 		case m.pool.queued:
 			m.pool.announce()

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -42,22 +43,22 @@ type external struct {
 	// resolution of the request, and the content that a run would use.
 	resolution content.Resolution
 	content    content.Set
+	// shown is the run that the status showed when it was read; nil if it showed none.
+	shown *common.Run
 	// recorded is true when the object has the result of a run since the last reconcile.
 	recorded bool
-	// waiting is the report of a run that waits and that is decided about anew; nil if there is none.
+	// waiting is the report of a run that waits for its Pod, about which is decided anew; nil if there is none.
 	waiting *executor.Report
-	// decision of this reconcile, and the job that it starts.
+	// decision of this reconcile.
 	decision lifecycle.Decision
-	job      executor.Job
 	// unapproved is the condition Deletable of a deletion run that is not approved; nil for others.
 	unapproved *xpv2.Condition
 	// details are the connection details that the pool knows of the last apply.
 	details map[string][]byte
 }
 
-// Observe brings the status up to date with what the pool knows, decides what is to be done,
-// and acquires a place for a run. It starts check runs only, and writes nothing to the object: the
-// reconciler does.
+// Observe brings the status up to date with what the pool knows, decides what is to be done, tells the pool what is
+// wanted, and shows what follows. It writes nothing to the object: the reconciler does.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
 	lifecycle.Own(run.Observation(), run.GetUID())
 	e.keepOutput(ctx, run)
@@ -66,7 +67,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	s, err := e.situation(ctx, run, active)
 	if err != nil {
-		e.withdraw(run, s)
+		e.wantUndecided(run, s)
 		return managed.ExternalObservation{}, e.rejectInputs(run, err)
 	}
 
@@ -78,25 +79,13 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	if aerr := e.judge(ctx, run, &s); aerr != nil {
-		e.withdraw(run, s)
+		e.wantUndecided(run, s)
 		return managed.ExternalObservation{}, aerr
 	}
 
 	e.adopt(run, &s)
 	e.decision = lifecycle.Decide(s)
-
-	if e.decision.Cancel && !s.Deleted {
-		e.pool.Cancel(run.GetUID())
-	}
-
-	e.decideAnew(run, s)
-
-	// The run that the object waits for is not wanted any more.
-	if s.Waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
-		e.pool.Withdraw(run.GetUID())
-
-		s.Active = nil
-	}
+	s.Active = e.wantDecided(run, s, err)
 
 	if !s.Deleted {
 		run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
@@ -106,7 +95,6 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		showContent(run, e.resolution)
 
 		if err != nil {
-			e.pool.Withdraw(run.GetUID())
 			return managed.ExternalObservation{}, err
 		}
 
@@ -128,7 +116,8 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
 
-	return e.observation(ctx, run, s), nil
+	// The runtime has nothing to create or update: the status says what runs.
+	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !s.Deleted, ResourceUpToDate: true}, nil
 }
 
 // adopt an object whose target is as its spec says. Its inputs are known once its content is installed.
@@ -144,92 +133,75 @@ func (e *external) adopt(run common.AnsibleRun, s *lifecycle.Situation) {
 	e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
 }
 
-// decideAnew about a run that waits: it gives way to another one that would be started now, and ends if none would.
-// What cannot be started for a mistake in the inputs takes no place of another one.
-func (e *external) decideAnew(run common.AnsibleRun, s lifecycle.Situation) {
-	if e.waiting == nil || e.decision.Cancel {
-		return
+// wantDecided tells the pool what was decided, and shows what it has: the run that is active now. With an error about
+// something else nothing begins that has not.
+func (e *external) wantDecided(run common.AnsibleRun, s lifecycle.Situation, err error) *lifecycle.Active {
+	d := e.decision
+	w := pool.Want{End: d.Cancel && (!s.Deleted || !s.Held)}
+
+	// A deletion may lack its inputs. While others hold an object that is deleted nothing is written to it.
+	if st := d.Start; st != nil && e.err == nil && !(s.Deleted && s.Held) {
+		w.Job = new(e.newJob(run, *st))
 	}
 
-	if e.err != nil {
-		e.giveUp(run, s)
-		return
+	switch {
+	case e.waiting == nil:
+	case e.err != nil:
+		w.Drop = drops(run, s, *e.waiting)
+	default:
+		w.Drop = w.Job == nil || w.Job.Plan() != e.waiting.Plan
 	}
 
-	d := lifecycle.Anew(s, e.waiting.Before)
-	e.decision.Until = d.Until
+	if err != nil {
+		w.Job = nil
+	}
 
-	if d.Start == nil || e.newJob(run, *d.Start).Plan() != e.waiting.Plan {
-		e.pool.Revoke(run.GetUID())
+	r, begun := e.want(run, w)
+
+	switch {
+	case s.Runs():
+		return s.Active
+	case r.Run.ID == "":
+		return nil
+	case !begun && r.Run.StartTime != nil && lifecycle.Adopts(s):
+		// Its content is installed by now.
+		e.want(run, pool.Want{})
+		e.wake(client.ObjectKeyFromObject(run))
+
+		return nil
+	}
+
+	run.Observation().UID = run.GetUID()
+	lifecycle.Record(run.Observation(), r)
+
+	return &lifecycle.Active{Mode: r.Run.Mode, State: r.Run.State, Queued: !begun, Finished: r.Run.Phase.Finished()}
+}
+
+// wantUndecided tells the pool that nothing can be decided: nothing begins that has not. A run in progress that is not
+// wanted any more is ended nevertheless.
+func (e *external) wantUndecided(run common.AnsibleRun, s lifecycle.Situation) {
+	w := pool.Want{End: lifecycle.Decide(s).Cancel}
+	w.Drop = e.waiting != nil && drops(run, s, *e.waiting)
+
+	if r, begun := e.want(run, w); begun && s.Waits() {
+		lifecycle.Record(run.Observation(), r)
 	}
 }
 
-// withdraw the object, about which nothing can be decided, from those that wait for their turn. A run in progress that
-// is not wanted any more is ended nevertheless.
-func (e *external) withdraw(run common.AnsibleRun, s lifecycle.Situation) {
-	if s.Runs() && lifecycle.Decide(s).Cancel {
-		e.pool.Cancel(run.GetUID())
-	}
+func (e *external) want(run common.AnsibleRun, w pool.Want) (r executor.Report, begun bool) {
+	w.UID, w.Shown, w.Wake = run.GetUID(), e.shown, e.waker(run)
 
-	e.giveUp(run, s)
-	e.pool.Withdraw(run.GetUID())
+	return e.pool.Want(w)
 }
 
-// giveUp a run that waits, about which nothing can be decided: whoever has edited the object since does not want that
-// run, its window may be closed by now, and its approval may be withdrawn. A deletion may never have its inputs again.
-func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
-	w := e.waiting
-	if w == nil {
-		return
-	}
-
+// drops is true for a run that waits, about which nothing can be decided, and that is not to begin: whoever has edited
+// the object since does not want that run, its window may be closed by now, and its approval may be withdrawn. A
+// deletion may never have its inputs again.
+func drops(run common.AnsibleRun, s lifecycle.Situation, w executor.Report) bool {
 	a := s.Recorded.Approval
 	approved := !s.Deleted && w.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
 
-	if approved || w.Generation != run.GetGeneration() || lifecycle.Closed(s, w.Run, w.Before) {
-		e.pool.Revoke(run.GetUID())
-	}
-}
-
-// observation tells the runtime what was decided. If there is a place for an apply, the
-// observation has the runtime call Create or Update at once. For Create the runtime writes
-// the object three times. Core's circuit breaker counts writes, so that an XR with many runs
-// can afford few: the first apply is an update wherever the management policies allow one. The runtime adds the
-// finalizer before either.
-func (e *external) observation(ctx context.Context, run common.AnsibleRun,
-	s lifecycle.Situation,
-) managed.ExternalObservation {
-	d := e.decision
-	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
-
-	if s.Deleted || d.Start == nil {
-		return o
-	}
-
-	e.job = e.newJob(run, *d.Start)
-
-	switch {
-	case !e.acquire(run):
-		o.ResourceExists, o.ResourceUpToDate = true, true
-	case lifecycle.Adopts(s):
-		// Its content is installed by now.
-		e.pool.Withdraw(run.GetUID())
-		e.wake(client.ObjectKeyFromObject(run))
-
-		o.ResourceExists, o.ResourceUpToDate = true, true
-	case d.Start.Mode == common.ModeCheck:
-		e.submit(ctx, run)
-
-		o.ResourceUpToDate = true
-	case s.Update:
-		o.ResourceExists = true
-	}
-
-	// The object may not be looked at again for long.
-	s.Active = &lifecycle.Active{Mode: d.Start.Mode, State: d.Start.State}
-	run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
-
-	return o
+	return approved || w.Generation != run.GetGeneration() || lifecycle.Closed(s, w.Run)
 }
 
 // showCheckable sets the condition Checkable to False when check runs cannot tell anything,
@@ -289,21 +261,19 @@ func showWithheld(run common.AnsibleRun) {
 }
 
 // recordReport records in the status what the pool knows. The pool forgets a finished run once
-// the object that was read from the API server has its result.
+// the object that was read from the API server has its result. A run that waits, for its turn or for its Pod, is
+// decided about as if it were not there.
 func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lifecycle.Active {
 	o := run.Observation()
+	e.shown = o.LastRun.DeepCopy()
 
-	e.attach(ctx, run)
+	e.follow(ctx, run)
 
 	report, known := e.pool.Report(run.GetUID())
 	if known && recorded(run, report) {
-		e.pool.Forget(run.GetUID(), report.Run.ID)
+		e.pool.Recorded(run.GetUID(), report.Run.ID)
 
 		known, e.recorded = false, true
-	}
-
-	if known && report.Waits() {
-		e.restore(run, report)
 	}
 
 	// A pool that is stopping follows no more runs. The next provider follows this one.
@@ -311,29 +281,33 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lif
 		return &lifecycle.Active{Mode: o.LastRun.Mode, State: o.LastRun.State}
 	}
 
-	// The run in the status was interrupted when the pool knows none, or another one.
-	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
+	// One that was applied before it came to wait has installed its content, or begun.
+	if known && report.Plan != "" && !report.Run.Phase.Finished() &&
+		(o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
+		e.waiting = &report
+	}
+
+	waits := known && (report.Waits() || e.waiting != nil)
+
+	if waits && o.LastRun != nil && o.LastRun.ID == report.Run.ID {
+		lifecycle.Restore(o, report.Before)
+	} else if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
+		// The run in the status was interrupted when the pool knows none, or another one.
 		if r := lifecycle.Interrupt(o, e.now()); r != nil {
 			lifecycle.Remember(o, historyLimit(run))
 			e.announceInterrupted(run, *r)
 		}
 	}
 
-	if !known {
+	switch {
+	case !known:
 		return nil
-	}
-
-	if report.Waits() {
-		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State, Queued: true}
-	}
-
-	if report.Attaching {
+	case waits:
+		return &lifecycle.Active{
+			ID: report.Run.ID, Mode: report.Run.Mode, State: report.Run.State, Trigger: report.Run.Trigger, Queued: true,
+		}
+	case report.Attaching:
 		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State}
-	}
-
-	// One that was applied before it came to wait has installed its content, or begun.
-	if report.Plan != "" && !report.Run.Phase.Finished() && (o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
-		e.waiting = &report
 	}
 
 	o.UID = run.GetUID()
@@ -357,9 +331,9 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lif
 	}
 }
 
-// attach the pool to the run in progress that the status shows, if it has a Pod, so that the end
+// follow the run in progress that the status shows, if it has a Pod, so that the end
 // of the provider that began it was not its own. Others may edit the status: the Pod is where the configuration says.
-func (c *connector) attach(ctx context.Context, run common.AnsibleRun) {
+func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 	last := run.Observation().LastRun
 	if !outlives(last) {
 		return
@@ -381,26 +355,12 @@ func (c *connector) attach(ctx context.Context, run common.AnsibleRun) {
 		Policy: policy, Kind: c.kind, Begun: last.DeepCopy(), DigestKey: inputs.ObjectKey(c.key, run.GetUID()),
 	}
 
-	c.pool.Attach(j, c.waker(run))
+	c.pool.Follow(j, c.waker(run))
 }
 
 // outlives is true for a run in progress that goes on without the provider that began it.
 func outlives(r *common.Run) bool {
 	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished()
-}
-
-// restore the run that the status showed before the object came to wait: decisions are about
-// that run.
-func (e *external) restore(run common.AnsibleRun, r executor.Report) {
-	o := run.Observation()
-	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
-		lifecycle.Restore(o, r.Before)
-
-		return
-	}
-
-	// The object does not wait any more, and its status does not show that it did.
-	e.pool.Forget(run.GetUID(), r.Run.ID)
 }
 
 // announceInterrupted tells the observer of a run that had begun and was interrupted.
@@ -497,7 +457,8 @@ func (e *external) situation(ctx context.Context, run common.AnsibleRun,
 	}
 
 	s.Policy = policy
-	s.Drifted = e.drifted(run)
+	// Nobody looks for changes while there is a run.
+	s.Drifted = e.drifted(run) || s.Waits() && a.Trigger == common.TriggerDependents
 	e.resolve(run)
 
 	s.Digest, err = e.digest(e.content)
@@ -527,29 +488,19 @@ func (e *external) rejectInputs(run common.AnsibleRun, err error) error {
 	return err
 }
 
-// Create applies the content for the first time. The runtime discards the status that Create
-// leaves, so that the object is woken for another reconcile, which records the run.
-func (e *external) Create(ctx context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
-	e.submit(ctx, run)
-	e.wake(client.ObjectKeyFromObject(run))
-
+// Create is not called: Observe starts what is to run.
+func (e *external) Create(context.Context, common.AnsibleRun) (managed.ExternalCreation, error) {
 	return managed.ExternalCreation{}, nil
 }
 
-// Update applies the content again.
-func (e *external) Update(ctx context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
-	e.submit(ctx, run)
-
+// Update is not called either.
+func (e *external) Update(context.Context, common.AnsibleRun) (managed.ExternalUpdate, error) {
 	return managed.ExternalUpdate{}, nil
 }
 
-// Delete runs the content with state absent.
-func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
+// Delete shows what becomes of the run with state absent that Observe has decided on.
+func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
 	d := e.decision
-
-	if d.Cancel {
-		e.pool.Cancel(run.GetUID())
-	}
 
 	if d.Failure != nil {
 		stuck := common.DeletionFailed(d.Failure)
@@ -575,7 +526,6 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 	}
 
 	if err := e.err; err != nil {
-		e.pool.Withdraw(run.GetUID())
 		run.SetConditions(common.CannotDelete(err).WithObservedGeneration(run.GetGeneration()))
 
 		return managed.ExternalDelete{}, err
@@ -587,43 +537,11 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
 
-	e.job = e.newJob(run, *d.Start)
-	if e.acquire(run) {
-		e.submit(ctx, run)
-	}
-
 	return managed.ExternalDelete{}, nil
 }
 
 // Disconnect does nothing: there is no connection.
 func (e *external) Disconnect(context.Context) error { return nil }
-
-// acquire a place for the run that was decided on. If there is none, the status shows that
-// the object waits.
-func (e *external) acquire(run common.AnsibleRun) bool {
-	acquired := e.pool.Acquire(e.job, e.waker(run))
-	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
-		run.Observation().UID = run.GetUID()
-		lifecycle.Record(run.Observation(), r)
-	}
-
-	return acquired
-}
-
-// submit the run that was decided on to its place, and show it in the status. If the place
-// is not kept any more, the object is reconciled again.
-func (e *external) submit(ctx context.Context, run common.AnsibleRun) {
-	if !e.pool.Submit(e.job) {
-		e.wake(client.ObjectKeyFromObject(run))
-		return
-	}
-
-	if e.dependents != nil {
-		e.dependents.Stop(run.GetUID())
-	}
-
-	e.recordReport(ctx, run)
-}
 
 func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Job {
 	request, _ := meta.GetReconcileRequest(run)

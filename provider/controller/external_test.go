@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,6 +33,9 @@ var key = []byte("0123456789abcdef0123456789abcdef")
 
 var errBoom = errors.New("boom")
 
+// there is nothing to create or update, as far as the runtime knows.
+var there = managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+
 type resolverFn func() (inputs.Inputs, error)
 
 func (fn resolverFn) Resolve(context.Context, common.AnsibleRun) (inputs.Inputs, error) { return fn() }
@@ -51,40 +55,66 @@ type fakePool struct {
 	full      bool
 	submitted []executor.Job
 	forgotten []string
-	canceled  int
-	withdrawn int
-	revoked   int
-	abandoned []types.UID
-	noted     []string
-	ended     []string
-	attached  []executor.Job
+	// nothing was wanted, or the run in progress was to end, or the one that waits was dropped, so often.
+	nothing, ends, drops int
+	gone                 []types.UID
+	ended                []string
+	followed             []executor.Job
 }
 
-// Attach is called for runs that outlive the provider that began them.
-func (p *fakePool) Attach(j executor.Job, _ func()) { p.attached = append(p.attached, j) }
+// Follow is called for runs that outlive the provider that began them.
+func (p *fakePool) Follow(j executor.Job, _ func()) { p.followed = append(p.followed, j) }
 
 // Ended is called for runs that were interrupted.
 func (p *fakePool) Ended(_ executor.Job, r executor.Report, _ time.Duration) {
 	p.ended = append(p.ended, r.Run.ID)
 }
 
-// Acquire a place, unless the pool is full.
-func (p *fakePool) Acquire(j executor.Job, _ func()) bool {
-	if p.full {
-		r := executor.NewReport(j)
-		p.report = &r
+// Want gives a job its turn, unless the pool is full, and begins it once it is shown.
+func (p *fakePool) Want(w pool.Want) (executor.Report, bool) {
+	if w.Job == nil {
+		p.nothing++
 	}
 
-	return !p.full
-}
+	switch {
+	case w.Gone:
+		p.gone = append(p.gone, w.UID)
+		return executor.Report{}, false
+	case p.report != nil && !p.report.Waits():
+		if w.End {
+			p.ends++
+		}
 
-func (p *fakePool) Submit(j executor.Job) bool {
-	p.submitted = append(p.submitted, j)
-	r := executor.NewReport(j)
-	r.Run.StartTime = at(0)
+		if w.Drop && p.report.Plan != "" {
+			p.drops++
+		}
+
+		return *p.report, true
+	case w.Job == nil:
+		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
+			p.Recorded(w.UID, p.report.Run.ID)
+		}
+
+		return executor.Report{}, false
+	}
+
+	r, waits := executor.NewReport(*w.Job), executor.NewReport(*w.Job)
+	p.report = &waits
+
+	if p.full {
+		return r, false
+	}
+
+	r.Run.StartTime, r.Run.Pod = at(0), w.Job.Reference()
+
+	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
+		return r, false
+	}
+
+	p.submitted = append(p.submitted, *w.Job)
 	p.report = &r
 
-	return true
+	return r, true
 }
 
 func (p *fakePool) Live(types.UID) (executor.Report, bool) {
@@ -103,7 +133,7 @@ func (p *fakePool) Report(types.UID) (executor.Report, bool) {
 	return *p.report, true
 }
 
-func (p *fakePool) Forget(_ types.UID, id string) {
+func (p *fakePool) Recorded(_ types.UID, id string) {
 	if p.report != nil && p.report.Run.ID == id {
 		p.report = nil
 		p.forgotten = append(p.forgotten, id)
@@ -119,24 +149,6 @@ func (nopContents) Resolution(r content.Request) content.Resolution {
 func (nopContents) Refresh(content.Request, string, func()) {}
 
 func (p *fakePool) Stopping() bool { return false }
-
-func (p *fakePool) Cancel(types.UID) { p.canceled++ }
-
-func (p *fakePool) Revoke(types.UID) { p.revoked++ }
-
-func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
-
-func (p *fakePool) Hold(uid types.UID, held bool) {
-	if held {
-		p.Withdraw(uid)
-	}
-}
-
-func (p *fakePool) Noted(uid types.UID, runID string) {
-	p.noted = append(p.noted, string(uid)+" "+runID)
-}
-
-func (p *fakePool) Abandon(uid types.UID) { p.abandoned = append(p.abandoned, uid) }
 
 func in(playbook string) inputs.Inputs {
 	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}
@@ -192,6 +204,22 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 	return e
 }
 
+// begin the run of an object: one reconcile shows it, and the next one finds it shown.
+func begin(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn) managed.TypedExternalClient[common.AnsibleRun] {
+	t.Helper()
+
+	var e managed.TypedExternalClient[common.AnsibleRun]
+
+	for range 2 {
+		e = connect(t, p, run, resolve)
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return e
+}
+
 func object(os ...func(*v1alpha1.AnsibleRun)) *v1alpha1.AnsibleRun {
 	run := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid", Generation: 2}}
 	for _, o := range os {
@@ -230,6 +258,8 @@ func TestObserve(t *testing.T) {
 	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
 	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
 
+	begins := common.Run{ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
+
 	type want struct {
 		o         managed.ExternalObservation
 		err       error
@@ -247,18 +277,18 @@ func TestObserve(t *testing.T) {
 		want    want
 	}{
 		"New": {
-			reason:  "A new object should be applied, without the writes that the runtime would make to create it.",
+			reason:  "A new object should be shown as about to be applied, without the writes that the runtime would make to create it.",
 			run:     object(),
 			resolve: resolved,
-			want:    want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.Running().WithObservedGeneration(2)},
+			want:    want{o: there, status: common.AnsibleRunObservation{LastRun: &begins}, ready: common.Running().WithObservedGeneration(2)},
 		},
 		"NewCreateOnly": {
-			reason: "A new object that may only be created should be.",
+			reason: "So should one that may only be created.",
 			run: object(func(r *v1alpha1.AnsibleRun) {
 				r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate})
 			}),
 			resolve: resolved,
-			want:    want{ready: common.Running().WithObservedGeneration(2)},
+			want:    want{o: there, status: common.AnsibleRunObservation{LastRun: &begins}, ready: common.Running().WithObservedGeneration(2)},
 		},
 		"ResultArrives": {
 			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
@@ -266,7 +296,7 @@ func TestObserve(t *testing.T) {
 			report:  &executor.Report{Run: succeeded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				o: there,
 				status: common.AnsibleRunObservation{
 					LastRun:        &succeeded,
 					LastApply:      &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
@@ -287,7 +317,7 @@ func TestObserve(t *testing.T) {
 			report:  &executor.Report{Run: succeeded, Attempt: 1},
 			resolve: resolved,
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				o: there,
 				status: common.AnsibleRunObservation{
 					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
@@ -303,7 +333,7 @@ func TestObserve(t *testing.T) {
 			report:  &executor.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
 			resolve: resolved,
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				o: there,
 				status: common.AnsibleRunObservation{
 					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
@@ -343,7 +373,7 @@ func TestObserve(t *testing.T) {
 			report:  &executor.Report{Run: noted, Attempt: 3, Untouched: true},
 			resolve: resolved,
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				o: there,
 				status: common.AnsibleRunObservation{
 					LastRun:   &noted,
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 2, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
@@ -360,14 +390,9 @@ func TestObserve(t *testing.T) {
 			})),
 			resolve: resolved,
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true},
-				status: common.AnsibleRunObservation{
-					LastRun: &common.Run{
-						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted,
-						Reason: executor.ReasonProviderEnded, Message: "the provider ended before the run began", CompletionTime: at(0),
-					},
-				},
-				ready: common.Running().WithObservedGeneration(2),
+				o:      there,
+				status: common.AnsibleRunObservation{LastRun: &begins},
+				ready:  common.Running().WithObservedGeneration(2),
 			},
 		},
 		"Queued": {
@@ -380,7 +405,7 @@ func TestObserve(t *testing.T) {
 			report:  &executor.Report{Run: queued, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				o: there,
 				status: common.AnsibleRunObservation{
 					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
@@ -396,7 +421,7 @@ func TestObserve(t *testing.T) {
 			report:  &executor.Report{Run: discarded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
-				o:      managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				o:      there,
 				status: common.AnsibleRunObservation{LastRun: &discarded},
 				ready:  xpv2.Creating().WithObservedGeneration(2),
 			},
@@ -454,7 +479,7 @@ func TestObserve(t *testing.T) {
 			})),
 			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
 			want: want{
-				o: managed.ExternalObservation{ResourceExists: true},
+				o: there,
 				status: common.AnsibleRunObservation{
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
 					Executed:  true,
@@ -507,14 +532,7 @@ func TestJob(t *testing.T) {
 		Drift:         drift,
 	}))
 
-	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
-	if _, err := e.Observe(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := e.Update(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
 
 	want := []executor.Job{{
 		Spec: runner.Spec{
@@ -560,15 +578,7 @@ func TestJobIsApart(t *testing.T) {
 		Executed:  true,
 		Content:   &common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}},
 	}))
-	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
-
-	if _, err := e.Observe(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := e.Delete(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
 
 	meta.AddAnnotations(run, map[string]string{"team": "ops"})
 
@@ -580,7 +590,7 @@ func TestJobIsApart(t *testing.T) {
 	*run = v1alpha1.AnsibleRun{}
 
 	if len(p.submitted) != 1 {
-		t.Fatalf("Delete should start a run, got %+v", p.submitted)
+		t.Fatalf("There should be a run, got %+v", p.submitted)
 	}
 
 	j := p.submitted[0]
@@ -602,12 +612,12 @@ func TestJobIsApart(t *testing.T) {
 // that is so by the time when it gets a place.
 func TestAdoptInstalled(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason    string
-		full      bool
-		withdrawn int
+		reason  string
+		full    bool
+		nothing int
 	}{
 		"Installing": {reason: "It waits for its content.", full: true},
-		"Installed":  {reason: "Its content is there, and its place goes to others.", withdrawn: 1},
+		"Installed":  {reason: "Its content is there, and its place goes to others.", nothing: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, run := &fakePool{full: tc.full}, object(annotated(common.AnnotationAdopt, "true"))
@@ -619,9 +629,8 @@ func TestAdoptInstalled(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			want := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
-			if diff := cmp.Diff(want, got); diff != "" || len(p.submitted) > 0 || p.withdrawn != tc.withdrawn {
-				t.Errorf("\n%s\nwant %d withdrawn and none submitted, got %d and %d; -want, +got:\n%s", tc.reason, tc.withdrawn, p.withdrawn, len(p.submitted), diff)
+			if diff := cmp.Diff(there, got); diff != "" || len(p.submitted) > 0 || p.nothing != tc.nothing {
+				t.Errorf("\n%s\nwant nothing wanted %d times and none submitted, got %d and %d; -want, +got:\n%s", tc.reason, tc.nothing, p.nothing, len(p.submitted), diff)
 			}
 		})
 	}
@@ -658,7 +667,7 @@ func TestShownAtOnce(t *testing.T) {
 	}
 }
 
-func TestWithdraw(t *testing.T) {
+func TestNothingWanted(t *testing.T) {
 	before := &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded}
 	waits := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued}
 	p := &fakePool{report: &executor.Report{Run: waits, Before: before}}
@@ -670,8 +679,8 @@ func TestWithdraw(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if p.withdrawn != 1 || p.canceled > 0 {
-		t.Errorf("A run that waits and is not wanted any more should be withdrawn, got %+v", p)
+	if p.nothing != 1 || p.ends > 0 {
+		t.Errorf("A run that waits and is not due any more should not be wanted, got %+v", p)
 	}
 
 	if diff := cmp.Diff(before, run.Status.AtProvider.LastRun); diff != "" {
@@ -680,7 +689,7 @@ func TestWithdraw(t *testing.T) {
 }
 
 // A run whose Pod waits is decided about anew, and gives way to what would be started now.
-func TestRevoke(t *testing.T) {
+func TestDrop(t *testing.T) {
 	digest := digestOf(t, in("a"))
 
 	for name, tc := range map[string]struct {
@@ -761,7 +770,7 @@ func TestRevoke(t *testing.T) {
 		"Preview":        {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
 		"PreviewChanged": {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1},
 		"Canceled": {
-			reason: "Somebody has canceled it.", run: object(),
+			reason: "Somebody has canceled it.", run: object(), want: 1,
 			change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) {
 				*i = in("b")
 				annotated(common.AnnotationCancel, r.Run.ID)(run)
@@ -778,20 +787,10 @@ func TestRevoke(t *testing.T) {
 
 			resolve := func() (inputs.Inputs, error) { return i, err }
 
-			e := connect(t, p, tc.run, resolve)
-			if _, err := e.Observe(t.Context(), tc.run); err != nil {
-				t.Fatal(err)
-			}
+			begin(t, p, tc.run, resolve)
 
-			switch {
-			case tc.run.DeletionTimestamp != nil:
-				_, err = e.Delete(t.Context(), tc.run)
-			case len(p.submitted) == 0:
-				_, err = e.Update(t.Context(), tc.run)
-			}
-
-			if err != nil || len(p.submitted) != 1 {
-				t.Fatalf("There should be a run: %v", err)
+			if len(p.submitted) != 1 {
+				t.Fatal("There should be a run.")
 			}
 
 			p.report.Plan, err = p.submitted[0].Plan(), tc.err
@@ -801,8 +800,8 @@ func TestRevoke(t *testing.T) {
 
 			_, _ = connect(t, p, tc.run, resolve).Observe(t.Context(), tc.run)
 
-			if p.revoked != tc.want || p.withdrawn > 0 && tc.err == nil {
-				t.Errorf("%s\nwant it revoked %d times, got %+v", tc.reason, tc.want, p)
+			if canceled := name == "Canceled"; p.drops != tc.want || (p.ends > 0) != canceled {
+				t.Errorf("%s\nwant it dropped %d times, and canceled: %t, got %+v", tc.reason, tc.want, canceled, p)
 			}
 
 			if last := tc.run.Status.AtProvider.LastRun; last == nil || last.ID != "new" {
@@ -822,18 +821,13 @@ func TestDelete(t *testing.T) {
 	t.Run("RunsAbsent", func(t *testing.T) {
 		p := &fakePool{}
 		run := object(beingDeleted, applied)
-		e := connect(t, p, run, resolved)
 
-		if _, err := e.Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		if _, err := e.Delete(t.Context(), run); err != nil {
+		if _, err := begin(t, p, run, resolved).Delete(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 
 		if len(p.submitted) != 1 || p.submitted[0].State != common.StateAbsent || p.submitted[0].Trigger != common.TriggerDeleted {
-			t.Errorf("Delete should start an absent run, got %+v", p.submitted)
+			t.Errorf("There should be an absent run, got %+v", p.submitted)
 		}
 
 		if r := run.Status.AtProvider.LastRun; r == nil || r.Phase != common.PhaseQueued {
@@ -914,13 +908,8 @@ func TestDelete(t *testing.T) {
 		}))
 		stuck := common.DeletionFailed(errBoom)
 		run.SetConditions(stuck)
-		e := connect(t, p, run, resolved)
 
-		if _, err := e.Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		if _, err := e.Delete(t.Context(), run); err != nil {
+		if _, err := begin(t, p, run, resolved).Delete(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 
@@ -942,15 +931,15 @@ func TestDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if p.canceled != 1 || len(p.submitted) != 0 {
-			t.Errorf("Delete should cancel the present run and start nothing yet: canceled %d, submitted %+v", p.canceled, p.submitted)
+		if p.ends != 1 || len(p.submitted) != 0 {
+			t.Errorf("The present run should end and nothing start yet: ended %d times, submitted %+v", p.ends, p.submitted)
 		}
 	})
 }
 
-// TestAttach has a provider find a run in progress that has a Pod. It follows the run, and writes
+// TestFollow has a provider find a run in progress that has a Pod. It follows the run, and writes
 // nothing before it knows more.
-func TestAttach(t *testing.T) {
+func TestFollow(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 	status := common.AnsibleRunObservation{
@@ -983,11 +972,11 @@ func TestAttach(t *testing.T) {
 				t.Errorf("\n%s\nObserve(...): -want status, +got status:\n%s", tc.reason, diff)
 			}
 
-			if len(p.attached) != 1 {
-				t.Fatalf("Observe(...): attached to %+v", p.attached)
+			if len(p.followed) != 1 {
+				t.Fatalf("Observe(...): followed %+v", p.followed)
 			}
 
-			j := p.attached[0]
+			j := p.followed[0]
 			if j.ID != "1" || j.Attempt != 3 || j.Reference().Namespace != "jobs" || j.Reference().Name != "ansiblerun-1" || j.Object.UID != run.UID || len(j.DigestKey) == 0 {
 				t.Errorf("The job should say which run of which object it is: %+v", j)
 			}
@@ -1000,21 +989,21 @@ func TestAttach(t *testing.T) {
 	noted.LastRun.Phase = common.PhaseQueued
 	noted.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
 
-	if _, err := connect(t, p, object(observed(*noted)), resolved).Observe(t.Context(), object(observed(*noted))); err != nil || len(p.attached) != 1 || p.attached[0].Attempt != 5 {
-		t.Errorf("It should be the fifth attempt: %+v, %v", p.attached, err)
+	if _, err := connect(t, p, object(observed(*noted)), resolved).Observe(t.Context(), object(observed(*noted))); err != nil || len(p.followed) != 1 || p.followed[0].Attempt != 5 {
+		t.Errorf("It should be the fifth attempt: %+v, %v", p.followed, err)
 	}
 
 	p = &fakePool{}
 	status.LastRun.Phase, status.LastRun.CompletionTime = common.PhaseSucceeded, at(0)
 
-	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.attached) > 0 {
-		t.Errorf("A run that has ended is not followed: %v, %v", p.attached, err)
+	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.followed) > 0 {
+		t.Errorf("A run that has ended is not followed: %v, %v", p.followed, err)
 	}
 }
 
-// TestAttachLate has a cache show late that a former provider has begun a run: the run that was decided on meanwhile does not
+// TestFollowLate has a cache show late that a former provider has begun a run: the run that was decided on meanwhile does not
 // take its place.
-func TestAttachLate(t *testing.T) {
+func TestFollowLate(t *testing.T) {
 	began := make(chan string, 2)
 	runs := pool.New(executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
 		began <- j.ID
@@ -1033,11 +1022,7 @@ func TestAttachLate(t *testing.T) {
 	run := object(observed(common.AnsibleRunObservation{AppliedDigest: "former"}))
 	e := connect(t, nil, run, inPod, func(c *connector) { c.pool = runs })
 
-	if _, err := e.Observe(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := e.Update(t.Context(), run); err != nil || run.Observation().LastRun == nil || run.Observation().LastRun.ID == "1" {
+	if _, err := e.Observe(t.Context(), run); err != nil || run.Observation().LastRun == nil || run.Observation().LastRun.ID == "1" {
 		t.Fatalf("There should be a run: %+v, %v", run.Observation().LastRun, err)
 	}
 
@@ -1060,8 +1045,8 @@ func TestAttachLate(t *testing.T) {
 	runs.Stop(t.Context())
 }
 
-// TestAttachElsewhere has a status name another namespace than the configuration: the Pod of the run is not looked for there.
-func TestAttachElsewhere(t *testing.T) {
+// TestFollowElsewhere has a status name another namespace than the configuration: the Pod of the run is not looked for there.
+func TestFollowElsewhere(t *testing.T) {
 	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{
 		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0),
 		Pod: &common.PodReference{Namespace: "kube-system", Name: "ansiblerun-1"},
@@ -1072,7 +1057,7 @@ func TestAttachElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(p.attached) != 1 || p.attached[0].Reference().Namespace != "jobs" {
-		t.Errorf("want the namespace of the configuration, got %+v", p.attached)
+	if len(p.followed) != 1 || p.followed[0].Reference().Namespace != "jobs" {
+		t.Errorf("want the namespace of the configuration, got %+v", p.followed)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // errInProgress means that an object may not go yet.
@@ -20,8 +21,8 @@ type finalizer struct {
 	resource.Finalizer
 
 	pool Pool
-	// attach the pool to the run in progress that the status of an object shows, if it outlives a provider.
-	attach func(context.Context, common.AnsibleRun)
+	// follow the run in progress that the status of an object shows, if it outlives a provider.
+	follow func(context.Context, common.AnsibleRun)
 }
 
 // AddFinalizer adds the finalizer to an object, and its external name in the same write.
@@ -56,20 +57,20 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 		return f.Finalizer.RemoveFinalizer(ctx, o)
 	}
 
-	f.attach(ctx, run)
-	f.pool.Hold(run.GetUID(), true)
+	f.follow(ctx, run)
 
+	last := run.Observation().LastRun
 	r, known := f.pool.Report(run.GetUID())
 
-	switch {
-	case !known && outlives(run.Observation().LastRun):
-		return errInProgress // This provider is stopping.
-	case !known || r.Waits() || r.Run.Phase.Finished():
-		return f.Finalizer.RemoveFinalizer(ctx, run)
-	// A check run changes nothing, and may be cut off.
-	case r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID:
-		f.pool.Cancel(run.GetUID())
+	f.pool.Want(pool.Want{
+		UID: run.GetUID(), Shown: last, Drop: true,
+		// A check run changes nothing, and may be cut off.
+		End: r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID,
+	})
+
+	if known && !r.Waits() && !r.Run.Phase.Finished() || !known && outlives(last) { // The provider is stopping.
+		return errInProgress
 	}
 
-	return errInProgress
+	return f.Finalizer.RemoveFinalizer(ctx, run)
 }

@@ -9,14 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 )
 
 // TestAddFinalizer answers as the API server does, with a status that was not written
@@ -113,7 +111,7 @@ func TestRemoveFinalizer(t *testing.T) {
 			removed := false
 			p := &fakePool{report: tc.report}
 			attached := 0
-			f := finalizer{pool: p, attach: func(context.Context, common.AnsibleRun) { attached++ }, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
+			f := finalizer{pool: p, follow: func(context.Context, common.AnsibleRun) { attached++ }, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
 				removed = true
 				return nil
 			}}}
@@ -130,7 +128,7 @@ func TestRemoveFinalizer(t *testing.T) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): removed is %t", tc.reason, removed)
 			}
 
-			if p.withdrawn != 1 {
+			if p.nothing != 1 {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
 			}
 
@@ -138,43 +136,35 @@ func TestRemoveFinalizer(t *testing.T) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that a former provider has begun should be followed", tc.reason)
 			}
 
-			if p.canceled != tc.canceled {
-				t.Errorf("\n%s\nRemoveFinalizer(...): want %d runs canceled, got %d", tc.reason, tc.canceled, p.canceled)
+			if p.ends != tc.canceled {
+				t.Errorf("\n%s\nRemoveFinalizer(...): want %d runs canceled, got %d", tc.reason, tc.canceled, p.ends)
 			}
 		})
 	}
 }
 
-func TestWhenNoted(t *testing.T) {
-	tended := func(r *v1alpha1.AnsibleRun) {
-		r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
-	}
-	noted := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", StartTime: at(0)}})
+func TestWhenShown(t *testing.T) {
+	queued := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", Phase: common.PhaseQueued}})
+	begins := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", Phase: common.PhaseQueued, StartTime: at(0)}})
+	running := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0)}})
 
 	for name, tc := range map[string]struct {
-		reason    string
-		object    *v1alpha1.AnsibleRun
-		noted     []string
-		withdrawn int
+		reason   string
+		was, now *v1alpha1.AnsibleRun
+		want     int
 	}{
-		"Noted":  {reason: "The pool waits for this.", object: object(tended, noted), noted: []string{"uid 1"}},
-		"Queued": {reason: "A run without a start was not noted yet.", object: object(tended, observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))},
-		"Paused": {
-			reason: "Nobody would note the run of an object that is paused, which would keep its place for as long as it may wait.",
-			object: object(tended, annotated(meta.AnnotationKeyReconciliationPaused, "true")), withdrawn: 1,
-		},
-		"PausedByPolicy": {reason: "So it is with those whose management policies allow nothing.", object: object(), withdrawn: 1},
+		"Begins":  {"It begins when the next reconcile finds it there.", object(), object(begins), 1},
+		"Turn":    {"It has waited.", object(queued), object(begins), 1},
+		"Queued":  {"It waits.", object(), object(queued), 0},
+		"Before":  {"It has been there.", object(begins), object(begins, annotated("team", "web")), 0},
+		"Running": {"It has begun.", object(begins), object(running), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &fakePool{}
-			whenNoted(p).Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: tc.object}, nil)
+			woken := 0
+			whenShown(func(types.NamespacedName) { woken++ }).Update(t.Context(), event.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.now}, nil)
 
-			if diff := cmp.Diff(tc.noted, p.noted); diff != "" {
-				t.Errorf("\n%s\n-want noted, +got noted:\n%s", tc.reason, diff)
-			}
-
-			if p.withdrawn != tc.withdrawn {
-				t.Errorf("\n%s\nwant %d withdrawn, got %d", tc.reason, tc.withdrawn, p.withdrawn)
+			if woken != tc.want {
+				t.Errorf("\n%s\nwant it woken %d times, got %d", tc.reason, tc.want, woken)
 			}
 		})
 	}
@@ -195,8 +185,8 @@ func TestWhenGone(t *testing.T) {
 	whenGone(pool, p, m).Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: object()}, nil)
 	whenGone(pool, p, m).Update(t.Context(), event.UpdateEvent{ObjectOld: again, ObjectNew: object()}, nil)
 
-	if diff := cmp.Diff([]types.UID{"uid", "again"}, pool.abandoned); diff != "" {
-		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)
+	if diff := cmp.Diff([]types.UID{"uid", "again"}, pool.gone); diff != "" {
+		t.Errorf("The run of an object that is gone should end: -want, +got:\n%s", diff)
 	}
 
 	if len(p.until)+len(p.timers)+len(p.announced) > 0 {

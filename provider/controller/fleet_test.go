@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
@@ -122,7 +123,9 @@ func newFleet(t *testing.T, size int) *fleet {
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
 	kind := Kinds()[1]
 	r := managed.NewReconciler(&rfake.Manager{Client: f.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(f.kube, "test", c, p, o)...)
-	f.reconciler = drain{Reconciler: r, pool: f.pool, reader: f.kube, object: kind.object}
+	f.reconciler = fresh{
+		Reconciler: r, pool: f.pool, reader: f.kube, schedule: p, object: kind.object, name: "test", limiter: ratelimiter.NewGlobal(1000),
+	}
 
 	return f
 }
@@ -171,16 +174,18 @@ func (f *fleet) Execute(ctx context.Context, j executor.Job, w executor.Watch) e
 	return r
 }
 
-// reconcile objects, and tell the pool what was noted.
+// reconcile objects. Who shows that a run begins is woken.
 func (f *fleet) reconcile(names ...types.NamespacedName) {
 	f.t.Helper()
 
 	for _, n := range names {
+		was := f.get(n)
+
 		if _, err := f.reconciler.Reconcile(f.t.Context(), reconcile.Request{NamespacedName: n}); err != nil {
 			f.t.Fatalf("cannot reconcile %s: %s", n, err)
 		}
 
-		whenNoted(f.pool).Update(f.t.Context(), cevent.UpdateEvent{ObjectNew: f.get(n)}, nil)
+		whenShown(f.wake).Update(f.t.Context(), cevent.UpdateEvent{ObjectOld: was, ObjectNew: f.get(n)}, nil)
 	}
 }
 
@@ -228,7 +233,7 @@ func (f *fleet) update(n types.NamespacedName, fn func(r *v1alpha1.AnsibleRun)) 
 		f.t.Fatal(err)
 	}
 
-	whenNoted(f.pool).Update(f.t.Context(), cevent.UpdateEvent{ObjectNew: run}, nil)
+	f.wake(n)
 }
 
 // TestDrain stops a provider with one run in progress and others that wait: the

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -111,7 +112,7 @@ func TestFresh(t *testing.T) {
 						got++
 						return reconcile.Result{}, nil
 					}),
-					reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{},
+					reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{}, pool: &fakePool{}, limiter: ratelimiter.NewGlobal(1000),
 				}
 
 				result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})

@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // TestLimited has thousands of objects fail all the time, more often than the limiter
@@ -29,8 +32,9 @@ func TestLimited(t *testing.T) {
 		news := reconcile.Request{NamespacedName: types.NamespacedName{Name: "news"}}
 		heard := make(chan int64, 1)
 
-		r := limited{
-			name: "test", limiter: ratelimiter.NewGlobal(100), direct: func() bool { return false },
+		r := fresh{
+			name: "test", limiter: ratelimiter.NewGlobal(100), pool: pool.New(nil, nil), schedule: newSchedule(time.Hour, time.Hour),
+			object: Kinds()[1].object, reader: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
 			Reconciler: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)
 				if req == news {

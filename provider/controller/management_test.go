@@ -50,7 +50,7 @@ type world struct {
 	ran []string
 	ids int
 
-	report *executor.Report
+	pool *steps
 }
 
 func newWorld(t *testing.T, run common.AnsibleRun) *world {
@@ -70,12 +70,14 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 		wanted: "one",
 	}
 
+	w.pool = &steps{now: func() time.Time { return w.now }, free: true, begins: w.run}
+
 	p := newSchedule(10*time.Minute, time.Second)
 	c := &connector{
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},
-		pool:     w,
+		pool:     w.pool,
 		observer: &fakePool{},
 		outputs:  &fakeOutputs{},
 		recorder: event.NewNopRecorder(),
@@ -98,17 +100,12 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 	return w
 }
 
-// Acquire a place, of which there is always one.
-func (w *world) Acquire(executor.Job, func()) bool { return true }
-
-// Submit carries a job out at once.
-func (w *world) Submit(j executor.Job) bool {
-	r := executor.NewReport(j)
-	now := metav1.NewTime(w.now)
-	r.Run.StartTime, r.Run.CompletionTime = &now, &now
+// run carries a job out at once.
+func (w *world) run(j executor.Job) {
+	r := w.pool.report
+	r.Run.CompletionTime = r.Run.StartTime
 	r.Run.Phase = common.PhaseSucceeded
 	r.Run.Hosts = &common.HostTotals{OK: 1}
-	w.report = &r
 
 	want := j.Inputs.Parameters.PlaybookInline
 
@@ -129,46 +126,7 @@ func (w *world) Submit(j executor.Job) bool {
 		w.ran = append(w.ran, "apply")
 		w.target = want
 	}
-
-	return true
 }
-
-// Report on the last run.
-func (w *world) Live(types.UID) (executor.Report, bool) { return executor.Report{}, false }
-
-func (w *world) Report(types.UID) (executor.Report, bool) {
-	if w.report == nil {
-		return executor.Report{}, false
-	}
-
-	return *w.report, true
-}
-
-// Forget the last run.
-func (w *world) Forget(types.UID, string) { w.report = nil }
-
-// Cancel nothing: all runs have ended.
-func (w *world) Cancel(types.UID) {}
-
-func (w *world) Attach(executor.Job, func()) {}
-
-// Withdraw nothing: none waits.
-func (w *world) Withdraw(types.UID) {}
-
-// Revoke nothing: none waits.
-func (w *world) Revoke(types.UID) {}
-
-// Hold nothing: no object is paused.
-func (w *world) Hold(types.UID, bool) {}
-
-// Noted is not waited for.
-func (w *world) Noted(types.UID, string) {}
-
-// Stopping is somebody else's.
-func (w *world) Stopping() bool { return false }
-
-// Abandon nothing.
-func (w *world) Abandon(types.UID) {}
 
 func (w *world) reconcile(t *testing.T) {
 	t.Helper()
@@ -536,6 +494,7 @@ func TestPaused(t *testing.T) {
 	w := newWorld(t, object(func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
 
 	w.reconcile(t)
+	w.reconcile(t) // It begins.
 	w.annotate(t, meta.AnnotationKeyReconciliationPaused, "true")
 
 	if diff := cmp.Diff("apply", w.settle(t)); diff != "" {

@@ -200,10 +200,6 @@ func (w *target) reconcile() {
 			w.Fatal(err)
 		}
 
-		if run := w.observed().Observation().LastRun; run != nil && run.StartTime != nil {
-			w.pool.Noted("", run.ID)
-		}
-
 		switch {
 		case w.pool.queued:
 			w.pool.announce()

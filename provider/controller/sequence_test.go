@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // seeds of random sequences, for each policy.
@@ -51,55 +53,70 @@ type steps struct {
 	report *executor.Report
 	queued bool
 	turn   bool
-	noted  bool
+	// free is true when it is always the object's turn.
+	free bool
+	// start that the run is shown with since its turn has come.
+	start metav1.Time
 	// lacks is true when the content is not there, installing when the object waits
 	// for it.
 	lacks, installing bool
 }
 
-// Acquire a place if the object's turn has come, or wait for it.
-func (p *steps) Acquire(j executor.Job, _ func()) bool {
+// Want gives the object its turn when that has come, and begins what the status shows.
+func (p *steps) Want(w pool.Want) (executor.Report, bool) {
 	switch {
-	case p.report == nil:
-		p.noted = false
-	case p.report.Waits():
-		j.ID = p.report.Run.ID
-	default:
-		return false
+	case p.report != nil && (w.End || !p.report.Waits()):
+		if w.End {
+			p.cancel()
+		}
+
+		return *p.report, true
+	case w.Job == nil:
+		p.queued, p.turn, p.installing = false, false, false
+
+		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
+			p.report = nil
+		}
+
+		return executor.Report{}, false
 	}
 
-	r := executor.NewReport(j)
-	p.report = &r
+	j := *w.Job
+	if p.report != nil {
+		j.ID = p.report.Run.ID
+	}
+
+	r, waits := executor.NewReport(j), executor.NewReport(j)
+	p.report = &waits
 
 	if p.installing = p.lacks; p.lacks {
-		r.Run.Phase = common.PhaseInstalling
+		waits.Run.Phase = common.PhaseInstalling
 		p.queued, p.turn = false, false
 
-		return false
+		return waits, false
 	}
 
-	p.queued = !p.turn
-
-	return p.turn
-}
-
-// Submit a job if the object's turn has come.
-func (p *steps) Submit(j executor.Job) bool {
-	if !p.turn {
-		return false
+	if p.free && !p.turn {
+		p.queued = true
+		p.announce()
 	}
 
-	j.ID = p.report.Run.ID
-	r := executor.NewReport(j)
-	now := metav1.NewTime(p.now())
-	r.Run.StartTime = &now
-	p.job, p.report, p.turn, p.noted = j, &r, false, j.Mode == common.ModeCheck
+	if p.queued = !p.turn; p.queued {
+		return waits, false
+	}
+
+	if r.Run.StartTime = &p.start; !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
+		return r, false
+	}
+
+	p.job, p.report, p.turn = j, &r, false
+	shown := r
 
 	if p.begins != nil {
 		p.begins(j)
 	}
 
-	return true
+	return shown, true
 }
 
 // Report on the run.
@@ -113,47 +130,29 @@ func (p *steps) Report(types.UID) (executor.Report, bool) {
 	return *p.report, true
 }
 
-// Forget the run if it has ended, or is not waited for any more.
-func (p *steps) Forget(_ types.UID, id string) {
-	if p.report != nil && p.report.Run.ID == id && (p.ended() || p.report.Waits() && !p.queued && !p.turn && !p.installing) {
+// Recorded is the end of the run.
+func (p *steps) Recorded(_ types.UID, id string) {
+	if p.report != nil && p.report.Run.ID == id && p.ended() {
 		p.report = nil
 	}
 }
 
-// Cancel the run, wherever it is.
-func (p *steps) Cancel(types.UID) {
+// cancel the run, wherever it is.
+func (p *steps) cancel() {
 	switch {
 	case p.report == nil || p.ended():
-	case p.began():
+	case p.began(), p.report.Waits():
+		p.queued, p.turn, p.installing = false, false, false
 		p.end(common.PhaseCanceled)
-	case p.report.Waits():
-		p.Withdraw("")
 	default:
 		p.discard()
 	}
 }
 
-// Revoke nothing: no run waits in a Pod.
-func (p *steps) Revoke(types.UID) {}
-
-// Hold nothing: no object is paused.
-func (p *steps) Hold(types.UID, bool) {}
-
-// Withdraw the object if it waits for its turn.
-func (p *steps) Withdraw(types.UID) { p.queued, p.turn, p.installing = false, false, false }
-
 // Stopping is no part of it.
 func (p *steps) Stopping() bool { return false }
 
-func (p *steps) Attach(executor.Job, func()) {}
-
-// Abandon nothing: the object stays.
-func (p *steps) Abandon(types.UID) {}
-
-// Noted lets the run begin.
-func (p *steps) Noted(_ types.UID, id string) {
-	p.noted = p.noted || p.report != nil && p.report.Run.ID == id
-}
+func (p *steps) Follow(executor.Job, func()) {}
 
 func (p *steps) began() bool { return p.report != nil && p.report.Run.Phase == common.PhaseRunning }
 
@@ -162,7 +161,7 @@ func (p *steps) ended() bool { return p.report != nil && p.report.Run.Phase.Fini
 // announce that the turn of the object has come.
 func (p *steps) announce() {
 	if p.queued {
-		p.queued, p.turn = false, true
+		p.queued, p.turn, p.start = false, true, metav1.NewTime(p.now().Truncate(time.Second))
 	}
 }
 
@@ -172,9 +171,9 @@ func (p *steps) install() {
 	p.queued = p.queued || p.report != nil && p.report.Waits()
 }
 
-// begin what was noted.
+// begin what was shown.
 func (p *steps) begin() {
-	if p.noted && p.report != nil && p.report.Run.Phase == common.PhaseQueued {
+	if p.report != nil && !p.report.Waits() && p.report.Run.Phase == common.PhaseQueued {
 		p.report.Run.Phase = common.PhaseRunning
 	}
 }
@@ -501,7 +500,7 @@ func (w *play) begins(j executor.Job) {
 // spent is true when the last inputs that were tried were so as often as they may be.
 func (w *play) spent() bool { return w.limit > 0 && w.tried >= w.limit && !w.cut }
 
-// begin what was noted.
+// begin what was shown.
 func (w *play) begin() {
 	w.pool.begin()
 
@@ -535,7 +534,7 @@ func (w *play) pause(paused bool) {
 	w.annotate(meta.AnnotationKeyReconciliationPaused, strconv.FormatBool(paused))
 
 	if paused {
-		w.pool.Withdraw("")
+		w.pool.Want(pool.Want{Shown: w.object.Observation().LastRun})
 	}
 }
 
@@ -609,10 +608,6 @@ func (w *play) reconcile() {
 		}
 
 		return
-	}
-
-	if run := w.object.Observation().LastRun; run != nil && run.StartTime != nil {
-		w.pool.Noted("", run.ID)
 	}
 
 	// The next reconcile shows what this one has canceled.
@@ -709,7 +704,7 @@ func (w *play) cancel() {
 		w.broken, w.cut = w.broken || !w.pool.report.Untouched, true
 	}
 
-	w.pool.Cancel("")
+	w.pool.cancel()
 }
 
 // cutOff a run that was asked for when there were no attempts left, in one of the ways that are no attempts.

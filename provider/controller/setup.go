@@ -1,6 +1,6 @@
 // Package controller reconciles AnsibleRuns of both groups with the managed resource
 // reconciler of crossplane-runtime. A reconcile reads the object and its inputs, asks
-// package lifecycle what to do, submits a job to the pool, and writes what the pool
+// package lifecycle what to do, tells the pool what is wanted, and writes what the pool
 // reports to the status. It never waits for a run.
 package controller
 
@@ -133,7 +133,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		WithOptions(o.ForControllerRuntime()).
 		For(k.object, builder.WithPredicates(news())).
 		Watches(k.object, whenGone(o.Pool, p, o.Dependents)).
-		Watches(k.object, whenNoted(o.Pool)).
+		Watches(k.object, whenShown(q.wake)).
 		WatchesRawSource(source.Func(q.start))
 
 	if err := watchInputs(ctx, mgr, k, b); err != nil {
@@ -145,11 +145,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	}
 
 	st := operations{Reconciler: r, kube: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: c.recorder, kind: k}
-	l := limited{Reconciler: missingInputs{st, p}, name: name, limiter: o.GlobalRateLimiter, direct: o.Pool.Stopping}
 
-	d := drain{Reconciler: l, pool: o.Pool, reader: mgr.GetClient(), object: k.object}
-
-	return b.Complete(fresh{Reconciler: d, reader: mgr.GetClient(), schedule: p, object: k.object})
+	return b.Complete(fresh{
+		Reconciler: st, pool: o.Pool, reader: mgr.GetClient(), schedule: p, object: k.object,
+		name: name, limiter: o.GlobalRateLimiter,
+	})
 }
 
 func options(kube client.Client, name string, c *connector, p *schedule, o Options) []managed.ReconcilerOption {
@@ -163,7 +163,7 @@ func options(kube client.Client, name string, c *connector, p *schedule, o Optio
 		managed.WithManagementPolicies(),
 		// The finalizer brings the external name.
 		managed.WithInitializers(),
-		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool, c.attach}),
+		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool, c.follow}),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
 	}

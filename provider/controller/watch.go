@@ -4,8 +4,10 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // watchInputs watches what AnsibleRuns of a kind depend on: configurations, and
@@ -84,20 +87,21 @@ func news() predicate.Predicate {
 	return predicate.And(changed, unless)
 }
 
-// whenNoted tells the pool which runs the status of objects shows, and which objects are paused:
-// nobody decides about them, and their status is not written any more.
-func whenNoted(pool Pool) handler.EventHandler {
+// whenShown wakes objects whose status has come to show a run that is about to begin.
+func whenShown(wake func(types.NamespacedName)) handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			was, known := e.ObjectOld.(common.AnsibleRun)
 			run, ok := e.ObjectNew.(common.AnsibleRun)
-			if !ok {
+
+			if !ok || !known {
 				return
 			}
 
-			pool.Hold(run.GetUID(), cmeta.IsPaused(run) || len(run.GetManagementPolicies()) == 0)
-
-			if r := run.Observation().LastRun; r != nil && r.StartTime != nil {
-				pool.Noted(run.GetUID(), r.ID)
+			r := run.Observation().LastRun
+			if r != nil && r.StartTime != nil && r.Phase == common.PhaseQueued &&
+				!equality.Semantic.DeepEqual(was.Observation().LastRun, r) {
+				wake(client.ObjectKeyFromObject(run))
 			}
 		},
 	}
@@ -105,9 +109,9 @@ func whenNoted(pool Pool) handler.EventHandler {
 
 // whenGone ends the jobs of objects that are gone, also without a finalizer, and forgets what
 // is known of them.
-func whenGone(pool Pool, p *schedule, d Dependents) handler.EventHandler {
+func whenGone(runs Pool, p *schedule, d Dependents) handler.EventHandler {
 	gone := func(o client.Object) {
-		pool.Abandon(o.GetUID())
+		runs.Want(pool.Want{UID: o.GetUID(), Gone: true})
 		p.forget(o)
 		d.Forget(o.GetUID())
 	}

@@ -2,8 +2,7 @@ package executor
 
 // Reasons of runs, beside those of the runner.
 const (
-	// ReasonNotStarted means that the run was about to begin and did not: it was
-	// canceled or revoked, or the API server took no note of it.
+	// ReasonNotStarted means that the Pod of the run had not begun when the run was canceled, or gave way to another one.
 	ReasonNotStarted = "NotStarted"
 	// ReasonProviderEnded means that the provider ended during the run.
 	ReasonProviderEnded = "ProviderEnded"

@@ -70,7 +70,7 @@ func TestDecideChecked(t *testing.T) {
 		"NewDiffers": {
 			reason: "What a check would change should be created.",
 			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2)),
-			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
 		},
 		"NewDiffersOnlyUpdate": {
 			reason: "When only Update is allowed, what a check would change should be updated.",
@@ -80,7 +80,7 @@ func TestDecideChecked(t *testing.T) {
 		"NewCheckFailed": {
 			reason: "A check that fails before anything was applied counts as a change.",
 			s:      given(lastChecked(digestA, common.PhaseFailed, 0)),
-			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
 		},
 		"PreviewOnly": {
 			reason: "Where nothing may be applied, what a check would change should only be shown, until the next check.",
@@ -174,12 +174,12 @@ func TestDecideChecked(t *testing.T) {
 		"ApplyFailed": {
 			reason: "An apply that failed should be retried without another check.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(2*time.Minute)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 2)},
 		},
 		"ApplyFailedRequested": {
 			reason: "A request should start the next attempt at once, without another check.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), request("now", "")),
-			want:   Decision{Start: starts(present, common.TriggerRequested, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRequested, 2)},
 		},
 		"ApplyExhausted": {
 			reason: "After the last attempt nothing should be started, no check either.",

@@ -67,7 +67,10 @@ type Situation struct {
 type Active struct {
 	Mode  common.RunMode
 	State common.RunState
-	// Queued is true for a run that waits for its turn. Decide then decides anew, as if
+	// ID and Trigger of a run that waits.
+	ID      string
+	Trigger common.RunTrigger
+	// Queued is true for a run that waits for its turn, or for its Pod. Decide then decides anew, as if
 	// there were no run.
 	Queued bool
 	// Finished is true for a run that has ended, and whose result is not recorded yet.
@@ -87,7 +90,7 @@ type Decision struct {
 	// Cancel the run in progress.
 	Cancel bool
 	// Exists is what the runtime is told of the external resource: false when there is
-	// nothing left to delete, or when the first apply is to be a Create.
+	// nothing left to delete.
 	Exists bool
 	// Failure to report; nil when there is none.
 	Failure error
@@ -125,33 +128,15 @@ const soon = time.Second
 
 // Decide what to do about an object. It has no effects.
 func Decide(s Situation) Decision {
-	if s.Deleted {
+	switch {
+	case s.Waits() && s.Canceled != "" && s.Active.ID == s.Canceled:
+		return Decision{Exists: true, Cancel: true}
+	case s.Deleted:
 		return decideDeleted(s)
 	}
 
 	d := inWindow(s, decidePresent(s))
-	d.Exists = !creates(s, d)
-
-	return d
-}
-
-// Anew decides about an object whose run waits, as if there were no such run. Before is the run that the status showed
-// before that one. It is decided about again when its window closes.
-func Anew(s Situation, before *common.Run) Decision {
-	// Nobody looks for changes while there is a run.
-	s.Drifted = s.Drifted || s.Recorded.LastRun.Trigger == common.TriggerDependents
-
-	s.Active = nil
-	Restore(&s.Recorded, before)
-
-	if s.Approvals.Seal != nil {
-		s.Recorded.Approval = Judge(s)
-	}
-
-	d := Decide(s)
-	if d.Start != nil {
-		d.Until = closes(s, *d.Start)
-	}
+	d.Exists = true
 
 	return d
 }
@@ -163,12 +148,6 @@ func Restore(o *common.AnsibleRunObservation, before *common.Run) {
 	}
 
 	o.LastRun = before.DeepCopy()
-}
-
-// creates is true when the decision is to apply for the first time, and creating
-// is allowed.
-func creates(s Situation, d Decision) bool {
-	return d.Start != nil && d.Start.Mode == common.ModeApply && s.Recorded.AppliedDigest == "" && s.Create
 }
 
 // decidePresent decides for an object that is not deleted.

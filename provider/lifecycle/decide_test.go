@@ -144,12 +144,12 @@ func TestDecide(t *testing.T) {
 		"NeverApplied": {
 			reason: "What was never applied should be created.",
 			s:      given(),
-			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
 		},
 		"NeverAppliedRunOnChange": {
 			reason: "RunOnChange should apply what was never applied.",
 			s:      given(policy(common.RunOnChange)),
-			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
 		},
 		"NeverAppliedOnlyUpdate": {
 			reason: "When only Update is allowed, the first apply should be an update of something that exists.",
@@ -159,7 +159,7 @@ func TestDecide(t *testing.T) {
 		"NeverAppliedOnlyCreate": {
 			reason: "When only Create is allowed, the first apply should be allowed.",
 			s:      given(allow(true, false)),
-			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
 		},
 		"NeverAppliedOnlyObserve": {
 			reason: "When neither is allowed nothing should be started.",
@@ -324,12 +324,12 @@ func TestDecide(t *testing.T) {
 		"FailedByClockAhead": {
 			reason: "A retry that is further away than any back-off should not be waited for: the clock was wrong.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(-365*24*time.Hour)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 2)},
 		},
 		"FailedDue": {
 			reason: "A failed run should be retried when its back-off is over.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(2*time.Minute)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 2)},
 		},
 		"FailedRunOnChange": {
 			reason: "RunOnChange should retry what failed.",
@@ -339,12 +339,12 @@ func TestDecide(t *testing.T) {
 		"FailedChanged": {
 			reason: "Changed inputs should be tried at once after a failure, and counted from one.",
 			s:      given(lastFailed(present, digestB, 4, common.PhaseFailed)),
-			want:   Decision{Start: starts(present, common.TriggerChanged, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
 		},
 		"FailedRequested": {
 			reason: "A request should not wait for the back-off.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), request("now", "")),
-			want:   Decision{Start: starts(present, common.TriggerRequested, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRequested, 2)},
 		},
 		"FailedRevertedToApplied": {
 			reason: "Going back to inputs that were applied before other inputs failed should apply them again.",
@@ -359,7 +359,7 @@ func TestDecide(t *testing.T) {
 		"ExhaustedLimitRaised": {
 			reason: "A higher limit should start again after the last attempt.",
 			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(3), later(2*time.Minute)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 3)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 3)},
 		},
 		"ExhaustedRequestHandled": {
 			reason: "A request that was answered by an attempt beyond the limit should not start another one.",
@@ -369,22 +369,22 @@ func TestDecide(t *testing.T) {
 		"ExhaustedChanged": {
 			reason: "Changed inputs should start again after the last attempt.",
 			s:      given(lastFailed(present, digestB, 2, common.PhaseFailed), limit(2)),
-			want:   Decision{Start: starts(present, common.TriggerChanged, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
 		},
 		"ExhaustedRequested": {
 			reason: "A request should start again after the last attempt.",
 			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(2), request("now", "")),
-			want:   Decision{Start: starts(present, common.TriggerRequested, 3)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRequested, 3)},
 		},
 		"Interrupted": {
 			reason: "An interrupted run should be retried like one that failed.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseInterrupted), later(2*time.Minute)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 2)},
 		},
 		"InterruptedWithLimit": {
 			reason: "Interruptions should not use up attempts.",
 			s:      given(lastFailed(present, digestA, 0, common.PhaseInterrupted), interruptions(9), limit(1), later(2*time.Minute)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 1)},
 		},
 		"Adopted": {
 			reason: "ObserveAndDelete should apply what only a check said to be there.",
@@ -414,12 +414,12 @@ func TestDecide(t *testing.T) {
 		"FailedOnlyCreate": {
 			reason: "When only Create is allowed, a first apply that failed should be retried.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), allow(true, false), later(2*time.Minute)),
-			want:   Decision{Start: starts(present, common.TriggerRetry, 2)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 2)},
 		},
 		"NotBegun": {
 			reason: "A run that was canceled before it began is no attempt.",
 			s:      given(notBegun(common.TriggerCreated)),
-			want:   Decision{Start: starts(present, common.TriggerCreated, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
 		},
 		"DeletedNotBegun": {
 			reason: "What was canceled before it began should be gone at once.",
@@ -556,6 +556,11 @@ func TestDecide(t *testing.T) {
 			reason: "A request should start the next attempt at once.",
 			s:      given(lastFailed(absent, inputs.AbsentDigest(3), 5, common.PhaseFailed), deleted, limit(5), request("now", "")),
 			want:   Decision{Exists: true, Start: starts(absent, common.TriggerRequested, 6)},
+		},
+		"CanceledWaiting": {
+			reason: "A run that somebody has canceled while it waits should end, and not begin.",
+			s:      given(func(s *Situation) { s.Active, s.Canceled = &Active{ID: "2", Queued: true}, "2" }),
+			want:   Decision{Exists: true, Cancel: true},
 		},
 		"DeletingInterrupted": {
 			reason: "An absent run that was interrupted should be retried.",

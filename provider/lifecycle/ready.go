@@ -31,12 +31,10 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 		return now
 	case !allowed(s):
 		return common.NotApplied(forbidden(s))
-	case s.Runs() && !s.Active.Finished:
+	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
 	case !opens(s, next(s)).IsZero():
 		return common.WaitingForWindow(xpv2.TypeReady, opens(s, next(s)))
-	case s.Active != nil && !s.Active.Finished:
-		return common.Running()
 	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):
 		return common.NotApplied(
 			"a check run cannot tell what there is to do, see the condition " + string(common.TypeCheckable))

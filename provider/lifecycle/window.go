@@ -17,6 +17,8 @@ func inWindow(s Situation, d Decision) Decision {
 
 	opens := opens(s, *d.Start)
 	if opens.IsZero() {
+		d.Until = closes(s, *d.Start) // Until then the run may wait for its turn, or for its Pod.
+
 		return d
 	}
 
@@ -49,11 +51,8 @@ func closes(s Situation, st Start) time.Time {
 	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerDrift)
 }
 
-// Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too. Before is the run
-// that the status showed before it.
-func Closed(s Situation, waits common.Run, before *common.Run) bool {
-	Restore(&s.Recorded, before)
-
+// Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too.
+func Closed(s Situation, waits common.Run) bool {
 	st := Start{Mode: waits.Mode, State: waits.State, Trigger: waits.Trigger}
 
 	return waits.Trigger != common.TriggerRequested && !opens(s, st).IsZero()

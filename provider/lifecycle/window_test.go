@@ -103,9 +103,8 @@ func TestWindow(t *testing.T) {
 }
 
 // A run that waits when its window closes waits for the next one.
-func TestAnew(t *testing.T) {
+func TestCloses(t *testing.T) {
 	opens := time.Date(2026, 1, 2, 4, 4, 0, 0, time.UTC)
-	before := &common.Run{ID: "1", Phase: common.PhaseSucceeded}
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -121,16 +120,11 @@ func TestAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(append(tc.os, within(t, common.ChangesWait))...)
-			s.Now, s.Active = tc.now, &Active{}
-			s.Recorded.LastRun = &common.Run{ID: "2", Phase: common.PhaseQueued}
+			s.Now, s.Active = tc.now, &Active{Queued: true}
 
-			got := Anew(s, before)
+			got := Decide(s)
 			if (got.Start != nil) != tc.starts || !got.Until.Equal(tc.until) {
-				t.Errorf("%s\nAnew(...): %+v", tc.reason, got)
-			}
-
-			if s.Recorded.LastRun.ID != "2" {
-				t.Error("The status should go on showing the run.")
+				t.Errorf("%s\nDecide(...): %+v", tc.reason, got)
 			}
 		})
 	}

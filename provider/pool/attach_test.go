@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
@@ -71,45 +72,22 @@ func TestLanes(t *testing.T) {
 	p, _ := newLanes(t)
 	_, wake := wakes()
 
-	a := newJob("a", common.TriggerCreated)
-	if !p.Acquire(a, wake) || !p.Acquire(inPod("b"), wake) {
+	turn := func(j executor.Job) bool { return wait(p, j, wake).Run.StartTime != nil }
+
+	if !turn(newJob("a", common.TriggerCreated)) || !turn(inPod("b")) {
 		t.Fatal("Each place should have a job.")
 	}
 
-	if p.Acquire(inPod("c"), wake) || p.Acquire(newJob("d", common.TriggerCreated), wake) {
+	if turn(inPod("c")) || turn(newJob("d", common.TriggerCreated)) {
 		t.Error("No place should have more jobs than its limit.")
 	}
 
 	// While it waits, the configuration of c is changed to the provider.
-	p.Withdraw("a")
+	nothing(p, "a")
 
-	if c := newJob("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || p.Acquire(c, wake) || p.Stats()[common.PlacePod].Urgent != 0 {
+	if c := newJob("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || turn(c) || p.Stats()[common.PlacePod].Urgent != 0 {
 		t.Error("An object should wait where its configuration says.")
 	}
-}
-
-// A check run in a Pod outlives the provider. So its object has to show it before it begins.
-func TestCheckNoted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, x := newLanes(t)
-		_, wake := wakes()
-
-		j := inPod("a")
-		j.Mode = common.ModeCheck
-		enter(p, j, wake)
-
-		if began(&x.scripted) {
-			t.Error("The job should not begin before it was noted.")
-		}
-
-		p.Noted("a", j.ID)
-
-		if !began(&x.scripted) {
-			t.Error("The job should begin once it was noted.")
-		}
-
-		p.Stop(t.Context())
-	})
 }
 
 // A provider that ends leaves also a job alone that was canceled, and whose Pod takes its time. It
@@ -119,13 +97,12 @@ func TestDetachCanceled(t *testing.T) {
 	_, wake := wakes()
 
 	j := inPod("a")
-	if !p.Acquire(j, wake) || !p.Submit(j) {
+	if !begin(p, j, wake) {
 		t.Fatal("There should be a place.")
 	}
 
-	p.Noted("a", j.ID)
 	<-x.began
-	p.Cancel("a")
+	end(p, "a")
 	p.Stop(t.Context())
 
 	if _, known := p.Report("a"); known || p.Unrecorded() > 0 {
@@ -135,15 +112,15 @@ func TestDetachCanceled(t *testing.T) {
 
 // A provider may find a run in progress of an object that was deleted, and cancel it at once. The
 // run is in progress all the same: only its executor can end it.
-func TestAttachAndCancel(t *testing.T) {
+func TestFollowAndCancel(t *testing.T) {
 	for range 100 {
 		p, x := newLanes(t)
 		_, wake := wakes()
 
 		j := inPod("a")
 		j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning}
-		p.Attach(j, wake)
-		p.Cancel("a")
+		p.Follow(j, wake)
+		end(p, "a")
 
 		if report, known := p.Report("a"); !known || report.Run.Phase.Finished() {
 			t.Fatalf("The run should be in progress: %+v", report.Run)
@@ -155,16 +132,15 @@ func TestAttachAndCancel(t *testing.T) {
 }
 
 // A provider that ends leaves jobs in Pods alone. The next one attaches to them.
-func TestDetachAndAttach(t *testing.T) {
+func TestDetachAndFollow(t *testing.T) {
 	p, x := newLanes(t)
 	_, wake := wakes()
 
 	j := inPod("a")
-	if !p.Acquire(j, wake) || !p.Submit(j) {
+	if !begin(p, j, wake) {
 		t.Fatal("There should be a place.")
 	}
 
-	p.Noted("a", j.ID)
 	<-x.began
 
 	r, _ := p.Report("a")
@@ -184,20 +160,20 @@ func TestDetachAndAttach(t *testing.T) {
 
 	woken, wake := wakes()
 
-	p.Attach(j, wake)
-	p.Attach(j, wake)
+	p.Follow(j, wake)
+	p.Follow(j, wake)
 
 	if got := <-x.began; got.Begun == nil {
 		t.Error("The job should say that it has begun.")
 	}
 
-	if r, known := p.Report("a"); !known || !r.Attaching || r.Run.Phase != common.PhaseRunning || p.Acquire(inPod("b"), wake) {
+	if r, known := p.Report("a"); !known || !r.Attaching || r.Run.Phase != common.PhaseRunning || begin(p, inPod("b"), wake) {
 		t.Errorf("A job that is attached to should have a place, and its report say what the status says: %+v", r)
 	}
 
 	x.end <- common.PhaseSucceeded
 	await(t, p, "a", woken, common.PhaseSucceeded)
-	p.Forget("a", j.ID)
+	p.Recorded("a", j.ID)
 
 	if id := <-x.forgotten; id != j.ID {
 		t.Errorf("The executor should forget what was recorded, not %q", id)
@@ -205,7 +181,7 @@ func TestDetachAndAttach(t *testing.T) {
 }
 
 // A status may be made up, or show a run that has ended as in progress again. That takes no places of others.
-func TestAttachShare(t *testing.T) {
+func TestFollowShare(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		// attached is how many runs of each of two tenants are found.
@@ -225,7 +201,7 @@ func TestAttachShare(t *testing.T) {
 						j := inPod(fmt.Sprint(tenant, n))
 						j.Object.Namespace = tenant
 						j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Pod: j.Reference()}
-						p.Attach(j, func() {})
+						p.Follow(j, func() {})
 						<-x.began
 					}
 				}
@@ -233,11 +209,11 @@ func TestAttachShare(t *testing.T) {
 				j := inPod("c")
 				j.Object.Namespace = "c"
 
-				if !p.Acquire(j, func() {}) {
+				if wait(p, j, func() {}).Run.StartTime == nil {
 					t.Errorf("%s\nThere should be a place for another tenant.", tc.reason)
 				}
 
-				p.Withdraw("c")
+				nothing(p, "c")
 
 				if got := p.Stats()[common.PlacePod].Running; got != tc.running {
 					t.Errorf("%s\nJobs that count: want %d, got %d", tc.reason, tc.running, got)
@@ -255,19 +231,15 @@ func TestAttachShare(t *testing.T) {
 
 // A provider that has just begun to lead may see objects as they were a moment ago, and decide on a run of one whose run the
 // former provider has just begun. Only one of the two is carried out.
-func TestAttachLate(t *testing.T) {
+func TestFollowLate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		// before the run is found.
 		before func(p *Pool, j executor.Job)
 		want   string
 	}{
-		"Acquired":  {"A job for which a place is kept gives way.", func(p *Pool, j executor.Job) { p.Acquire(j, func() {}) }, "former"},
-		"Submitted": {"So does one that no status shows.", func(p *Pool, j executor.Job) { enter(p, j, func() {}) }, "former"},
-		"Noted": {"One that a status has shown may have begun.", func(p *Pool, j executor.Job) {
-			enter(p, j, func() {})
-			p.Noted("a", j.ID)
-		}, "a"},
+		"Turn":  {"A job that no status shows gives way.", func(p *Pool, j executor.Job) { wait(p, j, func() {}) }, "former"},
+		"Begun": {"One that a status has shown may have begun.", func(p *Pool, j executor.Job) { begin(p, j, func() {}) }, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -280,8 +252,7 @@ func TestAttachLate(t *testing.T) {
 				former := inPod("a")
 				former.ID = "former"
 				former.Begun = &common.Run{ID: former.ID, Phase: common.PhaseRunning, Pod: former.Reference()}
-				p.Attach(former, func() {})
-				p.Noted("a", j.ID)
+				p.Follow(former, func() {})
 				synctest.Wait()
 
 				if r, _ := p.Report("a"); r.Run.ID != tc.want {
@@ -303,8 +274,8 @@ func TestAttachLate(t *testing.T) {
 }
 
 // What a provider has seen of an object may be older still: a run that has ended since, and another one that was begun
-// by then. It may have begun a check in its own process meanwhile.
-func TestAttachLater(t *testing.T) {
+// by then.
+func TestFollowLater(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		// before the run is found.
@@ -312,38 +283,22 @@ func TestAttachLater(t *testing.T) {
 	}{
 		"Attached": {"A run that was attached to is over.", func(*Pool, *outliving) {}},
 		"Ended":    {"So it is when its end is known, which could not be recorded.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }},
-		"Check": {"A check that no status shows is cut off.", func(p *Pool, x *outliving) {
-			x.end <- common.PhaseSucceeded
-
-			synctest.Wait()
-			p.Forget("a", "run-of-a")
-
-			j := newJob("a", common.TriggerCreated)
-			j.Mode = common.ModeCheck
-			enter(p, j, func() {})
-		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x, here := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}, newScripted()
-				p := New(executor.Places{common.PlacePod: x, common.PlaceProvider: here}, map[common.Place]Limits{
-					common.PlaceProvider: {Jobs: 1, PerTenant: 1}, common.PlacePod: {Jobs: 2, PerTenant: 2},
-				})
+				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
+				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 2, PerTenant: 2}})
 				found := func(id string) {
 					j := inPod("a")
 					j.ID = id
 					j.Begun = &common.Run{ID: id, Phase: common.PhaseRunning, Pod: j.Reference()}
-					p.Attach(j, func() {})
+					p.Follow(j, func() {})
 				}
 
 				found("run-of-a")
 				<-x.began
 				tc.before(p, x)
 				synctest.Wait()
-
-				if name == "Check" {
-					<-here.began
-				}
 
 				found("last")
 				synctest.Wait()
@@ -365,22 +320,25 @@ func TestAttachLater(t *testing.T) {
 }
 
 // The executor is told that another job is due in place of one that waits.
-func TestRevoke(t *testing.T) {
+func TestDrop(t *testing.T) {
 	p, x := newLanes(t)
+	x.plans = make(chan string)
 	woken, wake := wakes()
 
-	p.Revoke("a")
-
-	j := inPod("a")
-	if !p.Acquire(j, wake) {
+	if !begin(p, inPod("a"), wake) {
 		t.Fatal("There should be a place.")
 	}
 
-	p.Revoke("a")
-	p.Submit(j)
-	p.Noted("a", j.ID)
 	<-x.began
-	p.Revoke("a")
+	nothing(p, "a") // It does not wait.
+
+	x.plans <- "waits"
+
+	for r, _ := p.Report("a"); r.Plan == ""; r, _ = p.Report("a") {
+		runtime.Gosched()
+	}
+
+	nothing(p, "a")
 	await(t, p, "a", woken, common.PhaseCanceled)
 }
 
@@ -404,14 +362,12 @@ func TestLend(t *testing.T) {
 					j := inPod(uid)
 					j.Trigger = tc.trigger
 
-					if !p.Acquire(j, func() {}) || !p.Submit(j) {
-						return false
+					begun := begin(p, j, func() {})
+					if begun {
+						<-x.began
 					}
 
-					p.Noted(j.UID(), j.ID)
-					<-x.began
-
-					return true
+					return begun
 				}
 
 				if !begin("a") || begin("b") {
@@ -439,54 +395,6 @@ func TestLend(t *testing.T) {
 				if got := p.Stats()[common.PlacePod].Running; got != 0 {
 					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
 				}
-			})
-		})
-	}
-}
-
-// What waits for its Pod does not begin while its object is paused.
-func TestHold(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		// steps of an object: whether it is paused, and what its run waits for.
-		steps []any
-		want  bool
-	}{
-		"Waits":    {"A run that waits is given up.", []any{"waits", true}, true},
-		"Paused":   {"So is one that comes to wait.", []any{true, "waits"}, true},
-		"Resumed":  {"An object that was resumed runs.", []any{true, false, "waits"}, false},
-		"InFlight": {"What has begun goes on.", []any{"", true}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 1, PerTenant: 1}})
-				p.Hold("a", true)
-
-				j := inPod("a")
-				if !p.Acquire(j, func() {}) || !p.Submit(j) {
-					t.Fatal("There should be a place.")
-				}
-
-				p.Noted("a", j.ID)
-				<-x.began
-
-				for _, s := range tc.steps {
-					switch s := s.(type) {
-					case bool:
-						p.Hold("a", s)
-					case string:
-						x.plans <- s
-					}
-
-					synctest.Wait()
-				}
-
-				if r, _ := p.Report("a"); r.Run.Phase.Finished() != tc.want {
-					t.Errorf("%s\nThe run has ended: %t", tc.reason, !tc.want)
-				}
-
-				p.Stop(t.Context())
 			})
 		})
 	}

@@ -106,13 +106,13 @@ func TestFairness(t *testing.T) {
 				for i := range 2000 {
 					j := newJob(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
 					j.Object.Namespace = strconv.Itoa(i % 3)
-					enter(p, j, func() { go p.Forget(j.UID(), j.ID) })
+					enter(p, j, func() { go p.Recorded(j.UID(), j.ID) })
 
-					switch uid := types.UID(strconv.Itoa(rand.IntN(50))); rand.IntN(20) {
+					switch uid := strconv.Itoa(rand.IntN(50)); rand.IntN(20) {
 					case 0:
-						p.Cancel(uid)
+						end(p, uid)
 					case 1:
-						p.Withdraw(uid)
+						nothing(p, uid)
 					}
 
 					time.Sleep(time.Duration(rand.IntN(2000/limit)) * time.Millisecond)
@@ -284,7 +284,7 @@ func TestTurn(t *testing.T) {
 		s := newScripted()
 		p := newPool(1, 1, s)
 
-		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {
+		if wait(p, newJob("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
 			t.Fatal("There should be a place.")
 		}
 
@@ -294,7 +294,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("The next one should have the place, not %s", j.UID())
 		}
 
-		if p.Submit(newJob("a", common.TriggerCreated)) {
+		if begin(p, newJob("a", common.TriggerCreated), func() {}) {
 			t.Error("A place that was not taken in time should be somebody else's.")
 		}
 

@@ -1,7 +1,13 @@
 // Package pool schedules jobs: a bounded number is carried out at a time, never two of
-// one object, and namespaces take turns. Reconcilers acquire a place, submit a job to
-// it, are woken when there is something to report, and read the report. An executor
+// one object, and namespaces take turns. Each reconcile tells it what its object wants,
+// and is told what there is to show; the job begins once the status shows it. An executor
 // carries the job out.
+//
+//	Want      a job is wanted: its object waits for what the job needs, and for its turn
+//	  turn    the report has a start time, and the object is woken: its status is to show the run
+//	Want      the status shows the run: it begins
+//	Report    the object is woken when there is news, until the run has ended
+//	Recorded  the status shows the end
 package pool
 
 import (
@@ -9,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
@@ -18,8 +26,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// reservationLimit is how long a free place is kept for an object whose turn has come. An
-// object that was paused or deleted meanwhile does not take it.
+// reservationLimit is how long a free place is kept for an object whose turn has come, and whose status is to show it.
 const reservationLimit = 15 * time.Second
 
 // maxGone is the number of deleted objects that are remembered.
@@ -83,8 +90,10 @@ type entry struct {
 	// preparation for what the object waits for; nil when it needs nothing.
 	preparation *preparation
 
-	// reservation of a place, which its timer ends; nil when no place is kept for the object.
+	// reservation of a place, which its timer ends; nil when no place is kept for the object. Its run is shown with a
+	// start since its turn has come.
 	reservation *time.Timer
+	start       *metav1.Time
 
 	// job that has taken its place, and what cancels it; nil before that.
 	job    executor.Job
@@ -98,23 +107,17 @@ type entry struct {
 	pace   pace
 	// lent is true while the job waits for something else, so that its place does not count.
 	lent bool
-	// attached is true for a run that a former provider has begun, and shown for one that a status has shown since it
-	// was submitted.
-	attached, shown bool
+	// attached is true for a run that a former provider has begun.
+	attached bool
 	// extra is true for a job that has no place: the pool was attached to it, and its tenant has all that it may have.
 	extra bool
-	// held is true while the object is paused.
-	held bool
 	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
 	tail func() string
 	// newsTimer wakes the object at newsAt, for news that have to wait.
 	newsTimer *time.Timer
 	newsAt    time.Time
-	// abandoned is true for an object that was deleted.
+	// abandoned is true for an object that is gone.
 	abandoned bool
-	// noted is closed by note once the job may begin.
-	noted chan struct{}
-	note  func()
 }
 
 // New returns a pool that has lanes with these limits.
@@ -131,32 +134,107 @@ func New(x executor.Executor, limits map[common.Place]Limits) *Pool {
 	return p
 }
 
-// Acquire a place for a job. It returns false if there is none, or if the job needs
-// something first: then the object waits, and is woken when its turn comes. Nothing is
-// kept of the job but its report and its needs. Wake is called whenever there is
-// something new to report, too, and must not block.
-func (p *Pool) Acquire(j executor.Job, wake func()) bool {
-	needs := p.executor.Needs(j)
+// A Want is what an object wants, as one look at it has found. The next one replaces it.
+type Want struct {
+	// UID of the object.
+	UID types.UID
+	// Job that is to begin; nil if none is.
+	Job *executor.Job
+	// Shown is the run that the status shows; nil if it shows none.
+	Shown *common.Run
+	// Drop the run that waits, as its report says with its plan: it is not the one that is wanted. It ends unless it has
+	// begun meanwhile.
+	Drop bool
+	// End the run, also if it has begun, or waits. It is over only when its report says so.
+	End bool
+	// Gone is true for an object that is gone: its run is ended, and forgotten once it is over.
+	Gone bool
+	// Wake is called whenever there is something new to report, and must not block.
+	Wake func()
+}
+
+// Want says what an object wants. It returns the report to show, whose run has no id if there is none, and whether
+// that run has begun. A job that does not begin yet waits until it has what it needs and its turn comes: then its run
+// has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process if this
+// one were killed. Nothing is kept of a job that waits but its report and its needs.
+func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
+	var needs executor.Needs
+	if w.Job != nil {
+		needs = p.executor.Needs(*w.Job)
+	}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	// A reconcile that began before the object was deleted may still want a run. No
-	// reconcile would follow that has it forgotten.
-	if _, gone := p.gone.Get(j.UID()); gone || p.stopped {
-		return false
-	}
-
-	e, known := p.entries[j.UID()]
+	// A reconcile that began before the object was gone may still want a run. No reconcile would follow that wants none.
+	_, gone := p.gone.Get(w.UID)
+	e, known := p.entries[w.UID]
 
 	switch {
-	case !known:
-		e = &entry{uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()]}
-		p.entries[j.UID()] = e
-	case e.cancel != nil:
-		return false
-	default:
+	case w.Gone:
+		p.gone.Add(w.UID, nil)
+		p.abandon(e)
+
+		return executor.Report{}, false
+	case known && w.End && e.waits():
+		p.withdraw(e)
+		p.dispatch(nil)
+		p.over(e)
+
+		return e.report, true
+	case known && !e.waits():
+		e.heed(w)
+
+		return e.report, true
+	case w.Job == nil && known:
+		e.start = nil
+		p.withdraw(e)
+		p.dispatch(nil)
+
+		// What the status shows is known until it does not show it any more.
+		if w.Shown == nil || w.Shown.ID != e.report.Run.ID {
+			delete(p.entries, w.UID)
+		}
+	case w.Job != nil && !gone && (known || !p.stopped):
+		return p.wait(w, needs)
+	}
+
+	return executor.Report{}, false
+}
+
+// waits is true for an object whose run has not begun.
+func (e *entry) waits() bool { return e.cancel == nil && !e.report.Run.Phase.Finished() }
+
+// over is a run that has not begun, and does not any more.
+func (p *Pool) over(e *entry) {
+	r := &e.report.Run
+	r.Phase, r.Reason, r.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled before it began"
+	r.CompletionTime = new(metav1.NewTime(p.now().Truncate(time.Second)))
+
+	e.wake()
+}
+
+// heed what an object wants whose run has begun.
+func (e *entry) heed(w Want) {
+	switch {
+	case e.cancel == nil:
+	case w.End:
+		e.cancel(context.Canceled)
+	case w.Drop && e.report.Plan != "":
+		e.revoke()
+	}
+}
+
+// wait for what a job needs, and for the turn of its object, and begin what the status shows.
+func (p *Pool) wait(w Want, needs executor.Needs) (r executor.Report, begun bool) {
+	j := *w.Job
+	e, known := p.entries[w.UID]
+
+	if known {
 		j.ID = e.report.Run.ID
+	} else {
+		e = &entry{uid: w.UID, tenant: j.Object.Tenant(), lane: p.lanes[j.Place()]}
+		p.entries[w.UID] = e
 	}
 
 	// The configuration may say another place than when the object began to wait.
@@ -165,81 +243,83 @@ func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 		e.lane = l
 	}
 
-	e.report, e.wake = executor.NewReport(j), wake
+	e.report, e.wake = executor.NewReport(j), w.Wake
 
-	if !p.prepared(e, needs) {
+	switch {
+	case p.stopped:
+	case !p.prepared(e, needs):
 		e.report.Run.Phase = common.PhaseInstalling
 
 		p.dequeue(e)
 		p.dispatch(nil)
-
-		return false
+	case e.reservation == nil:
+		p.enqueue(e, j.Class())
 	}
 
-	if e.reservation != nil {
-		return true
+	if e.reservation == nil {
+		e.start = nil
+
+		return e.report, false
 	}
 
-	if e.class != j.Class() || !e.lane.has(e) {
-		e.lane.drop(e)
-		e.class, e.queued = j.Class(), p.now()
-		e.lane.push(e)
-	}
+	r = e.report
+	r.Run.StartTime, r.Run.Pod = e.start, j.Reference()
 
-	p.dispatch(e)
-
-	return e.reservation != nil
-}
-
-// Submit a job to the place that was acquired for it. It returns false if the place is not
-// kept any more.
-func (p *Pool) Submit(j executor.Job) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	e, known := p.entries[j.UID()]
-	if !known || e.reservation == nil {
-		return false
+	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
+		return r, false
 	}
 
 	e.reservation.Stop()
 	e.reservation = nil
+	j.Queued = e.queued
 
-	j.ID, j.Queued = e.report.Run.ID, e.queued
 	if e.preparation != nil {
 		j.Missing = e.preparation.err
 	}
 
 	p.unprepare(e)
+	p.begin(e, j, r)
 
-	e.job, e.report = j, executor.NewReport(j)
-	p.begin(e, func() { p.announce(e) })
-
-	return true
+	return r, true
 }
 
-// Attach to a run that a former provider has begun, and that outlives it: the job says which.
+// enqueue an object, or leave it where it waits.
+func (p *Pool) enqueue(e *entry, c executor.Class) {
+	if e.class != c || !e.lane.has(e) {
+		e.lane.drop(e)
+		e.class, e.queued = c, p.now()
+		e.lane.push(e)
+	}
+
+	p.dispatch(e)
+}
+
+// Follow a run that a former provider has begun, and that outlives it: the job says which.
 // It takes a place at once, since it has one already, but no tenant has more than its share of those: the status may be
 // made up, or show a run that has ended. Until more is known, its report
 // says that it is in progress.
-func (p *Pool) Attach(j executor.Job, wake func()) {
+func (p *Pool) Follow(j executor.Job, wake func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if e, known := p.entries[j.UID()]; known && e.report.Run.ID != j.ID {
-		p.giveWay(e)
-	}
-
 	_, gone := p.gone.Get(j.UID())
-	if _, known := p.entries[j.UID()]; known || gone || p.stopped {
+	e, known := p.entries[j.UID()]
+
+	switch {
+	case gone, p.stopped, known && e.report.Run.ID == j.ID:
 		return
+	case !known:
+	// The cache did not show the run yet when another one was decided on, which no status shows, or was followed, which
+	// is over then.
+	case e.cancel == nil:
+		p.withdraw(e)
+	case e.attached:
+		e.leave()
+	default:
+		return // Somebody has made the status up.
 	}
 
-	e := &entry{
-		uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, job: j,
-		report: executor.Report{Run: *j.Begun.DeepCopy(), Attaching: true}, attached: true,
-		pace: pace{last: p.now(), pause: firstPause},
-	}
+	e = &entry{uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, attached: true}
 	p.entries[e.uid] = e
 
 	if e.extra = e.lane.shares.Full(e.tenant); !e.extra {
@@ -247,40 +327,18 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 		e.lane.count(e, 1)
 	}
 
-	// The status shows it.
-	p.begin(e, func() { e.note() })
+	p.begin(e, j, executor.Report{Run: *j.Begun.DeepCopy(), Attaching: true})
 	p.dispatch(nil)
 }
 
-// giveWay to a run that has begun before: the cache did not show it yet when another one was decided on, or was
-// attached to, which is over then. One that a status has shown may have begun as well, if somebody has made the status
-// up.
-func (p *Pool) giveWay(e *entry) {
-	switch {
-	case e.cancel == nil:
-		p.withdraw(e)
-	case e.attached:
-		e.leave()
-	case !e.attached && !e.shown:
-		e.cancel(context.Canceled)
-	default:
-		return
-	}
-
-	delete(p.entries, e.uid)
-}
-
-// begin to carry a job out, after it was announced.
-func (p *Pool) begin(e *entry, announce func()) {
-	e.noted = make(chan struct{})
-	e.note = sync.OnceFunc(func() { close(e.noted) })
-
+// begin to carry a job out.
+func (p *Pool) begin(e *entry, j executor.Job, r executor.Report) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	e.cancel = cancel
+	e.job, e.report, e.cancel = j, r, cancel
 	e.provider, e.leave = context.WithCancel(context.Background())
 	e.wanted, e.revoke = context.WithCancel(context.Background())
+	e.pace = pace{last: p.now(), pause: firstPause}
 
-	announce()
 	p.work.Go(func() { p.carryOut(ctx, e) })
 }
 
@@ -297,105 +355,39 @@ func (p *Pool) Report(uid types.UID) (executor.Report, bool) {
 	return e.report, true
 }
 
-// Forget the finished run of an object, or the one that it does not wait for any
-// more. It does nothing when the pool knows another run.
-func (p *Pool) Forget(uid types.UID, runID string) {
+// Recorded says that the status shows the end of a run, of which nothing has to be known any more.
+func (p *Pool) Recorded(uid types.UID, runID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	e, known := p.entries[uid]
-	if !known || e.report.Run.ID != runID {
+	if e, known := p.entries[uid]; known && e.report.Run.ID == runID {
+		p.forget(e)
+	}
+}
+
+// forget a run that has ended.
+func (p *Pool) forget(e *entry) {
+	if !e.report.Run.Phase.Finished() {
 		return
 	}
 
-	withdrawn := e.cancel == nil && e.reservation == nil && e.preparation == nil && !e.lane.has(e)
-	if withdrawn || e.report.Run.Phase.Finished() {
-		delete(p.entries, uid)
-	}
-
-	if e.report.Run.Phase.Finished() {
+	if delete(p.entries, e.uid); e.cancel != nil {
 		p.executor.Forget(e.job)
 	}
 }
 
-// Cancel the job of an object. It is over only when its report says so. An object that
-// waits for a place is withdrawn.
-func (p *Pool) Cancel(uid types.UID) {
-	p.Withdraw(uid)
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	if e, known := p.entries[uid]; known && e.cancel != nil {
-		e.cancel(context.Canceled)
-	}
-}
-
-// Revoke the job of an object whose report has a plan: another one is due. It ends unless it has begun meanwhile.
-func (p *Pool) Revoke(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	if e, known := p.entries[uid]; known && e.revoke != nil {
-		e.revoke()
-	}
-}
-
-// Hold the job of an object that is paused, or not any more. One that waits for a place is withdrawn, and one whose
-// report has a plan is revoked, now or when it comes to wait for so long.
-func (p *Pool) Hold(uid types.UID, held bool) {
-	if held {
-		p.Withdraw(uid)
-	}
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	e, known := p.entries[uid]
-	if !known || e.revoke == nil {
-		return
-	}
-
-	if e.held = held; held && e.report.Plan != "" {
-		e.revoke()
-	}
-}
-
-// Abandon the job of an object that was deleted. It is canceled, and forgotten once it
-// is over.
-func (p *Pool) Abandon(uid types.UID) {
-	p.Cancel(uid)
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	p.gone.Add(uid, nil)
-
-	e, known := p.entries[uid]
-	if !known {
-		return
-	}
-
-	e.abandoned = true
-
+// abandon the job of an object that is gone, if there is one.
+func (p *Pool) abandon(e *entry) {
 	switch {
+	case e == nil:
 	case e.cancel == nil:
-		delete(p.entries, uid)
-	case e.report.Run.Phase.Finished():
-		p.executor.Forget(e.job)
-		delete(p.entries, uid)
-	}
-}
-
-// Withdraw an object that waits for a place, and free the one that is kept for it. Its
-// report stays until it is forgotten: the object may show it.
-func (p *Pool) Withdraw(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	if e, known := p.entries[uid]; known && e.cancel == nil {
+		delete(p.entries, e.uid)
 		p.withdraw(e)
 		p.dispatch(nil)
+	default:
+		e.abandoned = true
+		e.cancel(context.Canceled)
+		p.forget(e)
 	}
 }
 
@@ -474,8 +466,7 @@ func (p *Pool) Stats() map[common.Place]Stats {
 	return all
 }
 
-// Unrecorded is the number of jobs that have taken their places and whose reports
-// were not forgotten yet.
+// Unrecorded is the number of jobs that have begun, or are shown so, and whose ends were not recorded yet.
 func (p *Pool) Unrecorded() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -483,7 +474,7 @@ func (p *Pool) Unrecorded() int {
 	n := 0
 
 	for _, e := range p.entries {
-		if e.cancel != nil {
+		if e.cancel != nil || e.start != nil {
 			n++
 		}
 	}
@@ -499,7 +490,7 @@ func (p *Pool) Stopping() bool {
 	return p.stopped
 }
 
-// stopTaking refuses new jobs from now on, ends those that have not begun, and leaves those
+// stopTaking refuses new jobs from now on, drops those that have not begun, and leaves those
 // that outlive the provider.
 func (p *Pool) stopTaking() {
 	p.mu.Lock()
@@ -509,12 +500,14 @@ func (p *Pool) stopTaking() {
 
 	for _, e := range p.entries {
 		switch {
-		case e.cancel == nil:
-			p.withdraw(e)
-		case !e.isNoted():
-			e.cancel(context.Canceled)
-		case e.job.Place() == common.PlacePod:
+		case e.cancel != nil && e.job.Place() == common.PlacePod:
 			e.leave()
+		case e.cancel != nil:
+		case e.start != nil:
+			p.withdraw(e)
+			e.wake() // Its status may show that it has begun.
+		default:
+			p.withdraw(e)
 		}
 	}
 }
@@ -530,6 +523,10 @@ func (p *Pool) dispatch(asks *entry) {
 
 			l.count(e, 1)
 			p.reserve(e)
+
+			if e.start == nil {
+				e.start = new(metav1.NewTime(p.now().Truncate(time.Second)))
+			}
 
 			if e != asks {
 				e.wake()
@@ -550,6 +547,7 @@ func (p *Pool) reserve(e *entry) {
 		if e.reservation == t {
 			p.withdraw(e)
 			p.dispatch(nil)
+			e.wake()
 		}
 	})
 	e.reservation = t
@@ -623,13 +621,6 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 }
 
 func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
-	// A run that a former provider has begun is in progress.
-	if e.job.Begun == nil {
-		if err := p.awaitNoted(ctx, e); err != nil {
-			return p.notBegun(e, err)
-		}
-	}
-
 	return p.executor.Execute(ctx, e.job, executor.Watch{
 		Provider: e.provider,
 		Wanted:   e.wanted,
@@ -674,10 +665,6 @@ func (p *Pool) progress(e *entry, r executor.Report) {
 
 	p.lend(e, r.Plan != "")
 	p.tell(e, n)
-
-	if e.held && r.Plan != "" {
-		e.revoke()
-	}
 }
 
 // tell the object its news now, or when the pace allows it.

@@ -53,7 +53,7 @@ func newJob(uid string, trigger common.RunTrigger) executor.Job {
 	}
 }
 
-// enter a job, as a reconciler does: it is submitted when there is a place for it.
+// enter a job, as reconcilers do: they want it each time when the object is woken, and show what there is to show.
 func enter(p *Pool, j executor.Job, wake func()) {
 	var woken func()
 
@@ -61,16 +61,41 @@ func enter(p *Pool, j executor.Job, wake func()) {
 		wake()
 
 		go func() {
-			if r, _ := p.Report(j.UID()); r.Waits() && p.Acquire(j, woken) {
-				p.Submit(j)
+			if r, _ := p.Report(j.UID()); r.Waits() {
+				begin(p, j, woken)
 			}
 		}()
 	}
 
-	if p.Acquire(j, woken) {
-		p.Submit(j)
-	}
+	begin(p, j, woken)
 }
+
+// begin a job, if its turn has come.
+func begin(p *Pool, j executor.Job, wake func()) bool {
+	r := wait(p, j, wake)
+	if r.Run.StartTime == nil {
+		return false
+	}
+
+	_, begun := p.Want(Want{UID: j.UID(), Job: &j, Shown: &r.Run, Wake: wake})
+
+	return begun
+}
+
+// wait for the turn of a job, and return what is to be shown. It has a start if the turn has come.
+func wait(p *Pool, j executor.Job, wake func()) executor.Report {
+	r, _ := p.Want(Want{UID: j.UID(), Job: &j, Wake: wake})
+
+	return r
+}
+
+// nothing is wanted of an object, which shows the run that its tests begin.
+func nothing(p *Pool, uid string) {
+	p.Want(Want{UID: types.UID(uid), Shown: &common.Run{ID: "run-of-" + uid}, Drop: true})
+}
+
+// end the run of an object.
+func end(p *Pool, uid string) { p.Want(Want{UID: types.UID(uid), Drop: true, End: true}) }
 
 // await the wake-up that reports a phase.
 func await(t *testing.T, p *Pool, uid string, woken <-chan struct{}, want common.RunPhase) {
@@ -103,11 +128,14 @@ func TestOneJobOfAnObject(t *testing.T) {
 
 	<-s.began
 
-	if p.Acquire(newJob("a", common.TriggerChanged), wake) {
-		t.Error("A second job of an object should be refused while the first runs.")
+	another := newJob("a", common.TriggerChanged)
+	another.ID = "another"
+
+	if begin(p, another, wake); len(s.began) > 0 {
+		t.Error("A second job of an object should not begin while the first runs.")
 	}
 
-	p.Forget("a", "run-of-a")
+	p.Recorded("a", "run-of-a")
 
 	if _, known := p.Report("a"); !known {
 		t.Error("A job that runs should not be forgotten.")
@@ -117,20 +145,20 @@ func TestOneJobOfAnObject(t *testing.T) {
 
 	await(t, p, "a", woken, common.PhaseSucceeded)
 
-	if p.Acquire(newJob("a", common.TriggerChanged), wake) {
-		t.Error("A second job should be refused until the result of the first was taken.")
+	if begin(p, another, wake); len(s.began) > 0 {
+		t.Error("A second job should not begin until the result of the first was recorded.")
 	}
 
-	p.Forget("a", "another")
+	p.Recorded("a", "another")
 
 	if _, known := p.Report("a"); !known {
 		t.Error("A result should be kept until its own run is named.")
 	}
 
-	p.Forget("a", "run-of-a")
+	p.Recorded("a", "run-of-a")
 
 	if _, known := p.Report("a"); known {
-		t.Error("A result should be forgotten when it was taken.")
+		t.Error("A result should be forgotten when it was recorded.")
 	}
 }
 
@@ -190,7 +218,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestEnd(t *testing.T) {
 	s := newScripted()
 	p := newPool(1, 1, s)
 	woken, wake := wakes()
@@ -202,19 +230,20 @@ func TestCancel(t *testing.T) {
 
 	<-s.began
 
-	p.Cancel("b")
+	end(p, "b")
+	await(t, p, "b", queued, common.PhaseCanceled)
 
-	if s := p.Stats()[common.PlaceProvider]; s.Urgent != 0 || len(queued) > 0 {
+	if s := p.Stats()[common.PlaceProvider]; s.Urgent != 0 {
 		t.Errorf("A job that was canceled in the queue should not wait any more, got %+v", s)
 	}
 
-	p.Cancel("a")
+	end(p, "a")
 	await(t, p, "a", woken, common.PhaseCanceled)
 
-	p.Cancel("nobody")
+	end(p, "nobody")
 }
 
-func TestAbandon(t *testing.T) {
+func TestGone(t *testing.T) {
 	s := newScripted()
 	p := newPool(1, 1, s)
 	woken, wake := wakes()
@@ -225,14 +254,14 @@ func TestAbandon(t *testing.T) {
 
 	<-s.began
 
-	p.Abandon("nobody")
-	p.Abandon("b")
+	p.Want(Want{UID: "nobody", Gone: true})
+	p.Want(Want{UID: "b", Gone: true})
 
 	if _, known := p.Report("b"); known {
 		t.Error("A job that did not begin should be forgotten when its object is gone.")
 	}
 
-	p.Abandon("a")
+	p.Want(Want{UID: "a", Gone: true})
 
 	for p.Unrecorded() > 0 {
 		select {
@@ -242,12 +271,12 @@ func TestAbandon(t *testing.T) {
 		}
 	}
 
-	if p.Acquire(newJob("a", common.TriggerCreated), wake) {
+	if begin(p, newJob("a", common.TriggerCreated), wake) {
 		t.Error("A reconcile that began before should get no job for an object that is gone.")
 	}
 }
 
-func TestWithdraw(t *testing.T) {
+func TestNothing(t *testing.T) {
 	s := newScripted()
 	p := newPool(1, 1, s)
 	woken, wake := wakes()
@@ -259,8 +288,8 @@ func TestWithdraw(t *testing.T) {
 
 	<-s.began
 
-	for _, uid := range []types.UID{"a", "b", "nobody"} {
-		p.Withdraw(uid)
+	for _, uid := range []string{"a", "b", "nobody"} {
+		nothing(p, uid)
 	}
 
 	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Patient != 0 || !known || !r.Waits() {
@@ -274,7 +303,10 @@ func TestWithdraw(t *testing.T) {
 	s.end <- common.PhaseSucceeded
 
 	await(t, p, "a", woken, common.PhaseSucceeded)
-	p.Forget("b", "run-of-b")
+
+	if p.Want(Want{UID: "b"}); len(p.entries) != 1 {
+		t.Errorf("A job that its object does not show any more should be forgotten: %+v", p.entries)
+	}
 
 	enter(p, newJob("b", common.TriggerChanged), wakeQueued)
 
@@ -307,7 +339,7 @@ func TestStop(t *testing.T) {
 		runtime.Gosched()
 	}
 
-	if p.Acquire(newJob("c", common.TriggerCreated), func() {}) {
+	if r := wait(p, newJob("c", common.TriggerCreated), func() {}); r.Run.ID != "" {
 		t.Error("A pool that stops should take no jobs.")
 	}
 

@@ -52,7 +52,7 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("It should be shown what the object waits for: %+v", r.Run)
 		}
 
-		p.Forget("slow", "run-of-slow")
+		p.Recorded("slow", "run-of-slow")
 
 		if _, known := p.Report("slow"); !known {
 			t.Error("Who waits should not be forgotten.")
@@ -89,7 +89,7 @@ func TestNeedsShared(t *testing.T) {
 		}
 
 		// What others wait for goes on.
-		p.Cancel("a")
+		nothing(p, "a")
 
 		select {
 		case <-ended:
@@ -140,11 +140,10 @@ func TestNeedsChange(t *testing.T) {
 		},
 		"Nothing": func(p *Pool, s preparing) {
 			delete(s.needs, "a")
-			p.Acquire(newJob("a", common.TriggerCreated), func() {})
+			wait(p, newJob("a", common.TriggerCreated), func() {})
 		},
-		"Withdrawn": func(p *Pool, _ preparing) { p.Withdraw("a") },
-		"Canceled":  func(p *Pool, _ preparing) { p.Cancel("a") },
-		"Deleted":   func(p *Pool, _ preparing) { p.Abandon("a") },
+		"Withdrawn": func(p *Pool, _ preparing) { nothing(p, "a") },
+		"Deleted":   func(p *Pool, _ preparing) { p.Want(Want{UID: "a", Gone: true}) },
 		"Stopped":   func(p *Pool, _ preparing) { p.Stop(context.Background()) },
 	}
 
@@ -155,13 +154,13 @@ func TestNeedsChange(t *testing.T) {
 				s := preparing{newScripted(), map[types.UID]executor.Needs{"a": old}}
 				p := newPool(1, 1, s)
 
-				p.Acquire(newJob("a", common.TriggerCreated), func() {})
+				wait(p, newJob("a", common.TriggerCreated), func() {})
 				change(p, s)
 				<-ended
 				synctest.Wait()
 
 				if name == "Withdrawn" {
-					p.Forget("a", "run-of-a")
+					p.Want(Want{UID: "a"})
 
 					if _, known := p.Report("a"); known {
 						t.Error("Who does not wait any more should be forgotten.")
@@ -185,7 +184,7 @@ func TestNeedsKeptPlace(t *testing.T) {
 		s := preparing{newScripted(), map[types.UID]executor.Needs{}}
 		p := newPool(1, 1, s)
 
-		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {
+		if wait(p, newJob("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
 			t.Fatal("There should be a place.")
 		}
 

@@ -39,22 +39,15 @@ type topic struct {
 	reason event.Reason
 }
 
-// updated is crossplane-runtime's event that a run was begun. The end of the run is an event.
-const updated event.Reason = "UpdatedExternalResource"
-
 // Deduplicated returns a recorder that drops an event that repeats the last one of the
 // same object and reason. Messages that differ in digits only, such as times and
-// attempts, are the same. It drops also what crossplane-runtime says of each run.
+// attempts, are the same.
 func Deduplicated(r event.Recorder) event.Recorder {
 	return &deduplicated{recorder: r, messages: cache.NewLRUExpireCache(maxRemembered)}
 }
 
 // Event records an event, unless it repeats the last one.
 func (d *deduplicated) Event(obj runtime.Object, e event.Event) {
-	if e.Reason == updated {
-		return
-	}
-
 	if o, err := meta.Accessor(obj); err == nil {
 		about, message := topic{o.GetUID(), e.Reason}, withoutDigits(e.Message)
 

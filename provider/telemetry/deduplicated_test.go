@@ -51,7 +51,6 @@ func TestDeduplicated(t *testing.T) {
 		{"One that differs in numbers only is the same.", time.Minute, object("a"), cannot("attempt 13 follows at 10:02"), false},
 		{"Another object has events of its own.", time.Minute, object("b"), cannot("attempt 2 follows at 10:01"), true},
 		{"Another reason should be recorded.", time.Minute, object("a"), event.Normal("Updated", "updated"), true},
-		{"That a run was begun should not be.", time.Minute, object("a"), event.Normal("UpdatedExternalResource", "requested"), false},
 		{"What comes between is not a reason to repeat.", time.Minute, object("a"), cannot("attempt 3 follows at 10:03"), false},
 		{"Another message should be recorded.", time.Minute, object("a"), cannot("gave up"), true},
 		{"And the first one is news again then.", 2 * time.Minute, object("a"), cannot("attempt 2 follows at 10:01"), true},

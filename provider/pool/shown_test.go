@@ -1,0 +1,161 @@
+package pool
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// newApply is a job that may change something.
+func newApply(uid string) executor.Job {
+	j := newJob(uid, common.TriggerCreated)
+	j.Mode = common.ModeApply
+
+	return j
+}
+
+func began(s *scripted) bool {
+	synctest.Wait()
+
+	select {
+	case <-s.began:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestShown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// shown is what the status shows of the run that is to be shown.
+		shown func(r common.Run) *common.Run
+		want  bool
+	}{
+		"Shown":   {"A job should begin once the status shows it.", func(r common.Run) *common.Run { return r.DeepCopy() }, true},
+		"Nothing": {"It should not before.", func(common.Run) *common.Run { return nil }, false},
+		"Waits": {"That it waits is not that it begins.", func(r common.Run) *common.Run {
+			r.StartTime = nil
+
+			return &r
+		}, false},
+		"Another": {"Another one is not this one.", func(r common.Run) *common.Run {
+			r.ID = "another"
+
+			return &r
+		}, false},
+		"Before": {"Nor is it with the inputs of before.", func(r common.Run) *common.Run {
+			r.InputsDigest = "before"
+
+			return &r
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScripted()
+				p := newPool(1, 1, s)
+				j := newApply("a")
+
+				r := wait(p, j, func() {})
+				if r.Run.StartTime == nil || r.Run.Phase != common.PhaseQueued {
+					t.Errorf("What is to be shown is a job that is about to begin, got %+v", r.Run)
+				}
+
+				if known, _ := p.Report("a"); !known.Waits() {
+					t.Errorf("It waits until then, got %+v", known.Run)
+				}
+
+				p.Want(Want{UID: "a", Job: &j, Shown: tc.shown(r.Run), Wake: func() {}})
+
+				if got := began(s); got != tc.want {
+					t.Fatalf("%s\nIt has begun: %t", tc.reason, got)
+				}
+
+				if tc.want {
+					s.end <- common.PhaseSucceeded
+				}
+			})
+		})
+	}
+}
+
+// TestShownLate has the API server take longer than a place is kept.
+func TestShownLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := newPool(1, 1, s)
+		woken := 0
+		j := newApply("a")
+		r := wait(p, j, func() { woken++ })
+
+		time.Sleep(reservationLimit)
+		synctest.Wait()
+
+		if woken != 1 || p.Stats()[common.PlaceProvider].Running != 0 {
+			t.Errorf("The place should be free, and the object be looked at: woken %d times, %+v", woken, p.Stats())
+		}
+
+		p.Want(Want{UID: "a", Job: &j, Shown: &r.Run, Wake: func() {}})
+
+		if !began(s) {
+			t.Error("The job should begin as it is shown.")
+		}
+
+		s.end <- common.PhaseSucceeded
+	})
+}
+
+// TestNotBegun gives the place of a job that does not begin to another one.
+func TestNotBegun(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		do     func(p *Pool)
+	}{
+		"NotShown": {"That cannot be shown.", func(*Pool) { time.Sleep(reservationLimit) }},
+		"Nothing":  {"That is not wanted any more.", func(p *Pool) { nothing(p, "a") }},
+		"Gone":     {"Of an object that is gone.", func(p *Pool) { p.Want(Want{UID: "a", Gone: true}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScripted()
+				p := newPool(1, 1, s)
+
+				wait(p, newApply("a"), func() {})
+				enter(p, newJob("b", common.TriggerCreated), func() {})
+				tc.do(p)
+
+				if !began(s) {
+					t.Errorf("%s\nThe other one did not begin.", tc.reason)
+				}
+
+				s.end <- common.PhaseSucceeded
+			})
+		})
+	}
+}
+
+// TestShownWhileStopping has a job shown when the pool has stopped: it does not begin any more, and its object is woken to
+// say so.
+func TestShownWhileStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := newPool(1, 1, s)
+		woken := 0
+		j := newApply("a")
+		r := wait(p, j, func() { woken++ })
+
+		p.Stop(t.Context())
+
+		if woken != 1 || p.Unrecorded() != 1 {
+			t.Errorf("The object should be woken: %d, unrecorded %d", woken, p.Unrecorded())
+		}
+
+		r, begun := p.Want(Want{UID: "a", Job: &j, Shown: &r.Run, Wake: func() {}})
+		if began(s) || begun || r.Run.StartTime != nil || p.Unrecorded() != 0 {
+			t.Errorf("It should wait, got %+v, unrecorded %d", r.Run, p.Unrecorded())
+		}
+	})
+}
