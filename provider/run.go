@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -58,7 +59,7 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	if err := c.Covers(in.Grant); err != nil {
+	if err := c.Covers(sandbox.Grant(in.Grant)); err != nil {
 		return errors.Wrap(err, in.Config)
 	}
 

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // A Resolver resolves AnsibleRuns to the inputs of their runs.
@@ -170,17 +169,17 @@ func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (str
 }
 
 // grant of the configuration. The API server refuses one in a namespace, too.
-func grant(c common.Config) (sandbox.Grant, error) {
+func grant(c common.Config) (inputs.Grant, error) {
 	g := c.ConfigSpec().Confinement
 
 	switch {
 	case g == nil:
-		return sandbox.Grant{}, nil
+		return inputs.Grant{}, nil
 	case c.GetNamespace() != "":
-		return sandbox.Grant{}, errors.New("spec.confinement: only cluster scoped configurations may have it")
+		return inputs.Grant{}, errors.New("spec.confinement: only cluster scoped configurations may have it")
 	}
 
-	return sandbox.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
+	return inputs.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
 }
 
 // parameters of the run, with defaults, and the roles in them.

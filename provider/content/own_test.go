@@ -16,7 +16,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -51,7 +50,7 @@ func TestIsOwn(t *testing.T) {
 		},
 		"Configuration": {
 			reason: "So is a configuration that grants what nobody may have.",
-			in:     inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}},
+			in:     inputs.Inputs{Grant: inputs.Grant{Read: []string{"relative"}}},
 		},
 		"Environment": {
 			reason: "And one whose variables fit into no environment.",

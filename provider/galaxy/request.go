@@ -51,7 +51,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	// They take time to find, and only errors need them.
 	secrets := sync.OnceValue(in.InstallSecrets)
 	r := Request{
-		Env: in.ForInstall(), Grant: in.Grant, Verification: in.Verification,
+		Env: in.ForInstall(), Grant: sandbox.Grant(in.Grant), Verification: in.Verification,
 		Redact: func(text string, limit int) string { return secrets().Clip(text, limit) },
 	}
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Schema of digests. It changes when a version of the provider computes another digest of
@@ -34,7 +33,7 @@ type canonical struct {
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
 	Project      string               `json:"project,omitempty"`
-	Grant        *sandbox.Grant       `json:"grant,omitempty"`
+	Grant        *Grant               `json:"grant,omitempty"`
 	Kubernetes   *Kubernetes          `json:"kubernetes,omitempty"`
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // KnownHostsFile is the name of the credential with the keys of hosts that ssh trusts.
@@ -92,7 +91,7 @@ type Inputs struct {
 	// Approval is true if the run, or its configuration, requires approvals.
 	Approval bool
 	// Grant is what the configuration allows beyond what every run may do.
-	Grant sandbox.Grant
+	Grant Grant
 	// Kubernetes is how the run reaches the API server; nil if it does not.
 	Kubernetes *Kubernetes
 }
@@ -118,4 +117,13 @@ func (k Kubernetes) Watches(d common.DependentKind) bool {
 	}
 
 	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: group, Kind: d.Kind})
+}
+
+// A Grant is what a configuration allows beyond what every run may do.
+type Grant struct {
+	// Read and Write are more paths.
+	Read  []string `json:"read,omitempty"`
+	Write []string `json:"write,omitempty"`
+	// ServiceAccount allows to read the token of the provider's service account.
+	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }

@@ -107,7 +107,7 @@ func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
 		read = append(read, r.shipped.Path())
 	}
 
-	return r.policy.Domain(read, []string{dir}, run.Inputs.Grant)
+	return r.policy.Domain(read, []string{dir}, sandbox.Grant(run.Inputs.Grant))
 }
 
 // playArgv is the argv of ansible-playbook. Values of users are joined to their options,
