@@ -36,12 +36,18 @@ type Tracker interface {
 
 // A Pool carries out jobs in the background, never two of one object, see package pool.
 type Pool interface {
+	Reports
+
 	Want(w pool.Want) (r executor.Report, begun bool)
 	Follow(j executor.Job, wake func())
-	Report(uid types.UID) (executor.Report, bool)
-	Live(uid types.UID) (executor.Report, bool)
 	Recorded(uid types.UID, runID string)
 	Stopping() bool
+}
+
+// Reports of runs, each of which is there until it is recorded.
+type Reports interface {
+	Report(uid types.UID) (executor.Report, bool)
+	Live(uid types.UID) (executor.Report, bool)
 }
 
 // A RunObserver is told of the end of runs that were interrupted. No executor reports it.

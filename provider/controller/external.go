@@ -140,7 +140,7 @@ func (e *external) wantDecided(run common.AnsibleRun, s lifecycle.Situation, err
 	w := pool.Want{End: d.Cancel && (!s.Deleted || !s.Held)}
 
 	// A deletion may lack its inputs. While others hold an object that is deleted nothing is written to it.
-	if st := d.Start; st != nil && e.err == nil && !(s.Deleted && s.Held) {
+	if st := d.Start; st != nil && e.err == nil && (!s.Deleted || !s.Held) {
 		w.Job = new(e.newJob(run, *st))
 	}
 

@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // TestAddFinalizer answers as the API server does, with a status that was not written

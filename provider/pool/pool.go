@@ -4,7 +4,7 @@
 // carries the job out.
 //
 //	Want      a job is wanted: its object waits for what the job needs, and for its turn
-//	  turn    the report has a start time, and the object is woken: its status is to show the run
+//	Want      its turn has come: the report has a start, and the status is to show it
 //	Want      the status shows the run: it begins
 //	Report    the object is woken when there is news, until the run has ended
 //	Recorded  the status shows the end
@@ -104,7 +104,6 @@ type entry struct {
 	// wanted is done, and revoke makes it so, when another job is due in place of this one.
 	wanted context.Context //nolint:containedctx // It is not that of the job.
 	revoke context.CancelFunc
-	pace   pace
 	// lent is true while the job waits for something else, so that its place does not count.
 	lent bool
 	// attached is true for a run that a former provider has begun.
@@ -113,6 +112,10 @@ type entry struct {
 	extra bool
 	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
 	tail func() string
+	// begun is when the job was, told when its object was told something last, and reported is true once that was a
+	// report of its content.
+	begun, told time.Time
+	reported    bool
 	// newsTimer wakes the object at newsAt, for news that have to wait.
 	newsTimer *time.Timer
 	newsAt    time.Time
@@ -319,7 +322,9 @@ func (p *Pool) Follow(j executor.Job, wake func()) {
 		return // Somebody has made the status up.
 	}
 
-	e = &entry{uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, attached: true}
+	e = &entry{
+		uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, attached: true,
+	}
 	p.entries[e.uid] = e
 
 	if e.extra = e.lane.shares.Full(e.tenant); !e.extra {
@@ -337,7 +342,7 @@ func (p *Pool) begin(e *entry, j executor.Job, r executor.Report) {
 	e.job, e.report, e.cancel = j, r, cancel
 	e.provider, e.leave = context.WithCancel(context.Background())
 	e.wanted, e.revoke = context.WithCancel(context.Background())
-	e.pace = pace{last: p.now(), pause: firstPause}
+	e.begun, e.told = p.now(), p.now()
 
 	p.work.Go(func() { p.carryOut(ctx, e) })
 }
@@ -665,35 +670,4 @@ func (p *Pool) progress(e *entry, r executor.Report) {
 
 	p.lend(e, r.Plan != "")
 	p.tell(e, n)
-}
-
-// tell the object its news now, or when the pace allows it.
-func (p *Pool) tell(e *entry, n news) {
-	now := p.now()
-	at := e.pace.at(now, n)
-
-	switch {
-	case !now.Before(at):
-		e.stopNews()
-		e.pace.told(now, n)
-		e.wake()
-	case e.newsTimer == nil || at.Before(e.newsAt):
-		e.stopNews()
-		e.newsAt = at
-
-		e.newsTimer = time.AfterFunc(at.Sub(now), func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-
-			p.tell(e, n)
-		})
-	}
-}
-
-// stopNews stops the timer of news that were to be told later.
-func (e *entry) stopNews() {
-	if e.newsTimer != nil {
-		e.newsTimer.Stop()
-		e.newsTimer = nil
-	}
 }

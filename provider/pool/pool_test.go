@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -355,52 +354,6 @@ func TestStop(t *testing.T) {
 
 	if r, _ := p.Report("b"); len(queued) > 0 || r.Run.Phase != common.PhaseQueued {
 		t.Errorf("Nothing has happened to an object whose job has not begun: it was woken %d times, got %s.", len(queued), r.Run.Phase)
-	}
-}
-
-func TestPace(t *testing.T) {
-	start := metav1.Now().Time
-	p := &pace{}
-
-	steps := []struct {
-		reason string
-		after  time.Duration
-		news   news
-		want   time.Duration
-	}{
-		{"The first phase should be told.", 0, entered, 0},
-		{"Progress should wait for 10 s.", 4 * time.Second, progressed, 10 * time.Second},
-		{"The first report should not wait.", 5 * time.Second, reported, 5 * time.Second},
-		{"The second should.", 6 * time.Second, reported, 15 * time.Second},
-		{"So should progress, from then on.", 6 * time.Second, progressed, 15 * time.Second},
-		{"Progress should be told after 10 s.", 15 * time.Second, progressed, 15 * time.Second},
-		{"The next pause should be longer.", 16 * time.Second, progressed, 30 * time.Second},
-		{"But not for a report.", 16 * time.Second, reported, 25 * time.Second},
-		{"A report should be told when it is time.", 27 * time.Second, reported, 27 * time.Second},
-		{"A new phase should wait for 3 s.", 28 * time.Second, entered, 30 * time.Second},
-		{"A phase that lasts should be told.", 30 * time.Second, entered, 30 * time.Second},
-		{"A new phase should start over.", 31 * time.Second, progressed, 40 * time.Second},
-	}
-
-	for _, s := range steps {
-		now := start.Add(s.after)
-
-		at := p.at(now, s.news)
-		if got := at.Sub(start); got != s.want {
-			t.Errorf("%s At %s: want %s, got %s", s.reason, s.after, s.want, got)
-		}
-
-		if at.Equal(now) {
-			p.told(now, s.news)
-		}
-	}
-
-	for range 20 {
-		p.told(p.last.Add(p.pause), progressed)
-	}
-
-	if p.pause != time.Minute {
-		t.Errorf("Pauses should grow to a minute, got %s", p.pause)
 	}
 }
 

@@ -3,6 +3,9 @@ package pool
 import (
 	"encoding/json"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -36,6 +39,34 @@ func TestNewsOf(t *testing.T) {
 
 			if got := newsOf(was(), now); got != tc.want {
 				t.Errorf("%s\nwant %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestDue(t *testing.T) {
+	begun := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+	for name, tc := range map[string]struct {
+		reason string
+		news   news
+		// told is how long after the start of the job something was told, and reported whether by its content.
+		told     time.Duration
+		reported bool
+		want     time.Duration
+	}{
+		"Phase":    {"A phase should be told when it has lasted for 3 s.", entered, time.Minute, true, 3 * time.Second},
+		"First":    {"The first report should not wait.", reported, 0, false, 0},
+		"Report":   {"A later one should wait for 10 s.", reported, time.Hour, true, 10 * time.Second},
+		"Progress": {"So should progress.", progressed, 0, false, 10 * time.Second},
+		"Longer":   {"It should wait the longer the longer the job takes.", progressed, 40 * time.Second, true, 20 * time.Second},
+		"Longest":  {"But for a minute at most.", progressed, time.Hour, false, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &entry{begun: begun, told: begun.Add(tc.told), reported: tc.reported}
+
+			if diff := cmp.Diff(tc.want, e.due(tc.news).Sub(e.told)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
