@@ -15,6 +15,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -138,6 +139,11 @@ func (j Job) Reference() *common.PodReference {
 	}
 
 	return &common.PodReference{Namespace: j.Inputs.Execution.Namespace, Name: "ansiblerun-" + j.ID}
+}
+
+// WithoutInputs is what is needed of a job that is over. The inputs hold secrets.
+func (j Job) WithoutInputs() Job {
+	return Job{Spec: runner.Spec{ID: j.ID, Object: j.Object, Inputs: inputs.Inputs{Execution: j.Inputs.Execution}}}
 }
 
 // UID of the object that the job belongs to.
@@ -279,6 +285,15 @@ func (r *Report) Waits() bool {
 	p := r.Run.Phase
 
 	return (p == common.PhaseQueued || p == common.PhaseInstalling) && r.Run.StartTime == nil
+}
+
+// Canceled is the report of a job that waits, and that is canceled at a time.
+func (r *Report) Canceled(at time.Time) Report {
+	c := *r
+	c.Run.Phase, c.Run.Reason, c.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled before it began"
+	c.Run.CompletionTime = new(metav1.NewTime(at.Truncate(time.Second)))
+
+	return c
 }
 
 // NewReport of a job that waits for its turn.

@@ -22,8 +22,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // reservationLimit is how long a free place is kept for an object whose turn has come, and whose status is to show it.
@@ -182,7 +180,9 @@ func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 	case known && w.End && e.waits():
 		p.withdraw(e)
 		p.dispatch(nil)
-		p.over(e)
+
+		e.report = e.report.Canceled(p.now())
+		e.wake()
 
 		return e.report, true
 	case known && !e.waits():
@@ -207,15 +207,6 @@ func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 
 // waits is true for an object whose run has not begun.
 func (e *entry) waits() bool { return e.cancel == nil && !e.report.Run.Phase.Finished() }
-
-// over is a run that has not begun, and does not any more.
-func (p *Pool) over(e *entry) {
-	r := &e.report.Run
-	r.Phase, r.Reason, r.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled before it began"
-	r.CompletionTime = new(metav1.NewTime(p.now().Truncate(time.Second)))
-
-	e.wake()
-}
 
 // heed what an object wants whose run has begun.
 func (e *entry) heed(w Want) {
@@ -599,11 +590,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.stopNews()
 	e.report, e.tail = report, nil
 
-	// The inputs hold secrets. They are not needed any more.
-	e.job = executor.Job{Spec: runner.Spec{
-		ID: e.job.ID, Object: e.job.Object,
-		Inputs: inputs.Inputs{Execution: e.job.Inputs.Execution},
-	}}
+	e.job = e.job.WithoutInputs()
 
 	// The next provider reports a run that was left to it.
 	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()
