@@ -354,8 +354,9 @@ func Deletable() xpv2.Condition {
 // the provider set or reserve, sorted. Content cannot report them.
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
-		TypeApproved, TypeCheckable, TypeConfined, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy,
-		TypeOutputsWithheld, xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced, xpv2.TypeUpToDate,
+		TypeApproved, TypeCheckable, TypeConfined, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched,
+		xpv2.TypeHealthy, TypeOutputsWithheld, xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced,
+		xpv2.TypeUpToDate,
 	}
 }
 

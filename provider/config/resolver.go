@@ -115,8 +115,8 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	}
 
 	if r.unconfined != "" && in.Execution.Place != common.PlacePod && IsTenant(run) {
-		return inputs.Inputs{}, errors.Errorf("%s: the provider's machine cannot confine the run of a namespace: %s; give it "+
-			"a Pod with spec.execution: {place: Pod}", in.Config, r.unconfined)
+		return inputs.Inputs{}, errors.Errorf("%s: the provider's machine cannot confine the run of a namespace: %s; give "+
+			"it a Pod with spec.execution: {place: Pod}", in.Config, r.unconfined)
 	}
 
 	in.Kubernetes, err = kubernetes(run, c)

@@ -67,8 +67,8 @@ func (x Machine) ContentDir() string { return filepath.Join(x.StateDir, "content
 // RunsDir is where what belongs to runs in progress is.
 func (x Machine) RunsDir() string { return filepath.Join(x.StateDir, "runs") }
 
-// AsPod is the machine for one run, in its Pod: the image is the run's own, and so is the service account if the run may
-// use it.
+// AsPod is the machine for one run, in its Pod: the image is the run's own, and so is the service account if the run
+// may use it.
 func (x Machine) AsPod(serviceAccount bool) Machine {
 	x.Sharing, x.inPod = 1, true
 
