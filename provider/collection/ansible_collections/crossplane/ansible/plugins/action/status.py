@@ -22,6 +22,7 @@ MAX_INTEGER = (1 << 63) - 1
 RESERVED = (
     "Approved",
     "Checkable",
+    "Confined",
     "ContentUpToDate",
     "Deletable",
     "DependentsWatched",
