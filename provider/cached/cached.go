@@ -1,4 +1,4 @@
-// Package cached reads from the cache of a manager, and leaves out what that makes needless.
+// Package cached reads from the cache of a manager without copies, and sends no update that would change nothing.
 package cached
 
 import (
@@ -9,9 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lists returns a client whose lists share what the cache holds, instead of copying
-// it: for those who list thousands of objects to count them. What is listed must not
-// be changed.
+// Lists returns a client that lists objects as the cache holds them, without copies: for counts of thousands of
+// objects. The listed objects must not be changed.
 func Lists(c client.Client) client.Client { return lists{c} }
 
 type lists struct{ client.Client }
@@ -28,8 +27,8 @@ func Shows(ctx context.Context, cache client.Reader, o client.Object) bool {
 	return ok && cache.Get(ctx, client.ObjectKeyFromObject(o), was) == nil && equality.Semantic.DeepEqual(was, o)
 }
 
-// Manager returns a manager whose client is one of Lists, and sends no update that would
-// change nothing.
+// Manager returns a manager with a client that lists as that of Lists does, and sends no update that would change
+// nothing.
 func Manager(mgr ctrl.Manager) ctrl.Manager { return manager{mgr} }
 
 type manager struct{ ctrl.Manager }

@@ -153,7 +153,7 @@ func (i *Installed) clear(root *os.Root) error {
 			return nil
 		}
 
-		// What is beside the collection harms nobody.
+		// A directory that stays beside the collection does no harm.
 		err = workdir.Remove(filepath.Join(i.dir, p))
 		if !d.IsDir() || err != nil && strings.HasPrefix(p, i.name+"/") {
 			return err

@@ -47,7 +47,7 @@ func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error)
 	return s.Data[keyField], nil
 }
 
-// createKey returns the Secret of whoever was first.
+// createKey creates the Secret, or returns the one that another process has created first.
 func createKey(ctx context.Context, c client.Client, name types.NamespacedName) (*corev1.Secret, error) {
 	key := make([]byte, KeySize)
 	if _, err := rand.Read(key); err != nil {

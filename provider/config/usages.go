@@ -15,7 +15,7 @@ const countAgain = time.Second
 
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// gathered is a handler whose requests wait for others of their name.
+// gathered is a handler that delays its requests: those of the same name become one.
 type gathered struct{ handler.EventHandler }
 
 func (g gathered) Create(ctx context.Context, e event.CreateEvent, q requests) {

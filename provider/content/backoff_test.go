@@ -113,8 +113,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestBackoffTooSlow has somebody with no time, who is not to keep others from
-// trying.
+// TestBackoffTooSlow has a request with too short a timeout, which does not keep one with a longer timeout from trying.
 func TestBackoffTooSlow(t *testing.T) {
 	t.Parallel()
 
@@ -252,8 +251,7 @@ func TestMaxInstallsTimeout(t *testing.T) {
 	}
 }
 
-// TestInstallMistake has a mistake of the provider's own in an installation, which
-// nobody but who waits for it meets.
+// TestInstallMistake has an installation panic. Only the callers that wait for it get an error.
 func TestInstallMistake(t *testing.T) {
 	t.Parallel()
 

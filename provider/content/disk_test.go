@@ -135,7 +135,7 @@ func TestDiskFull(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-// TestDiskFullLeastRecentlyUsed needs the space of some of the sets that nobody uses.
+// TestDiskFullLeastRecentlyUsed needs the space of some of the sets that are not in use.
 func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// archived returns the inputs of a run whose project is an archive.
+// archived returns the inputs of a run with an archive as its project.
 func archived(src string, credentials map[string]string) inputs.Inputs {
 	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: src}}, Env: map[string]string{}}
 	for name, text := range credentials {
@@ -89,7 +89,7 @@ func TestProjectArchiveRedirect(t *testing.T) {
 	}
 }
 
-// TestProjectArchiveBrokenOff downloads an archive whose connection ends between the first member and the end of the
+// TestProjectArchiveBrokenOff downloads an archive, and the connection ends between the first member and the end of the
 // header of the second, where a tar that is not compressed looks complete.
 func TestProjectArchiveBrokenOff(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
-// Marks are empty files in the directory of a set, whose modification times are recorded
-// times. The time of a file can be changed also on a disk that is full.
+// Marks are empty files in the directory of a set. Their modification times are recorded times, which can be changed
+// also on a disk that is full.
 const (
 	// markResolved has the time when the request was last known to resolve to this set.
 	markResolved = "resolved"

@@ -34,7 +34,7 @@ type slowError struct{ after time.Duration }
 // Error says how long.
 func (e *slowError) Error() string { return "it took longer than " + e.after.String() }
 
-// Unwrap returns the error of a context whose time is over.
+// Unwrap returns the error of a context after its deadline.
 func (e *slowError) Unwrap() error { return context.DeadlineExceeded }
 
 // A DiskFullError says that there is not enough space for a content set.
@@ -54,9 +54,8 @@ func (e *DiskFullError) Error() string {
 // Unwrap returns the error that says so.
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
-// IsOwn is true for an error of Ensure, whose context is not done, that is the fault
-// of the provider or of its machine: neither a source nor who requires the content
-// can do anything about it.
+// IsOwn is true for an error of Ensure that is the fault of the provider or of its machine: neither a source nor the
+// author of the requirements can do anything about it. The context of Ensure must not be done.
 func IsOwn(err error) bool {
 	return err != nil && !errors.As(err, new(*galaxy.InstallError))
 }
@@ -79,8 +78,7 @@ func isFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
-// isBroken is true for errors of a machine that has not enough of something, or
-// whose disk is broken.
+// isBroken is true for errors of a machine that has not enough of something, or has a broken disk.
 func isBroken(err error) bool {
 	for _, errno := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EIO, unix.EROFS, unix.ESTALE} {
 		if errors.Is(err, errno) {

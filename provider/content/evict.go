@@ -20,9 +20,8 @@ type eviction struct {
 	why   Removal
 }
 
-// evictions returns the sets to remove: those that nobody can get any more, and then the least
-// recently used ones, until the rest takes no more than some bytes; 0 means no limit. Sets in
-// use stay.
+// evictions returns the sets to remove: damaged and superseded ones, and then the least recently used ones, until the
+// rest takes no more than so many bytes; 0 means no limit. Sets in use stay.
 func evictions(entries []*entry, inUse func(*entry) bool, most int64) []eviction {
 	var (
 		out   []eviction

@@ -64,7 +64,7 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 	return f, true, nil
 }
 
-// runFlight waits for a place, installs the set, and gives the result to all who wait.
+// runFlight waits for a place, installs the set, and gives the result to all callers that wait.
 func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Request, again bool) {
 	leave, err := s.enterInstalls(ctx, req.Tenant, again)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
-// install a set. When the disk is full, sets that nobody uses are removed, a little more each
+// install a set. When the disk is full, sets that are not in use are removed, a little more each
 // time, and the installation is tried again; not so for a refresh, which can wait.
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
 	given, known := req.Request, Set{}
@@ -36,7 +36,7 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 	return nil, resultOf(ctx, err), err
 }
 
-// attempt an installation in a workspace, whose directory then becomes the content set. Given
+// attempt an installation in a workspace. What is installed there becomes the content set. Given
 // is the request for ansible-galaxy; if that is repeated, known is the set that it asks for.
 func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request,
 	known Set,

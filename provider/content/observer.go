@@ -25,7 +25,7 @@ type Observer interface {
 // An Installation that has ended.
 type Installation struct {
 	// Again is true when content that is not pinned was resolved again in the
-	// background, false when somebody waited for it.
+	// background, false when a caller waited for it.
 	Again bool
 	// Result of the installation.
 	Result Result
@@ -44,7 +44,7 @@ const (
 	ResultUnchanged Result = "Unchanged"
 	// ResultFailed means that ansible-galaxy failed, or the machine did.
 	ResultFailed Result = "Failed"
-	// ResultCanceled means that nobody waited for the set any more.
+	// ResultCanceled means that no caller waited for the set any more.
 	ResultCanceled Result = "Canceled"
 )
 

@@ -382,7 +382,7 @@ func TestProjectMoves(t *testing.T) {
 	}
 }
 
-// TestProjectGone keeps a pinned project whose commit its repository does not have any more.
+// TestProjectGone keeps a pinned project after its repository has lost the commit.
 func TestProjectGone(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)

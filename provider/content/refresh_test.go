@@ -217,7 +217,7 @@ func TestRefreshEmptyStore(t *testing.T) {
 	}
 }
 
-// TestResolutionClockAhead starts a store again whose content was resolved with a
+// TestResolutionClockAhead starts a store again after its content was resolved with a
 // clock that was a year ahead.
 func TestResolutionClockAhead(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// TestDigest is about who gets what was installed for another.
+// TestDigest says which inputs share an installed set.
 func TestDigest(t *testing.T) {
 	const config = "[defaults]\nforks=5\n[galaxy]\nserver=s\n"
 

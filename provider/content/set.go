@@ -1,8 +1,8 @@
 // Package content keeps the collections, roles and projects that runs require. A Request, which
 // is made from the inputs of a run, becomes a content Set: a directory that is named by
-// the digest of all that ansible-galaxy is given for it, is installed once for all who
-// request the same, and never changes. The Store finds sets, has package galaxy install
-// them, resolves again what is not pinned, and removes what nobody uses. Executors of
+// the digest of all that ansible-galaxy is given for it, is installed once for all equal
+// requests, and never changes. The Store finds sets, has package galaxy install them,
+// resolves again what is not pinned, and removes sets that no run uses. Executors of
 // runs call Ensure, reconcilers call Resolution and Refresh.
 package content
 
@@ -20,8 +20,8 @@ import (
 // A Set of collections and roles, and a project, that is installed in a directory. The zero
 // value is the set of content that requires nothing.
 type Set struct {
-	// Digest of what was required, by which a store recognizes what the request has resolved to, see wanted. Tenants that
-	// write it into a status choose the versions of those who require the same.
+	// Digest of what was required, by which a store recognizes what the request has resolved to, see wanted. A tenant that
+	// writes it into a status chooses the versions for all objects that require the same.
 	Digest string
 	// Dir holds the set, read only.
 	Dir string

@@ -26,7 +26,7 @@ const (
 	netLogin = "machine $FILEHOST login me password $SECRET\n"
 )
 
-// noRevision compares content whose revisions and servers differ from one test to the
+// noRevision compares content without revisions and servers, which differ from one test to the
 // next.
 var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source")
 

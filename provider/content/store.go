@@ -35,7 +35,7 @@ type Store struct {
 	flights   map[string]*flight
 	histories *lru.Cache
 	resolved  *lru.Cache
-	// refreshes in progress, by digest. Each has the functions that wake who asked for it.
+	// refreshes in progress, by digest. Each has the functions that wake its callers.
 	refreshes map[string]map[string]func()
 }
 
@@ -63,8 +63,8 @@ type Config struct {
 	// MaxSize is how much the sets may take on disk, in bytes; 0 means no limit. Above it,
 	// sets that no run uses are removed, the least recently used first.
 	MaxSize int64
-	// MaxInstalls is how many sets are installed at a time for those who wait for
-	// them, beside those that are resolved again; at least 1. If that is more than
+	// MaxInstalls is how many sets are installed at a time for callers of Ensure,
+	// beside those that are resolved again; at least 1. If that is more than
 	// one, one tenant has all but one of the places at most.
 	MaxInstalls int
 	// Observer of what the store does; nil for none.

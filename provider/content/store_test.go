@@ -363,7 +363,7 @@ func TestEnsureKilled(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-// TestNewStoreLeftovers has a store whose process was killed.
+// TestNewStoreLeftovers opens the store of a process that was killed.
 func TestNewStoreLeftovers(t *testing.T) {
 	t.Parallel()
 
@@ -456,7 +456,7 @@ func wantNoLeftovers(t *testing.T, s *Store) {
 	}
 }
 
-// waitFor a number of callers who wait for an installation.
+// waitFor a number of callers to wait for an installation.
 func waitFor(t *testing.T, s *Store, n int) {
 	t.Helper()
 

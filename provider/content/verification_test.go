@@ -98,8 +98,7 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// TestVerificationDigest says that what was installed unverified is not for who
-// verifies, and the other way round.
+// TestVerificationDigest says that requests with different verification share no set.
 func TestVerificationDigest(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)

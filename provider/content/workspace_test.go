@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
-// Whoever has taken over ansible-galaxy may do what it likes in the workspace, and
+// An attacker that has taken over ansible-galaxy may write what it likes in the workspace, and
 // nowhere else. What the store does there afterwards must not lead out of it.
 func TestTakenOverWorkspace(t *testing.T) {
 	t.Parallel()

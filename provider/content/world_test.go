@@ -30,17 +30,17 @@ const secret = "s3cr3t-of-servers"
 type world struct {
 	ca *sources.CA
 
-	// hub has acme.web, which needs acme.base. It asks who is there.
+	// hub has acme.web, which needs acme.base. It requires authentication.
 	hub *sources.Server
-	// login gives those who have a refresh token the token of the hub.
+	// login exchanges a refresh token for the token of the hub.
 	login *sources.Server
-	// public has acme.base and roles for everybody.
+	// public has acme.base and roles, without authentication.
 	public *sources.Server
 	// corrupt has acme.base, but not as it was published.
 	corrupt *sources.Server
 	// empty has nothing.
 	empty *sources.Server
-	// git has repositories and files has archives. Both ask who is there.
+	// git has repositories and files has archives. Both require authentication.
 	git, files *sources.Server
 	// ssh serves the repositories below root. Other has another key.
 	ssh, other *sshd.Server
