@@ -141,8 +141,8 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 	return nil
 }
 
-// people returns the Approvals that people have made, and those that Crossplane has: whoever may edit a
-// Composition or an Operation has the rights of Crossplane, but decides about nothing.
+// people returns the Approvals that people have made, and those that Crossplane has made. The latter decide
+// nothing: the author of a Composition or an Operation acts with the rights of Crossplane.
 func people(all []common.Approval) (made, composed []common.Approval) {
 	for _, a := range all {
 		if isComposed(a) {
@@ -184,7 +184,7 @@ func (e *external) announceIgnored(run common.AnsibleRun, ignored []common.Appro
 	}
 }
 
-// announceVerdict tells in an event who has decided, once.
+// announceVerdict names the author of a decision in an event, once.
 func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalObservation) {
 	a := run.Observation().Approval
 	if a == nil || was != nil && was.Digest == a.Digest && (was.State == a.State || a.State == common.ApprovalApplied) {
@@ -257,7 +257,7 @@ func historyLimit(run common.AnsibleRun) int {
 	return common.DefaultHistoryLimit
 }
 
-// watchApprovals wakes AnsibleRuns when somebody has decided about them.
+// watchApprovals wakes the AnsibleRun of an Approval that was made or changed.
 func watchApprovals(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Builder) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, k.approval, fieldRun, func(o client.Object) []string {
 		if a, ok := o.(common.Approval); ok {

@@ -76,7 +76,7 @@ func (g guarded) Want(w pool.Want) (executor.Report, bool) {
 // annotationRead is one that the content reads.
 const annotationRead = "example.org/text"
 
-// approvalPlay is a play whose object requires approvals.
+// approvalPlay is a play with an object that requires approvals.
 type approvalPlay struct {
 	*play
 	*ledger

@@ -21,7 +21,7 @@ type Contents interface {
 	// Resolution of a request.
 	Resolution(r content.Request) content.Resolution
 	// Refresh resolves a request again in the background if it is stale, and
-	// wakes who asked for it.
+	// calls wake when that has ended.
 	Refresh(r content.Request, who string, wake func())
 }
 

@@ -34,7 +34,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A made AnsibleRun is one whose run has made ConfigMaps in a real API server.
+// A made AnsibleRun has had a run that has made ConfigMaps in a real API server.
 type made struct {
 	*testing.B
 
@@ -231,7 +231,7 @@ func newMade(b *testing.B, kube client.Client, meta metadata.Interface, n int) *
 	return m
 }
 
-// Resolve to inputs whose dependents are watched.
+// Resolve to inputs with dependents that are watched.
 func (m *made) Resolve(_ context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
 	return inputs.Inputs{Parameters: *run.Parameters(), Kubernetes: &inputs.Kubernetes{Namespace: metav1.NamespaceDefault, ServiceAccount: "deployer", WatchDependents: true}}, nil
 }

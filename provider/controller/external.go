@@ -120,7 +120,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !s.Deleted, ResourceUpToDate: true}, nil
 }
 
-// adopt an object whose target is as its spec says. Its inputs are known once its content is installed.
+// adopt an object: its target is as its spec says. Its inputs are known once its content is installed.
 func (e *external) adopt(run common.AnsibleRun, s *lifecycle.Situation) {
 	if !lifecycle.Adopts(*s) || !e.resolution.Found {
 		return
@@ -194,9 +194,9 @@ func (e *external) want(run common.AnsibleRun, w pool.Want) (r executor.Report, 
 	return e.pool.Want(w)
 }
 
-// drops is true for a run that waits, about which nothing can be decided, and that is not to begin: whoever has edited
-// the object since does not want that run, its window may be closed by now, and its approval may be withdrawn. A
-// deletion may never have its inputs again.
+// drops is true for a run that waits, about which nothing can be decided, and that is not to begin: the object was
+// edited since, its window is closed by now, or its approval may be withdrawn. An approved deletion goes on, since its
+// inputs may never be known again.
 func drops(run common.AnsibleRun, s lifecycle.Situation, w executor.Report) bool {
 	a := s.Recorded.Approval
 	approved := !s.Deleted && w.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
@@ -434,7 +434,7 @@ func (e *external) situation(ctx context.Context, run common.AnsibleRun,
 
 	var errs field.ErrorList
 	if s.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
-		// A deletion does not wait for what nobody can tell.
+		// A deletion does not wait for the times of an invalid calendar.
 		s.Calendar = calendar.Calendar{}
 	}
 
@@ -457,7 +457,7 @@ func (e *external) situation(ctx context.Context, run common.AnsibleRun,
 	}
 
 	s.Policy = policy
-	// Nobody looks for changes while there is a run.
+	// Dependents are not watched while there is a run. A run that waits tells by its trigger that they were changed.
 	s.Drifted = e.drifted(run) || s.Waits() && a.Trigger == common.TriggerDependents
 	e.resolve(run)
 
@@ -466,8 +466,8 @@ func (e *external) situation(ctx context.Context, run common.AnsibleRun,
 	return s, err
 }
 
-// rejectInputs returns the error about inputs that cannot be run. An object whose spec was
-// changed since it became ready is not ready any more.
+// rejectInputs returns the error about inputs that cannot be run. If the spec was changed
+// since the object became ready, the object is not ready any more.
 func (e *external) rejectInputs(run common.AnsibleRun, err error) error {
 	if config.IsWatched(err) {
 		e.schedule.noteMissing(run)

@@ -688,7 +688,7 @@ func TestNothingWanted(t *testing.T) {
 	}
 }
 
-// A run whose Pod waits is decided about anew, and gives way to what would be started now.
+// A run that waits in its Pod is decided about anew, and gives way to what would be started now.
 func TestDrop(t *testing.T) {
 	digest := digestOf(t, in("a"))
 

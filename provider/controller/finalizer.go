@@ -49,8 +49,8 @@ func keepingStatus(run common.AnsibleRun, write func() error) error {
 	return err
 }
 
-// RemoveFinalizer removes the finalizer of an object of which no run is in progress. An object whose target is to stay
-// is not observed before. What waits for a place, or in its Pod, does not begin any more.
+// RemoveFinalizer removes the finalizer of an object of which no run is in progress. If its target is to stay, the
+// object is not observed before. A run that waits for a place, or in its Pod, does not begin any more.
 func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	run, ok := o.(common.AnsibleRun)
 	if !ok {

@@ -174,7 +174,7 @@ func (f *fleet) Execute(ctx context.Context, j executor.Job, w executor.Watch) e
 	return r
 }
 
-// reconcile objects. Who shows that a run begins is woken.
+// reconcile objects. One that comes to show that a run begins is woken.
 func (f *fleet) reconcile(names ...types.NamespacedName) {
 	f.t.Helper()
 
@@ -189,7 +189,7 @@ func (f *fleet) reconcile(names ...types.NamespacedName) {
 	}
 }
 
-// settle reconciles who was woken, until nobody is any more.
+// settle reconciles the objects that were woken, until none is any more.
 func (f *fleet) settle() {
 	f.t.Helper()
 

@@ -89,7 +89,7 @@ func (f fresh) isStale(req reconcile.Request, run common.AnsibleRun, ok bool) bo
 	return false
 }
 
-// records is true for an object whose run has begun, or is shown so, and is not recorded yet. A provider that is
+// records is true for an object with a run that has begun, or is shown so, and is not recorded yet. A provider that is
 // stopping reconciles no others.
 func (f fresh) records(run common.AnsibleRun) bool {
 	r, known := f.pool.Report(run.GetUID())

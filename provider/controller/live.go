@@ -19,13 +19,13 @@ const (
 	// liveEvery is how often the output of a run in progress is saved at most.
 	liveEvery = 2 * time.Second
 	// maxLive is how many outputs are saved each time, and maxLivePerNamespace how many of one
-	// namespace: whoever may annotate many objects must not take the API server for it. Those that were
-	// saved last wait.
+	// namespace: many annotated objects must not keep the API server busy. Those that were saved
+	// last wait.
 	maxLive             = 16
 	maxLivePerNamespace = 4
 )
 
-// live saves the output of runs in progress that somebody watches. It reads what the pool knows in
+// live saves the output of watched runs in progress. It reads what the pool knows in
 // memory, and makes a request only for a watched run that has displayed something new.
 type live struct {
 	*connector
@@ -108,7 +108,7 @@ func (l *live) run(ctx context.Context) {
 	}
 }
 
-// save what is new of runs that are watched. An object that nobody watches any more is woken: a
+// save what is new of runs that are watched. An object that is not watched any more is woken: a
 // reconcile removes what was saved.
 func (l *live) save(ctx context.Context) {
 	left, of := maxLive, map[string]int{}

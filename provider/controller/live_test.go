@@ -37,8 +37,8 @@ func TestWatchedUntil(t *testing.T) {
 	}
 }
 
-// TestLive saves what is new of watched runs, a few of each namespace at a time, until nobody
-// watches any more.
+// TestLive saves what is new of watched runs, a few of each namespace at a time, until they are
+// not watched any more.
 func TestLive(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outputs := &fakeOutputs{}

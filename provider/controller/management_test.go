@@ -46,7 +46,7 @@ type world struct {
 	wanted, target string
 	// fails is true when runs fail that change something.
 	fails bool
-	// ran are the runs since somebody last asked, and ids all there were.
+	// ran are the runs since ran was last compared, and ids is the number of all.
 	ran []string
 	ids int
 

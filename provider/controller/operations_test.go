@@ -101,8 +101,7 @@ type target struct {
 	applied int
 }
 
-// newTarget that reconciles with a client from which, as from the cache, nobody gets
-// managed fields.
+// newTarget that reconciles with a client that, like the cache, returns no managed fields.
 func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 	t.Helper()
 
@@ -251,7 +250,7 @@ func (w *target) says(want string) {
 	w.compare(want, got)
 }
 
-// owners of the object, those who apply.
+// owners of the object: the field managers that apply it.
 func (w *target) owners() []string {
 	var names []string
 
@@ -454,7 +453,7 @@ spec:
 	}
 }
 
-// A run in progress is canceled also when nobody knows what the next one would run with.
+// A run in progress is canceled also while the inputs of the next one are unknown.
 func TestCancelWithoutInputs(t *testing.T) {
 	w := newPlay(t, common.ObserveAndDelete)
 	for !w.pool.began() {

@@ -33,7 +33,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	if watched {
 		e.live.watch(run, until)
 
-		// Somebody who watches finds it here, and so does a later reconcile that removes it.
+		// Clients that watch find it here, and so does a later reconcile that removes it.
 		if o := run.Observation(); o.KeptOutput == nil {
 			o.KeptOutput = e.outputs.Reference(run, e.kind)
 		}
@@ -87,7 +87,7 @@ func (e *external) deleteOutput(ctx context.Context, run common.AnsibleRun) erro
 	return err
 }
 
-// watchedUntil is when nobody watches the output of an object any more. It is false if nobody does now.
+// watchedUntil is when the output of an object stops being watched. It is false if it is not watched now.
 func watchedUntil(run common.AnsibleRun, now time.Time) (time.Time, bool) {
 	until, err := time.Parse(time.RFC3339, run.GetAnnotations()[common.AnnotationWatch])
 

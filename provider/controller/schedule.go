@@ -20,8 +20,8 @@ const jitter = 0.1
 // to.
 const longest = 100 * 365 * 24 * time.Hour
 
-// leastMissing is the shortest time between two reconciles of an object whose inputs are
-// missing. It is the longest pause that the runtime makes between two retries.
+// leastMissing is the shortest time between two reconciles of an object that lacks inputs. It is
+// the longest pause that the runtime makes between two retries.
 const leastMissing = time.Minute
 
 // A schedule knows when objects are reconciled again.
@@ -35,11 +35,11 @@ type schedule struct {
 	until map[types.UID]time.Time
 	// timers wake objects that the runtime would reconcile later.
 	timers map[types.UID]*time.Timer
-	// announced are the runs whose interruption was announced, by their objects.
+	// announced are the ids of interrupted runs that were announced, by their objects.
 	announced map[types.UID]string
-	// pauses until the next reconcile, by the objects whose inputs are missing.
+	// pauses until the next reconcile, by the objects that lack inputs.
 	pauses map[types.NamespacedName]time.Duration
-	// written are the versions of objects whose status was written, until the cache shows them.
+	// written are the last writes of statuses, by their objects, until the cache shows them.
 	written map[types.NamespacedName]write
 }
 

@@ -106,7 +106,7 @@ func TestWakeAt(t *testing.T) {
 	p.set("uid", time.Now().Add(time.Hour))
 	p.wakeAt("uid", time.Hour, func() { never <- struct{}{} })
 
-	// Whoever looks at an object sets a new time.
+	// A reconcile of the object sets a new time.
 	p.set("uid", time.Now())
 	p.wakeAt("uid", 0, func() { woken <- struct{}{} })
 

@@ -47,7 +47,7 @@ var seeds = flag.Uint64("seeds", 15, "random sequences of events for each policy
 // steps is a pool in which a run comes as far as it is told to.
 type steps struct {
 	now func() time.Time
-	// begins is told of each run that is about to begin; nil if nobody is.
+	// begins is told of each run that is about to begin. It may be nil.
 	begins func(executor.Job)
 	job    executor.Job
 	report *executor.Report
@@ -222,7 +222,7 @@ type play struct {
 	// broken is true when the last apply that has changed something, or may have,
 	// did not succeed.
 	broken bool
-	// canceled is true when the last reconcile has canceled a run, whose end it does not show yet.
+	// canceled is true when the last reconcile has canceled a run, and does not show its end yet.
 	canceled bool
 	// drifted is true when the last check of the inputs has said so, and nothing was
 	// done about it.
@@ -595,8 +595,8 @@ func (w *play) reconcile() {
 
 	running := w.pool.began()
 
-	// What cannot be written is an error. Who has created something wants to see
-	// it at once.
+	// A write that fails is an error. A reconcile that asks for another one at
+	// once gets it.
 	res, err := r.Reconcile(w.t.Context(), req)
 	if res.Requeue { //nolint:staticcheck // The runtime uses it.
 		_, err = r.Reconcile(w.t.Context(), req)
@@ -749,7 +749,7 @@ func (w *play) restart() {
 	if r := w.object.Observation().LastRun; r != nil && !r.Phase.Finished() && r.StartTime != nil && r.Mode == common.ModeApply {
 		w.broken, w.executed, w.cut = true, true, true
 
-		// Nobody has noted that it failed.
+		// Its failure was not recorded.
 		if w.counted == r.ID {
 			w.tried--
 		}

@@ -87,7 +87,7 @@ func news() predicate.Predicate {
 	return predicate.And(changed, unless)
 }
 
-// whenShown wakes objects whose status has come to show a run that is about to begin.
+// whenShown wakes an object when its status has come to show a run that is about to begin.
 func whenShown(wake func(types.NamespacedName)) handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {

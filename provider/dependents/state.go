@@ -1,7 +1,7 @@
 // Package dependents watches what the runs of an AnsibleRun have made in the cluster: of each object
-// its metadata only. When somebody changes or deletes one between two runs, the AnsibleRun is woken at
-// once. What a run itself does, or others do meanwhile, does not count: the digests in the status are
-// those at the end of the run.
+// its metadata only. When one is changed or deleted between two runs, the AnsibleRun is woken at once.
+// Changes during a run, by the run or by others, do not count: the digests in the status are those at
+// the end of the run.
 package dependents
 
 import (
@@ -120,8 +120,8 @@ func (s state) digest() string {
 }
 
 // version of an object: it changes with all but the status. Kinds with a generation count the
-// changes of their specs. Of the others, such as ConfigMaps, the API server knows who has changed
-// which fields, and when.
+// changes of their specs. The managed fields of the others, such as ConfigMaps, say which manager
+// has changed which fields, and when.
 func version(o *metav1.PartialObjectMetadata) string {
 	if o.Generation > 0 {
 		return strconv.FormatInt(o.Generation, 10)

@@ -22,8 +22,8 @@ import (
 
 const (
 	// firstPause is how long a change waits for others before the object is woken. The pause doubles
-	// with each change within calm, up to longestPause: whoever fights over an object with a run does
-	// not keep the provider busy.
+	// with each change within calm, up to longestPause: another controller that fights with a run over
+	// an object does not keep the provider busy.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
 	calm         = 10 * time.Minute
@@ -41,10 +41,10 @@ var (
 	errExpired = errors.New("the watch is too old")
 )
 
-// A Subject is an AnsibleRun whose dependents are watched.
+// A Subject is an AnsibleRun with dependents that are watched.
 type Subject struct {
 	UID types.UID
-	// Account whose rights the runs have.
+	// Account with the rights of the runs.
 	Account inputs.Kubernetes
 	// Kinds of objects to watch, as they were at the end of the last run.
 	Kinds []common.DependentKind
@@ -52,7 +52,7 @@ type Subject struct {
 
 // key of what is watched.
 func (s Subject) key() string {
-	text, _ := json.Marshal(s) //nolint:errchkjson,musttag // It has nothing that JSON does not have, and nobody else reads it.
+	text, _ := json.Marshal(s) //nolint:errchkjson,musttag // It has nothing that JSON does not have, and is only compared.
 
 	return string(text)
 }
@@ -90,8 +90,8 @@ type following struct {
 	listing sync.Mutex
 }
 
-// New returns a Watcher whose watches end with the context. Client returns one that has the rights of
-// an account.
+// New returns a Watcher. Its watches end with the context. Client returns a client that has the rights
+// of an account.
 func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface, error)) *Watcher {
 	return &Watcher{
 		ctx: ctx, client: client, now: time.Now, watches: map[types.UID]*following{},
@@ -365,7 +365,7 @@ func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k commo
 }
 
 // read events until a dependent was changed, or the watch ends. It returns the last version that it has
-// read. Objects that somebody gives the label are not the run's.
+// read. Objects that are not known do not count: others may give them the label.
 func read(ctx context.Context, events watch.Interface, known state, at string) (string, error) {
 	for {
 		var e watch.Event

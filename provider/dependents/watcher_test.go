@@ -337,7 +337,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Somebody who fights with a run over an object does not keep the provider busy.
+// Changes one after another do not keep the provider busy.
 func TestPause(t *testing.T) {
 	now := time.Unix(0, 0)
 	w := New(t.Context(), nil)

@@ -155,9 +155,9 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 var ansiblePaths = regexp.MustCompile(
 	`^ANSIBLE_(LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$`)
 
-// ValidatePlay returns an error if a variable is not that of a play to set, neither for who writes the run nor
-// for who writes its configuration: what Validate refuses, what says where Ansible finds content, what is for
-// ansible-galaxy alone, what says which hosts are trusted, and where the API server is.
+// ValidatePlay returns an error if neither a run nor its configuration may set a variable for a play: what Validate
+// refuses, what says where Ansible finds content, what is for ansible-galaxy alone, what says which hosts are trusted,
+// and where the API server is.
 func ValidatePlay(name, value string) error {
 	trust := []string{
 		"ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_SSH_HOST_KEY_CHECKING", "ANSIBLE_SSH_ARGS", "ANSIBLE_SSH_COMMON_ARGS",

@@ -227,7 +227,7 @@ func (r *Recorder) reportConditions(all []statusCondition, at metav1.Time) {
 }
 
 // reportCondition records a reported condition in place of an earlier one of its type.
-// Conditions of Crossplane and the provider are left out, and one whose type has a secret in it.
+// Conditions of Crossplane and the provider are left out, and those with a secret in their types.
 func (r *Recorder) reportCondition(c xpv2.Condition) {
 	c, ok := r.condition(c)
 	if !ok {

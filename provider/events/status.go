@@ -114,9 +114,9 @@ type statusCondition struct {
 	Since   any    `json:"lastTransitionTime,omitempty"`
 }
 
-// ShowStatus returns the status of the XR as its content is to see it, which has set some of it: the XR itself has that
-// only later. Whoever has read it sends what is new, and with a new condition all that it has read. So it has no
-// conditions but those that content cannot report, and those that this run has reported.
+// ShowStatus returns the status of the XR with what the content of the run has set so far: the XR itself has that only
+// later. A client that sends a new condition sends all those that it has read, too. So the only conditions are those
+// that content cannot report, and those that this run has reported.
 func (r *Recorder) ShowStatus(status json.RawMessage) (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

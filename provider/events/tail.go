@@ -55,8 +55,8 @@ func (t *tail) text() string {
 // maxLog is how much of a log is kept for its end: colors and such take room that no terminal shows.
 const maxLog = 4 * MaxTail
 
-// A LogTail keeps the end of a log. The zero value is empty. Who writes a log decides how much that is, so
-// that a line costs no more than its copy before somebody reads.
+// A LogTail keeps the end of a log. The zero value is empty. The program that writes a log decides how long it
+// is, so Add does no more than copy a line, and Text does the rest.
 type LogTail struct {
 	mu  sync.Mutex
 	log []byte

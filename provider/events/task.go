@@ -189,7 +189,7 @@ func (r *Recorder) explain(e event, d data) string {
 }
 
 // recordFailure records a failure. When there are too many, the last failure of a host replaces
-// its first one. That was rescued: a host whose failure is not rescued leaves the play.
+// its first one. That was rescued: a host leaves the play when a failure is not rescued.
 func (r *Recorder) recordFailure(t TaskResult) {
 	f := common.Failure{Task: t.Task, Host: t.Host, Message: t.Message}
 
