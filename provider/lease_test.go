@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// TestLeaseOutlivesRuns has a leader give its lease up before it tells anybody: by
-// the time that another one may have it, nothing is running any more.
+// TestLeaseOutlivesRuns has a leader release its lease: by the time that another
+// process may take it, nothing is running any more.
 func TestLeaseOutlivesRuns(t *testing.T) {
 	kube := newAPIServer(t)
 	runs, store := newRuns(t), newStore(t)

@@ -86,8 +86,8 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 }
 
 // cacheOptions say what is kept in memory of watched objects. Managed fields are about as
-// large as the object, and not read here, but for those of Approvals, which tell who has made them. An update without
-// them leaves them as they are.
+// large as the object, and not read here, but for those of Approvals, which tell whether Crossplane has made them. An
+// update without them leaves them as they are.
 func cacheOptions() cache.Options {
 	strip := cache.TransformStripManagedFields()
 

@@ -35,7 +35,7 @@ type Executor interface {
 	// provider ends, as the watch says, and the job outlives it, Execute leaves the job as it
 	// is, and the report is about a run in progress.
 	Execute(ctx context.Context, j Job, w Watch) Report
-	// Forget a job whose report was recorded.
+	// Forget a job after its report was recorded.
 	Forget(j Job)
 }
 
@@ -164,7 +164,7 @@ type Class int
 const (
 	// Urgent jobs answer a change or a request.
 	Urgent Class = iota
-	// Retry is a job whose last attempt failed. It waits behind urgent ones, which may
+	// Retry is a job after an attempt that failed. It waits behind urgent ones, which may
 	// succeed.
 	Retry
 	// Periodic jobs look for drift. No user waits for them.

@@ -201,7 +201,7 @@ func requestOf(j Job) (content.Request, error) {
 	return request, err
 }
 
-// notInstalled reports why the content is not installed, and whose fault that is.
+// notInstalled reports why the content is not installed, and whether that is the fault of the provider.
 func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
 	r.failed(ReasonInstallFailed, err)
 

@@ -21,7 +21,7 @@ const (
 	// ReasonNotCheckable means that a check run succeeded, but skipped every
 	// task.
 	ReasonNotCheckable = "NotCheckable"
-	// ReasonStateIgnored means that a run with state absent succeeded, whose content does not
+	// ReasonStateIgnored means that a run with state absent succeeded, but its content does not
 	// look at the state: it was applied once more.
 	ReasonStateIgnored = "StateIgnored"
 	// ReasonStatusRefused means that the API server refused the status with the

@@ -33,7 +33,7 @@ func (f fetch) unpack(ctx context.Context, p *requirements.Project) (digest stri
 		return "", errors.Wrap(err, "cannot make a temporary directory")
 	}
 
-	// A URL may have a password, and arguments are for everybody to see.
+	// A URL may have a password, and other processes can see arguments.
 	args, err := json.Marshal([]string{p.Src, filepath.Join(f.w.Temp(), "archive"), f.w.repository()})
 	if err != nil {
 		return "", errors.Wrap(err, "cannot say what to download")

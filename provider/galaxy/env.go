@@ -68,7 +68,7 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 	return environ.List(env)
 }
 
-// fileVariables returns the variables whose values name files. In a configuration they may
+// fileVariables returns the variables with values that name files. In a configuration they may
 // name a credential, relative to the working directory of ansible-galaxy.
 func fileVariables() []string {
 	return []string{

@@ -19,7 +19,7 @@ type InstallError struct {
 	Err error
 }
 
-// NewInstallError returns an error whose reason is another error.
+// NewInstallError returns an error with another error as its reason.
 func NewInstallError(what string, err error) *InstallError {
 	return &InstallError{What: what, Reason: clip.Text(err.Error(), maxReason), Err: err}
 }

@@ -212,7 +212,7 @@ func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, 
 	}
 }
 
-// stopError returns the error of an installation whose context is done: an InstallError when
+// stopError returns the error of an installation after its context is done: an InstallError when
 // the workspace got too large, which is the fault of the content.
 func stopError(what string, cause error) error {
 	if e := new(workdir.SizeError); errors.As(cause, &e) {

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// anyWorkspace stands for a workspace, whose directories have other names each time. No variable
+// anyWorkspace stands for a workspace: its directories have other names each time. No variable
 // and no argument can contain this text.
 var anyWorkspace = Workspace{Private: "\x00", Target: "\x00/set"} //nolint:gochecknoglobals // It is not changed.
 

@@ -112,8 +112,8 @@ func isOnPath(env map[string]string) func(role string) bool {
 }
 
 // relevantCredentials returns the credentials that ansible-galaxy gets: those that it and git
-// know by their names, those that one of fileVariables names, those whose name is anywhere in
-// the ansible.cfg, and those for ssh when git uses it. A change of the others installs nothing.
+// know by their names, those that one of fileVariables names, those with a name that is anywhere
+// in the ansible.cfg, and those for ssh when git uses it. A change of the others installs nothing.
 func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.File {
 	names := []string{gitCredentials, inputs.AnsibleConfigFile, netrc}
 	if in.Verification != nil {

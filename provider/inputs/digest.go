@@ -105,15 +105,15 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 }
 
 // AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
-// before a run is to be started, since what they refer to may be gone. A user who changes the
-// object changes its generation, and so asks for another attempt.
+// before a run is to be started, since what they refer to may be gone. A change of the spec
+// changes the generation, and so asks for another attempt.
 func AbsentDigest(generation int64) string {
 	return fmt.Sprintf("absent.%d", generation)
 }
 
 // ObjectKey is the key of the digests of one object, derived from the provider's. With one
-// key for all objects, somebody who guesses a secret of another's object could create an
-// object with the guess, and compare the digests.
+// key for all objects, an attacker could guess a secret of another object, create an object
+// with the guess, and compare the digests.
 func ObjectKey(key []byte, uid types.UID) []byte {
 	return keyed.Sum(key, "object", []byte(uid))
 }

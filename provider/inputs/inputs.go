@@ -96,7 +96,7 @@ type Inputs struct {
 	Kubernetes *Kubernetes
 }
 
-// Kubernetes says with whose rights a run reaches the API server of the provider's own cluster.
+// Kubernetes says with which rights a run reaches the API server of the provider's own cluster.
 type Kubernetes struct {
 	// Namespace and name of the ServiceAccount.
 	Namespace      string `json:"namespace"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Secrets of a run: variable files and other files from Secrets, variables of the environment that are from Secrets or
-// whose names say so, and passwords in URLs. What the spec has in clear is no secret.
+// have names that say so, and passwords in URLs. What the spec has in clear is no secret.
 func (in Inputs) Secrets() *redact.Set {
 	var all []redact.Secret
 

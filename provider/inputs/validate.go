@@ -59,8 +59,8 @@ func (in Inputs) Validate() error {
 	return in.ValidateConfig()
 }
 
-// ValidateConfig reports mistakes in the configuration: credentials and variables whose
-// names have a meaning to Ansible or the provider, and verification without keys.
+// ValidateConfig reports mistakes in the configuration: credentials and variables with names
+// that have a meaning to Ansible or the provider, and verification without keys.
 func (in Inputs) ValidateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
 	errs = append(errs, validateEnv(in.ForInstall(), field.NewPath("spec", "vars"))...)

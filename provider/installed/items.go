@@ -162,7 +162,7 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 	return items, nil
 }
 
-// check the item that was found last: whoever wrote the content may have put anything into its version.
+// check the item that was found last: the content's author may have put anything into its version.
 func check(items []common.ContentItem, kind string) error {
 	if len(items) > maxInstalled {
 		return errItems(kind)
@@ -186,9 +186,9 @@ func readScalars(root *os.Root, file string) (values map[string]string, found bo
 	return values, found, err
 }
 
-// read and decode a file of at most so many bytes; false when there is none. Whoever wrote the content
-// may have put anything in its place: a link to a file of the provider's, or
-// what never ends. So the error must not have what was read.
+// read and decode a file of at most so many bytes; false when there is none. The content's author
+// may have put anything in its place: a link to a file of the provider's, or a file that never ends.
+// So the error must not have what was read.
 func read(root *os.Root, file string, most int64, decode func([]byte) error) (bool, error) {
 	text, err := workdir.ReadFile(root, file, most)
 	if errors.Is(err, os.ErrNotExist) {

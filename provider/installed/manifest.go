@@ -1,5 +1,5 @@
 // Package installed says what a directory with collections and roles consists of, after
-// ansible-galaxy has installed them there. New takes a directory whose content may be
+// ansible-galaxy has installed them there. New takes a directory with content that may be
 // an attack: it refuses more than can be read, removes what differs from one
 // installation to the next, and returns the items with their versions, and revisions of what may
 // change and keep its version. Package content keeps directories with their manifests.

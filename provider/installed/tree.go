@@ -30,7 +30,7 @@ type Tree struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// revisions of the items in a set, whose size is known to be bounded.
+// revisions of the items in a set. Its size is known to be bounded.
 func revisions(ctx context.Context, dir string) (map[string]string, error) {
 	sums := map[string]hash.Hash{}
 

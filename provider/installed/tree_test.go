@@ -93,7 +93,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestRevisionsLinks has a link whose target reads as if another file followed.
+// TestRevisionsLinks has a link with a target that reads as if another file followed.
 func TestRevisionsLinks(t *testing.T) {
 	sums := map[string]string{}
 

@@ -1,4 +1,4 @@
-// Package keyed makes what only who has a key can make.
+// Package keyed computes HMACs with a key.
 package keyed
 
 import (

@@ -4,8 +4,8 @@
 // Each run has a proxy on a loopback address for as long as it lasts. The proxy has a token of the
 // ServiceAccount, which the provider requests for the run and renews; the run does not see it. What
 // the run gets is a kubeconfig for the proxy, with a secret that is worth nothing elsewhere and
-// afterwards. All runs share the loopback device and a user: without the secret nobody gets an answer
-// of the API server.
+// afterwards. All runs share the loopback device and a user: a request without the secret gets no
+// answer of the API server.
 package kubeapi
 
 import (

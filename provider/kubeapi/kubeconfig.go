@@ -46,8 +46,8 @@ func kubeconfig(run runner.Spec, server string, authority []byte, secret string)
 	return text, errors.Wrap(err, "cannot write a kubeconfig")
 }
 
-// certificate of a proxy, and the same in PEM for those who trust it. Nobody else has the key, so
-// that nobody can take the place of the proxy.
+// certificate of a proxy, and the same in PEM for the clients that trust it. No other process has
+// the key, so that none can take the place of the proxy.
 func certificate(now time.Time) (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -40,10 +40,10 @@ const (
 const (
 	// maxBody is the length of a body that is read, in bytes. The API server takes 3 MiB.
 	maxBody = 4 << 20
-	// maxMemory that the requests of a run take which are read, and their answers, in bytes.
+	// maxMemory of the bodies of a run's requests that are read, and again of their answers, in bytes.
 	maxMemory = 32 << 20
 	// maxDecoded is the length of the longest metadata, and of the longest YAML, in bytes. When they are decoded they
-	// take up to a hundred times as much, and of YAML with aliases nobody knows how much.
+	// take up to a hundred times as much. YAML with aliases, which has no such bound, is refused.
 	maxDecoded = 512 << 10
 	// maxKinds that are known while a run lasts. Of some of those that earlier runs have made nothing may be left.
 	maxKinds = 2 * dependents.MaxKinds
@@ -209,7 +209,7 @@ func (m *marker) mark(next http.Handler) http.Handler {
 	})
 }
 
-// sizeOf a body whose length is known, or is not.
+// sizeOf a body of some length, which is negative if it is unknown: how many bytes of it are read at most.
 func sizeOf(length int64) int64 {
 	if length < 0 {
 		return maxBody

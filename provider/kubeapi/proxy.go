@@ -101,7 +101,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 		// With HTTP/1 each connection has one request, and their number is bounded.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ErrorLog:     log.New(io.Discard, "", 0), // What others try is not worth a line.
+		ErrorLog:     log.New(io.Discard, "", 0), // Errors of other clients are not logged.
 	}
 
 	go func() { _ = p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", "") }() // It ends with Close.
@@ -174,7 +174,7 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 }
 
 // forward requests to the API server as they are, but with a token in the place of the secret.
-// Whoever a request wants to impersonate, the API server asks for the rights of the ServiceAccount.
+// A request may impersonate a user only if the ServiceAccount has the right to.
 func (a *API) forward(p *proxy) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

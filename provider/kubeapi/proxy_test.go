@@ -270,7 +270,7 @@ func TestWatch(t *testing.T) {
 	}
 
 	w.Stop()
-	<-more // The API server learns that nobody watches any more.
+	<-more // The API server learns that the watch has ended.
 }
 
 // Upgraded connections, as exec and port-forward have, pass and end with the run.

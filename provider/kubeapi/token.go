@@ -18,7 +18,7 @@ const (
 )
 
 // tokens of one ServiceAccount, one after another. Each is renewed when four fifths of its life are
-// over, by the next who needs it.
+// over, by the next request that needs it.
 type tokens struct {
 	request func(context.Context) (authenticationv1.TokenRequestStatus, error)
 	now     func() time.Time

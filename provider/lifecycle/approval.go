@@ -31,7 +31,7 @@ type Verdict struct {
 	Version string
 }
 
-// follows is true for a verdict that was made after another one. If nobody can tell which was first, a
+// follows is true for a verdict that was made after another one. If it is unknown which was first, a
 // rejection follows an approval.
 func (v Verdict) follows(other Verdict) bool {
 	order, err := resourceversion.CompareResourceVersion(v.Version, other.Version)
@@ -55,7 +55,7 @@ type Approvals struct {
 	Metadata string
 	// Verdicts of Approvals that are about the object.
 	Verdicts []Verdict
-	// Seal returns a digest of a text, which nobody else can make.
+	// Seal returns a digest of a text, which only the provider can make.
 	Seal func(text []byte) string
 	// Command that approves what awaits it.
 	Command string
@@ -65,7 +65,7 @@ type Approvals struct {
 // something, and what was decided about it. It is nil if nothing has to be approved.
 //
 // The digest stands for the state, the inputs, the content, the check and its prediction. It is
-// made anew each time, so that a status which somebody has edited approves nothing. A later check
+// made anew each time, so that an edit of the status approves nothing. A later check
 // that predicts the same keeps the digest as long as it is not used up.
 func Judge(s Situation) *common.ApprovalObservation {
 	was := s.Recorded.Approval
@@ -140,7 +140,7 @@ func outdated(s Situation) bool {
 }
 
 // settled is false, until the time that it returns, when labels or annotations have changed since a check that has just
-// ended: somebody may change them all the time.
+// ended: they may change all the time.
 func settled(s Situation) (time.Time, bool) {
 	until := Completion(s.Recorded.LastRun).Add(s.Least)
 
@@ -215,7 +215,7 @@ func digest(s Situation, check, unchecked string) string {
 	return s.Approvals.Seal(text)
 }
 
-// approved is true when somebody has approved what an apply would change now.
+// approved is true when what an apply would change now is approved.
 func approved(s Situation) bool {
 	a := s.Recorded.Approval
 
@@ -295,8 +295,8 @@ func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
 	return now, true
 }
 
-// decideApproved decides for objects whose content is applied only when somebody has approved what
-// a check has predicted. No run is in progress.
+// decideApproved decides for objects with content that is applied only when what a check has predicted
+// is approved. No run is in progress.
 func decideApproved(s Situation) Decision {
 	until, settled := settled(s)
 

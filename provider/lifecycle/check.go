@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// decideChecked decides for objects whose content is applied only when a check
+// decideChecked decides for objects with content that is applied only when a check
 // run says that it would change something. No run is in progress.
 func decideChecked(s Situation) Decision {
 	switch {
@@ -75,13 +75,13 @@ func cutOff(r *common.Run) bool {
 			untried(r))
 }
 
-// untried is true for a run of whose content nothing was executed, until somebody puts something right that is no
-// input: rights, an image, a quota, a source. A check of this kind tells nothing.
+// untried is true for a run that executed nothing of its content, because something that is no input has to be put
+// right first: rights, an image, a quota, a source. A check of this kind tells nothing.
 func untried(r *common.Run) bool {
 	return r.Reason == executor.ReasonPodNotStarted || r.Reason == executor.ReasonForbidden || uninstalled(r)
 }
 
-// uninstalled is true for a run whose content could not be installed.
+// uninstalled is true for a run with content that could not be installed.
 func uninstalled(r *common.Run) bool { return r.Reason == executor.ReasonInstallFailed }
 
 // checkAgain starts a check run after a pause, in place of a run that was cut off.
@@ -118,7 +118,7 @@ func differs(s Situation) bool {
 	case failed(s.Recorded.LastApply), s.Approvals.Required && s.Unpublished:
 		return true
 	case s.Approvals.Required && unchecked(s.Recorded.LastRun) != "":
-		// Somebody is to decide who knows the content. A poll that tells as little changes nothing about that.
+		// A person decides about what a check cannot tell. Such a check of a poll asks for no new decision.
 		return changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || awaitsUnchecked(s)
 	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
 		return s.Recorded.Drift != nil

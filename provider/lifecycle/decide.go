@@ -40,13 +40,13 @@ type Situation struct {
 	RetryLimit int64
 	// Request is the token of crossplane.io/reconcile-requested-at.
 	Request string
-	// Canceled is the id of a run that somebody has canceled; empty for none.
+	// Canceled is the id of a run that a user has canceled; empty for none.
 	Canceled string
 	// Unpublished is true when the Secret lacks connection details that only another run
 	// can bring.
 	Unpublished bool
-	// Drifted is true when somebody has changed or deleted what the content has made in the
-	// cluster, and is to be told from a poll.
+	// Drifted is true when what the content has made in the cluster was changed or deleted. A
+	// run for that reason is no poll.
 	Drifted bool
 	// Approvals of the object.
 	Approvals Approvals
@@ -73,7 +73,7 @@ type Active struct {
 	// Queued is true for a run that waits for its turn, or for its Pod. Decide then decides anew, as if
 	// there were no run.
 	Queued bool
-	// Finished is true for a run that has ended, and whose result is not recorded yet.
+	// Finished is true for a run that has ended, and has a result that is not recorded yet.
 	Finished bool
 }
 
@@ -110,7 +110,7 @@ type Start struct {
 	State   common.RunState
 	Trigger common.RunTrigger
 	Attempt int64
-	// Approved is true for an apply that somebody had to approve, and has.
+	// Approved is true for an apply that had to be approved, and is.
 	Approved bool
 }
 
@@ -322,7 +322,7 @@ func retry(s Situation, t common.RunTrigger) Decision {
 }
 
 // exhausted is true when the last apply failed, and was tried as often as it may
-// be, or was canceled by somebody.
+// be, or was canceled by a user.
 func exhausted(s Situation) bool {
 	last := s.Recorded.LastApply
 
@@ -333,7 +333,7 @@ func exhausted(s Situation) bool {
 		return true
 	}
 
-	// A run that was cut off is no attempt: somebody has asked for it, and it is tried again.
+	// A run that was cut off is no attempt: what it was started for is still to be done.
 	r := s.Recorded.LastRun
 	cut := last.Result == common.PhaseCanceled || last.Result == common.PhaseInterrupted ||
 		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == executor.ReasonForbidden)
@@ -341,7 +341,7 @@ func exhausted(s Situation) bool {
 	return s.RetryLimit > 0 && last.Attempts >= s.RetryLimit && !cut
 }
 
-// canceled is true for a run that somebody has canceled.
+// canceled is true for a run that a user has canceled.
 func canceled(s Situation, r *common.Run) bool {
 	return r != nil && r.ID == s.Canceled
 }

@@ -33,7 +33,7 @@ func at(after time.Duration) *metav1.Time {
 // An option changes a situation.
 type option func(*Situation)
 
-// given is an object whose inputs were never applied, with all actions allowed,
+// given is an object with inputs that were never applied, with all actions allowed,
 // a minute after t0.
 func given(os ...option) Situation {
 	s := Situation{
@@ -99,7 +99,7 @@ func notBegun(t common.RunTrigger) option {
 	}
 }
 
-// neverExecuted is an object whose content could never be installed.
+// neverExecuted is an object with content that could never be installed.
 func neverExecuted(s *Situation) { s.Recorded.Executed = false }
 
 // asked for another run after a while, which is 10 s at least.
@@ -107,7 +107,7 @@ func asked(after time.Duration) option {
 	return func(s *Situation) { s.Recorded.NextRunTime, s.Least = at(after), 10*time.Second }
 }
 
-// drifted is an object whose dependents somebody has changed.
+// drifted is an object with dependents that were changed.
 func drifted(s *Situation) { s.Drifted = true }
 
 // adopted inputs are those of which a check said that there is nothing to do.
@@ -863,7 +863,7 @@ func TestRequestedBlameless(t *testing.T) {
 	}
 }
 
-// A check that was cut off says nothing of an apply whose attempts are exhausted.
+// A check that was cut off says nothing of an apply with exhausted attempts.
 func TestExhaustedBesideCheck(t *testing.T) {
 	s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) {
 		s.Recorded.LastRun = &common.Run{ID: "9", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digestA, CompletionTime: at(0)}

@@ -17,7 +17,7 @@ func Request(token string, t common.RunTrigger) string {
 	return token
 }
 
-// previews is true when somebody wants to see what an apply would change.
+// previews is true when a preview of what an apply would change is requested.
 func previews(s Situation) bool {
 	return s.Request != s.Recorded.HandledRequest && Request(s.Request, common.TriggerPreview) != ""
 }

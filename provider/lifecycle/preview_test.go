@@ -123,7 +123,7 @@ func TestRecordPreview(t *testing.T) {
 	}
 }
 
-// What somebody wants to see is checked first, whatever else is due.
+// A requested preview comes first, whatever else is due.
 func TestDecidePreview(t *testing.T) {
 	asked := func(s *Situation) { s.Request = askedCheck }
 
@@ -165,7 +165,7 @@ func TestDecidePreview(t *testing.T) {
 	}
 }
 
-// A run that somebody has canceled is ended, and not tried again by itself.
+// A run that a user has canceled is ended, and not tried again by itself.
 func TestDecideCanceled(t *testing.T) {
 	s := given(running(common.StatePresent), func(s *Situation) {
 		s.Canceled, s.Recorded.LastRun = "2", &common.Run{ID: "2", Mode: common.ModeApply, Phase: common.PhaseRunning}

@@ -45,7 +45,7 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	return common.InputsChanged()
 }
 
-// next is what is to begin for an object whose inputs are not applied.
+// next is what is to begin for an object with inputs that are not applied.
 func next(s Situation) Start {
 	if s.Approvals.Required && !approved(s) {
 		return Start{Mode: common.ModeCheck}

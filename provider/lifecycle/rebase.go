@@ -11,7 +11,7 @@ import (
 
 // Rebase returns the observation with comparable digests, so that an upgrade of the provider
 // runs nothing. Digests of a lost key or of another schema cannot be compared: then an object
-// whose generation was applied counts as applied, and a failed one keeps its attempts.
+// with a generation that was applied counts as applied, and a failed one keeps its attempts.
 func Rebase(s Situation, ready xpv2.Condition) common.AnsibleRunObservation {
 	o := s.Recorded
 	if ready.ObservedGeneration != s.Generation {

@@ -16,8 +16,8 @@ func Own(o *common.AnsibleRunObservation, uid types.UID) {
 	}
 }
 
-// Adopts is true for an object whose first apply is to be recorded, and not run. Of one that requires approvals a check
-// says whether its target is as its spec says.
+// Adopts is true when the first apply of an object is to be recorded, and not run. An object that requires approvals is
+// not adopted: a check says whether its target is as its spec says.
 func Adopts(s Situation) bool {
 	return s.Adopt && !s.Approvals.Required && !s.Deleted && !s.Runs() && s.Recorded.AppliedDigest == "" &&
 		!s.Recorded.Executed

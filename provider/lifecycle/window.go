@@ -8,8 +8,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// inWindow holds a run back that is to begin only when its window is open. Somebody who asks for a run does not
-// wait.
+// inWindow holds a run back that is to begin only when its window is open. A requested run does not wait.
 func inWindow(s Situation, d Decision) Decision {
 	if d.Start == nil {
 		return d
@@ -58,14 +57,14 @@ func Closed(s Situation, waits common.Run) bool {
 	return waits.Trigger != common.TriggerRequested && !opens(s, st).IsZero()
 }
 
-// predictsNow is true for a check of a change or a deletion that somebody has to approve, so that there is time to do
-// so before the window opens.
+// predictsNow is true for a check of a change or a deletion that has to be approved, so that there is time for that
+// before the window opens.
 func predictsNow(s Situation, st Start) bool {
 	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerDrift
 }
 
-// askedFor is true for a run that somebody has asked for, and for an apply that follows from such a check. Who asks for
-// a check does not ask for the apply that somebody else approves.
+// askedFor is true for a requested run, and for an apply that follows from a requested check. A request for a check
+// does not ask for an apply that needs an approval.
 func askedFor(s Situation, st Start) bool {
 	switch {
 	case requested(s), st.Trigger == common.TriggerPreview:

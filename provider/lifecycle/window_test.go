@@ -162,7 +162,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Who has asked for a check that has found nothing has not asked for what happens later.
+// A request for a check that has found nothing does not ask for what happens later.
 func TestWindowAfterRequestedCheck(t *testing.T) {
 	clean := func(s *Situation) {
 		s.Policy = common.CheckWhenObserve

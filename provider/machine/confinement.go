@@ -44,7 +44,7 @@ type confinement struct {
 	ReadPath    []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
 	WritePath   []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
 
-	// inPod is true in the Pod of a run, whose image is the run's own.
+	// inPod is true in the Pod of a run, which has an image of its own.
 	inPod bool
 
 	// Idle is true where nothing is carried out, so that nothing is asked of the kernel.

@@ -26,7 +26,7 @@ import (
 const KillGrace = 3 * time.Second
 
 const (
-	// defaultTimeout of a run whose AnsibleRun has none.
+	// defaultTimeout of a run when its AnsibleRun has none.
 	defaultTimeout = 20 * time.Minute
 	// maxContent is the space on disk for content. Above it, content that no run uses goes.
 	maxContent = 10 << 30
@@ -43,7 +43,7 @@ type Machine struct {
 
 	// Warm says how a process is kept that has imported Ansible; by default none is.
 	Warm runner.Warm `kong:"-"`
-	// Cluster whose API server runs may reach; nil for none.
+	// Cluster with the API server that runs may reach; nil for none.
 	Cluster runner.Cluster `kong:"-"`
 }
 

@@ -1,6 +1,6 @@
 // Package outputstore keeps the end of what the last run of an AnsibleRun displayed
 // in a ConfigMap, for users to read. The reconciler saves and deletes it, and saves that of a run
-// in progress while somebody watches.
+// in progress while a user watches.
 package outputstore
 
 import (

@@ -1,6 +1,6 @@
 // Package play shows people what Ansible displays, as a terminal would: in Ansible's colors,
-// and without anything that a terminal obeys. The text may have been written by anybody, and
-// has been redacted. The commands run and kubectl ansible logs use it.
+// and without anything that a terminal obeys. The text may have been written by an attacker,
+// and has been redacted. The commands run and kubectl ansible logs use it.
 package play
 
 import (
