@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
-// TestAttackReport has the image of a Pod, which may be anybody's, report what no run reports.
+// TestAttackReport has the image of a Pod, which may be an attacker's, report what no run reports.
 func TestAttackReport(t *testing.T) {
 	report := func(phase common.RunPhase, change ...func(*executor.Report)) executor.Report {
 		r := executor.Report{Run: common.Run{ID: "forged", Phase: phase, CompletionTime: new(metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))}}

@@ -180,7 +180,7 @@ func sealedLine(t *testing.T, key []byte, text string) string {
 	return "ansible.crossplane.io/report:" + base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, packed.Bytes(), []byte("id\x00pod"))) + "\n"
 }
 
-// onLogs returns an executor on a cluster whose Pods all have the same log, again and again.
+// onLogs returns an executor on a cluster where the log of each Pod is a text, again and again.
 func onLogs(t *testing.T, text []byte) *Executor {
 	t.Helper()
 
@@ -206,8 +206,8 @@ func onLogs(t *testing.T, text []byte) *Executor {
 func flood(t *testing.T, x *Executor, key []byte) <-chan struct{} {
 	t.Helper()
 
-	// No more comes with time, since a slow machine would never be done. Nobody waits for more than there is when that would
-	// come too late.
+	// The rate is 0: with another one, a slow machine would never be done. A wait for more than the burst fails at once
+	// because of the deadline of the context.
 	pace := rate.NewLimiter(0, logBurst)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	t.Cleanup(cancel)

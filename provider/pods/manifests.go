@@ -270,7 +270,7 @@ func (x *Executor) content(j executor.Job) (corev1.Volume, corev1.VolumeMount) {
 	return v, m
 }
 
-// Deadline of a Pod whose run has a timeout; 0 means none.
+// Deadline of a Pod for a run with a timeout; 0 means none.
 func Deadline(timeout time.Duration) time.Duration {
 	if timeout == 0 {
 		return 0

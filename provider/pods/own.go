@@ -20,7 +20,7 @@ import (
 const (
 	// runtimeContainer is what Crossplane calls the container of a provider.
 	runtimeContainer = "package-runtime"
-	// adviceImage is for whoever cannot let the provider look at its own Pod.
+	// adviceImage says what to do if the provider cannot look at its own Pod.
 	adviceImage = "name it with --pod-image"
 )
 

@@ -42,7 +42,7 @@ import (
 const (
 	// requestTimeout of what is done after a run, and of requests when a run is canceled.
 	requestTimeout = 30 * time.Second
-	// sweepEvery is how often Pods are looked for whose runs are not followed, and unfollowedFor how old they are at
+	// sweepEvery is how often Pods of runs that are not followed are looked for, and unfollowedFor how old they are at
 	// least.
 	sweepEvery    = time.Minute
 	unfollowedFor = 2 * time.Minute
@@ -135,7 +135,7 @@ func New(c Config) (*Executor, error) {
 // Needs of a job: nothing. Its Pod installs the content.
 func (x *Executor) Needs(executor.Job) executor.Needs { return executor.Needs{} }
 
-// Start to look after Pods whose runs have ended, until the context is done.
+// Start to look after Pods of runs that have ended, until the context is done.
 func (x *Executor) Start(ctx context.Context) error {
 	for range releasers {
 		go x.releaseForgotten(ctx)
@@ -180,8 +180,8 @@ func (x *Executor) watchAll(ctx context.Context) bool {
 	return err == nil
 }
 
-// sweep up Pods that are not followed: the runs of objects that are gone or show another one, and those whose provider
-// ended right after it had recorded them.
+// sweep up Pods that are not followed: those of objects that are gone or show another run, and those of a provider that
+// ended right after it had recorded the run.
 func (x *Executor) sweep(ctx context.Context) {
 	for _, w := range x.watches.list() {
 		l := &corev1.PodList{}
@@ -232,7 +232,7 @@ func (x *Executor) Forget(j executor.Job) {
 	}
 }
 
-// releaseForgotten releases Pods of runs whose results were recorded, until the context is done.
+// releaseForgotten releases Pods of runs with results that were recorded, until the context is done.
 func (x *Executor) releaseForgotten(ctx context.Context) {
 	for {
 		select {
@@ -272,7 +272,7 @@ func (x *Executor) releasePodOf(ctx context.Context, j executor.Job) error {
 	return x.release(ctx, p, x.now())
 }
 
-// release a Pod whose run has ended: its Secrets go, and the Pod itself once it was kept for long enough.
+// release the Pod of a run that has ended: its Secrets go, and the Pod itself once it was kept for long enough.
 func (x *Executor) release(ctx context.Context, p *corev1.Pod, ended time.Time) error {
 	ref := common.PodReference{Namespace: p.Namespace, Name: p.Name}
 

@@ -53,7 +53,7 @@ func hear(f sealed.Frame) heard {
 	return heard{Frame: b}
 }
 
-// believable returns a frame that a run can have sent. What is in the Pod may be anybody's image: no
+// believable returns a frame that a run can have sent. The image of the Pod may be an attacker's: no
 // report is to do more than tell of its own run, within the limits of runs in the provider. The API
 // server would refuse the status or the Secret otherwise, again and again.
 func believable(f sealed.Frame) (sealed.Frame, error) {

@@ -58,8 +58,8 @@ type run struct {
 	// given is true once the Pod may have its inputs, so that it may begin. key seals its reports; nil if it is not known.
 	given bool
 	key   []byte
-	// since is when a run was attached to, whose tasks before that were counted; zero for one
-	// that was begun here.
+	// since is when the run was attached to: its tasks before that were counted. It is zero
+	// for a run that was begun here.
 	since time.Time
 
 	// frames and logged come from the log of the Pod: the reports in it, and its end. Both are nil before that is
@@ -597,7 +597,7 @@ func (r *run) deleteAnyway(ctx context.Context) {
 	_ = r.deletePod(ctx, r.pod, false)
 }
 
-// ended is true once all is known of a run whose Pod has stopped.
+// ended is true once all is known of a run in a Pod that has stopped.
 func (r *run) ended(cancel bool) bool {
 	switch {
 	case cancel && r.unread != "":

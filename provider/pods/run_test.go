@@ -131,7 +131,7 @@ func TestBegin(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*cluster)
-		// begins is true for a run whose Pod has its inputs in the end, and says what it says meanwhile.
+		// begins is true if the Pod has its inputs in the end, and says is what the run says meanwhile.
 		begins bool
 		says   string
 		// left is true if there is a Pod in the end.
@@ -251,7 +251,7 @@ func TestAttach(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*cluster)
-		// follows is true for a run that goes on, and deletes for one whose Pod is told to end.
+		// follows is true if the run goes on, and deletes if its Pod is told to end.
 		follows, deletes bool
 		// untouched is true for a run that has certainly not begun.
 		untouched bool
@@ -322,7 +322,7 @@ func (c *cluster) append() {
 	}
 }
 
-// TestEnds ends a run in some ways, whose Pod is on its node and may have begun.
+// TestEnds ends a run in some ways while its Pod is on its node and may have begun.
 func TestEnds(t *testing.T) {
 	waits, runs := container(containerRun, waiting("ContainerCreating", "")), container(containerRun, running())
 	stops := func(change ...func(*corev1.Pod)) func(*cluster, *execution) {
@@ -380,7 +380,7 @@ func TestEnds(t *testing.T) {
 
 func failed(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 
-// TestUnscheduled gives up a run whose Pod has no node: it goes as it was seen, or gets a node in that moment.
+// TestUnscheduled gives up a run while its Pod has no node: it goes as it was seen, or gets a node in that moment.
 func TestUnscheduled(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
@@ -654,7 +654,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestSweep looks after Pods whose runs are not followed.
+// TestSweep looks after Pods of runs that are not followed.
 func TestSweep(t *testing.T) {
 	ended := func(p *corev1.Pod) {
 		s := terminated(0, "Completed", "")

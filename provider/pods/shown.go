@@ -15,7 +15,7 @@ type shown struct {
 	log atomic.Pointer[events.LogTail]
 	// mask redacts it; nil before the inputs of the run are known.
 	mask atomic.Pointer[func() *redact.Set]
-	// watched is true once somebody has read it.
+	// watched is true once it was read.
 	watched atomic.Bool
 }
 

@@ -37,8 +37,8 @@ func started(p *corev1.Pod) bool {
 	return c != nil && (c.State.Running != nil || c.State.Terminated != nil && hasStarted(c.State.Terminated))
 }
 
-// hasStarted is false for a container whose runtime could not start it. The kubelet gives it a
-// time before all others.
+// hasStarted is false for a container that its runtime could not start. The kubelet says of it
+// that it started at the Unix epoch.
 func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return !t.StartedAt.IsZero() && t.StartedAt.Unix() > 0
 }
@@ -57,7 +57,7 @@ func stopped(p *corev1.Pod) bool {
 // neverStarts is true for a Pod that is deleted before it has a node: only a finalizer keeps it.
 func neverStarts(p *corev1.Pod) bool { return p.DeletionTimestamp != nil && p.Spec.NodeName == "" }
 
-// succeeded is true for a run whose container has: its last report is in the log.
+// succeeded is true if the container of the run has succeeded: its last report is in the log.
 func succeeded(p *corev1.Pod) bool {
 	c := runContainer(p)
 
@@ -136,8 +136,8 @@ func ending(p *corev1.Pod) string {
 	return ""
 }
 
-// isSilent is true for a run in progress of whose node nothing is known. Of its Pod the cluster
-// changes the condition Ready, and nothing else of what the node has said last.
+// isSilent is true for a run in progress on a node of which nothing is known. Of its Pod the
+// cluster changes the condition Ready, and nothing else of what the node has said last.
 func isSilent(p *corev1.Pod) bool {
 	c := runContainer(p)
 	if c == nil || c.State.Running == nil {
@@ -149,7 +149,7 @@ func isSilent(p *corev1.Pod) bool {
 	})
 }
 
-// An end says how a run ended whose last report is not known.
+// An end says how a run without a known last report ended.
 type end struct {
 	phase   common.RunPhase
 	reason  string

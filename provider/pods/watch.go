@@ -30,7 +30,7 @@ const maxKept = 512
 type watches struct {
 	config Config
 
-	// starting has the namespaces whose watches are being started.
+	// starting has the namespaces with a watch that is being started.
 	starting singleflight.Group
 
 	mu  sync.Mutex

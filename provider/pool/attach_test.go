@@ -90,8 +90,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// A provider that ends leaves also a job alone that was canceled, and whose Pod takes its time. It
-// has to end before another one leads.
+// A provider that ends does not wait for the Pod of a canceled job: it has to end before another
+// provider leads.
 func TestDetachCanceled(t *testing.T) {
 	p, x := newLanes(t)
 	_, wake := wakes()
@@ -229,8 +229,8 @@ func TestFollowShare(t *testing.T) {
 	}
 }
 
-// A provider that has just begun to lead may see objects as they were a moment ago, and decide on a run of one whose run the
-// former provider has just begun. Only one of the two is carried out.
+// A provider that has just begun to lead may see an object as it was a moment ago, and decide on a run of it when the
+// former provider has just begun another. Only one of the two is carried out.
 func TestFollowLate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

@@ -237,8 +237,7 @@ func TestNamespaceLimit(t *testing.T) {
 	})
 }
 
-// TestRetriesBeforePolls has retries wait behind what is urgent, and not behind all
-// that nobody has asked for.
+// TestRetriesBeforePolls has retries wait behind urgent jobs, and not behind polls.
 func TestRetriesBeforePolls(t *testing.T) {
 	again := newJob("deletion", common.TriggerDeleted)
 	again.Attempt = 2

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// reservationLimit is how long a free place is kept for an object whose turn has come, and whose status is to show it.
+// reservationLimit is how long a free place is kept for an object that has its turn, until its status shows the run.
 const reservationLimit = 15 * time.Second
 
 // maxGone is the number of deleted objects that are remembered.
@@ -75,7 +75,7 @@ func (l *lane) count(e *entry, n int) {
 	}
 }
 
-// An entry is an object that waits for a place, or whose job is carried out.
+// An entry is an object that waits for a place, or has a job that is carried out.
 type entry struct {
 	uid    types.UID
 	tenant string
@@ -154,10 +154,10 @@ type Want struct {
 	Wake func()
 }
 
-// Want says what an object wants. It returns the report to show, whose run has no id if there is none, and whether
-// that run has begun. A job that does not begin yet waits until it has what it needs and its turn comes: then its run
-// has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process if this
-// one were killed. Nothing is kept of a job that waits but its report and its needs.
+// Want says what an object wants. It returns the report to show, and whether its run has begun. Without a run, the run
+// of the report has no id. A job that does not begin yet waits until it has what it needs and its turn comes: then its
+// run has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process if
+// this one were killed. Nothing is kept of a job that waits but its report and its needs.
 func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 	var needs executor.Needs
 	if w.Job != nil {
@@ -205,10 +205,10 @@ func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 	return executor.Report{}, false
 }
 
-// waits is true for an object whose run has not begun.
+// waits is true for an object with a run that has not begun.
 func (e *entry) waits() bool { return e.cancel == nil && !e.report.Run.Phase.Finished() }
 
-// heed what an object wants whose run has begun.
+// heed what an object wants of its run, if that has begun.
 func (e *entry) heed(w Want) {
 	switch {
 	case e.cancel == nil:
@@ -310,7 +310,7 @@ func (p *Pool) Follow(j executor.Job, wake func()) {
 	case e.attached:
 		e.leave()
 	default:
-		return // Somebody has made the status up.
+		return // The status was made up.
 	}
 
 	e = &entry{
@@ -462,7 +462,7 @@ func (p *Pool) Stats() map[common.Place]Stats {
 	return all
 }
 
-// Unrecorded is the number of jobs that have begun, or are shown so, and whose ends were not recorded yet.
+// Unrecorded is the number of jobs that have begun, or are shown so, and have no recorded end yet.
 func (p *Pool) Unrecorded() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,8 +19,8 @@ type preparation struct {
 	err  error
 }
 
-// prepared is true when the job of an object may have a place. A job whose preparation
-// failed may have one, too: it says so when it is carried out. The pool is locked.
+// prepared is true when the job of an object may have a place. After a preparation that
+// failed it may have one, too: it says so when it is carried out. The pool is locked.
 func (p *Pool) prepared(e *entry, n executor.Needs) bool {
 	if pr := e.preparation; pr != nil && pr.key == n.Key {
 		return pr.done

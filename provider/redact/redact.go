@@ -54,7 +54,7 @@ func (s Source) String() string {
 	return "a secret"
 }
 
-// A Secret is a text whose lines must not be shown.
+// A Secret is a text with lines that must not be shown.
 type Secret struct {
 	Text string
 	From Source

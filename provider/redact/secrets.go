@@ -51,11 +51,11 @@ const (
 	delimiters = " \t\r,;&{}()[]\"'"
 )
 
-// IsName is true for the name of something whose value is a secret.
+// IsName is true for a name that says that its value is a secret.
 func IsName(name string) bool { return secretName.MatchString(name) && !publicName.MatchString(name) }
 
-// isDetail is true for the name of a connection detail whose value is a secret: a word of it says so, anywhere. The
-// name may go on with a format or a number.
+// isDetail is true for the name of a connection detail that says that its value is a secret, in a word anywhere in it.
+// The name may go on with a format or a number.
 func isDetail(name string) bool {
 	name = publicPart.ReplaceAllString(name, "")
 
@@ -125,8 +125,8 @@ func InVariables(text string, from Source) []Secret {
 	return found
 }
 
-// InURLs returns the passwords in URLs of a text, and the users there whose names are so long that they are tokens.
-// Beside one there may be a password that means nothing, such as x-oauth-basic.
+// InURLs returns the passwords in URLs of a text, and the names of users there that are so long that they are tokens.
+// Beside a token there may be a password that means nothing, such as x-oauth-basic.
 func InURLs(text string, from Source) []Secret {
 	var found []Secret
 
@@ -141,8 +141,8 @@ func InURLs(text string, from Source) []Secret {
 	return found
 }
 
-// InDetails returns the secrets in connection details. Those whose names do not say that they are secret are for data
-// to have.
+// InDetails returns the values of connection details as secrets. They are Public if their names do not say that they
+// are secret.
 func InDetails(raw json.RawMessage) []Secret {
 	var found []Secret
 

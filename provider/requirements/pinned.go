@@ -26,7 +26,7 @@ var (
 
 // Pinned is true when installing again would install the same, as far as can be
 // told from what is required: an exact version, a commit, a tag that looks like
-// a version, or an archive whose file name carries one. What the requirements
+// a version, or an archive with a version in its file name. What the requirements
 // depend on in turn is not looked at.
 func (f File) Pinned() bool {
 	return !slices.ContainsFunc(f.Collections, func(c Collection) bool { return !c.pinned() }) &&
@@ -149,8 +149,8 @@ func isArchive(s string) bool {
 	return archive.MatchString(fileName(s))
 }
 
-// namesVersion is true for archives whose file name has an exact version, such
-// as acme-tools-1.2.3.tar.gz. Git hosts make archives of branches, too, whose names may look like versions.
+// namesVersion is true for archives with an exact version in their file name, such as acme-tools-1.2.3.tar.gz, and
+// false for archives that Git hosts make of branches, which may have names like versions, too.
 func namesVersion(s string) bool {
 	return versionedArchive.MatchString(fileName(s)) && !strings.Contains(s, "/refs/heads/")
 }
