@@ -127,7 +127,7 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	// Whoever starts the provider again finds nothing of this one.
+	// A provider that is started again finds nothing of this one.
 	defer local.Close()
 
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible")) //nolint:staticcheck // What event.NewAPIRecorder takes.

@@ -142,7 +142,7 @@ func newStore(t *testing.T) *content.Store {
 	return s
 }
 
-// TestServe ends a provider whose API server answers no more.
+// TestServe ends a provider when its API server answers no more.
 func TestServe(t *testing.T) {
 	kube := newAPIServer(t)
 	c := &startCommand{
@@ -223,7 +223,7 @@ func TestServeWithoutLease(t *testing.T) {
 	})
 }
 
-// TestCacheOptions keeps what plays see of an object, and not who wrote it. Of an Approval it keeps that, too.
+// TestCacheOptions keeps what plays see of an object, and no managed fields. Of an Approval it keeps those, too.
 func TestCacheOptions(t *testing.T) {
 	applied := map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}
 	run := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{

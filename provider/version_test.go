@@ -10,7 +10,7 @@ import (
 	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Whoever reports a bug is asked for the versions.
+// A bug report has to name the versions.
 func TestVersions(t *testing.T) {
 	absent := func(context.Context, galaxy.Program) error { return errors.New("not found") }
 

@@ -20,8 +20,8 @@ func marked(data string) string {
 	return fmt.Sprintf("\x1b[K%s\x1b[%dD\x1b[K", text, len(text))
 }
 
-// TestAttackEvents has a play display values that nobody trusts, which look
-// like what ansible-runner's callback plugin writes to announce an event.
+// TestAttackEvents has a play display untrusted values, which look like what
+// ansible-runner's callback plugin writes to announce an event.
 func TestAttackEvents(t *testing.T) {
 	t.Parallel()
 

@@ -56,7 +56,7 @@ type Status interface {
 	ShowStatus(status json.RawMessage) (json.RawMessage, error)
 }
 
-// An AccessError is about a way to the API server that somebody has to make possible first.
+// An AccessError says that a run has no access to the API server before that is made possible.
 type AccessError struct {
 	Cause error
 }
@@ -101,8 +101,8 @@ func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 	return a, nil
 }
 
-// withKinds has the progress of a run tell what it has made in the cluster: nobody else remembers it if the run is
-// interrupted.
+// withKinds has the progress of a run tell what it has made in the cluster: otherwise that would be lost when the run
+// is interrupted.
 func withKinds(w events.Watch, a Access) events.Watch {
 	if progress := w.Progress; progress != nil {
 		w.Progress = func(s events.Summary) {

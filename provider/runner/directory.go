@@ -20,7 +20,7 @@ const (
 	varsDir      = "vars"
 	homeDir      = "home"
 	tempDir      = "tmp"
-	// controlDir holds ssh's sockets, whose paths must be short.
+	// controlDir holds ssh's sockets, which must have short paths.
 	controlDir   = "cp"
 	driverFile   = "driver.py"
 	playbookFile = inputs.PlaybookFile

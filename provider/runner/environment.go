@@ -35,8 +35,8 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING": no,
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
 		// The path of a socket has 107 bytes at most, and Ansible would make it absolute.
-		// ssh runs in the working directory of the play. Whoever knows the directory of a run, from
-		// a message for example, does not know the socket, and the other way round.
+		// ssh runs in the working directory of the play. The directory of a run, which a message may
+		// show, does not tell the name of the socket, and the other way round.
 		"ANSIBLE_SSH_CONTROL_PATH":  filepath.Join("..", controlDir, r.name()+"-%%C"),
 		"GIT_TERMINAL_PROMPT":       "0",
 		"ANSIBLE_HOST_KEY_CHECKING": hostKeyChecking(run, cfg),

@@ -24,7 +24,7 @@ func hasInventory(in inputs.Inputs) bool {
 // defaultsFile is an inventory of variables for all hosts. It is the first one: whatever others set wins.
 const defaultsFile = "defaults"
 
-// onThisMachine is true, in a template, for a host whose connection is local.
+// onThisMachine is true, in a template, for a host with a local connection.
 const onThisMachine = `ansible_connection | default('') in ['local', 'ansible.builtin.local']`
 
 // asyncDir is where an asynchronous task leaves its result. Ansible's default is below the

@@ -159,7 +159,7 @@ func beside(root *os.Root, name string) string {
 	return " (there is: " + strings.Join(names, ", ") + ")"
 }
 
-// copyProject copies a project into the private data directory, where the run may change it. Nobody else sees the
+// copyProject copies a project into the private data directory, where the run may change it. No other run sees the
 // changes, and the set stays as it was installed.
 func copyProject(from, to string) error {
 	if err := os.Mkdir(to, modeDir); err != nil {

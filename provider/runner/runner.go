@@ -22,7 +22,7 @@ import (
 // killGrace is how long the processes of a run may take to end on their own.
 const killGrace = 5 * time.Second
 
-// The oldest versions whose events are understood.
+// The oldest versions with events that are understood.
 const (
 	oldestCore   = "2.16"
 	oldestRunner = "2.3"
@@ -36,7 +36,7 @@ type Runner struct {
 	grace   time.Duration
 	shipped Shipped
 	policy  sandbox.Policy
-	// cluster whose API server runs may reach; nil for none.
+	// cluster with the API server that runs may reach; nil for none.
 	cluster Cluster
 	// name returns the name of the next private data directory.
 	name func() string
@@ -83,7 +83,7 @@ type Warm struct {
 	Memory int64
 	// Odd is told what is odd about it.
 	Odd func(error)
-	// Started is told of each start: the reason of a cold one, whose first word is one of a few;
+	// Started is told of each start: the reason of a cold one, which begins with one of a few words;
 	// empty for a warm one. It may be nil.
 	Started func(cold string)
 }

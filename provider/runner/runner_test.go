@@ -85,7 +85,7 @@ func newRunner(t *testing.T, o ...Option) *Runner {
 	return r
 }
 
-// newCold returns a runner in an empty directory, whose runs start as those in Pods and those of the command run do.
+// newCold returns a runner in an empty directory. Its runs start as those in Pods and those of the command run do.
 func newCold(t *testing.T, o ...Option) *Runner {
 	t.Helper()
 	needs.Ansible(t)
@@ -780,7 +780,7 @@ func TestSweepUnsupervised(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Of another run, whose id begins with the same.
+	// Of another run, with an id that begins with the same.
 	other := exec.Command("sleep", "1000")
 	other.Env = []string{"HOME=" + filepath.Join(dir, "run-10", "home")}
 
@@ -1071,8 +1071,8 @@ func TestRunTooManySecrets(t *testing.T) {
 	}
 }
 
-// A disk that is full is the provider's own fault. How far the run has come nobody can
-// tell: what Ansible tells is lost.
+// A disk that is full is the provider's own fault. How far the run has come is unknown:
+// what Ansible tells is lost.
 func TestRunDiskFull(t *testing.T) {
 	t.Parallel()
 

@@ -48,7 +48,7 @@ type Spec struct {
 	Reported json.RawMessage `json:",omitempty"`
 	// Withheld fields of that status.
 	Withheld common.Withheld `json:",omitempty"`
-	// Approved is true for a run that somebody has approved. It happens only with the content that the
+	// Approved is true for a run that was approved. It happens only with the content that the
 	// check before it used.
 	Approved bool
 	// KeepOutput is true if the result is to have the end of what the run displays.
@@ -129,7 +129,7 @@ func (o Object) approvable() map[string]string {
 const annotationResourceName = "crossplane.io/composition-resource-name"
 
 // treats is true for an annotation that says how an object is treated, or that Crossplane, the provider or kubectl
-// write at any time: also between a check and the apply that somebody has approved.
+// write at any time: also between a check and its approved apply.
 func treats(annotation string) bool {
 	switch annotation {
 	case xpmeta.AnnotationKeyExternalName, annotationResourceName:

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// TestObjectDigest: who approves a run approves what the content is told about its object.
+// TestObjectDigest: an approval of a run covers what the content is told about its object.
 func TestObjectDigest(t *testing.T) {
 	key := []byte("key")
 	was := Object{

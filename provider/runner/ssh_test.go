@@ -234,7 +234,7 @@ func TestRunInventoryScripts(t *testing.T) {
 	}
 }
 
-// TestRunBecome becomes somebody else, which root can do without a password.
+// TestRunBecome becomes another user, which root can do without a password.
 func TestRunBecome(t *testing.T) {
 	t.Parallel()
 

@@ -72,7 +72,7 @@ func (r *Runner) sweepWarm() error {
 			return errors.Wrapf(err, "cannot tell whether the process of the directory %q has ended", dir)
 		}
 
-		// What cannot be removed is in nobody's way.
+		// What cannot be removed does no harm.
 		_ = workdir.Remove(dir)
 	}
 

@@ -66,7 +66,7 @@ func varFiles(run Spec) ([]file, error) {
 
 	own := map[string]any{inputs.ProviderVariable: meta(run)}
 
-	// Content of Ansible operators looks for it. Whoever has another value for it knows better.
+	// Content of Ansible operators looks for it. If it has a value already, that stays.
 	if vars[operatorVariable] == nil && unsafe[operatorVariable] == nil {
 		own[operatorVariable] = operatorMeta(run.Object)
 	}
@@ -91,7 +91,7 @@ func varFiles(run Spec) ([]file, error) {
 func varsPath(i int) string { return path.Join(varsDir, fmt.Sprintf("%03d.yml", i)) }
 
 // decode variables, with numbers as they are written. The provider's own variable is
-// left out: nobody else may set it.
+// left out: only the provider may set it.
 func decode(raw *runtime.RawExtension) (map[string]any, error) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil

@@ -155,7 +155,7 @@ func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 	return common.PhaseSucceeded, "", ""
 }
 
-// publishes is true for runs whose outputs and connection details are kept.
+// publishes is true for runs of which the outputs and connection details are kept.
 func publishes(run Spec) bool {
 	return run.Mode != common.ModeCheck && run.State != common.StateAbsent
 }

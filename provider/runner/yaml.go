@@ -21,8 +21,8 @@ const unsafeTag = "!unsafe "
 // PyYAML gives up on any other key without a colon within 1024 characters.
 const longKey = 200
 
-// untemplated returns a file of variables whose strings Ansible does not template. It is YAML:
-// JSON has no tags, and in JSON Ansible takes some mappings for encrypted values.
+// untemplated returns a file of variables with strings that Ansible does not template. It is
+// YAML: JSON has no tags, and in JSON Ansible takes some mappings for encrypted values.
 func untemplated(vars map[string]any) []byte {
 	var b bytes.Buffer
 

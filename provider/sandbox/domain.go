@@ -26,7 +26,7 @@ type Limits struct {
 	// Together is the memory that all processes of a command may take, in bytes. Package
 	// supervisor enforces it, since the kernel does not.
 	Together int64 `json:"together,omitempty"`
-	// Share says what Together is, so that people know what to raise; empty if nobody is told.
+	// Share says what Together is, so that users know what to raise; empty for no explanation.
 	Share string `json:"-"`
 	// Processes is how many processes and threads the user may have when another one starts.
 	// The kernel counts those of the provider and of all runs, but none of root.

@@ -33,9 +33,9 @@ const (
 	write = ofFiles | ll.AccessFSReadDir | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg |
 		ll.AccessFSMakeDir |
 		ll.AccessFSMakeSym | ll.AccessFSMakeFifo | ll.AccessFSMakeSock | ll.AccessFSRefer
-	// sharedMemory is for the directory that all runs have in common: a run may use files whose
-	// names it knows, and cannot list names. Semaphores of Python's multiprocessing have names that
-	// cannot be guessed.
+	// sharedMemory is for the directory that all runs have in common: a run may use files with
+	// names that it knows, and cannot list names. Semaphores of Python's multiprocessing have names
+	// that cannot be guessed.
 	sharedMemory = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSMakeReg |
 		ll.AccessFSRemoveFile
 )

@@ -49,7 +49,7 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 		return nil, fmt.Errorf("cannot read where %q has its modules: %w", argv[0], err)
 	}
 
-	// A Python whose prefix is / must not make all of the machine readable.
+	// A Python with the prefix / must not make all of the machine readable.
 	modules = slices.DeleteFunc(modules, func(p string) bool { return p == "/" })
 
 	return resolved(append(paths, modules...)), nil

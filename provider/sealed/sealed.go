@@ -1,6 +1,6 @@
 // Package sealed carries the reports of a run out of its Pod, through the log of the
 // Pod, which others may read. A frame is a line of the log, encrypted and authenticated
-// with a key that only the run and the provider have: whoever reads the log learns
+// with a key that only the run and the provider have: other readers of the log learn
 // nothing from it, and what content writes to the log is no frame. Executors of Pods read
 // frames, the command of the Pod writes them.
 package sealed
@@ -71,7 +71,7 @@ type box struct {
 }
 
 // newBox for a run in a Pod. Frames of another run do not open, even if it has the same key, nor do
-// those of another Pod of the run, which whoever reads its log could have content repeat.
+// those of another Pod of the run: content could repeat frames from its log.
 func newBox(key []byte, runID, podUID string) (box, error) {
 	if len(key) != KeySize {
 		return box{}, errors.Errorf("the key of a run must have %d bytes, not %d", KeySize, len(key))
@@ -103,7 +103,7 @@ func NewWriter(w io.Writer, key []byte, runID, podUID string) (*Writer, error) {
 	return &Writer{box: b, w: w, now: time.Now}, err
 }
 
-// Write a frame, whose number and time are set here. Tasks that make it too long are left out: only
+// Write a frame. Its number and time are set here. Tasks that make it too long are left out: only
 // metrics and the log of the provider have them.
 func (w *Writer) Write(f Frame) error {
 	w.number++

@@ -145,7 +145,7 @@ func TestForgedFrames(t *testing.T) {
 	}
 }
 
-// A frame that would become very long when it is unpacked is none. Only somebody with the key
+// A frame that would become very long when it is unpacked is refused. Only a holder of the key
 // can write it.
 func TestFrameBomb(t *testing.T) {
 	out := &bytes.Buffer{}
@@ -161,7 +161,7 @@ func TestFrameBomb(t *testing.T) {
 	}
 }
 
-// A frame of very many values takes much more memory than its text. Only somebody with the key can
+// A frame of very many values takes much more memory than its text. Only a holder of the key can
 // write it.
 func TestFrameOfValues(t *testing.T) {
 	key := NewKey()

@@ -63,7 +63,7 @@ func (g *Gate) leave(v *visitor) {
 	g.admit()
 }
 
-// admit those who may enter. The gate is locked.
+// admit the visitors that may enter. The gate is locked.
 func (g *Gate) admit() {
 	for g.inside < g.limit {
 		v := First(g.shares, g.waiting, func(v *visitor) string { return v.tenant })

@@ -27,8 +27,8 @@ func NewShares(most int) *Shares {
 // Full is true for a tenant that may have no more places.
 func (s *Shares) Full(tenant string) bool { return s.places[tenant] >= s.most }
 
-// First of those who wait that is to have the next place; nil if nobody may have it.
-// Of those of one tenant the first does.
+// First of those that wait is the one that is to have the next place; nil if none may have it.
+// Of those of one tenant it is the first.
 func First[T any](s *Shares, waiting []*T, tenant func(*T) string) *T {
 	var first *T
 
@@ -41,8 +41,8 @@ func First[T any](s *Shares, waiting []*T, tenant func(*T) string) *T {
 	return first
 }
 
-// compare who is to have the next place: who has the fewest, then who was given one
-// longest ago.
+// compare two tenants, negative if a is to have the next place before b: the one with fewer
+// places, then the one that was given its last place longer ago.
 func (s *Shares) compare(a, b string) int {
 	if d := s.places[a] - s.places[b]; d != 0 {
 		return d

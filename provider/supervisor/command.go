@@ -59,7 +59,7 @@ type Command struct {
 
 // A Starter starts a command by forking a process that has loaded it before.
 type Starter interface {
-	// Start a command whose supervisor is the process that is returned: a child of this
+	// Start a command. The process that is returned is its supervisor: a child of this
 	// one. The error is an ErrNotStarted.
 	Start(s Start) (*os.Process, error)
 }
@@ -68,7 +68,7 @@ type Starter interface {
 type Start struct {
 	// Supervisor is the argv that the supervisor executes, followed by the option --child with
 	// the id of the command's process, which enters the domain before it does anything, by two
-	// dashes, and by Dir, so that it can be told whose supervisor it is.
+	// dashes, and by Dir, which tells of which command it is the supervisor.
 	Supervisor []string
 	// Env of the command and of the supervisor, and Dir, their working directory.
 	Env []string

@@ -38,7 +38,7 @@ func EndLeft(texts ...string) error {
 			time.Sleep(endPoll)
 		}
 
-		// One whose parent was killed may have become a child of this process, and stays until that waits for it.
+		// A process that has lost its parent may have become a child of this one, and stays until it is waited for.
 		for _, p := range left {
 			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 		}

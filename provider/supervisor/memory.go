@@ -23,7 +23,7 @@ const memoryPoll = 500 * time.Millisecond
 type MemoryError struct {
 	// Limit that was exceeded, in bytes.
 	Limit int64
-	// Share says what the limit is; empty if nobody is told.
+	// Share says what the limit is; empty for no explanation.
 	Share string
 }
 

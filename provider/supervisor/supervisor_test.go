@@ -82,7 +82,7 @@ func daemon(command, pidfile string) {
 	}
 }
 
-// flee is gone as soon as it is seen: it starts itself again for ever.
+// flee starts itself again and ends, for ever.
 func flee(pidfile string) {
 	signal.Ignore(syscall.SIGTERM)
 	write(pidfile, strconv.Itoa(os.Getpid()))
@@ -293,7 +293,7 @@ func TestRunEndsDescendants(t *testing.T) {
 				t.Errorf("%s\nRun(...): -want code, +got code:\n%s", tc.reason, diff)
 			}
 
-			// Whoever flees is known by its arguments only.
+			// A process that flees is known by its arguments only.
 			if pid := waitFor(pidfile); alive(pid) || running(t, pidfile) {
 				t.Errorf("%s\nRun(...): process %s is still there", tc.reason, pid)
 			}

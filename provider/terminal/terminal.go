@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
-// maxShown is how many characters of a line a person sees who has not asked for more.
+// maxShown is how many characters of a line are shown, unless all are to be.
 const maxShown = 2000
 
 // A Terminal shows one run.
@@ -63,7 +63,7 @@ func (t *Terminal) Display(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	_ = t.play.Show(text) // There is nobody else to tell.
+	_ = t.play.Show(text) // An error can go nowhere else.
 }
 
 // A result is how a run went, for programs. Its fields are those of status.atProvider.
@@ -125,6 +125,6 @@ func (t *Terminal) Printf(format string, args ...any) {
 	defer t.mu.Unlock()
 
 	for line := range strings.Lines(fmt.Sprintf(format, args...) + "\n") {
-		fmt.Fprintln(t.w, play.Escaped(strings.TrimSuffix(line, "\n"))) //nolint:errcheck // There is nobody else to tell.
+		fmt.Fprintln(t.w, play.Escaped(strings.TrimSuffix(line, "\n"))) //nolint:errcheck // An error can go nowhere else.
 	}
 }

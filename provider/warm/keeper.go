@@ -41,8 +41,8 @@ const (
 type Options struct {
 	// Python is the path of the interpreter, and Playbook that of ansible-playbook.
 	Python, Playbook string
-	// Driver of ansible-runner: a Python module whose main takes the arguments of Starter, and
-	// whose start(argv, cwd, env, descriptor) is replaced.
+	// Driver of ansible-runner: a Python module. Its main takes the arguments of Starter, and
+	// its start(argv, cwd, env, descriptor) is replaced.
 	Driver []byte
 	// Make returns a new directory for a process, with a home and a tmp in it, and its environment.
 	Make func() (dir string, env []string, err error)

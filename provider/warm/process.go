@@ -164,7 +164,7 @@ func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
 		return nil, err
 	}
 
-	defer ours.Close()   //nolint:errcheck // What was written has been read, or nobody reads it.
+	defer ours.Close()   //nolint:errcheck // What was written has been read, or is not read any more.
 	defer theirs.Close() //nolint:errcheck // It was passed on.
 
 	pid, err := p.ask(theirs)

@@ -97,7 +97,7 @@ type DisplayedError struct{ error }
 type installation struct {
 	// Set that is installed.
 	Set content.Set
-	// Failed is the report of a run whose content could not be installed; nil for any other.
+	// Failed is the report of a run with content that could not be installed; nil for any other.
 	Failed *executor.Report
 }
 
@@ -174,7 +174,7 @@ func (c *Worker) install(ctx context.Context, j executor.Job, key []byte) (i ins
 	return installation{Set: set}, nil
 }
 
-// refresh installed content whose resolution is stale, which the reconciler does in the provider. When that fails, what
+// refresh installed content with a stale resolution, as the reconciler does in the provider. When that fails, what
 // is installed serves.
 func refresh(ctx context.Context, store *content.Store, req content.Request, log logging.Logger) {
 	defer store.Stop()
@@ -236,7 +236,7 @@ func (c *Worker) prepareOwn() logging.Logger {
 		_ = os.MkdirAll(home, 0o700) // Ansible says what is wrong with it.
 	}
 
-	return logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is nobody else to tell.
+	return logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // An error can go nowhere else.
 }
 
 // cannot returns the report of a run that this machine cannot carry out.
