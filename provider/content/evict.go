@@ -77,7 +77,8 @@ func (s *Store) evict(evictions []eviction) []string {
 			dirs = append(dirs, trash)
 		}
 
-		if err != nil {
+		// Another process may have removed the set, and put a new one in its place.
+		if err != nil && s.config.Lease == 0 {
 			dirs = append(dirs, v.entry.dir)
 		}
 

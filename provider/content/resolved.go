@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 )
@@ -15,15 +16,16 @@ const maxResolved = 1000
 
 // remember what a request resolved to. The store is locked.
 func (s *Store) remember(req Request, set Set) Set {
-	set.Digest = req.wanted(s.config.Key)
+	wanted := req.wanted(s.config.Key)
+	set.Digest = set.digest(s.config.Key, wanted)
 	set.Resolved = set.Resolved.Truncate(time.Second)
-	s.resolved.Add(set.Digest, set)
+	s.resolved.Add(wanted, set)
 
 	return set
 }
 
 // recall what a request resolved to last: the current set, or what is remembered of it, or
-// else what the request knows, if that is for what is required. The store is locked.
+// else what the request knows, if its digest is right. The store is locked.
 func (s *Store) recall(digest string, req Request) (Set, bool) {
 	if e := s.current(digest); e != nil {
 		set := e.set()
@@ -38,7 +40,7 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 	}
 
 	k := req.Known
-	if k.Digest != wanted {
+	if k.Digest != k.digest(s.config.Key, wanted) {
 		return Set{}, false
 	}
 
@@ -83,6 +85,15 @@ func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
 	}
 
 	return h.due(s.config.TTL), true
+}
+
+// digest returns an HMAC of the versions of a set and of the request that has resolved to them, see wanted.
+func (s Set) digest(key []byte, wanted string) string {
+	return sign(key, "resolved", struct {
+		Wanted             string
+		Collections, Roles []common.ContentItem
+		Project            *common.ContentItem `json:",omitempty"`
+	}{wanted, s.Collections, s.Roles, s.Project})
 }
 
 // sign returns a keyed sum, cut to 128 bits, in hexadecimal.

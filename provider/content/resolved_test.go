@@ -61,6 +61,10 @@ func TestInstalledAgain(t *testing.T) {
 			reason: "Other requirements are resolved.", requirements: pinned, later: "{collections: [{name: acme.web, version: 1.0.0}, acme.base]}",
 			want: "acme.base 1.1.0, acme.web 1.0.0",
 		},
+		"Forged": {
+			reason: "What no store has said is not believed.", requirements: pinned,
+			status: func(c *common.Content) { c.Collections[0].Version = "0.1.0" }, want: "acme.base 1.1.0, acme.web 1.0.0",
+		},
 		"Floating":    {reason: "What floats does so when it is due.", requirements: floating, passes: ttl / 2, want: "acme.base 1.0.0, acme.web 1.0.0, acme.motd 1.0.0"},
 		"FloatingDue": {reason: "And not before.", requirements: floating, passes: ttl, want: "acme.base 1.1.0, acme.web 1.1.0, acme.motd 1.1.0"},
 		"PinnedDue":   {reason: "What is pinned is never due.", requirements: pinned, passes: 10 * ttl, want: "acme.base 1.0.0, acme.web 1.0.0"},

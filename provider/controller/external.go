@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -120,6 +119,9 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !s.Deleted, ResourceUpToDate: true}, nil
 }
 
+// adoptAgain is when an object is looked at again that is to be adopted once its content is installed.
+const adoptAgain = 5 * time.Second
+
 // adopt an object: its target is as its spec says. Its inputs are known once its content is installed.
 func (e *external) adopt(run common.AnsibleRun, s *lifecycle.Situation) {
 	if !lifecycle.Adopts(*s) || !e.resolution.Found {
@@ -164,15 +166,19 @@ func (e *external) wantDecided(run common.AnsibleRun, s lifecycle.Situation, err
 	case r.Run.ID == "":
 		return nil
 	case !begun && r.Run.StartTime != nil && lifecycle.Adopts(s):
-		// Its content is installed by now.
+		// Its content is installed by now, or cannot be.
 		e.want(run, pool.Want{})
-		e.wake(client.ObjectKeyFromObject(run))
+		e.decision.Until = s.Now.Add(adoptAgain)
 
 		return nil
 	}
 
 	run.Observation().UID = run.GetUID()
-	lifecycle.Record(run.Observation(), r)
+
+	// A run that has ended meanwhile wakes the object, and is recorded as a whole.
+	if !r.Run.Phase.Finished() {
+		lifecycle.Record(run.Observation(), r)
+	}
 
 	return &lifecycle.Active{Mode: r.Run.Mode, State: r.Run.State, Queued: !begun, Finished: r.Run.Phase.Finished()}
 }
@@ -183,7 +189,7 @@ func (e *external) wantUndecided(run common.AnsibleRun, s lifecycle.Situation) {
 	w := pool.Want{End: lifecycle.Decide(s).Cancel}
 	w.Drop = e.waiting != nil && drops(run, s, *e.waiting)
 
-	if r, begun := e.want(run, w); begun && s.Waits() {
+	if r, begun := e.want(run, w); begun && s.Waits() && !r.Run.Phase.Finished() {
 		lifecycle.Record(run.Observation(), r)
 	}
 }

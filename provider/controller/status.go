@@ -107,8 +107,14 @@ func reduce(run common.AnsibleRun, why error) {
 	o := run.Observation()
 	message := clip.Text("the API server refused the status: "+why.Error(), maxRefusal)
 
-	o.Outputs, o.WithheldOutputs = nil, common.Withheld{"": message}
-	o.Reported, o.WithheldReported = nil, common.Withheld{"": message}
+	if o.Outputs != nil {
+		o.Outputs, o.WithheldOutputs = nil, common.Withheld{"": message}
+	}
+
+	if o.Reported != nil {
+		o.Reported, o.WithheldReported = nil, common.Withheld{"": message}
+	}
+
 	o.Content, o.Dependents = nil, nil
 
 	if p := o.Preview; p != nil {
