@@ -223,7 +223,7 @@ type Run struct {
 	Deleted func(k common.DependentKind, name string) bool
 }
 
-// Survey the dependents of an AnsibleRun at the end of a run: how many there are of each kind, and in which state.
+// Survey the dependents of an AnsibleRun at the end of a run: in which state those of each kind are.
 // Kinds of which there are none are left out, and those after the first MaxKinds. The digest of a kind that is not
 // watched, or cannot be listed, is empty.
 func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.DependentKind) []common.DependentKind {

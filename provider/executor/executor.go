@@ -77,7 +77,7 @@ type Job struct {
 	Policy common.RunPolicy
 	// Kind of the object.
 	Kind schema.GroupVersionKind
-	// Before is what was known of the object when the job was submitted.
+	// Before is what was known of the object when the job was decided on.
 	Before Before
 	// Queued is when the object began to wait for a place.
 	Queued time.Time
@@ -279,8 +279,8 @@ type Watch struct {
 	Tail func(read func() string)
 }
 
-// Waits is true for a job that waits for its needs or for its turn. No status shows it as
-// begun, so it can be dropped.
+// Waits is true for a job that waits for its needs or for its turn. It has not begun, whatever the status shows, so it
+// can be dropped.
 func (r *Report) Waits() bool {
 	p := r.Run.Phase
 

@@ -77,10 +77,10 @@ type Active struct {
 	Finished bool
 }
 
-// Waits is true when the object waits for its turn.
+// Waits is true when the object waits for its turn, or for its Pod.
 func (s Situation) Waits() bool { return s.Active != nil && s.Active.Queued }
 
-// Runs is true when a run has begun, or is about to, and its result is not recorded yet.
+// Runs is true when a run has begun and its result is not recorded yet.
 func (s Situation) Runs() bool { return s.Active != nil && !s.Active.Queued }
 
 // A Decision says what is to be done about an object.

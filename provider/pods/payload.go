@@ -37,14 +37,14 @@ const (
 )
 
 // A Payload is what the Pod of a run is given, in Secrets that only the Pod mounts. The first of them is the gate: it
-// comes last, once, and names the Pod by its UID. A provider
-// that follows a run that another one has begun learns from it what the run was begun with.
+// comes last, once, and names the Pod by its UID. A provider that follows a run that another one has begun learns from it
+// what the run was begun with.
 type Payload struct {
 	// Spec of the run.
 	Spec runner.Spec
 	// Request that the run answers.
 	Request string
-	// Before is what was known of the object when the run was submitted.
+	// Before is what was known of the object when the run was decided on.
 	Before executor.Before
 	// Key that seals the reports of the run.
 	Key []byte

@@ -3,7 +3,7 @@
 // follows finds the Pods that its predecessor made, and goes on following them: neither the end of a provider nor an
 // upgrade interrupts a run.
 //
-// One run, from top to bottom (run.go, seen.go):
+// One run, from top to bottom (run.go, state.go, watch.go):
 //
 //	begin    make the Pod; then give it the Secret with its inputs, once, which names the Pod by its UID
 //	attach   a former provider has begun it: a Pod with its Secret goes on, one without is deleted, no Pod has ended

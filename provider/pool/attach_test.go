@@ -259,8 +259,8 @@ func TestFollowLate(t *testing.T) {
 					t.Errorf("%s\nwant the run %q, got %+v", tc.reason, tc.want, r.Run)
 				}
 
-				if got := <-x.began; got.ID != tc.want || len(x.began) > 0 {
-					t.Errorf("%s\nwant %q to be carried out alone, got %q and %d others", tc.reason, tc.want, got.ID, len(x.began))
+				if got := <-x.began; got.ID != tc.want || began(&x.scripted) {
+					t.Errorf("%s\nwant %q to be carried out alone, got %q", tc.reason, tc.want, got.ID)
 				}
 
 				p.Stop(t.Context())

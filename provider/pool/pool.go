@@ -32,7 +32,7 @@ const maxGone = 1024
 
 // A Pool schedules jobs. Objects wait for a place, not jobs: the reconcile of an object
 // that was given a place decides with the inputs of that moment whether it takes it. The
-// pool remembers the report of each job until it is told to forget it.
+// pool remembers the report of each job until the status shows its end.
 type Pool struct {
 	executor executor.Executor
 	now      func() time.Time
@@ -406,7 +406,7 @@ func (p *Pool) dequeue(e *entry) {
 
 // Stop taking jobs, drop those that have not begun, leave those that outlive the provider, and
 // wait for the others. When the context is done the others are canceled, and waited for still.
-// No object is woken for a job that was dropped: the next process submits it again.
+// An object is woken for a job that was dropped only if its status may show a start; the next process wants the job again.
 func (p *Pool) Stop(ctx context.Context) {
 	p.stopTaking()
 	defer context.AfterFunc(ctx, p.cancelAll)()

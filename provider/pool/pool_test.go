@@ -119,46 +119,48 @@ func wakes() (chan struct{}, func()) {
 }
 
 func TestOneJobOfAnObject(t *testing.T) {
-	s := newScripted()
-	p := newPool(2, 2, s)
-	woken, wake := wakes()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := newPool(2, 2, s)
+		woken, wake := wakes()
 
-	enter(p, newJob("a", common.TriggerCreated), wake)
+		enter(p, newJob("a", common.TriggerCreated), wake)
 
-	<-s.began
+		<-s.began
 
-	another := newJob("a", common.TriggerChanged)
-	another.ID = "another"
+		another := newJob("a", common.TriggerChanged)
+		another.ID = "another"
 
-	if begin(p, another, wake); len(s.began) > 0 {
-		t.Error("A second job of an object should not begin while the first runs.")
-	}
+		if begin(p, another, wake); began(s) {
+			t.Error("A second job of an object should not begin while the first runs.")
+		}
 
-	p.Recorded("a", "run-of-a")
+		p.Recorded("a", "run-of-a")
 
-	if _, known := p.Report("a"); !known {
-		t.Error("A job that runs should not be forgotten.")
-	}
+		if _, known := p.Report("a"); !known {
+			t.Error("A job that runs should not be forgotten.")
+		}
 
-	s.end <- common.PhaseSucceeded
+		s.end <- common.PhaseSucceeded
 
-	await(t, p, "a", woken, common.PhaseSucceeded)
+		await(t, p, "a", woken, common.PhaseSucceeded)
 
-	if begin(p, another, wake); len(s.began) > 0 {
-		t.Error("A second job should not begin until the result of the first was recorded.")
-	}
+		if begin(p, another, wake); began(s) {
+			t.Error("A second job should not begin until the result of the first was recorded.")
+		}
 
-	p.Recorded("a", "another")
+		p.Recorded("a", "another")
 
-	if _, known := p.Report("a"); !known {
-		t.Error("A result should be kept until its own run is named.")
-	}
+		if _, known := p.Report("a"); !known {
+			t.Error("A result should be kept until its own run is named.")
+		}
 
-	p.Recorded("a", "run-of-a")
+		p.Recorded("a", "run-of-a")
 
-	if _, known := p.Report("a"); known {
-		t.Error("A result should be forgotten when it was recorded.")
-	}
+		if _, known := p.Report("a"); known {
+			t.Error("A result should be forgotten when it was recorded.")
+		}
+	})
 }
 
 func TestOrder(t *testing.T) {

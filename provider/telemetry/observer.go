@@ -100,14 +100,7 @@ func (x observed) Execute(ctx context.Context, j executor.Job, w executor.Watch)
 		x.observer.started(j)
 	}
 
-	task := w.Task
-	w.Task = func(t events.TaskResult) {
-		x.observer.taskEnded(j, t)
-
-		if task != nil {
-			task(t)
-		}
-	}
+	w.Task = func(t events.TaskResult) { x.observer.taskEnded(j, t) }
 
 	r := x.Executor.Execute(ctx, j, w)
 

@@ -143,23 +143,6 @@ func (c *Cluster) ServerApply(ctx context.Context, u *unstructured.Unstructured)
 	return c.Kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership)
 }
 
-// ApplyError applies manifests that the API server is to reject, and returns why
-// it does.
-func (c *Cluster) ApplyError(t *testing.T, manifests string, data any) error {
-	t.Helper()
-	us, err := Parse(manifests, data)
-	if err != nil {
-		t.Fatalf("cannot parse manifests: %s", err)
-	}
-	for _, u := range us {
-		if err := c.ServerApply(t.Context(), u); err != nil {
-			return err
-		}
-		t.Cleanup(func() { c.CleanUp(t, ObjectOf(u)) })
-	}
-	return nil
-}
-
 // Delete an object, without waiting for its end.
 func (c *Cluster) Delete(t *testing.T, o Object) {
 	t.Helper()

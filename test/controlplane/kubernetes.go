@@ -111,11 +111,6 @@ func (s *Stack) Audit() string { return s.path("audit.log") }
 // Etcd is the piece that keeps the objects. The stack must be up.
 func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
 
-// ControllerManager is the piece with the controllers of Kubernetes.
-func (s *Stack) ControllerManager(ctx context.Context) (*Piece, error) {
-	return s.controllerManager(ctx)
-}
-
 // APIServer is the piece kube-apiserver. The stack must be up.
 func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiServer(ctx) }
 

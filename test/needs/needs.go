@@ -118,20 +118,6 @@ func Root(tb testing.TB, why string) {
 	}
 }
 
-// Able runs the test, unless an error says what this machine, or this user, cannot do.
-// CI can.
-func Able(tb testing.TB, err error) {
-	tb.Helper()
-
-	switch {
-	case err == nil:
-	case os.Getenv("CI") != "":
-		tb.Fatalf("%s. CI runs this test.", err)
-	default:
-		Machinef(tb, "%s.", err)
-	}
-}
-
 // NoneAble runs no test, if an error says what this machine, or this user, cannot do that all tests
 // of a package need. CI can. It is for TestMain.
 func NoneAble(err error) bool {
