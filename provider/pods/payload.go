@@ -37,8 +37,8 @@ const (
 )
 
 // A Payload is what the Pod of a run is given, in Secrets that only the Pod mounts. The first of them is the gate: it
-// comes last, once, and names the Pod by its UID. A provider that follows a run that another one has begun learns from it
-// what the run was begun with.
+// comes last, once, and names the Pod by its UID. A provider that follows a run that another one has begun learns from
+// it what the run was begun with.
 type Payload struct {
 	// Spec of the run.
 	Spec runner.Spec

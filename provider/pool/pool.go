@@ -406,7 +406,8 @@ func (p *Pool) dequeue(e *entry) {
 
 // Stop taking jobs, drop those that have not begun, leave those that outlive the provider, and
 // wait for the others. When the context is done the others are canceled, and waited for still.
-// An object is woken for a job that was dropped only if its status may show a start; the next process wants the job again.
+// An object is woken for a job that was dropped only if its status may show a start. The next process wants the job
+// again.
 func (p *Pool) Stop(ctx context.Context) {
 	p.stopTaking()
 	defer context.AfterFunc(ctx, p.cancelAll)()
