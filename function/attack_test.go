@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Whoever writes XRs chooses values, and nothing else.
+// The author of an XR chooses values, and nothing else.
 func TestAttacks(t *testing.T) {
 	const (
 		from = `

@@ -1,7 +1,6 @@
-// Package ansible knows what Ansible makes of names and values. Names and values
-// come from XRs, whose authors are not trusted with the provider: the package says
-// which ones cannot be used, and writes inventories whose values Ansible does not
-// template.
+// Package ansible knows what Ansible makes of names and values. Names and values come from XRs, and the authors of
+// XRs are not trusted with the provider. So the package says which names and values cannot be used, and writes
+// inventories with values that Ansible does not template.
 package ansible
 
 import (

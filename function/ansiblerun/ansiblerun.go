@@ -160,8 +160,7 @@ func StillAfter(rendered, observed map[string]any) map[string]any {
 		})
 }
 
-// DeletesContent is true for an AnsibleRun whose content runs with state absent when it is
-// deleted.
+// DeletesContent is true for an AnsibleRun if its content runs with state absent when it is deleted.
 func DeletesContent(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	policies, set := spec["managementPolicies"].([]any)

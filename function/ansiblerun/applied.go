@@ -50,10 +50,10 @@ func union(a, b *structpb.Struct) *structpb.Struct {
 	return &structpb.Struct{Fields: fields}
 }
 
-// Applied returns what core has to apply again in order to change nothing of an observed
-// AnsibleRun: API version, kind, and the labels, annotations and spec of a set that Owned
-// returned. It has all of spec.forProvider, which an apply replaces as a whole, whoever has
-// written it. If the set is nil, it has the spec and the OwnedAnnotations.
+// Applied returns what core has to apply again in order to change nothing of an observed AnsibleRun: API version,
+// kind, and the labels, annotations and spec of a set that Owned returned. It has all of spec.forProvider, also what
+// other managers have applied, because an apply replaces that as a whole. If the set is nil, it has the spec and the
+// OwnedAnnotations.
 func Applied(o map[string]any, set *structpb.Struct) map[string]any {
 	owned, _ := extract(o, set).(map[string]any)
 	if set == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The annotation of a composed run may have been written by anybody.
+// The annotation of a composed run may hold any text.
 func TestDependsOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

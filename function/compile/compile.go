@@ -34,8 +34,7 @@ func Composition(in map[string]any, namespaced bool, known Schemas) (*plan.Plan,
 	return compileInput(in, namespaced, expression.Declarations{Schema: known.XR, Resources: known.Resources})
 }
 
-// compileInput compiles an input whose expressions see these declarations and what the
-// input declares.
+// compileInput compiles an input. Its expressions see these declarations and what the input declares.
 func compileInput(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
 	from, errs := input.Runs(in)
 

@@ -7,8 +7,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// What is computed is only stood in for when an AnsibleRun is validated ahead. A
-// rule that looked at it would judge what nobody has written.
+// When an AnsibleRun is validated ahead, stand-ins take the place of computed values. A rule that looked at one would
+// judge the stand-in.
 func TestRulesOfComputed(t *testing.T) {
 	looks := regexp.MustCompile(`self(\.\w+)*\.(vars|unsafeVars|name|inventoryInline)\b`)
 

@@ -125,9 +125,8 @@ func previousMistakes(runs []run) field.ErrorList {
 	return errs
 }
 
-// previousSets returns the sets that have adopted the members of other sets, by the names
-// of these. It also tells where members belong whose items are gone, and which have no
-// key any more. A name that two sets claim belongs to neither.
+// previousSets returns the sets that have adopted the members of other sets, by the names of these. With it, a member
+// finds its set also if its item is gone and no key names it. A name that two sets claim belongs to neither.
 func previousSets(runs []run) map[string]*plan.Run {
 	sets := map[string]*plan.Run{}
 

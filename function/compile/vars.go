@@ -124,8 +124,7 @@ func variableMistakes(v plan.Variables, path *field.Path, name string) field.Err
 		"; name it in templated if whoever supplies its value may run code in the provider")
 }
 
-// mistakes in a variable of a literal name, whose value Ansible does not template
-// when it is computed.
+// mistakes in a variable of a literal name. Ansible does not template its value when it is computed.
 func mistakes(path *field.Path, name string, t *expression.Template, hint string) field.ErrorList {
 	switch {
 	case !t.Computed():

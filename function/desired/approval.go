@@ -41,7 +41,7 @@ func windowMessages(observed map[string]any, t xpv2.ConditionType) []string {
 	return []string{oneLine(message)}
 }
 
-// approvalMessages say what awaits an approval, or who has rejected it.
+// approvalMessages returns the message of the condition Approved: what awaits an approval, or what was rejected.
 func approvalMessages(observed map[string]any) []string {
 	_, message := ansiblerun.Condition(observed, string(common.TypeApproved))
 

@@ -15,9 +15,9 @@ const (
 	ValueNotSet = Reason(expression.NotSet)
 	// RunFailed runs failed.
 	RunFailed Reason = "RunFailed"
-	// AwaitingApproval runs wait until somebody approves what they would change.
+	// AwaitingApproval runs wait for an approval of what they would change.
 	AwaitingApproval Reason = "AwaitingApproval"
-	// Rejected runs would change something that somebody has rejected.
+	// Rejected runs would change something that was rejected.
 	Rejected Reason = "Rejected"
 	// WaitingForWindow runs wait until their window opens.
 	WaitingForWindow Reason = "WaitingForWindow"
@@ -34,7 +34,7 @@ const (
 	// NotReady runs are what they should be, but not ready by what the Composition
 	// asks for.
 	NotReady Reason = "NotReady"
-	// Deleting runs were deleted by somebody, and are created again.
+	// Deleting runs were deleted from outside, and are created again.
 	Deleting Reason = "Deleting"
 	// Leaving runs are not wanted any more, but stay while others depend on them.
 	Leaving Reason = "Leaving"

@@ -47,7 +47,7 @@ type Runs struct {
 	// Renamed are the composition resource names under which core knows adopted
 	// AnsibleRuns, by the names that their runs give them.
 	Renamed map[string]string
-	// Unresolved are the runs whose previous names are not known yet.
+	// Unresolved are the runs with previous names that are not known yet.
 	Unresolved map[*plan.Run]bool
 }
 
@@ -184,7 +184,7 @@ func (r *renderer) addRunData(run *plan.Run, out Instances) {
 	r.Data.Runs[run.Name] = set
 }
 
-// instancesFor renders a run whose dependencies are rendered.
+// instancesFor renders a run after its dependencies.
 func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
 	out := Outcome{Name: run.Name, Resource: run.Resource}
 
@@ -300,8 +300,8 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 	return out
 }
 
-// evaluateReadyWhen evaluates readyWhen of a run whose AnsibleRun is ready. While a value is
-// missing the run is not ready.
+// evaluateReadyWhen evaluates readyWhen of a run with a ready AnsibleRun. While a value is missing the run is not
+// ready.
 func (r *renderer) evaluateReadyWhen(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) Outcome {
 	var self any = observed.ViewRun(r.Observed.Resources[out.Resource])
 	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
@@ -350,9 +350,8 @@ func (r *renderer) missingFor(templates ...*expression.Template) []expression.Pr
 	return problems
 }
 
-// withoutDependency returns the final outcome (true) of a run whose templates need
-// another run that is not wanted. An AnsibleRun that exists is held: only its own when,
-// its own key and the Composition remove it.
+// withoutDependency returns the final outcome (true) of a run with templates that need another run that is not
+// wanted. An AnsibleRun that exists is held: only its own when, its own key and the Composition remove it.
 func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression.Data,
 	templates ...*expression.Template,
 ) (Outcome, bool) {
@@ -388,8 +387,8 @@ func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression
 	return out, false
 }
 
-// exists is true for a run whose AnsibleRun is observed, and for a set of which any member
-// is, or may be.
+// exists is true for a run if its AnsibleRun is observed, and for a set if an AnsibleRun is observed that is, or may
+// be, a member.
 func (r *renderer) exists(run *plan.Run, resource string) bool {
 	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Resource {
 		return ok
@@ -421,9 +420,8 @@ func (r *renderer) unready(run *plan.Run, needs map[string]bool, data expression
 	return names
 }
 
-// relocated reports a run that is to have another scope or namespace than its observed
-// AnsibleRun, or whose name an object of another kind has: core would apply a new object,
-// and forget the observed one.
+// relocated reports a run that is to have another scope or namespace than its observed AnsibleRun, or the name of an
+// object of another kind: core would apply a new object, and forget the observed one.
 func (r *renderer) relocated(resource string, object map[string]any) []expression.Problem {
 	observed, ok := r.Observed.Resources[resource]
 	if !ok {

@@ -63,9 +63,8 @@ func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []
 	return runs
 }
 
-// missingItems returns the problem of a set without items whose list is missing; none if an
-// empty list is meant. A missing list removes nothing, however the expression is written; an
-// empty list removes all members.
+// missingItems returns the problem of a set that has no items because its list is missing; none if an empty list is
+// meant. A missing list removes nothing, however the expression is written; an empty list removes all members.
 func (r *renderer) missingItems(items *expression.Template, meant bool) []expression.Problem {
 	what := "the list"
 

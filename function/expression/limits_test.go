@@ -142,7 +142,7 @@ func TestBudget(t *testing.T) {
 	t.Error("want the budget to be spent")
 }
 
-// Nobody waits for an evaluation that is not wanted any more.
+// A canceled evaluation ends with a problem.
 func TestCanceled(t *testing.T) {
 	e := environment(t)
 
@@ -262,8 +262,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What asks little of a large value does not go through it: that would be work
-// that nobody counts.
+// An expression that needs little of a large value does not go through all of it: no limit counts that work.
 func TestLittle(t *testing.T) {
 	items, fields := make([]any, 10_000), map[string]any{}
 	for i := range items {

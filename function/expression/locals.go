@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
-// Locals are values that an input has names for. Each is JSON whose strings may
-// hold expressions, those of other locals too.
+// Locals are values that an input has names for. Each is JSON with strings that may hold expressions, which may refer
+// to other locals.
 type Locals struct {
 	values map[string]any
 	// compiled locals by name.

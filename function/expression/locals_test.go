@@ -157,7 +157,7 @@ func TestLocalsMistakes(t *testing.T) {
 	}
 }
 
-// What a local refers to counts for whoever uses it.
+// An expression that uses a local uses what the local refers to.
 func TestLocalsUses(t *testing.T) {
 	e, _, errs := withLocals(t, map[string]any{
 		"db": "${runs.database.outputs.endpoint}", "net": "${required.?network.hasValue()}", "both": "${locals.db + string(locals.net)}",

@@ -41,8 +41,7 @@ func waits(root string, path []string) bool {
 	return false
 }
 
-// isPending is true for a place at which something may be there later without anybody
-// changing the XR.
+// isPending is true for a place at which something may be there later without an edit of the XR.
 func isPending(at *value.Place) bool {
 	switch at.Root() {
 	case rootXR:

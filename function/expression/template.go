@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
-// A Template is a JSON value whose strings may hold expressions. It is safe for
-// concurrent use.
+// A Template is a JSON value with strings that may hold expressions. It is safe for concurrent use.
 type Template struct {
 	path string
 

@@ -381,7 +381,7 @@ func TestNoEach(t *testing.T) {
 	}
 }
 
-// Those who write Ansible all day write Jinja2 first.
+// Syntax that is Jinja2 gets a message that says what to write in CEL.
 func TestSyntax(t *testing.T) {
 	cases := map[string]struct {
 		source string

@@ -25,8 +25,7 @@ type uses struct {
 	computed []computedName
 	// locals by name.
 	locals map[string]bool
-	// waits is true when it refers to what may be there later without anybody
-	// changing the XR.
+	// waits is true when it refers to what may be there later without an edit of the XR.
 	waits bool
 	// each is true when it refers to each.
 	each bool
@@ -257,10 +256,9 @@ func computable(index ast.Expr) error {
 	return err
 }
 
-// defaulted returns the paths, from a root, of the fields that an expression does without
-// when they are not there: those that it asks for, and those for which it has something else.
-// Those of the locals that it refers to are among them. Fields of runs, and of what other
-// steps compose, are not: these may be gone because somebody wants that.
+// defaulted returns the paths, from a root, of the fields that an expression does without when they are not there:
+// those that it asks for, and those for which it has something else. Those of the locals that it refers to are among
+// them. Fields of runs, and of what other steps compose, are not: these may be gone on purpose.
 func (e *Environment) defaulted(a *ast.AST) [][]string {
 	var all [][]string
 

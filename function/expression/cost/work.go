@@ -147,8 +147,7 @@ func isText(v ref.Val) bool {
 	return ok
 }
 
-// isLocal is true for what asks a time for its part in a time zone, whose rules
-// are read from a file.
+// isLocal is true for a call that gets a part of a time in a time zone: the rules of the zone are read from a file.
 func isLocal(args []ref.Val) bool {
 	if len(args) < 2 { // A time, and its zone.
 		return false

@@ -57,8 +57,8 @@ func marshalYAML(v any) ([]byte, error) {
 	return b.Bytes(), errors.Wrap(err, "cannot write YAML")
 }
 
-// integral returns a JSON value whose integral numbers are integers: as floats they
-// would be written with an exponent.
+// integral returns a JSON value with its integral numbers as integers: as floats they would be written with an
+// exponent.
 func integral(v any) any {
 	switch v := v.(type) {
 	case float64:

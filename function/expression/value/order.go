@@ -9,8 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// InOrder returns a map whose iterators go in the order of the keys, and any other
-// value as it is.
+// InOrder returns a map with iterators that go in the order of the keys, and any other value as it is.
 func InOrder(v ref.Val) ref.Val {
 	switch m := v.(type) {
 	case *Object:
@@ -22,7 +21,7 @@ func InOrder(v ref.Val) ref.Val {
 	return v
 }
 
-// ordered is a map whose iterators go in the order of the keys.
+// ordered is a map with iterators that go in the order of the keys.
 type ordered struct {
 	traits.Mapper
 }

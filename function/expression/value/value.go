@@ -140,9 +140,8 @@ func (v *view) below(at Place, value any, s *Shape) ref.Val {
 	return types.NewErr("%s is of no type that JSON has: %T", at.String(), value)
 }
 
-// number returns a number of the type that its schema says. Without one, an
-// integral number is an integer. Beyond 2^53 it is an error: it may not be what
-// somebody has written.
+// number returns a number of the type that its schema says. Without one, an integral number is an integer. Beyond
+// 2^53 it is an error: it may differ from the number in the manifest.
 func number(at Place, n float64, s *Shape) ref.Val {
 	if s.isDouble() || n != math.Trunc(n) || math.IsInf(n, 0) {
 		return types.Double(n)
@@ -240,9 +239,8 @@ func Root(name string, data any, s *Shape, l *Lookups) *Object {
 	return newObject(view{Place: Place{name: name}, shape: s, lookups: l}, data)
 }
 
-// Member returns a value of a member of this object that is computed when it is asked
-// for, whose integers are int64 and whose doubles are float64. Something in it may
-// be there later where it waits.
+// Member returns a value of a member of this object that is computed when it is asked for. Its integers are int64 and
+// its doubles are float64. Something in it may be there later where it waits.
 func (o *Object) Member(name string, v any, waits bool) ref.Val {
 	return o.below(Place{name: name, waits: waits}, v, exact)
 }
