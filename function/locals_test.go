@@ -70,7 +70,7 @@ runs:
 	}
 }
 
-// Who uses a local depends on the runs that the local refers to.
+// A run that uses a local depends on the runs that the local refers to.
 func TestLocalsOrder(t *testing.T) {
 	const input = `
 input:

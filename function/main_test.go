@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Packages start the binary with flags alone, and whoever types a command wrong
-// is to know.
+// Packages start the binary with flags alone. A command that is mistyped is an error.
 func TestCommands(t *testing.T) {
 	cases := map[string]struct {
 		reason string

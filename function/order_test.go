@@ -293,8 +293,7 @@ observed:
 	}
 }
 
-// Sets that depend on each other have as many Usages as pairs, which is more than
-// anybody means when they are large.
+// Sets that depend on each other have as many Usages as pairs. For large sets that is too many.
 func TestTooManyUsages(t *testing.T) {
 	const input = `
 input:

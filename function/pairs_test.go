@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Sets whose members depend on each other by key.
+// Members of sets depend on each other by key.
 func TestPairs(t *testing.T) {
 	const fleet = `
   - {name: base, forEach: "${xr.spec.hosts}"}

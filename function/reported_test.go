@@ -187,7 +187,7 @@ observed:
 	}
 }
 
-// Whoever waits for the conditions of an Ansible operator goes on waiting for them.
+// An XR can have the conditions of an Ansible operator.
 func TestOperatorConditions(t *testing.T) {
 	const (
 		running    = "Running|TRUE|Running|Running reconciliation"

@@ -144,8 +144,7 @@ func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 	return scaffold.Load(path, c.Role, c.EntryPoint)
 }
 
-// write files, but never over those that are there: somebody may have worked on
-// them.
+// write files. A file that is there is an error: it may have been edited.
 func (c scaffoldCommand) write(documents []scaffold.Document) error {
 	for _, d := range documents {
 		name := filepath.Join(c.Output, filepath.FromSlash(d.File))

@@ -106,7 +106,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {spec: {type: objec
 	}
 }
 
-// Nobody gets what could not be computed in time.
+// A request that is canceled has an error and no response.
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -196,7 +196,7 @@ observed:
 					req.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: structOf(map[string]any{"status": object(t, c.earlier)})}}
 				}
 
-				// Core, and somebody else, have written it.
+				// Core, and another client, have written it.
 				xr := req.GetObserved().GetComposite().GetResource().AsMap()
 				written := map[string]any{"theirs": "kept", "conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}
 				maps.Copy(written, status)
@@ -512,7 +512,7 @@ func (s server) apply(t *testing.T, status map[string]any) {
 	}
 }
 
-// read the status, without conditions, and who has written it.
+// read the status, without conditions, and its managed fields.
 func (s server) read(t *testing.T) (status map[string]any, managed []any) {
 	t.Helper()
 

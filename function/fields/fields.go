@@ -49,7 +49,7 @@ const (
 	Nothing Action = "nothing"
 	// Update the AnsibleRun, without running it.
 	Update Action = "update"
-	// RunAgain a run whose inputs are others, or may be.
+	// RunAgain a run with inputs that change, or may change.
 	RunAgain Action = "run again"
 	// Hold a run that is to be where no run can move to.
 	Hold Action = "hold"

@@ -91,8 +91,8 @@ func CheckPath(literal string, v any) error {
 		manifest.Show(v))
 }
 
-// Replace returns a copy of the value of a field in which each text is what replace makes of
-// it. It is the one walk through references, also of those who only look.
+// Replace returns a copy of the value of a field in which each text is what replace makes of it. It is the one walk
+// through references, also for callers that only read them.
 func Replace(path *field.Path, name string, v any, replace func(Text) string) any {
 	switch v := v.(type) {
 	case []any:

@@ -38,10 +38,9 @@ func NewReader() (*Reader, error) {
 	return &Reader{schema: s}, errors.Wrap(err, "cannot use the schema of the input")
 }
 
-// Read returns the input as JSON values, whose numbers are int64 where they are
-// integral, and float64 elsewhere. The errors are violations of the schema, expressions
-// in literal fields, and numbers that are not exact, in the order of their text. An
-// object of another kind has one error and no values.
+// Read returns the input as JSON values. Integral numbers are int64, and others float64. The errors are violations of
+// the schema, expressions in literal fields, and numbers that are not exact, in the order of their text. An object of
+// another kind has one error and no values.
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	in, _ := schema.WithIntegers(s.AsMap()).(map[string]any)
 

@@ -129,8 +129,7 @@ func Canonical(v any) any {
 	return v
 }
 
-// Equal is true for values whose canonical forms are the same. It does not allocate
-// these.
+// Equal is true for values with the same canonical form. It does not allocate these forms.
 func Equal(a, b any) bool {
 	switch x := a.(type) {
 	case nil:

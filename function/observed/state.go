@@ -54,15 +54,15 @@ type State struct {
 	Reported string
 }
 
-// Controls is true for an object whose controller is the XR.
+// Controls is true for an object if the XR is its controller.
 func (o State) Controls(composed map[string]any) bool {
 	c := controllerOf(composed)
 
 	return c != nil && manifest.Text(c, "uid") == o.UID()
 }
 
-// controlledBefore is true for an object whose controller is an earlier XR: one of the same kind and
-// name with another uid.
+// controlledBefore is true for an object if its controller is an earlier XR: one of the same kind and name with
+// another uid.
 func (o State) controlledBefore(composed map[string]any) bool {
 	c := controllerOf(composed)
 
@@ -177,9 +177,9 @@ func (o State) Available(name string) bool {
 // managerXR is the field manager with which core applies the status of XRs.
 const managerXR = "apiextensions.crossplane.io/composite"
 
-// Status returns the status fields of the XR that core has applied, and that it removes
-// unless they are applied again. Fields of Crossplane's own are left out. Without managed
-// fields it is not known who has applied which field, and all others are returned.
+// Status returns the status fields of the XR that core has applied, and that it removes unless they are applied
+// again. Fields of Crossplane's own are left out. Without managed fields it is not known which ones core has applied,
+// and all others are returned.
 func (o State) Status() map[string]any {
 	status, _ := o.XR["status"].(map[string]any)
 	kept := maps.Clone(status)

@@ -31,9 +31,8 @@ func (d Terminating) String() string {
 	return manifest.Name(d.Object) + ", which " + ansiblerun.Deleting(d.Object)
 }
 
-// HasLost is true for an AnsibleRun of the XR that core has found, does not observe, and has
-// not deleted: it takes its label away before that. Whoever replaces an XR by one without
-// references lets it lose them.
+// HasLost is true for an AnsibleRun of the XR that core has found, does not observe, and has not deleted: before it
+// deletes one, it takes its label away. An XR loses its AnsibleRuns when it is replaced by one without references.
 func (o State) HasLost(found map[string]any) bool {
 	_, known := o.Resources[ansiblerun.CompositionResource(found)]
 
@@ -44,12 +43,12 @@ func (o State) HasLost(found map[string]any) bool {
 // Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe
 // any more, in the order of their names.
 func (o State) Terminating() []Terminating {
-	// Anybody may write the label.
+	// Any client may write the label.
 	return o.terminating(RequirementTerminating, o.Controls)
 }
 
-// Predecessors returns the AnsibleRuns of earlier XRs of the same name that core has fetched, in the
-// order of their names. Kubernetes deletes an object whose controller is gone.
+// Predecessors returns the AnsibleRuns of earlier XRs of the same name that core has fetched, in the order of their
+// names. Kubernetes deletes an object when its controller is gone.
 func (o State) Predecessors() []Terminating {
 	return o.terminating(RequirementPredecessors, o.controlledBefore)
 }

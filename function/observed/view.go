@@ -34,9 +34,9 @@ func IsLegacy(xr map[string]any) bool {
 	return false
 }
 
-// ViewRun returns what expressions see of an observed run. Its status and what it reports
-// can be named, but are not part of the run as a whole: content whose variable is a run as
-// a whole must not run again each time that the other run has run.
+// ViewRun returns what expressions see of an observed run. Its status and what it reports can be named, but are not
+// part of the run as a whole: content with a run as a whole in a variable must not run again each time that the other
+// run has run.
 func ViewRun(o map[string]any) value.Partial {
 	o = withheld(o)
 	v := map[string]any{"ready": ansiblerun.IsReady(o), "metadata": viewMetadata(o)}
@@ -84,7 +84,7 @@ func viewReported(o, at map[string]any) any {
 		c, _ := c.(map[string]any)
 		typ := manifest.Text(c, "type")
 
-		// Content may report conditions of the function; nobody but that sets them.
+		// Conditions of the function are left out: content may report them, but only the function sets them.
 		if !common.IsOwn(xpv2.Condition{Type: xpv2.ConditionType(typ)}) && !plan.IsReservedCondition(typ) {
 			conditions = append(conditions, manifest.Pick(c, "type", "status", "reason", "message"))
 		}
@@ -155,8 +155,8 @@ func Without(fields map[string]any, names ...string) value.Partial {
 	}
 }
 
-// withheld returns an AnsibleRun whose outputs that the provider has withheld are there, and unknown: an expression
-// that found nothing in their place could remove something. Any other object stays as it is.
+// withheld returns an AnsibleRun in which the outputs that the provider has withheld are there, and unknown: an
+// expression that found nothing in their place could remove something. Any other object stays as it is.
 func withheld(o map[string]any) map[string]any {
 	outputs, reported := ansiblerun.Withheld(o)
 	if len(outputs)+len(reported) == 0 {

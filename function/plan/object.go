@@ -186,7 +186,7 @@ func (o Object) Named(names map[fields.Key]string) Object {
 	return o
 }
 
-// set evaluates the settings. A setting whose value is optional.none() is left out.
+// set evaluates the settings. A setting with the value optional.none() is left out.
 func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
 	if len(o.Settings) == 0 {
 		return o, nil
@@ -224,8 +224,8 @@ func (o Object) set(ctx context.Context, data expression.Data) (Object, []expres
 	return o, problems
 }
 
-// metadataOf evaluates the labels or the annotations of an AnsibleRun. Those whose value is
-// optional.none() are left out.
+// metadataOf evaluates the labels or the annotations of an AnsibleRun. Those with the value optional.none() are left
+// out.
 func metadataOf(ctx context.Context, data expression.Data, name string,
 	t *expression.Template,
 ) (map[string]any, []expression.Problem) {

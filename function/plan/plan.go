@@ -23,7 +23,7 @@ import (
 type Plan struct {
 	// Runs, each after those that it depends on.
 	Runs []*Run
-	// PreviousSets are the sets by the names of previous sets whose members they adopt.
+	// PreviousSets are the sets by the names of previous sets. They adopt the members of these.
 	PreviousSets map[string]*Run
 	// Locals that expressions see.
 	Locals *expression.Locals
@@ -217,7 +217,7 @@ type FieldSchema struct {
 	// which one may be meant.
 	Unknown bool
 	Hint    string
-	// Required fields of an object whose fields have FieldSchemas of their own.
+	// Required fields of an object, if its fields have FieldSchemas of their own.
 	Required []string
 }
 

@@ -47,15 +47,13 @@ type Run struct {
 	// SameKey are the sets on which this set depends key by key: each member on the member
 	// with the same key.
 	SameKey map[string]bool
-	// Usages is true for a run whose dependencies get Usages, which keep them until the run
-	// is gone.
+	// Usages is true for a run if its dependencies get Usages, which keep them until the run is gone.
 	Usages bool
 	// Prune is false for a run that stays when it is not wanted any more.
 	Prune bool
 	// PreviousNames of the composed resource; nil when the input does not have the field.
 	PreviousNames *expression.Template
-	// New is true for a run whose previousNames are an empty list: no XR has it under
-	// another name.
+	// New is true for a run with previousNames that are an empty list: no XR has it under another name.
 	New bool
 	// AtMost is how many members of a set are removed at once; nil for any number.
 	AtMost *intstr.IntOrString
@@ -85,8 +83,7 @@ func (run *Run) MayHaveHad(name string) bool {
 		slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
 }
 
-// WhenPerItem is true for a set whose when refers to the item: each member is wanted or
-// not by itself.
+// WhenPerItem is true for a set with a when that refers to the item: each member is wanted or not by itself.
 func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each() }
 
 // Entry returns what AnnotationDependsOn of the run, or of its member with a key, has for

@@ -17,18 +17,18 @@ import (
 type Variables struct {
 	// Vars by name.
 	Vars map[string]*expression.Template
-	// From are objects whose fields are variables, the weakest first.
+	// From are objects with fields that are variables, the weakest object first.
 	From []VarsSource
 	// Templated variables hold expressions, and are templated nevertheless.
 	Templated map[string]bool
 }
 
-// A VarsSource is an object whose fields are variables.
+// A VarsSource is an object with fields that are variables.
 type VarsSource struct {
 	Value *expression.Template
 	// Path of the source in a run.
 	Path string
-	// SnakeCase is true for a source whose names are converted.
+	// SnakeCase is true for a source with names that are converted.
 	SnakeCase bool
 	// Include and Exclude variables, by the names that they have after the conversion: fields that
 	// are spelt in different ways become the same variable.

@@ -68,9 +68,9 @@ func (rel relations) resourcesFor(entry string) []string {
 	return named
 }
 
-// detached is true for an AnsibleRun that goes before one that was rendered after it: it makes
-// room for a run that the other one waits for, or is a member of a set whose item is gone, once
-// the run that depends on the set is Ready. The run was rendered without the item then.
+// detached is true for an AnsibleRun that goes before one that was rendered after it. Either it makes room for a run
+// that the other one waits for. Or it is a member of a set, its item is gone, and the run that depends on the set is
+// Ready: that run was rendered without the item.
 func (r *remover) detached(of, by string) bool {
 	if slices.ContainsFunc(r.replacing[of], func(run *plan.Run) bool { return r.awaits(by, run) }) {
 		return true
@@ -95,8 +95,8 @@ func (r *remover) awaits(resource string, on *plan.Run) bool {
 		r.knownAfter(on, resource) != nil
 }
 
-// knownAfter returns a run that an AnsibleRun may be, and whose previous names are not known
-// before another run is there, or others that need it; nil for none.
+// knownAfter returns a run that an AnsibleRun may be, with previous names that are not known before another run is
+// there, or others that need it; nil for none.
 func (r *remover) knownAfter(on *plan.Run, resource string) *plan.Run {
 	for _, run := range r.plan.Runs {
 		if !r.runs.Unresolved[run] || !r.mayBecome(resource, run) {

@@ -163,8 +163,8 @@ func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) [
 	})
 }
 
-// keepUnpruned keeps the AnsibleRuns whose prune is false, and those that such depend on: they
-// cannot go before these do. It returns the others.
+// keepUnpruned keeps the AnsibleRuns with a prune of false, and those that they depend on: these cannot go before
+// them. It returns the others.
 func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
 	retain := func(resource, message string) {
 		kept[resource] = r.runs.Keep(desired.Outcome{
@@ -328,9 +328,8 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 	return nil
 }
 
-// removed returns the composition resource names of the observed AnsibleRuns of the
-// Composition that nothing keeps. An AnsibleRun whose run is gone from the Composition
-// is not among them: a later step may compose it.
+// removed returns the composition resource names of the observed AnsibleRuns of the Composition that nothing keeps.
+// An AnsibleRun is not among them if its run is gone from the Composition: a later step may compose it.
 func (r *remover) removed(runs []desired.Outcome) []string {
 	kept := map[string]bool{}
 	for i := range runs {

@@ -63,8 +63,8 @@ func setOrRun(resource string) string {
 type candidates struct {
 	*remover
 
-	// removing are the unwanted AnsibleRuns whose content would be removed, and
-	// byWorkload the same by their workloads.
+	// removing are the unwanted AnsibleRuns with content that would be removed, and byWorkload the same by their
+	// workloads.
 	removing   []string
 	byWorkload map[string][]string
 	// terminatingByWorkload are the AnsibleRuns that are being deleted, by their
@@ -285,8 +285,8 @@ func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outc
 	})
 }
 
-// mayBecome is true for an AnsibleRun that is not wanted, and that a run whose previous names are
-// not known yet may have under such a name.
+// mayBecome is true for an AnsibleRun that is not wanted, if a run with previous names that are not known yet may
+// have it under such a name.
 func (r *remover) mayBecome(resource string, run *plan.Run) bool {
 	if maker := r.plan.RunOf(resource); maker != nil {
 		return maker == run

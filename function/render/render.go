@@ -19,8 +19,8 @@ import (
 type Result struct {
 	composite.Desired
 
-	// Runs of the input, each after those that it depends on, and then AnsibleRuns whose
-	// runs are gone from the Composition but that have to stay for now.
+	// Runs of the input, each after those that it depends on. AnsibleRuns follow that have to stay for now, although
+	// their runs are gone from the Composition.
 	Runs []desired.Outcome
 	// Removed are the composition resource names of runs that are not wanted any
 	// more, and that core removes now.

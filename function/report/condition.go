@@ -255,8 +255,8 @@ func describe(r desired.Outcome) []string {
 	return lines
 }
 
-// line replaces control characters and line ends in a message. A message may quote text of
-// untrusted authors, who must not be able to add a line about another run.
+// line replaces control characters and line ends in a message. A message may quote text of untrusted authors: it must
+// not add a line about another run.
 func line(message string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {

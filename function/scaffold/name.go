@@ -17,8 +17,7 @@ const (
 	AsIs Names = "AsIs"
 )
 
-// property of an option among others. Those whose names would be the same keep
-// theirs.
+// property of an option among others. Options keep their names if these would be the same.
 func (n Names) property(name string, all []Option) string {
 	if n == AsIs {
 		return name

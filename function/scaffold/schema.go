@@ -1,7 +1,7 @@
 package scaffold
 
-// properties of options, in their order, and the names of those that are
-// required. Secrets have no place in an object that everybody reads.
+// properties of options, in their order, and the names of those that are required. Secret options are left out: an XR
+// is not protected as a Secret is.
 func (n Names) properties(options []Option) (properties *mapping, required []string) {
 	properties = newMapping()
 

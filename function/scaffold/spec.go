@@ -152,8 +152,8 @@ func (s optionSpec) option(name string) (Option, error) {
 	return o, nil
 }
 
-// nested makes a dict of what has options, or a list of these. Ansible overlooks the options of other types, which
-// are often those of an author who left the type out.
+// nested makes a dict of what has options, or a list of these, where the type is missing or str. Ansible ignores the
+// options of other types: they are left out.
 func (o Option) nested() Option {
 	kind := &o.Type
 	if o.Type == typeList {

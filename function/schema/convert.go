@@ -74,8 +74,8 @@ func (c Converter) Refused(v, old any) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return known[err.Error()] })
 }
 
-// merges is true for an object or a list whose members the API server applies one by one. Once such
-// a value had members, it makes null of it when it is applied without any, and refuses that.
+// merges is true for an object or a list that the API server merges by its members. If such a value had members and
+// is applied without any, the API server makes null of it, and refuses that.
 func merges(schema map[string]any, v any) bool {
 	switch v.(type) {
 	case map[string]any:

@@ -131,8 +131,7 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 	return errs
 }
 
-// WithIntegers returns a JSON value whose integral numbers are int64, which is what schemas and Go
-// types expect.
+// WithIntegers returns a JSON value with its integral numbers as int64, which is what schemas and Go types expect.
 func WithIntegers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -58,7 +58,7 @@ func warningsOf(p *plan.Plan) field.ErrorList {
 		for _, name := range manifest.SortedKeys(run.Needs) {
 			on := byName[name]
 
-			// A set whose when refers to the item is there also when no member is wanted.
+			// A set with a when that refers to the item is there also when no member is wanted.
 			if !run.Needs[name] || !on.When.MayBe(false) || on.WhenPerItem() || run.When.String() == on.When.String() {
 				continue
 			}
@@ -118,8 +118,8 @@ func statusMistakes(all plan.StatusSchemas, path *field.Path, t *expression.Temp
 	return errs
 }
 
-// typeMistakes reports a computed value, and fields and items in it, whose type is known and
-// can never fit the schema.
+// typeMistakes reports a computed value, and fields and items in it, with a type that is known and can never fit the
+// schema.
 func typeMistakes(path *field.Path, of map[string]any, t *expression.Template) field.ErrorList {
 	want := expression.Type(manifest.Text(of, "type"))
 	if !coercible(t.Type(), want) {

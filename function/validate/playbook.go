@@ -68,8 +68,8 @@ func reaches(playbook string) bool {
 	return regexp.MustCompile(`\b(roles?|(import|include)_\w+)\b|\$ANSIBLE_VAULT;`).MatchString(playbook)
 }
 
-// ignorant returns warnings about runs whose inline playbook is the whole content and does not look at the state: their
-// deletion applies it once more.
+// ignorant returns warnings about runs with an inline playbook that is the whole content and does not look at the
+// state: their deletion applies it once more.
 func ignorant(d document, at string, in map[string]any) []Mistake {
 	var warnings []Mistake
 
@@ -116,7 +116,7 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 	return warnings
 }
 
-// leaves is true for a run whose target stays when its AnsibleRun is deleted, or may.
+// leaves is true for a run if its target stays, or may stay, when its AnsibleRun is deleted.
 func leaves(run map[string]any) bool {
 	policies, literal := run["managementPolicies"].([]any)
 	deletes := run["managementPolicies"] == nil ||
