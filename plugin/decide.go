@@ -126,7 +126,7 @@ func (p *plugin) agreed(ctx context.Context, what string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-// read an answer, unless the context is over first. Then nobody reads any more what is entered.
+// read a line as the answer. If the context is over first, it returns an error, and a later line is dropped.
 func read(ctx context.Context, in io.Reader) (string, error) {
 	type result struct {
 		line string

@@ -182,8 +182,8 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	return nil
 }
 
-// run to show: the last one or, after a check that somebody has asked for, that check. While it was in progress it was
-// the last run, and then an older one is again.
+// run to show: the last one or, after a requested check, that check. A check in progress is the last run; after its
+// end an older run is that again.
 func (g *log) run() common.Run {
 	last, check := g.node.LastRun, g.node.Previewed()
 	if check.Phase == "" || check.ID != g.id || g.node.InProgress() || check.CompletionTime.Before(last.StartTime) {
@@ -193,8 +193,8 @@ func (g *log) run() common.Run {
 	return check
 }
 
-// watch asks the provider to show the output of a run in progress. Who stops watching removes a request that others had
-// relied on.
+// watch asks the provider to show the output of a run in progress. It asks again when the request is gone: another
+// watcher that stops may remove it.
 func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 	if l.refused || g.node.Watched != "" && now.Sub(g.asked) < watchAgain {
 		return nil
@@ -205,7 +205,7 @@ func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 	err := l.p.client.Annotate(ctx, g.node, common.AnnotationWatch, value)
 	if kerrors.IsForbidden(err) {
 		l.refused = true
-		fmt.Fprintln(l.p.errs, "the output of runs in progress cannot be asked for:", err) //nolint:errcheck // There is nobody else to tell.
+		fmt.Fprintln(l.p.errs, "the output of runs in progress cannot be asked for:", err) //nolint:errcheck // There is no way to report it.
 
 		return nil
 	}
@@ -241,7 +241,7 @@ func (l *logs) output(ctx context.Context, g *log) (text string, whole bool, err
 	return data[common.OutputKeyOutput], common.RunPhase(data[common.OutputKeyPhase]).Finished(), nil
 }
 
-// unwatch what was asked for, unless somebody else has asked since.
+// unwatch what was asked for, unless another watcher has asked since.
 func (l *logs) unwatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, outputPatience)
 	defer cancel()
@@ -279,7 +279,7 @@ func added(before, now string) string {
 	return leftOut + strings.Join(is, "")
 }
 
-// unkept says how a run has ended whose output, or the rest of it, was not kept.
+// unkept says how a run has ended if its output, or the rest of it, was not kept.
 func unkept(n *tree.Node, run common.Run, begun bool) string {
 	var b strings.Builder
 

@@ -1,6 +1,5 @@
-// Package main is kubectl-ansible, a plugin of kubectl for those who look after what Ansible
-// does in a cluster: it shows the runs of XRs, claims and AnsibleRuns, says why they wait,
-// and asks for runs.
+// Package main is kubectl-ansible, a plugin of kubectl for the operation of Ansible in a cluster: it shows the runs
+// of XRs, claims and AnsibleRuns, says why they wait, and asks for runs.
 package main
 
 import (
@@ -28,7 +27,7 @@ const (
 // errFailed is the end of runs that did not all succeed.
 var errFailed = errors.New("not all runs have succeeded")
 
-// errTime is the end of a time that somebody was ready to wait.
+// errTime is the end of a wait with a time limit.
 var errTime = errors.New("the time is over, and the runs go on")
 
 func main() {
@@ -59,7 +58,7 @@ func run(args []string, out, errs io.Writer) int {
 
 	err := c.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintln(errs, "error:", err) //nolint:errcheck // There is nobody else to tell.
+		fmt.Fprintln(errs, "error:", err) //nolint:errcheck // There is no way to report it.
 	}
 
 	switch {

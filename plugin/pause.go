@@ -18,7 +18,7 @@ func (p *plugin) pauseCommand() *cobra.Command {
 		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to "+
 			"their end.",
 		func(ctx context.Context, roots []tree.Reference) error {
-			// XRs come first, so that no run is composed that nobody pauses.
+			// XRs come first, so that they compose no run that is not paused.
 			if err := p.annotate(ctx, roots, "true", composites); err != nil {
 				return err
 			}
@@ -39,8 +39,7 @@ func (p *plugin) resumeCommand() *cobra.Command {
 		}, false)
 }
 
-// composites are the XRs of a tree. Its claim is left alone: who changes a claim that is
-// paused would not be heard.
+// composites are the XRs of a tree. Its claim is left alone: changes of a paused claim would not reach its XR.
 func composites(n *tree.Node) []*tree.Node {
 	return slices.DeleteFunc(n.Composites(), func(n *tree.Node) bool { return n.Claim })
 }

@@ -78,7 +78,7 @@ func (s *screen) show(roots []*tree.Node) {
 	}
 }
 
-// fit the lines of a text into a terminal, whose last row is for the cursor. What there is no room for is counted.
+// fit the lines of a text into a terminal. The last row is for the cursor. Lines that do not fit are counted.
 func fit(all string, width, height int) []string {
 	lines := strings.Split(strings.TrimSuffix(all, "\n"), "\n")
 
@@ -119,7 +119,7 @@ func (s *screen) clear() {
 	}
 
 	if up > 0 {
-		fmt.Fprintf(s.p.out, "\x1b[%dA\x1b[J", up) //nolint:errcheck // There is nobody else to tell.
+		fmt.Fprintf(s.p.out, "\x1b[%dA\x1b[J", up) //nolint:errcheck // There is no way to report it.
 	}
 
 	s.drawn = nil
@@ -128,7 +128,7 @@ func (s *screen) clear() {
 // end with trees as a whole.
 func (s *screen) end(roots []*tree.Node) {
 	s.clear()
-	fmt.Fprint(s.p.out, text.Status(s.style, time.Now(), roots...)) //nolint:errcheck // There is nobody else to tell.
+	fmt.Fprint(s.p.out, text.Status(s.style, time.Now(), roots...)) //nolint:errcheck // There is no way to report it.
 }
 
 // follow objects: look at them again and again until the callback says that it has seen
@@ -166,5 +166,5 @@ func (p *plugin) follow(ctx context.Context, roots []tree.Reference,
 }
 
 func (p *plugin) printf(format string, args ...any) {
-	fmt.Fprintf(p.out, format, args...) //nolint:errcheck // There is nobody else to tell.
+	fmt.Fprintf(p.out, format, args...) //nolint:errcheck // There is no way to report it.
 }

@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	// Nobody ever writes into the pipe.
+	// The pipe stays empty.
 	silent, _ := io.Pipe()
 
 	cases := map[string]struct {

@@ -1,5 +1,4 @@
-// Package objects reads the objects of a tree from the API server, and annotates them, with
-// the rights of who calls the plugin.
+// Package objects reads the objects of a tree from the API server, and annotates them, with the rights of the caller.
 package objects
 
 import (

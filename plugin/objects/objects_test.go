@@ -135,7 +135,7 @@ func TestTree(t *testing.T) {
 		}
 	}
 
-	// Who may not list runs may still read those that are named.
+	// Without the right to list runs, those that are named may still be read.
 	d.PrependReactor("list", "ansibleruns", func(ktesting.Action) (bool, runtime.Object, error) {
 		return true, nil, kerrors.NewForbidden(schema.GroupResource{Resource: "ansibleruns"}, "", nil)
 	})

@@ -15,7 +15,7 @@ import (
 // maxDiff is how many lines of the difference of a task are shown, unless it is shown wide.
 const maxDiff = 40
 
-// Prediction of what a run would change, for who is to approve it.
+// Prediction of what a run would change, to decide about its approval.
 func Prediction(s Style, now time.Time, n *tree.Node) string {
 	b := &strings.Builder{}
 	a := n.Approval

@@ -25,7 +25,7 @@ const (
 	leastName = 4
 )
 
-// Status of trees at a time: a table whose first column are the trees.
+// Status of trees at a time: a table with the trees in its first column.
 func Status(s Style, now time.Time, roots ...*tree.Node) string {
 	var rows []row
 	for _, n := range roots {
@@ -350,7 +350,7 @@ func next(n *tree.Node, now time.Time) string {
 	return ""
 }
 
-// unapproved says what awaits a decision, or who has decided, and how to approve it.
+// unapproved says what awaits a decision, or by which user it was rejected, and how to approve it.
 func unapproved(n *tree.Node) string {
 	a := n.Approval
 	text := "awaits approval"

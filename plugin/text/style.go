@@ -1,5 +1,5 @@
-// Package text shows trees to people. All that comes from objects may have been written by
-// anybody: it is text without control characters before it reaches a terminal.
+// Package text shows trees in a terminal. All that comes from objects may be any text: it has no control characters
+// when it reaches a terminal.
 package text
 
 import (

@@ -76,7 +76,7 @@ func one(name string) *tree.Node {
 	return nil
 }
 
-// night is a calendar whose window opens at two in the night.
+// night is a calendar with a window that opens at two in the night.
 func night(t *testing.T) calendar.Calendar {
 	t.Helper()
 
@@ -88,7 +88,7 @@ func night(t *testing.T) calendar.Calendar {
 	return c
 }
 
-// guarded is an XR that is ready, of runs that wait for somebody or for a window.
+// guarded is an XR that is ready, of runs that wait for an approval or for a window.
 func guarded(t *testing.T) *tree.Node {
 	t.Helper()
 

@@ -95,7 +95,7 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	} {
 		for _, n := range leaves {
 			if !slices.Contains(states, n.State) || paused && n.State == tree.Paused {
-				continue // Who resumes an XR resumes its runs.
+				continue // To resume an XR resumes its runs.
 			}
 
 			if told == maxCauses {
@@ -210,7 +210,7 @@ func because(now time.Time, n *tree.Node, subject string) string {
 	return sentence(subject + " waits: " + cmp.Or(message, "nothing was applied yet"))
 }
 
-// inPause is what becomes of a run in progress whose object is paused.
+// inPause is what becomes of a run in progress while its object is paused.
 func inPause(r common.Run) string {
 	if r.StartTime == nil {
 		return "its run" + kind(r) + " had not begun, and waits until it is resumed"

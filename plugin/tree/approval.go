@@ -6,8 +6,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Decidable is true for an AnsibleRun that somebody can decide about: one that awaits approval, and
-// one of which the contrary was decided.
+// Decidable is true for an AnsibleRun that a decision can be about: one that awaits approval, and one with the
+// opposite decision.
 func (n *Node) Decidable(d common.ApprovalDecision) bool {
 	switch n.Approval.State {
 	case common.ApprovalAwaiting:

@@ -94,8 +94,8 @@ func (r Reference) MayBeComposite() bool {
 		group != "protection.crossplane.io" && group != "apiextensions.crossplane.io"
 }
 
-// Owns is true for an XR that controls an object, and for the claim of an XR. Everybody
-// who may write an XR may write references: those to the objects of others do not count.
+// Owns is true for an XR that controls an object, and for the claim of an XR. The author of an XR may write any
+// references: those to the objects of others do not count.
 func Owns(owner, o *unstructured.Unstructured) bool {
 	if claim, ok, _ := unstructured.NestedMap(o.Object, "spec", "claimRef"); ok && owner.GetNamespace() != "" &&
 		o.GetNamespace() == "" {

@@ -60,7 +60,7 @@ func (n *Node) allowsApply() bool {
 	return allows("Update")
 }
 
-// Failing is true for an AnsibleRun whose last run failed, and that is not running again.
+// Failing is true for an AnsibleRun if its last run failed, and it is not running again.
 func (n *Node) Failing() bool { return n.State == Failed }
 
 // A Request asks for a run of each of some AnsibleRuns, in their order.
@@ -179,7 +179,7 @@ func (n *Node) answer(token string) common.Run {
 	return n.LastRun
 }
 
-// Previewed is the run of the last check that somebody has asked for; without a phase if it has not ended.
+// Previewed is the run of the last requested check; without a phase if it has not ended.
 func (n *Node) Previewed() common.Run {
 	p := n.Preview
 
@@ -214,8 +214,8 @@ func (n *Node) outcome(token string) (outcome, bool) {
 	return outcome{succeeded: r.Phase == common.PhaseSucceeded}, true
 }
 
-// leads is true for a check that an apply follows, as the provider has it: at once or, where that is required, when
-// somebody has approved it.
+// leads is true for a check that an apply follows, as the provider has it: at once or, where that is required, after
+// an approval.
 func (n *Node) leads(r common.Run) bool {
 	switch {
 	case r.Mode != common.ModeCheck, r.Trigger == common.TriggerPreview, !n.allowsApply():
@@ -239,7 +239,7 @@ func cutOff(r common.Run) bool {
 		slices.Contains([]string{reasonInternal, reasonPodNotStarted, reasonForbidden, reasonInstallFailed}, r.Reason)
 }
 
-// rejected is true if somebody has decided that what was checked is not applied.
+// rejected is true if what was checked was rejected.
 func (n *Node) rejected() bool { return n.Approval.State == common.ApprovalRejected }
 
 // called is what the object is called in errors.

@@ -27,13 +27,13 @@ const typeAnsibleRunsReady = "AnsibleRunsReady"
 // A State says how an object is, in one word.
 type State string
 
-// States, in the order in which they matter to who looks at an XR.
+// States, the most important ones first.
 const (
 	// Failed runs ended with a failure.
 	Failed State = "Failed"
-	// Blocked objects need somebody.
+	// Blocked objects need a change from outside.
 	Blocked State = "Blocked"
-	// AwaitingApproval runs would change something that nobody has approved, or that was rejected.
+	// AwaitingApproval runs would change something that is not approved, or that was rejected.
 	AwaitingApproval State = "AwaitingApproval"
 	// Running runs are in progress.
 	Running State = "Running"
@@ -44,7 +44,7 @@ const (
 	// Deleting objects wait for what has to go before them, or for a run with state
 	// absent.
 	Deleting State = "Deleting"
-	// Paused objects wait until somebody resumes them.
+	// Paused objects wait until they are resumed.
 	Paused State = "Paused"
 	// Waiting objects wait for something that happens by itself.
 	Waiting State = "Waiting"
@@ -75,7 +75,7 @@ type Node struct {
 	Claim bool `json:"-"`
 	// Available is true if the condition Ready is True, whatever else there is to say.
 	Available bool `json:"-"`
-	// Canceled is true if somebody has canceled the last run.
+	// Canceled is true if the last run was canceled by its annotation.
 	Canceled bool `json:"-"`
 
 	// Undeletable is what the condition Deletable says while it is False.
@@ -86,9 +86,9 @@ type Node struct {
 	LastRun   common.Run   `json:"lastRun,omitzero"`
 	LastApply common.Apply `json:"lastApply,omitzero"`
 	Drift     common.Drift `json:"drift,omitzero"`
-	// Preview is the last check that somebody has asked for.
+	// Preview is the last requested check.
 	Preview common.Preview `json:"preview,omitzero"`
-	// Watched is the value of the annotation of those who watch the output.
+	// Watched is the value of the annotation that asks for the output.
 	Watched string `json:"-"`
 	// KeptOutput says where the output of the last run is kept.
 	KeptOutput common.KeptOutput `json:"-"`

@@ -318,7 +318,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// Whoever may write an XR may write references to the runs of others.
+// The author of an XR may write references to the runs of others.
 func TestOwns(t *testing.T) {
 	owner := object(t, "{apiVersion: e.org/v1, kind: Site, metadata: {namespace: ns, name: site, uid: one}}")
 
