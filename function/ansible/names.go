@@ -203,8 +203,8 @@ func IsComputable(name string) bool {
 // is for. Ansible itself has no such variable.
 const operatorMeta = "ansible_operator_meta"
 
-// IsConnection is true for those variables of Ansible's own that say where it
-// connects to, and as whom. CheckConnection checks their values.
+// IsConnection is true for those variables of Ansible's own that say which host and port it connects to, as which
+// user, and with which passwords. CheckConnection checks their values.
 func IsConnection(name string) bool {
 	switch name {
 	case "ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_become_password":

@@ -703,7 +703,7 @@ func (r *operatorRun) cluster(spec *mapping) {
 	spec.set("kubernetes", kubernetes)
 }
 
-// given says whom the configuration gives the rights of the account.
+// given says which content gets the rights of the account by the configuration, and how to limit that.
 func (r *operatorRun) given() string {
 	if r.crd.isCluster() {
 		return "Whoever may create an AnsibleRun of the group " + common.GroupCluster +
