@@ -125,8 +125,7 @@ func (b *bench) create(ctx context.Context, objs ...client.Object) error {
 	return nil
 }
 
-// tool runs one of Ansible's commands in a directory, with nothing of the
-// configuration of whoever measures.
+// tool runs one of Ansible's commands in a directory, with nothing of the configuration of the current user.
 func (b *bench) tool(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(b.stack.VirtualEnv(), name), args...)
 	cmd.Dir = dir

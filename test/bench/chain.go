@@ -17,7 +17,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// chainDefinition is the kind of XRs whose runs are composed.
+// chainDefinition is the kind of XRs with composed runs.
 const chainDefinition = `
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition
@@ -81,7 +81,7 @@ func (s shape) composition(playbook string) string {
 	return fmt.Sprintf(chainComposition, s.name, strings.Join(runs, ", "), playbook)
 }
 
-// chains measures what core's circuit breaker makes of XRs whose runs are created.
+// chains measures what core's circuit breaker does to XRs while their runs are created.
 func (b *bench) chains(ctx context.Context, c *cli) error {
 	if err := b.restart(ctx); err != nil {
 		return err

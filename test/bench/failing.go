@@ -30,8 +30,7 @@ const (
 )
 
 const (
-	// namespaceFailing is apart: who waits for healthy objects sees nothing of
-	// those that fail.
+	// namespaceFailing is apart: a wait for healthy objects sees none of those that fail.
 	namespaceFailing = "failing"
 	// secretMissing is what they fail for.
 	secretMissing = "missing"
@@ -183,7 +182,7 @@ func (b *bench) fail(ctx context.Context, n int) (time.Duration, error) {
 	}
 }
 
-// failed counts objects whose reconciles fail for the Secret that is missing.
+// failed counts objects with reconciles that fail for the Secret that is missing.
 func (b *bench) failed(ctx context.Context) (int, error) {
 	l := &v1alpha1.AnsibleRunList{}
 	if err := b.kube.List(ctx, l, client.InNamespace(namespaceFailing)); err != nil {

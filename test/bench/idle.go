@@ -86,7 +86,7 @@ func (b *bench) reconciles(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// metric of the provider: the sum of all whose name and labels begin in some way.
+// metric of the provider: the sum of all with a name and labels that begin with the prefix.
 func (b *bench) metric(ctx context.Context, prefix string) (float64, error) {
 	v, found, err := sum(ctx, b.stack.ProviderMetrics(), prefix)
 	if err == nil && !found {

@@ -52,7 +52,7 @@ type crush struct {
 	duration   time.Duration
 }
 
-// manyPods measures the provider with runs whose Pods are scripts.
+// manyPods measures the provider with runs in Pods that are scripts.
 func (b *bench) manyPods(ctx context.Context, c *cli) error {
 	var rows []figures
 	for i, cr := range []crush{

@@ -1,5 +1,5 @@
-// Package bomb has documents of YAML that are small and valid, or nearly so, and
-// that take all time or memory of whoever is careless.
+// Package bomb has YAML documents that are small and valid, or nearly so. A reader without limits spends all time or
+// memory on them.
 package bomb
 
 import (

@@ -1,5 +1,5 @@
-// Package canary has secrets that nobody else has, a play that shows them in
-// every way that there is, and finds them wherever they should not be.
+// Package canary has secrets that are nowhere else, a play that shows them in every way that there is, and finds them
+// wherever they should not be.
 package canary
 
 import (
@@ -102,7 +102,7 @@ func (c Canaries) Below(dir string, since time.Time) map[string][]string {
 	// What others remove meanwhile has no canary.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // It is not there any more, or nobody's business.
+			return nil //nolint:nilerr // It is not there any more, or may not be read.
 		}
 
 		info, err := d.Info()

@@ -34,7 +34,7 @@ func Reason(kind, reason string) Expectation {
 	}
 }
 
-// Message expects a condition whose message contains a text.
+// Message expects a condition with a message that contains a text.
 func Message(kind, part string) Expectation {
 	return Expectation{
 		text: fmt.Sprintf("condition %s with %q in its message", kind, part),

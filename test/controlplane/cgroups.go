@@ -108,7 +108,7 @@ func (s *Stack) contained() ([]process, error) {
 		}
 		m := process{Process: p}
 		if over, err := m.ended(0); over || err != nil {
-			continue // Nobody has taken note of its end.
+			continue // It has ended, and stays as a zombie.
 		}
 		if strings.Contains(string(b), ":/"+s.link()+"/") {
 			out = append(out, m)

@@ -117,7 +117,7 @@ func (s *Stack) importFile(ctx context.Context, image, program, path string, con
 	return s.Import(ctx, f.Name())
 }
 
-// layer of one program, which everybody may execute.
+// layer of one program, which every user may execute.
 func layer(program, path string) ([]byte, error) {
 	b, err := os.ReadFile(program)
 	if err != nil {

@@ -28,8 +28,7 @@ const (
 	fileAudit      = "audit.yaml"
 )
 
-// etcd keeps the objects. It does without fsync: nobody needs them after a power
-// failure.
+// etcd keeps the objects. It does without fsync: they are not needed after a power failure.
 func (s *Stack) etcd(context.Context) (*Piece, error) {
 	url, peer := "http://"+loopback(s.ports[nameEtcd]), "http://"+loopback(s.ports[portEtcdPeer])
 	return s.piece(nameEtcd, serves(url+"/health"), nil,
@@ -87,8 +86,8 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		"--kubelet-client-certificate="+filepath.Join(dir, fileCert),
 		"--kubelet-client-key="+filepath.Join(dir, fileKey),
 		"--kubelet-preferred-address-types=InternalIP",
-		// Nobody reaches it through a Service, and without these it looks
-		// for an address of this machine that others can reach.
+		// No client reaches it through a Service, and without these it looks for an address of this machine that
+		// others can reach.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 	)...), nil
@@ -195,7 +194,7 @@ func (s *Stack) kubeconfig(ca []byte, user, token string) ([]byte, error) {
 	return b, errors.Wrap(err, "cannot encode kubeconfig")
 }
 
-// piece of the stack, with an environment that does not depend on who starts it.
+// piece of the stack, with an environment that does not depend on that of the caller.
 func (s *Stack) piece(name string, ready func(context.Context) error, env []string, args ...string) *Piece {
 	base := []string{"LANG=C.UTF-8", s.detector(name)}
 	for _, n := range []string{

@@ -90,8 +90,8 @@ func (s *Stack) network() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), 0}), 22) //nolint:gosec // They are bytes.
 }
 
-// services is the first quarter of the network. Nobody routes to it; but its first
-// address is what Pods look for the API server at, and where it is.
+// services is the first quarter of the network. There is no route to it; but Pods look for the API server at its
+// first address, and the API server is there.
 func (s *Stack) services() netip.Prefix { return netip.PrefixFrom(s.network().Addr(), 24) }
 
 // Address of this machine that Pods reach it by. It is on no other network.
@@ -164,8 +164,8 @@ func (s *Stack) holder() *Piece {
 	return p
 }
 
-// dns resolves the names of Services as the addresses of their Pods, if they ask for
-// no address of their own: there is nobody to relay from that.
+// dns resolves the names of Services as the addresses of their Pods, if the Services ask for no address of their own:
+// no proxy relays from such an address.
 func (s *Stack) dns(context.Context) (*Piece, error) {
 	config := fmt.Appendf(nil, dnsConfig, s.Address(), s.path(dirKubernetes, fileKubeconfig))
 	if err := writeFiles(s.path(dirNode), map[string][]byte{fileDNS: config}); err != nil {

@@ -107,8 +107,8 @@ func (p *Piece) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Wrapf(err, "cannot watch %s", p.Name)
 	}
-	// Somebody has to take note of its end, or it stays as a zombie.
-	go cmd.Wait() //nolint:errcheck // Whoever waits for the piece sees that it ended.
+	// Without this wait it would stay as a zombie after its end.
+	go cmd.Wait() //nolint:errcheck // Other waits for the piece see that it ended.
 
 	return p.await(ctx, process{Process: handle, piece: p.Name})
 }

@@ -30,7 +30,7 @@ type process struct {
 	parent int
 }
 
-// processes of the stack with the given identity, whoever started them.
+// processes of the stack with the given identity, also those that other commands started.
 //
 // There is no moment at which a process of a stack exists without its mark: it
 // has the mark from its exec on, and until then it holds the lock of the stack
@@ -55,7 +55,7 @@ func processes(stack string) ([]process, error) {
 		}
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil {
-			continue // It ended, or belongs to somebody else.
+			continue // It ended, or belongs to another user.
 		}
 		if value(env, envStack) != stack {
 			continue

@@ -86,8 +86,8 @@ type Options struct {
 	// Node adds a node that runs Pods. It needs what CheckNode asks for.
 	Node bool
 
-	// Place is where runs are carried out whose configuration does not say so. With Pod there
-	// is a node, and all Pods of runs have the shared directory.
+	// Place is where runs are carried out if their configuration does not say so. With Pod there is a node, and all
+	// Pods of runs have the shared directory.
 	Place common.Place
 
 	// Scripts has Pods scheduled to nodes that others register. The requests of the provider are
@@ -107,8 +107,7 @@ type Stack struct {
 	functions sync.Mutex
 }
 
-// New stack, not started. There is nothing behind it until it is brought up, or
-// if it has been brought up by somebody else.
+// New stack, not started. Nothing runs behind it until it is brought up, by it or by another command.
 func New(o Options) (*Stack, error) {
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
@@ -300,7 +299,7 @@ func (s *Stack) Down(ctx context.Context) error {
 	for _, n := range names {
 		t := time.Now()
 		if n == nameContainerd {
-			// Nothing starts them again, and there is still who tidies up after them.
+			// What starts Pods has ended, and containerd still tidies up after them.
 			if err := s.endPods(ctx); err != nil {
 				return err
 			}
@@ -391,7 +390,7 @@ func (s *Stack) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot load kubeconfig")
 	}
-	cfg.QPS = -1 // There is nobody to be fair to.
+	cfg.QPS = -1 // There is no other client to be fair to.
 	cfg.WarningHandler = rest.NoWarnings{}
 	return cfg, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// sampleModule has the sample of the Operator SDK, which nobody wrote for this project.
+	// sampleModule has the sample of the Operator SDK, which was not written for this project.
 	sampleModule = "github.com/operator-framework/ansible-operator-plugins"
 	// sampleOperator is the name of its project.
 	sampleOperator = "memcached-molecule-operator"

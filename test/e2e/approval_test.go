@@ -10,8 +10,7 @@ import (
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
-// guardedRun is an AnsibleRun whose configuration requires approvals. Mallory may edit it, and Ada may
-// approve.
+// guardedRun is an AnsibleRun with a configuration that requires approvals. Mallory may edit it, and Ada may approve.
 const guardedRun = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
@@ -56,7 +55,7 @@ spec:
           when: ansible_provider_meta.managed_resource.state == 'absent'
 `
 
-// TestApproval takes an AnsibleRun through its life, of which somebody has to approve each step.
+// TestApproval takes an AnsibleRun through its life. Each step has to be approved.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 
@@ -73,11 +72,11 @@ func TestApproval(t *testing.T) {
 		t.Fatal("Nothing should be changed before somebody approves it.")
 	}
 
-	// Who may edit the run may not approve it.
+	// The right to edit the run is no right to approve it.
 	inOrder(t, ansible(t, 1, d, "approve", run, "--yes", "--as=mallory"), "Write the page on localhost", "+Hello", "you need the right to create approvals", `cannot create resource "approvals"`)
 	inOrder(t, ansible(t, 1, d, "approve", run, "--as=ada"), "there is no terminal to ask at")
 
-	// Nobody approves in the name of another.
+	// An approval in the name of another user is refused.
 	approval := fmt.Sprintf(`{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "Approval", "metadata": {"namespace": %q, "name": "forged"},
 		"spec": {"runRef": {"name": "page"}, "digest": %q, "decision": "Approve", "by": "ada"}}`, d.Namespace, Value(u, "status.atProvider.approval.digest"))
 	Eventually(t, "the admission policy to refuse another name", func() bool {

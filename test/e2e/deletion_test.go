@@ -23,7 +23,7 @@ spec:
         - ansible.builtin.copy: {dest: "{{ directory }}/page", content: "Hello\n"}
 `
 
-// hostless is a playbook of whose hosts the limit leaves none.
+// hostless is a playbook with a limit that leaves none of its hosts.
 const hostless = emptyConfig + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun

@@ -38,8 +38,8 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// documented are the manifests in the YAML blocks of a file. A block whose first line is not that of
-// a manifest shows a part of one. A list item indents its blocks.
+// documented are the manifests in the YAML blocks of a file. A block that does not begin with the first line of a
+// manifest shows a part of one. A list item indents its blocks.
 func documented(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -53,8 +53,8 @@ spec:
 	}
 }
 
-// TestHelm has content manage a release of a chart with Helm itself: with the rights of a tenant's account, with an owner
-// for what Helm makes, and with a run when somebody changes it.
+// TestHelm has content manage a release of a chart with Helm itself: with the rights of a tenant's account, with an
+// owner for what Helm makes, and with a run when another client changes it.
 func TestHelm(t *testing.T) {
 	t.Parallel()
 
@@ -139,7 +139,7 @@ spec:
 	cp.WaitFor(t, deployment, That("it is another one", func(u *unstructured.Unstructured) bool { return u.GetUID() != made.GetUID() }))
 	after("3", "Dependents")
 
-	// Somebody else uses Helm.
+	// Another client uses Helm.
 	command(t, root, tool, "rollback", "site", "1", "--namespace="+d.Namespace, "--kubeconfig="+cp.Stack.Kubeconfig())
 	after("5", "Dependents")
 	cp.WaitFor(t, text, Field("data.title", "second"))

@@ -183,7 +183,7 @@ func TestKubectlLogs(t *testing.T) {
 	run := cp.Apply(t, slowly, d)[2]
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"))
 
-	// Who does not follow sees what there is by now.
+	// Without -f, logs shows the output so far.
 	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "PLAY [localhost]", "It is ********, ok", "TASK [Wait for the gate]")
 
 	cmd := plugin(t, d, "logs", "-f", "ansibleruns.ansible.m.crossplane.io/slowly")
@@ -218,7 +218,7 @@ func TestKubectlLogs(t *testing.T) {
 		t.Errorf("Each line should be shown once, and no secret, got:\n%s", all.String())
 	}
 
-	// Nobody watches any more, and nobody has asked to keep it.
+	// The output is not watched any more, and is not to be kept.
 	u := cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.keptOutput", nil))
 	if a := u.GetAnnotations()["ansible.crossplane.io/watch"]; a != "" {
 		t.Errorf("The plugin should withdraw its request, got %q", a)
@@ -282,7 +282,7 @@ func TestKubectlCheck(t *testing.T) {
 
 	inOrder(t, ansible(t, 0, d, "check", name), "requested", "AnsibleRun "+d.Namespace+"/gated", "The check predicts no change.")
 
-	// A check shows what somebody has changed, and leaves it.
+	// A check shows a change from outside, and leaves it.
 	if err := os.WriteFile(message, []byte("be:\n  quick\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

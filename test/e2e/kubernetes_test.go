@@ -49,7 +49,7 @@ subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: deployer}]
 `
 }
 
-// deployer is an account of a tenant, and a configuration whose runs have its rights.
+// deployer is an account of a tenant, and a configuration that gives its rights to runs.
 var deployer = account(`{apiGroups: ["", apps], resources: [configmaps, deployments], verbs: ["*"]}`) + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig

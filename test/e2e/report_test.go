@@ -10,8 +10,7 @@ import (
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
-// reporting is an AnsibleRun whose play says how far it has come, and waits to
-// be let go in the middle.
+// reporting is an AnsibleRun with a play that says how far it has come, and waits in the middle until it may go on.
 const reporting = `
 apiVersion: ansible.crossplane.io/v1alpha1
 kind: ProviderConfig

@@ -113,8 +113,8 @@ spec:
 [[- end]]
 `
 
-// TestNoSecretLeaves runs plays that show secrets in every way, and looks for the secrets wherever
-// people can read who may not read Secrets.
+// TestNoSecretLeaves runs plays that show secrets in every way, and looks for the secrets in all that is readable
+// without the right to read Secrets.
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 
@@ -198,7 +198,7 @@ func TestNoSecretLeaves(t *testing.T) {
 		}
 	}
 
-	// everything that people can read who may not read Secrets and ProviderConfigs.
+	// everything that is readable without the right to read Secrets and ProviderConfigs.
 	kinds := map[string]string{"AnsibleRun": objs[0].APIVersion, "ConfigMap": "v1", "Event": "v1", "ProviderConfigUsage": objs[0].APIVersion, "Pod": "v1"}
 	everything := func() {
 		t.Helper()
@@ -253,8 +253,8 @@ func TestNoSecretLeaves(t *testing.T) {
 	}
 }
 
-// TestOutputsWhole has a run whose outputs are connection details, too. Another run and the XR get them as they are, and
-// nobody gets one with a password in it.
+// TestOutputsWhole has a run with outputs that are connection details, too. Another run and the XR get them as they
+// are, and get none with a password in it.
 func TestOutputsWhole(t *testing.T) {
 	t.Parallel()
 

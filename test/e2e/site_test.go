@@ -18,8 +18,7 @@ const (
 	apiXR         = "e2e.example.org/v1"
 )
 
-// site is a collection whose roles write pages into a directory, and remove
-// them.
+// site is a collection with roles that write pages into a directory, and remove them.
 func site() collection {
 	return collection{Namespace: "acme", Name: "site", Version: "1.0.0", Files: map[string]string{
 		"roles/page/tasks/main.yml": `

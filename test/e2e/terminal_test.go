@@ -91,7 +91,7 @@ func (term *terminal) resize(width, height int) {
 	term.command("resize-window", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height))
 }
 
-// guardedComposition has two runs that somebody has to approve.
+// guardedComposition has two runs that have to be approved.
 const guardedComposition = compositionOf + `
       defaults:
         providerConfigRef: {kind: ProviderConfig, name: default}
@@ -121,7 +121,7 @@ func TestKubectlTerminal(t *testing.T) {
 	d := xrData{Kind: "Guarded", Namespace: cp.Namespace(t), Composition: "guarded-sites", Title: "Hello", Directory: directory(t)}
 	xr := siteWith(t, d, guardedComposition, "{approval: Required}")
 
-	// Nobody is there to approve the deletions at the end of the test.
+	// The deletions at the end of the test are to need no approval.
 	t.Cleanup(func() {
 		cmd := exec.Command(cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--namespace="+d.Namespace,
 			"patch", "providerconfigs.ansible.m.crossplane.io", "default", "--type=merge", `--patch={"spec": {"approval": null}}`)
@@ -134,7 +134,7 @@ func TestKubectlTerminal(t *testing.T) {
 
 	cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "AwaitingApproval"), Message("AnsibleRunsReady", "network: "), Message("AnsibleRunsReady", "page: "))
 
-	// What awaits approval is waited for until somebody has enough.
+	// The command waits for an approval until it is interrupted.
 	term := inTmux(t, d, "", "run", "guardeds/site")
 	if out := term.waitFor("AwaitingApproval", "awaits approval:", "kubectl ansible approve"); !strings.Contains(out, "\x1b[33mAwaitingApproval") {
 		t.Errorf("There should be colors in a terminal:\n%q", out)
@@ -155,7 +155,7 @@ func TestKubectlTerminal(t *testing.T) {
 		}))
 	}
 
-	// Who interrupts the question decides nothing.
+	// An interrupt of the question decides nothing.
 	term = inTmux(t, d, "", "approve", "guardeds/site")
 	term.waitFor("Write the network on localhost", "Write the page on localhost", "approve this? [y/N]")
 	term.send("C-c")
@@ -190,7 +190,7 @@ func TestKubectlTerminal(t *testing.T) {
 		t.Errorf("What was approved should be applied, got %q", got)
 	}
 
-	// A terminal may get another size while somebody looks at it.
+	// A terminal may get another size during status --watch.
 	term = inTmux(t, d, "1", "status", "guardeds/site", "--watch")
 	if out := term.waitFor("NAME", "network", "page"); strings.Contains(out, "\x1b[3") {
 		t.Errorf("There should be no colors with NO_COLOR:\n%q", out)

@@ -32,7 +32,7 @@ spec:
           ansible.builtin.shell: "echo {{ ansible_provider_meta.managed_resource.state }} >> [[.Directory]]/ledger"
 `
 
-// TestWindow has a run wait for its window, unless somebody asks for it.
+// TestWindow has a run wait for its window, unless a run is asked for.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 

@@ -262,8 +262,7 @@ spec:
 		t.Errorf("The role should have written the page: want %q, got %q", "Hello", got)
 	}
 
-	// A status whose value is not there keeps what Crossplane has applied, and no
-	// value of another writer.
+	// A status with a value that is not there keeps what Crossplane has applied, and no value of another writer.
 	cp.Kubectl(t, "patch", "clustersites.e2e.example.org", "site", "--subresource=status", "--field-manager=another-writer", "--type=merge", "-p", `{"status": {"size": 7}}`)
 
 	d.Status = "runs.page.outputs.later"

@@ -15,8 +15,8 @@ type plan struct {
 	Name string
 	// Thing is the target of a single run. Those of a set are the ids of its items, after a Prefix.
 	Thing, Prefix string
-	// List of the XR that a set is made of, or Of, a run whose outputs have the list, and Key, the
-	// field of its items that is their key.
+	// List of the XR that a set is made of, or Of, a run with the list in its outputs, and Key, the field of its
+	// items that is their key.
 	List, Key string
 	Of        int
 	// Items of the outputs.
@@ -65,7 +65,7 @@ func (p plan) names(i item) []string {
 	return all
 }
 
-// paired is true for sets whose members depend on one another by key.
+// paired is true for sets with members that depend on one another by key.
 func (p plan) paired(on *plan) bool {
 	return p.Keyed && p.set() && p.List == on.List && p.Of == on.Of && p.Key == on.Key
 }
@@ -204,7 +204,7 @@ func (s state) unknown(p plan) string {
 	return ""
 }
 
-// clear is true for a plan whose AnsibleRuns are as it says now, once all has come to rest.
+// clear is true for a plan if its AnsibleRuns are as it says now, once all has come to rest.
 func (s state) clear(p plan) bool {
 	return s.unknown(p) == "" && !s.off(p) && !s.skips(p) && !slices.ContainsFunc(p.needs(), func(id int) bool {
 		on := *s.plan(id)

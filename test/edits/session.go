@@ -66,8 +66,8 @@ var paths = map[string]string{ //nolint:gochecknoglobals // Go has no constant m
 	OfXR: "xr.spec.value", OfRequired: "required.net", OfEnvironment: "environment", OfMachine: "machine",
 }
 
-// New returns a session whose edits a seed decides, with a Composition of a few runs. Their values
-// come from the XR and other sources, and fail gets what is wrong.
+// New returns a session with edits that a seed decides, and with a Composition of a few runs. Their values come from
+// the XR and other sources, and fail gets what is wrong.
 func New(seed uint64, directory string, fail func(why string), sources ...string) *Session {
 	s := &Session{
 		Directory: directory, fail: fail, sources: append(sources, OfXR), rnd: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // Not a secret.

@@ -126,7 +126,7 @@ func (n *Nodes) Err() error {
 	return errors.Join(n.errs...)
 }
 
-// register a node whose kubelet is the server.
+// register a node with the server as its kubelet.
 func (n *Nodes) register(ctx context.Context, name string) error {
 	host, port, err := net.SplitHostPort(n.server.Listener.Addr().String())
 	if err != nil {
@@ -202,7 +202,7 @@ func (n *Nodes) see(ctx context.Context, v any) {
 	}
 }
 
-// gone is a Pod that nobody will read the log of. One that was deleted by force may be at work.
+// gone ends the script and the log of a Pod, and forgets it. One that was deleted by force may be at work.
 func (n *Nodes) gone(v any) {
 	if last, ok := v.(cache.DeletedFinalStateUnknown); ok {
 		v = last.Obj

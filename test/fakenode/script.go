@@ -83,8 +83,7 @@ func (l *log) after(n int) (text []byte, closed bool, more <-chan struct{}) {
 	return l.text[n:], l.closed, l.changed
 }
 
-// serveLog of a Pod as a kubelet does. It always follows the whole log: who reads it knows
-// what it has read before.
+// serveLog of a Pod as a kubelet does. It always follows the whole log: the reader knows what it has read before.
 func (n *Nodes) serveLog(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	c, ok := n.all[n.pods[types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("pod")}]]

@@ -46,7 +46,7 @@ type director struct {
 	faultless bool
 	// dirs of runs, by their ids.
 	dirs map[string]string
-	// unsupervised are the directories of runs whose supervisors were killed.
+	// unsupervised are the directories of runs with supervisors that were killed.
 	unsupervised []string
 }
 
@@ -264,7 +264,7 @@ func (p process) String() string {
 	return strconv.Itoa(p.pid) + " " + string(bytes.TrimSpace(bytes.ReplaceAll(p.args, []byte{0}, []byte{' '})))
 }
 
-// processes whose environment and arguments are as wanted. Those that have ended have none.
+// processes with an environment and arguments as wanted. Those that have ended have none.
 func processes(wanted func(of []byte) bool) []process {
 	var out []process
 

@@ -178,8 +178,8 @@ func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
 	}
 }
 
-// clock writes times into a status as a provider does whose clock is a year ahead. The provider
-// must correct them at once, not in a year.
+// clock writes times into a status as a provider does if its clock is a year ahead. The provider must correct them at
+// once, not in a year.
 func (d *drive) clock(ctx context.Context) (string, error) {
 	name := ""
 	if !d.eventually(ctx, maxWait/4, func() bool { name = d.ahead(ctx); return name != "" }) {

@@ -19,7 +19,7 @@ const (
 	maxWait = 40 * time.Second
 )
 
-// errMissed is returned by a fault whose moment did not come.
+// errMissed is returned by a fault if there was no moment to inject it.
 var errMissed = errors.New("its moment did not come")
 
 // A fault that can be injected.

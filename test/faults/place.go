@@ -242,7 +242,7 @@ func (s *stage) lost() {
 	defer s.records.mu.Unlock()
 
 	for _, r := range s.book.Runs() {
-		// What was only ever checked goes at once when it is deleted, and nobody is left to be told.
+		// An object that was only ever checked goes at once when it is deleted: it gets no result any more.
 		if s.book.IsGone(r.UID) && s.book.LastApply(r.UID) == nil {
 			continue
 		}

@@ -91,7 +91,7 @@ func (d *drive) lose(ctx context.Context, p *corev1.Pod) error {
 	return k.Start(context.WithoutCancel(ctx))
 }
 
-// hit the Pod of a run whose play works.
+// hit the Pod of a run while its play works.
 func (d *drive) hit(ctx context.Context, name string, do func(context.Context, *corev1.Pod) error) (string, error) {
 	var (
 		run ledger.Run
@@ -127,7 +127,7 @@ func (d *drive) working(ctx context.Context) (ledger.Run, *corev1.Pod) {
 	return run, &l.Items[0]
 }
 
-// work of a run whose Pod is a script. It says what the plays of other ones say.
+// work of a run in a Pod that is a script. It says what the plays of other runs say.
 func (s *stage) work(ctx context.Context, r runner.Spec) (changed bool, err error) {
 	vars := struct {
 		Value string `json:"value"`

@@ -310,7 +310,7 @@ func (p *population) edit(ctx context.Context, o *object) error {
 	return p.write(ctx, o, "edited")
 }
 
-// repair an object whose role is misspelt.
+// repair an object with a role that is misspelt.
 func (p *population) repair(ctx context.Context, o *object) error {
 	p.mu.Lock()
 	o.misspelt = false

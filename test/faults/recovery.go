@@ -107,8 +107,8 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 	return wrong
 }
 
-// hurry an object whose next attempt is planned, but not soon, or whose deletion
-// failed so often that it gave up: once per attempt.
+// hurry an object, once per attempt, if its next attempt is planned, but not soon, or if its deletion failed so often
+// that it gave up.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
 	if o.deleted && o.misspelt && run.Observation().Executed {
 		// A role that does not exist cannot remove anything.

@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-// leads is how long a replica may take to lead once the leader is gone. A leader whose lease cannot be released,
-// because of a disturbance at that moment, leaves it to expire.
+// leads is how long a replica may take to lead once the leader is gone. If the leader cannot release its lease,
+// because of a disturbance at that moment, the lease has to expire.
 const leads = 90 * time.Second
 
 // A phase of a run in which the provider can be struck.
@@ -299,7 +299,7 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 	})
 }
 
-// usurp the lease for somebody who does not exist, until the leader gives up.
+// usurp the lease for a holder that does not exist, until the leader gives up.
 func (d *drive) usurp(ctx context.Context) (string, error) {
 	l := &coordinationv1.Lease{ObjectMeta: lease()}
 

@@ -17,9 +17,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// foreign is a provider of somebody else with the cluster scoped kinds, as v0.8 of the other
-// provider-ansible: they have no categories, and all of them are active. Their schemas allow
-// everything.
+// foreign is a provider of another project with the cluster scoped kinds, as v0.8 of the other provider-ansible: they
+// have no categories, and all of them are active. Their schemas allow everything.
 const (
 	foreign = `
 apiVersion: meta.pkg.crossplane.io/v1

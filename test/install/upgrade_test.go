@@ -66,7 +66,7 @@ spec:
   providerConfigRef: {kind: ClusterProviderConfig, name: upgrade}
 `
 
-// workInPod is an AnsibleRun whose run has a Pod, which notes when it begins and when it ends, too.
+// workInPod is an AnsibleRun with runs in Pods. The play notes when it begins and when it ends, too.
 const workInPod = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig

@@ -32,7 +32,7 @@ func Ansible(tb testing.TB) string {
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 
-	// Servers are not in everybody's PATH.
+	// Not every PATH has the directories of servers.
 	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path

@@ -176,14 +176,14 @@ func relay(ctx context.Context, listen, target string) error {
 	}
 }
 
-// connect a client to the target until both have had enough.
+// connect a client to the target until both directions have ended.
 func connect(ctx context.Context, from net.Conn, target string) {
-	defer from.Close() //nolint:errcheck // There is nobody to tell.
+	defer from.Close() //nolint:errcheck // There is no way to report it.
 	to, err := (&net.Dialer{}).DialContext(ctx, "tcp", target)
 	if err != nil {
 		return
 	}
-	defer to.Close() //nolint:errcheck // There is nobody to tell.
+	defer to.Close() //nolint:errcheck // There is no way to report it.
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -36,10 +36,10 @@ const attacking = config + inputs + theRun + `
           ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/begin', ledger ~ '/gate/present') }}"}
 `
 
-// get is a script that gets a URL. The status is 0 if somebody answers with what was asked for.
+// get is a script that gets a URL. The status is 0 if the answer is what was asked for.
 const get = `python3 -c 'import ssl, sys, urllib.request as u; u.urlopen(sys.argv[1], context=ssl._create_unverified_context(), timeout=5)' `
 
-// Who refuses an attack.
+// What refuses an attack.
 const (
 	nobody = iota
 	// confinement of the run in its Pod.
@@ -84,16 +84,16 @@ var attacks = map[string]struct {
 	"ContainerdSock": {"The container engine cannot be reached.", `find / -xdev -name '*.sock' -type s 2>/dev/null | grep .`, pod},
 }
 
-// attackScene is a scene whose run carries out attacks.
+// attackScene is a scene with a run that carries out attacks.
 type attackScene struct {
 	*scene
 
 	Script, API, Kubelet string
 }
 
-// TestAttacks has one Pod attack what is in it and around it, in a namespace that enforces the strictest standard. In TestFlags
-// another one does without confinement: attacks must succeed then that nothing else refuses. What the run was given, nothing
-// else in the namespace reads.
+// TestAttacks has one Pod attack what is in it and around it, in a namespace that enforces the strictest
+// standard. In TestFlags, a Pod without confinement attacks: what only the confinement refuses must succeed then. The
+// inputs of the run must not be readable by anything else in the namespace.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 

@@ -99,8 +99,8 @@ func TestContinuity(t *testing.T) {
 	}
 }
 
-// TestNodeGone loses the node under a run. The run goes on for as long as nobody can know, and is
-// interrupted and made up for when somebody says that the node is out of service.
+// TestNodeGone loses the node under a run. The run goes on for as long as its state is not known. It is interrupted
+// and made up for when the node is marked as out of service.
 func TestNodeGone(t *testing.T) {
 	s := newScene(t)
 	s.apply(t, waiting)

@@ -41,8 +41,8 @@ spec:
   containers: [{name: web, image: [[.Image]], imagePullPolicy: Never, command: [python3, -u, -m, http.server, "8080", --directory, /etc]}]
 ---`
 
-// managing is a run in a Pod whose play manages the cluster with the rights of an account, and executes
-// a command in another Pod. It then waits at the gate.
+// managing is a run in a Pod with a play that manages the cluster with the rights of an account, and executes a
+// command in another Pod. It then waits at the gate.
 const managing = deployer + config + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]", namespace: [[.Namespace]]}
     playbookInline: |
@@ -101,8 +101,8 @@ type kubernetesScene struct {
 	Image, Kubectl string
 }
 
-// TestKubernetes has a run in a Pod manage the cluster with the rights of an account: what it makes belongs
-// to its AnsibleRun and is watched, its token is renewed by whoever leads, and ends with it.
+// TestKubernetes has a run in a Pod manage the cluster with the rights of an account: what it makes belongs to its
+// AnsibleRun and is watched. The leader renews the token of the run, which ends with the run.
 func TestKubernetes(t *testing.T) {
 	s := newScene(t)
 	must(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
@@ -129,7 +129,7 @@ func TestKubernetes(t *testing.T) {
 		}))
 	s.nothingLeft(t, "web")
 
-	// The API server remembers for some seconds whose a token was.
+	// The API server remembers for some seconds which user a token was for.
 	Eventually(t, "the token of the run to be worth nothing", func() bool { return reviewed(t, token) == "" })
 
 	made := Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: s.Namespace, Name: "site"}
@@ -157,7 +157,7 @@ func (s *scene) token(t *testing.T) string {
 	return ""
 }
 
-// reviewed is the user whose token it is; empty if it is worth nothing.
+// reviewed is the user that a token is for; empty if it is worth nothing.
 func reviewed(t *testing.T, token string) string {
 	t.Helper()
 
@@ -167,7 +167,7 @@ func reviewed(t *testing.T, token string) string {
 	return r.Status.User.Username
 }
 
-// TestKubernetesForbidden makes nothing for a run whose account has no token for it.
+// TestKubernetesForbidden makes nothing for a run while the provider gets no token of its account.
 func TestKubernetesForbidden(t *testing.T) {
 	t.Parallel()
 
@@ -187,7 +187,7 @@ func TestKubernetesForbidden(t *testing.T) {
 	s.ready(t)
 }
 
-// kubectl is a run in the provider whose play does with kubectl what takes more than a request and its answer.
+// kubectl is a run in the provider. Its play does with kubectl what takes more than a request and its answer.
 const kubectl = deployer + config + theRun + `
     playbookInline: |
       - hosts: localhost

@@ -8,7 +8,7 @@ import (
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
-// reporting is a run whose play reports, and waits at a gate before it goes on.
+// reporting is a run with a play that reports, and waits at a gate before it goes on.
 const reporting = config + inputs + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]

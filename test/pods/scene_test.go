@@ -29,7 +29,7 @@ type scene struct {
 	Policy string
 	// Volume is a directory of the node.
 	Volume string
-	// Actions that are allowed. A test whose subject is not deletion leaves it out.
+	// Actions that are allowed. A test of something else than deletion leaves it out.
 	Actions string
 }
 
@@ -62,7 +62,7 @@ spec:
   [[.Config]]
 ---`
 
-// theRun of a scene, whose parameters follow.
+// theRun of a scene. Its parameters follow.
 const theRun = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
@@ -80,7 +80,7 @@ metadata: {namespace: [[.Namespace]], name: inputs}
 stringData: {vars.yml: "password: correct-horse-battery"}
 ---`
 
-// waiting is a run whose play notes that it begins, waits at a gate, and notes that it ends.
+// waiting is a run with a play that notes that it begins, waits at a gate, and notes that it ends.
 const waiting = config + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun

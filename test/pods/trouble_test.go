@@ -172,7 +172,7 @@ func TestOutOfMemory(t *testing.T) {
 	s.ready(t)
 }
 
-// queued is a configuration whose Pods are held as Kueue holds them.
+// queued is a configuration with Pods that are held as Kueue holds them.
 const queued = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig
@@ -233,8 +233,8 @@ func TestDrained(t *testing.T) {
 	s.ready(t)
 }
 
-// TestDeletedDuringRun deletes an object whose play waits. The play is canceled, and what it may
-// have made is removed.
+// TestDeletedDuringRun deletes an object while its play waits. The play is canceled, and what it may have made is
+// removed.
 func TestDeletedDuringRun(t *testing.T) {
 	t.Parallel()
 

@@ -30,7 +30,7 @@ type settings struct {
 // cold has runs executed.
 func cold(s *settings) { s.warm = runner.Warm{} }
 
-// newRunner whose runs start, and are confined, as those of the provider are, with its state
+// newRunner with runs that start, and are confined, as those of the provider are. It also returns its state
 // directory. The settings may be changed.
 func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*settings)) (*runner.Runner, string) {
 	tb.Helper()
@@ -152,8 +152,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSockets looks at the sockets by which ssh keeps connections open between tasks. Most kernels let
-// another run connect that knows the name, so two runs on one host have names that nobody can guess.
+// TestSockets looks at the sockets by which ssh keeps connections open between tasks. Most kernels let another run
+// connect if it knows the name, so two runs on one host have names that cannot be guessed.
 func TestSockets(t *testing.T) {
 	t.Parallel()
 

@@ -24,8 +24,7 @@ type user struct{ uid, gid int }
 // ordinaryUser is the user that the image of the provider has.
 var ordinaryUser = user{2000, 2000}
 
-// TestAttacksAsUser repeats the attacks as an ordinary user, who has fewer rights than root, and
-// other limits.
+// TestAttacksAsUser repeats the attacks as an ordinary user, with fewer rights than root, and other limits.
 func TestAttacksAsUser(t *testing.T) {
 	testAsUser(t, os.Args[0], "TestAttacks", "TestCalls", "TestLimits", "TestGrants")
 }
@@ -139,8 +138,8 @@ func openDir(t *testing.T, u user) string {
 	return dir
 }
 
-// becomeUser executes a program as another user, who can reach the paths even below directories
-// that only root can pass: in a mount namespace, all can pass them.
+// becomeUser executes a program as another user, for which the paths can be reached even below directories that only
+// root can pass: in a mount namespace, all can pass them.
 func becomeUser(u user, paths, argv []string) error {
 	runtime.LockOSThread()
 

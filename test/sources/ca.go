@@ -15,8 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A CA signs certificates of servers. It is made at run time and trusted by
-// nobody.
+// A CA signs certificates of servers. It is made at run time and is in no trust store.
 type CA struct {
 	// PEM of the certificate.
 	PEM []byte

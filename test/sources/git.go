@@ -28,7 +28,6 @@ func Git(ctx context.Context, root string) (http.Handler, error) {
 	}, nil
 }
 
-// GitCommand is what an sshd may be limited to: serving git repositories, whose
-// paths are absolute, to those who read them.
+// GitCommand is what an sshd may be limited to: serving git repositories with absolute paths, to be read.
 const GitCommand = `case "$SSH_ORIGINAL_COMMAND" in "git-upload-pack "*) eval "exec $SSH_ORIGINAL_COMMAND";; esac; ` +
 	`echo no >&2; exit 1`

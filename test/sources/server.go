@@ -17,8 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Auth is what a server asks of its clients: one of these is enough. The zero
-// value lets everybody in.
+// Auth is what a server asks of its clients: one of these is enough. The zero value lets all clients in.
 type Auth struct {
 	// User and Password of basic authentication.
 	User, Password string

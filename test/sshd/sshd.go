@@ -1,4 +1,4 @@
-// Package sshd runs a real OpenSSH server for tests, as whoever runs them. Debian's package openssh-server is all it
+// Package sshd runs a real OpenSSH server for tests, as the current user. Debian's package openssh-server is all it
 // needs.
 package sshd
 
@@ -150,8 +150,7 @@ func (s *Server) Stop() {
 	s.wg.Wait()
 }
 
-// find sshd, which is not in everybody's PATH. It wants to be started by its
-// absolute path.
+// find sshd, which is not in every PATH. It wants to be started by its absolute path.
 func find() (string, error) {
 	for _, name := range []string{"sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -162,7 +161,7 @@ func find() (string, error) {
 	return "", errors.New("cannot find sshd: install the package openssh-server")
 }
 
-// makeKeys of the server and of the user who may log in.
+// makeKeys of the server and of the user that may log in.
 func (s *Server) makeKeys(ctx context.Context) error {
 	for _, file := range []string{fileHostKey, fileKey} {
 		path := filepath.Join(s.dir, file)
