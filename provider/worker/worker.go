@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -24,6 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -168,7 +170,7 @@ func (c *Worker) install(ctx context.Context, j executor.Job, key []byte) (i ins
 	if !ok {
 		log.Info(report.Run.Message)
 
-		return installation{Failed: &report}, nil
+		return installation{Failed: new(explained(report))}, nil
 	}
 
 	return installation{Set: set}, nil
@@ -224,7 +226,38 @@ func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporte
 
 	w := executor.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display}
 
-	return executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w), nil
+	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w)), nil
+}
+
+// explained is a report that says so when the run needed too much memory. With cgroups v2 the kernel ends the whole
+// container, and the Pod says it.
+func explained(report executor.Report) executor.Report {
+	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
+		report.Run.Reason = runner.ReasonOutOfMemory
+		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its " +
+			"limit; raise spec.execution.resources: " + report.Run.Message
+	}
+
+	return report
+}
+
+// oomKilled is true once the kernel has ended a process of the container for the lack of memory.
+// https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
+func oomKilled(cgroup fs.FS) bool {
+	for _, file := range []string{"memory.events", "memory/memory.oom_control"} {
+		text, err := fs.ReadFile(cgroup, file)
+		if err != nil {
+			continue
+		}
+
+		for line := range strings.Lines(string(text)) {
+			if n, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok && n != "0" {
+				return true
+			}
+		}
+	}
+
+	return false
 }
 
 // prepareOwn prepares what a Pod has for one run alone, and returns a log.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,29 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
+
+func TestOOMKilled(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		file   string
+		text   string
+		want   bool
+	}{
+		"None":    {"A file system without control groups says nothing.", "cgroup.procs", "", false},
+		"Never":   {"A process that had to wait for memory was not ended.", "memory.events", "low 0\nhigh 3\nmax 12\noom 2\noom_kill 0\noom_group_kill 0\n", false},
+		"Killed":  {"The kernel counts the processes that it ended.", "memory.events", "low 0\nhigh 0\nmax 12\noom 2\noom_kill 2\noom_group_kill 0\n", true},
+		"Version": {"So it does in the older version of control groups.", "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", true},
+		"Disable": {"Whether it may do so, says nothing.", "memory/memory.oom_control", "oom_kill_disable 1\nunder_oom 1\noom_kill 0\n", false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := oomKilled(fstest.MapFS{tc.file: {Data: []byte(tc.text)}}); got != tc.want {
+				t.Errorf("\n%s\noomKilled(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
 
 // TestWorkEnd has a Pod write its last report. A node puts lines of the standard error between the pieces
 // of a long line of the standard output, so that nothing may be written there then.
