@@ -30,7 +30,7 @@ func (p *plugin) approveCommand() *cobra.Command {
 func (p *plugin) rejectCommand() *cobra.Command {
 	return p.decideCommand("reject", "Keep what was checked from being applied",
 		"Show what the runs of objects would change, and reject it. Nothing of it is applied until the inputs change, or "+
-			"somebody approves it.",
+			"it is approved.",
 		common.DecisionReject)
 }
 

@@ -29,7 +29,7 @@ func (p *plugin) pauseCommand() *cobra.Command {
 
 func (p *plugin) resumeCommand() *cobra.Command {
 	return p.command("resume", "Go on with objects that are paused",
-		"Go on with objects that are paused: AnsibleRuns, and XRs with all of their AnsibleRuns, whoever has paused them.",
+		"Go on with objects that are paused: AnsibleRuns, and XRs with all of their AnsibleRuns.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			if err := p.annotate(ctx, roots, nil, (*tree.Node).All); err != nil {
 				return err
@@ -78,8 +78,8 @@ func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any
 
 func (p *plugin) cancelCommand() *cobra.Command {
 	return p.command("cancel", "End the runs of objects that are in progress",
-		"End the runs of objects that are in progress. They are not tried again before the inputs change or somebody asks "+
-			"for a run. "+
+		"End the runs of objects that are in progress. They are not tried again before the inputs change or a run is "+
+			"requested. "+
 			"What a run has changed stays. A run that waits for its turn is kept from starting with pause.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			nodes, err := p.load(ctx, roots)

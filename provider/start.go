@@ -57,8 +57,6 @@ type startCommand struct {
 const (
 	// podsOnly is the place Pod, for all runs.
 	podsOnly common.Place = "PodsOnly"
-	// minPollInterval is the shortest poll interval that an object may ask for.
-	minPollInterval = 5 * time.Second
 	// warmMemory is what the process may take that runs in the provider start from.
 	warmMemory = 256 << 20
 )
@@ -155,15 +153,14 @@ func (c *startCommand) Run() error {
 		Options: c.options(log),
 		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
 			config.AllowPlaces(c.places()), config.RefuseTenants(c.Refuses(at.Policy))),
-		Tracker:         config.NewTracker(mgr.GetClient()),
-		Pool:            runs,
-		Observer:        observer,
-		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
-		Contents:        store,
-		Dependents:      dependents.New(ctx, api.Metadata),
-		Key:             key,
-		Timeouts:        c.Timeouts(),
-		MinPollInterval: minPollInterval,
+		Tracker:    config.NewTracker(mgr.GetClient()),
+		Pool:       runs,
+		Observer:   observer,
+		Outputs:    outputstore.New(mgr.GetClient(), c.Namespace),
+		Contents:   store,
+		Dependents: dependents.New(ctx, api.Metadata),
+		Key:        key,
+		Timeouts:   c.Timeouts(),
 	}); err != nil {
 		return err
 	}

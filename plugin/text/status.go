@@ -338,7 +338,7 @@ func next(n *tree.Node, now time.Time) string {
 
 	switch m := n.Retry(now); {
 	case n.GaveUp() && n.Canceled:
-		return "somebody has canceled it"
+		return "it was canceled"
 	case n.GaveUp():
 		return "gave up after " + attempts
 	case m.At.After(now):

@@ -312,9 +312,7 @@ func failed(now time.Time, n *tree.Node, subject string) string {
 		sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
 	}
 
-	if n.Canceled {
-		sentences = append(sentences, "Somebody has canceled it.")
-	} else if what := advice()[r.Reason]; what != "" {
+	if what := advice()[r.Reason]; what != "" && !n.Canceled {
 		sentences = append(sentences, what)
 	}
 

@@ -57,8 +57,6 @@ type Options struct {
 	Key []byte
 	// Timeouts of runs.
 	Timeouts executor.Timeouts
-	// MinPollInterval is the shortest poll interval that an object may ask for.
-	MinPollInterval time.Duration
 }
 
 // A Kind of AnsibleRun.
@@ -91,12 +89,15 @@ func Kinds() []Kind {
 	}
 }
 
+// minPollInterval is the shortest poll interval that an object may ask for.
+const minPollInterval = 5 * time.Second
+
 // Setup the reconciler of a kind. Its watches, which start with the manager, end
 // with the context.
 func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
-	p := newSchedule(o.PollInterval, o.MinPollInterval)
+	p := newSchedule(o.PollInterval, minPollInterval)
 
 	c := &connector{
 		kind:       k.GroupVersionKind,
@@ -158,7 +159,7 @@ func options(kube client.Client, name string, c *connector, p *schedule, o Optio
 		managed.WithDeterministicExternalName(true),
 		managed.WithCreationGracePeriod(0),
 		managed.WithPollInterval(o.PollInterval),
-		managed.WithMinPollInterval(o.MinPollInterval),
+		managed.WithMinPollInterval(minPollInterval),
 		managed.WithPollIntervalHook(p.after),
 		managed.WithManagementPolicies(),
 		// The finalizer brings the external name.

@@ -73,7 +73,7 @@ func findOwn(ctx context.Context, kube client.Client, namespace string) (Own, er
 		}
 	}
 
-	return Own{}, errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s",
+	return Own{}, errors.Errorf("the provider's own Pod has no container %q with an image to use; %s",
 		runtimeContainer, adviceImage)
 }
 

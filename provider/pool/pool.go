@@ -500,11 +500,12 @@ func (p *Pool) stopTaking() {
 		case e.cancel != nil && e.job.Place() == common.PlacePod:
 			e.leave()
 		case e.cancel != nil:
-		case e.start != nil:
-			p.withdraw(e)
-			e.wake() // Its status may show that it has begun.
 		default:
 			p.withdraw(e)
+
+			if e.start != nil {
+				e.wake() // Its status may show that it has begun.
+			}
 		}
 	}
 }
