@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -180,6 +181,11 @@ func options(kube client.Client, name string, c *connector, p *schedule, o Optio
 func recordState(mgr ctrl.Manager, k Kind, o Options) error {
 	if o.MetricOptions == nil || o.MetricOptions.MRStateMetrics == nil {
 		return nil
+	}
+
+	counts := telemetry.NewObjectMetrics(mgr.GetCache(), k.Group, k.list, mgr.Elected())
+	if err := metrics.Registry.Register(counts); err != nil {
+		return errors.Wrapf(err, "cannot count %s", k.GroupKind())
 	}
 
 	r := statemetrics.NewMRStateRecorder(cached.Lists(mgr.GetClient()), o.Logger, o.MetricOptions.MRStateMetrics, k.list(),

@@ -27,8 +27,7 @@ const (
 	queueInstalling = "installing"
 )
 
-// metrics of runs. No label has values without bounds: neither names, nor
-// namespaces, nor uids.
+// metrics of runs. No label has values without bounds.
 type metrics struct {
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec

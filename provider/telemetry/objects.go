@@ -1,0 +1,177 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+const (
+	// maxNamespaces that the metrics of objects tell apart: those where the most objects fail. All others are counted
+	// together, with an empty label.
+	maxNamespaces = 100
+	// maxCollect is how long a scrape may list objects.
+	maxCollect = 5 * time.Second
+)
+
+// What an object does, as the label state has it.
+const (
+	stateReady   = "Ready"
+	statePending = "Pending"
+	stateFailing = "Failing"
+	statePaused  = "Paused"
+)
+
+// An objectCollector counts the AnsibleRuns of one group when the metrics are scraped.
+type objectCollector struct {
+	cache         client.Reader
+	list          func() resource.ManagedList
+	elected       <-chan struct{}
+	count, oldest *prometheus.Desc
+}
+
+// NewObjectMetrics returns metrics of the AnsibleRuns of a group. They are listed from a cache, once the process leads.
+func NewObjectMetrics(
+	cache client.Reader, group string, list func() resource.ManagedList, elected <-chan struct{},
+) prometheus.Collector {
+	labels := prometheus.Labels{"group": group}
+
+	return &objectCollector{
+		cache: cache, list: list, elected: elected,
+		count: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "objects"),
+			"AnsibleRuns, by namespace, state, and the reason of the condition that says so.",
+			[]string{"object_namespace", "state", "reason"}, labels),
+		oldest: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "oldest_failure_timestamp_seconds"),
+			"Since when the AnsibleRun of a namespace fails that has failed the longest.",
+			[]string{"object_namespace"}, labels),
+	}
+}
+
+// Describe the metrics.
+func (c *objectCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- c.count
+	descs <- c.oldest
+}
+
+// A group of objects that are counted together.
+type group struct{ namespace, state, reason string }
+
+// Collect the metrics.
+func (c *objectCollector) Collect(metrics chan<- prometheus.Metric) {
+	select {
+	case <-c.elected:
+	default:
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), maxCollect)
+	defer cancel()
+
+	list := c.list()
+	if err := c.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		metrics <- prometheus.NewInvalidMetric(c.count, err)
+
+		return
+	}
+
+	counts, failing, oldest := map[group]int{}, map[string]int{}, map[string]time.Time{}
+
+	// The function returns no error.
+	_ = meta.EachListItem(list, func(o runtime.Object) error {
+		mg, ok := o.(resource.Managed)
+		if !ok {
+			return nil
+		}
+
+		state, cond := stateOf(mg)
+		counts[group{mg.GetNamespace(), state, string(cond.Reason)}]++
+		failing[mg.GetNamespace()] += 0
+
+		if since := cond.LastTransitionTime.Time; state == stateFailing {
+			failing[mg.GetNamespace()]++
+
+			if first, ok := oldest[mg.GetNamespace()]; !ok || since.Before(first) {
+				oldest[mg.GetNamespace()] = since
+			}
+		}
+
+		return nil
+	})
+
+	c.send(metrics, bounded(failing), counts, oldest)
+}
+
+// send the metrics, given the label of each namespace.
+func (c *objectCollector) send(
+	metrics chan<- prometheus.Metric, label map[string]string, counts map[group]int, oldest map[string]time.Time,
+) {
+	labeled, first := map[group]int{}, map[string]time.Time{}
+
+	for g, n := range counts {
+		g.namespace = label[g.namespace]
+		labeled[g] += n
+	}
+
+	for ns, since := range oldest {
+		if f, ok := first[label[ns]]; !ok || since.Before(f) {
+			first[label[ns]] = since
+		}
+	}
+
+	for g, n := range labeled {
+		metrics <- prometheus.MustNewConstMetric(c.count, prometheus.GaugeValue, float64(n), g.namespace, g.state, g.reason)
+	}
+
+	for ns, since := range first {
+		metrics <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, float64(since.Unix()), ns)
+	}
+}
+
+// bounded returns the labels of namespaces, given how many objects fail in each.
+func bounded(failing map[string]int) map[string]string {
+	names := make([]string, 0, len(failing))
+	for n := range failing {
+		names = append(names, n)
+	}
+
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(failing[b], failing[a]), cmp.Compare(a, b))
+	})
+
+	labels := map[string]string{}
+	for _, n := range names[:min(len(names), maxNamespaces)] {
+		labels[n] = n
+	}
+
+	return labels
+}
+
+// stateOf an object, and the condition that says so.
+func stateOf(mg resource.Managed) (string, xpv2.Condition) {
+	synced, ready := mg.GetCondition(xpv2.TypeSynced), mg.GetCondition(xpv2.TypeReady)
+
+	switch {
+	case synced.Reason == xpv2.ReasonReconcilePaused:
+		return statePaused, synced
+	case synced.Status == corev1.ConditionFalse:
+		return stateFailing, synced
+	case ready.Status == corev1.ConditionTrue:
+		return stateReady, ready
+	case common.Failed(ready):
+		return stateFailing, ready
+	}
+
+	return statePending, ready
+}
