@@ -31,6 +31,9 @@ const (
 	burst = 300
 )
 
+// page is how many objects a list has at most.
+const page = 500
+
 // plugin is what all commands share.
 type plugin struct {
 	out, errs io.Writer
@@ -197,6 +200,7 @@ func (p *plugin) build(namespace string, reads bool, args []string) ([]*resource
 		LabelSelectorParam(p.selector).
 		SelectAllParam(p.all).
 		ResourceTypeOrNameArgs(reads, args...).
+		RequestChunksOf(page).
 		Flatten().
 		Do().
 		IntoSingleItemImplied(&p.single).

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,20 +42,29 @@ func (p *plugin) statusCommand() *cobra.Command {
 
 	c := p.command("status", "Show the runs of objects as a tree",
 		"Show the runs of objects as a tree, in their order: how they are, what they do, what they wait for, and what has "+
-			"failed.",
-		func(ctx context.Context, roots []tree.Reference) error {
-			switch output {
-			case "", outputWide:
-			case outputJSON, outputYAML:
-				if watch {
-					return errors.New("--watch shows a table: leave out --output, or take wide")
-				}
-			default:
-				return errors.Errorf("--output must be json, yaml or wide, not %q", output)
-			}
+			"failed. With --all-namespaces alone: how many AnsibleRuns there are in each state, and those that do not go on by "+
+			"themselves, the worst first.",
+		func(ctx context.Context, roots []tree.Reference) error { return p.status(ctx, roots, output, watch) }, true)
+	c.PreRunE = func(*cobra.Command, []string) error {
+		switch {
+		case output != "" && !slices.Contains([]string{outputJSON, outputWide, outputYAML}, output):
+			return errors.Errorf("--output must be json, yaml or wide, not %q", output)
+		case watch && (output == outputJSON || output == outputYAML):
+			return errors.New("--watch shows a table: leave out --output, or take wide")
+		}
 
-			return p.status(ctx, roots, output, watch)
-		}, true)
+		return nil
+	}
+
+	named := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && p.allNamespaces && !watch {
+			return p.overview(output)
+		}
+
+		return named(cmd, args)
+	}
+
 	addOutput(c, &output, outputJSON, outputWide, outputYAML)
 	c.Flags().BoolVarP(&watch, "watch", "w", false,
 		"Show it again when it changes, until it is interrupted or the objects are gone.")

@@ -186,6 +186,8 @@ func TestGolden(t *testing.T) {
 		"why-held":        Why(plain, now, held),
 		"why-foreign":     Why(plain, now, foreign),
 		"status-held":     Status(plain, now, held),
+		"overview":        Overview(plain, now, append(shop().All(), gaveUp)),
+		"overview-ready":  Overview(plain, now, readyXR.All()),
 		"why-gave-up":     Why(plain, now, gaveUp),
 		"why-running":     Why(plain, now, one("cache")),
 		"why-queued":      Why(plain, now, one("queue")),

@@ -248,13 +248,15 @@ func (n *Node) untold(message string) string {
 	return ""
 }
 
-// urgency is where a state stands in the order of states.
-func (s State) urgency() int {
-	return slices.Index([]State{
-		Failed, Blocked, AwaitingApproval, Running, Installing, Queued, Deleting, Paused,
-		Waiting, Ready,
-	}, s)
+// States are all states, the most important ones first.
+func States() []State {
+	return []State{
+		Failed, Blocked, AwaitingApproval, Running, Installing, Queued, Deleting, Paused, Waiting, Ready,
+	}
 }
+
+// urgency is where a state stands in the order of states.
+func (s State) urgency() int { return slices.Index(States(), s) }
 
 // All AnsibleRuns of a tree, in its order.
 func (n *Node) All() []*Node {

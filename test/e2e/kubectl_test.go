@@ -68,6 +68,9 @@ func TestKubectlPlugin(t *testing.T) {
 	inOrder(t, out, "Site "+d.Namespace+"/site", "1 of 3 ready", "network", "Ready", "ok=1 changed=1",
 		"database", "Failed", `task "Pass the gate" failed on localhost`, "gave up after 1 attempt", "app", "Waiting", "waiting for database")
 
+	inOrder(t, ansible(t, 0, d, "status", "-A"), "AnsibleRuns: ", " Failed", "\n\nNAME", "AnsibleRun "+d.Namespace+"/", "Failed",
+		`task "Pass the gate" failed on localhost`)
+
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("There should be no colors in a pipe:\n%q", out)
 	}
