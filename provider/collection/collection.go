@@ -3,18 +3,13 @@
 package collection
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -22,22 +17,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-const (
-	modeFile fs.FileMode = 0o444
-	modeDir  fs.FileMode = 0o555
-	// modeOpen is the mode of directories while they are written.
-	modeOpen fs.FileMode = 0o755
-)
-
 //go:embed ansible_collections
 var embedded embed.FS
 
 // Installed is the collection in a directory, read only. Use At, and Repair.
 type Installed struct {
-	dir, name string
-	// files, and the directories above them, by their paths in dir.
-	files map[string][]byte
-	dirs  map[string]bool
+	// dir has the collection under its digest, and nothing else.
+	dir, digest string
 
 	mu sync.Mutex
 }
@@ -50,169 +36,100 @@ func At(dir string) *Installed {
 		dir = abs
 	}
 
-	files := shipped()
-	i := &Installed{dir: dir, name: digest(files), files: map[string][]byte{}, dirs: map[string]bool{".": true}}
+	// What is embedded can be read.
+	digest, _ := digestOf(embedded)
 
-	for name, data := range files {
-		name = path.Join(i.name, name)
-		i.files[name] = data
-
-		for above := path.Dir(name); above != "."; above = path.Dir(above) {
-			i.dirs[above] = true
-		}
-	}
-
-	return i
+	return &Installed{dir: dir, digest: digest}
 }
 
 // Path is what belongs on the collections path.
-func (i *Installed) Path() string { return filepath.Join(i.dir, i.name) }
+func (i *Installed) Path() string { return filepath.Join(i.dir, i.digest) }
 
 // Repair makes the directory what it is to be, if it is not: what other
-// versions of the provider have installed there is removed, too. Files are
-// replaced one by one, so that runs find each of them at any time.
+// versions of the provider have installed there is removed, too.
 func (i *Installed) Repair() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
-	return errors.Wrap(i.repair(), "cannot install the provider's collection")
-}
-
-func (i *Installed) repair() error {
 	if i.whole() {
 		return nil
+	}
+
+	return errors.Wrap(i.replace(), "cannot install the provider's collection")
+}
+
+// whole is true if everything is what it is to be, and there is nothing else.
+func (i *Installed) whole() bool {
+	all, err := os.ReadDir(i.dir)
+	if err != nil || len(all) != 1 || !all[0].IsDir() || all[0].Name() != i.digest {
+		return false
+	}
+
+	digest, err := digestOf(os.DirFS(i.Path()))
+
+	return err == nil && digest == i.digest
+}
+
+// replace all that is in the directory.
+func (i *Installed) replace() error {
+	if err := workdir.Remove(i.dir); err != nil {
+		return err
 	}
 
 	if err := os.MkdirAll(i.dir, 0o700); err != nil {
 		return err
 	}
 
-	root, err := os.OpenRoot(i.dir)
+	part := filepath.Join(i.dir, "part")
+	if err := os.CopyFS(part, embedded); err != nil {
+		return err
+	}
+
+	// Python would write its bytecode beside the source.
+	err := fs.WalkDir(embedded, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		info, err := fs.Stat(embedded, name)
+		if err != nil {
+			return err
+		}
+
+		return os.Chmod(filepath.Join(part, name), info.Mode().Perm())
+	})
 	if err != nil {
 		return err
 	}
 
-	defer root.Close() //nolint:errcheck // It is only a name for a directory.
-
-	if err := i.clear(root); err != nil {
-		return err
-	}
-
-	for name, data := range i.files {
-		if err := write(root, name, data); err != nil {
-			return err
-		}
-	}
-
-	return setModes(root)
+	return os.Rename(part, i.Path())
 }
 
-// whole is true if everything is what it is to be, and there is nothing else.
-func (i *Installed) whole() bool {
-	found := 0
+// digestOf the paths, the modes and the contents of what is in a file system.
+func digestOf(f fs.FS) (string, error) {
+	h := sha256.New()
 
-	err := fs.WalkDir(os.DirFS(i.dir), ".", func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(f, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 
 		info, err := d.Info()
-
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case d.IsDir() && i.dirs[p] && info.Mode().Perm() == modeDir:
-			return nil
-		case i.files[p] == nil || info.Mode() != modeFile:
-			return fs.ErrInvalid
 		}
 
-		found++
+		_, _ = fmt.Fprintf(h, "%q %s\n", name, info.Mode())
 
-		data, err := os.ReadFile(filepath.Join(i.dir, p))
-		if err == nil && !bytes.Equal(data, i.files[p]) {
-			err = fs.ErrInvalid
-		}
-
-		return err
-	})
-
-	return err == nil && found == len(i.files)
-}
-
-// clear the directory of whatever does not belong there, and open it for
-// writing.
-func (i *Installed) clear(root *os.Root) error {
-	return fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && i.dirs[p]:
-			return root.Chmod(p, modeOpen)
-		case d.Type().IsRegular() && i.files[p] != nil:
+		if !info.Mode().IsRegular() {
 			return nil
 		}
 
-		// A directory that stays beside the collection does no harm.
-		err = workdir.Remove(filepath.Join(i.dir, p))
-		if !d.IsDir() || err != nil && strings.HasPrefix(p, i.name+"/") {
-			return err
-		}
+		data, err := fs.ReadFile(f, name)
+		_, _ = fmt.Fprintf(h, "%q\n", data)
 
-		return fs.SkipDir
-	})
-}
-
-// write a file next to its place, and then put it there.
-func write(root *os.Root, name string, data []byte) error {
-	if err := root.MkdirAll(path.Dir(name), modeOpen); err != nil {
 		return err
-	}
-
-	part := name + ".part"
-
-	if err := root.WriteFile(part, data, modeFile); err != nil {
-		return err
-	}
-
-	return root.Rename(part, name)
-}
-
-func setModes(root *os.Root) error {
-	return fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			return root.Chmod(p, modeDir)
-		}
-
-		return root.Chmod(p, modeFile)
-	})
-}
-
-// shipped are the files of the collection, by their paths.
-func shipped() map[string][]byte {
-	files := map[string][]byte{}
-
-	// What is embedded can be read.
-	_ = fs.WalkDir(embedded, ".", func(p string, d fs.DirEntry, _ error) error {
-		if !d.IsDir() {
-			files[p], _ = embedded.ReadFile(p)
-		}
-
-		return nil
 	})
 
-	return files
-}
-
-func digest(files map[string][]byte) string {
-	h := sha256.New()
-
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		_, _ = fmt.Fprintf(h, "%q %q\n", name, files[name])
-	}
-
-	return hex.EncodeToString(h.Sum(nil))[:16]
+	return hex.EncodeToString(h.Sum(nil))[:16], err
 }

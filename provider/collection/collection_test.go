@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,38 +63,25 @@ func TestInstall(t *testing.T) {
 	dir := t.TempDir()
 	i := install(t, dir)
 	got := tree(t, dir)
-	name := filepath.Base(i.Path())
 
-	for path, is := range map[string]fs.FileMode{
-		name: modeDir | fs.ModeDir,
-		name + "/ansible_collections/crossplane/ansible/plugins": modeDir | fs.ModeDir,
-	} {
-		if diff := cmp.Diff(is.String(), got[path]); diff != "" {
-			t.Errorf("Directories are read only.\n%s: -want mode, +got mode:\n%s", path, diff)
+	for path, is := range map[string]fs.FileMode{".": fs.ModeDir | 0o700, "plugins": fs.ModeDir | 0o555, "plugins/action/status.py": 0o444} {
+		if path != "." {
+			path = filepath.Join(filepath.Base(i.Path()), "ansible_collections/crossplane/ansible", path)
+		}
+
+		if mode, _, _ := strings.Cut(got[path], " "); mode != is.String() {
+			t.Errorf("The collection should be read only: %s is %s", path, mode)
 		}
 	}
 
-	file := name + "/ansible_collections/crossplane/ansible/plugins/action/status.py"
-	if diff := cmp.Diff(modeFile.String()+" "+string(i.files[file]), got[file]); diff != "" {
-		t.Errorf("Files are read only, and as they were shipped.\n%s: -want, +got:\n%s", file, diff)
-	}
-
-	if diff := cmp.Diff(i.Path(), install(t, dir).Path()); diff != "" {
-		t.Errorf("The same collection is in the same place.\n-want, +got:\n%s", diff)
-	}
-
-	if diff := cmp.Diff(got, tree(t, dir)); diff != "" {
-		t.Errorf("To install it again changes nothing.\n-want, +got:\n%s", diff)
+	if again := install(t, dir); again.Path() != i.Path() || !cmp.Equal(got, tree(t, dir)) {
+		t.Error("To install it again should change nothing.")
 	}
 }
 
 func TestInstallOtherVersion(t *testing.T) {
 	dir := t.TempDir()
 	i := install(t, dir)
-
-	if err := os.Chmod(dir, modeOpen); err != nil {
-		t.Fatal(err)
-	}
 
 	if err := os.Rename(i.Path(), filepath.Join(dir, "of-another-version")); err != nil {
 		t.Fatal(err)
@@ -128,12 +116,6 @@ func TestRepair(t *testing.T) {
 			reason: "A file that is not there is put back.",
 			damage: func(dir string) error { return os.Remove(filepath.Join(dir, action)) },
 		},
-		"Half": {
-			reason: "An installation that was interrupted is finished.",
-			damage: func(dir string) error {
-				return os.RemoveAll(filepath.Join(dir, "ansible_collections/crossplane/ansible/plugins"))
-			},
-		},
 		"Gone": {
 			reason: "All of it may be gone.",
 			damage: os.RemoveAll,
@@ -143,10 +125,6 @@ func TestRepair(t *testing.T) {
 			damage: func(dir string) error {
 				return os.MkdirAll(filepath.Join(dir, "ansible_collections/acme/evil/plugins"), 0o700)
 			},
-		},
-		"AddedFile": {
-			reason: "So is a file beside ours.",
-			damage: func(dir string) error { return os.WriteFile(filepath.Join(dir, action+".part"), nil, 0o600) },
 		},
 		"Link": {
 			reason: "Links are no files, and nobody writes through them.",
@@ -158,19 +136,8 @@ func TestRepair(t *testing.T) {
 				return os.Symlink(filepath.Join(outside, "target"), filepath.Join(dir, action))
 			},
 		},
-		"LinkedDirectory": {
-			reason: "The same goes for directories.",
-			damage: func(dir string) error {
-				action := filepath.Dir(filepath.Join(dir, action))
-				if err := os.RemoveAll(action); err != nil {
-					return err
-				}
-
-				return os.Symlink(outside, action)
-			},
-		},
 		"LinkedPath": {
-			reason: "And for all of it.",
+			reason: "The same goes for all of it.",
 			damage: func(dir string) error {
 				if err := os.RemoveAll(dir); err != nil {
 					return err
