@@ -60,8 +60,6 @@ type Secret struct {
 	From Source
 	// Public is true for one that data may have.
 	Public bool
-	// excess is true in place of more secrets than can be looked for.
-	excess bool
 }
 
 // A Set of secrets.
@@ -73,8 +71,6 @@ type Set struct {
 	parts []*index
 	// longest is the length of the longest spelling.
 	longest int
-	// excess is true for more secrets than were added.
-	excess bool
 }
 
 // New returns a set of secrets. Texts that are shown anyway are none.
@@ -101,19 +97,13 @@ func (s *Set) Clone() *Set {
 }
 
 // Excess is true for more secrets than can be looked for. Then all text and data counts as secret.
-func (s *Set) Excess() bool { return s.excess || len(s.known) > maxSecrets }
+func (s *Set) Excess() bool { return len(s.known) > maxSecrets }
 
 // Add secrets.
 func (s *Set) Add(secrets ...Secret) {
 	var forms []form
 
 	for _, secret := range secrets {
-		if s.excess = s.excess || secret.excess; s.excess {
-			s.parts = nil
-
-			return
-		}
-
 		for _, piece := range pieces(secret.Text) {
 			if secret.Public {
 				s.public[piece] = true

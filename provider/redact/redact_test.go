@@ -235,9 +235,8 @@ func TestManyNames(t *testing.T) {
 		t.Errorf("No value is within another one: got %d of them.", len(got))
 	}
 
-	got := InFile(strings.Repeat("key={", mib/5), Source{})
-	if set := New(got); len(got) > maxFound+4 || !set.Excess() || set.Text("hello") != Mask {
-		t.Errorf("Nothing should be shown beside %d values.", len(got))
+	if got := InFile(strings.Repeat("key={", mib/5), Source{}); len(got) > 2 {
+		t.Errorf("What begins a mapping is no value: got %d of them.", len(got))
 	}
 }
 

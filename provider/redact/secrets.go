@@ -33,7 +33,7 @@ var (
 	secretPart = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + secretNames + `S?|KUBE[-_.]?CONFIG|DSN|` +
 		`CONNECTION[-_.]?STRINGS?|ID_(?:RSA|DSA|ECDSA|ED25519))(?:[^a-z]|$)`)
 	// named is what is before a value in a file: name=, name:, "name":, and password in a .netrc.
-	named = regexp.MustCompile(`([\w.-]*` + secretNames + `)["']?\s*[=:]\s*|\b(password)\s+`)
+	named = regexp.MustCompile(`([\w.-]*` + secretNames + `)["']?[ \t]*[=:][ \t]*|\bpassword[ \t]+`)
 	// armour is around keys.
 	armour = regexp.MustCompile(`^-----(?:BEGIN|END) .*-----$`)
 	// urlPassword is the password in a URL, and the user there.
@@ -45,10 +45,9 @@ const (
 	minToken = 16
 	// maxValue is the length of the longest value that is looked for behind a name in a file, in bytes.
 	maxValue = 1 << 10
-	// maxFound is about how many values are taken from one file.
-	maxFound = 3 * maxSecrets
+	quotes   = `"'`
 	// delimiters end a value in a file, or are before what is in it.
-	delimiters = " \t\r,;&{}()[]\"'"
+	delimiters = " \t\r,;&{}()[]" + quotes
 )
 
 // IsName is true for a name that says that its value is a secret.
@@ -73,45 +72,38 @@ func InFile(text string, from Source) []Secret {
 		}
 	})
 
-	for at := 0; ; {
-		m := named.FindStringSubmatchIndex(text[at:])
-		if m == nil {
-			return found
-		}
+	until := 0
 
-		if len(found) > maxFound {
-			return append(found, Secret{excess: true})
-		}
-
-		rest := text[at:]
-		value, _, _ := strings.Cut(rest[m[1]:min(m[1]+maxValue, len(rest))], "\n")
-		at += m[1]
-
-		if value == "" || m[2] >= 0 && !IsName(rest[m[2]:m[3]]) {
+	for _, m := range named.FindAllStringSubmatchIndex(text, -1) {
+		// No value is within another one.
+		if m[0] < until || m[2] >= 0 && !IsName(text[m[2]:m[3]]) {
 			continue
 		}
 
-		// What is on the next line has names of its own, and so has what is in a mapping or in a list of variables.
-		if !strings.Contains(rest[m[0]:m[1]], "\n") {
-			at += len(value)
-			if i := strings.IndexAny(value, delimiters); i >= 0 {
-				at += i + 1 - len(value)
-			}
-		}
+		value, _, _ := strings.Cut(text[m[1]:min(m[1]+maxValue, len(text))], "\n")
+		end := strings.IndexAny(value+" ", delimiters)
+		until = m[1] + end
 
-		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping.
+		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping. What begins a
+		// mapping or a list has names of its own.
 		word, _, _ := strings.Cut(value, " ")
 		all := []string{value, word, strings.TrimRight(word, ",}])")}
 
-		if quote := value[:1]; quote == `"` || quote == "'" {
-			quoted, _, _ := strings.Cut(value[1:], quote)
+		switch {
+		case end > 0:
+		case value != "" && strings.Contains(quotes, value[:1]):
+			quoted, _, _ := strings.Cut(value[1:], value[:1])
 			all = []string{quoted}
+		default:
+			continue
 		}
 
 		for _, s := range slices.Compact(all) {
 			found = append(found, Secret{Text: s, From: from})
 		}
 	}
+
+	return found
 }
 
 // InVariables returns the secrets in a file of variables: its scalars. Names are none.
