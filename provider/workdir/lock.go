@@ -27,7 +27,7 @@ func LockFile(dir string) string { return dir + LockSuffix }
 // file is closed in this process and in all that have inherited it, however they
 // end. The error is ErrLocked if it is held already.
 func Lock(path string) (*os.File, error) {
-	f, err := openLock(path)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open the lock file")
 	}
@@ -44,27 +44,6 @@ func Lock(path string) (*os.File, error) {
 	}
 
 	return nil, errors.Wrap(err, "cannot lock the lock file")
-}
-
-// openLock opens a lock file. Content that knows its path may have changed its mode,
-// or put a directory in its place: that is repaired first.
-func openLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-
-	switch {
-	case errors.Is(err, unix.EACCES):
-		err = os.Chmod(path, 0o600)
-	case errors.Is(err, unix.EISDIR):
-		err = os.RemoveAll(path)
-	default:
-		return f, err
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 // WaitLock locks the file at a path as soon as no other process holds the lock. The

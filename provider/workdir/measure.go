@@ -2,7 +2,6 @@ package workdir
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -48,75 +47,49 @@ func (l Limits) Exceeded(u Usage) bool {
 // moved is counted twice or not at all. No file is opened, and no link followed. Directories that their owner cannot
 // read are made readable. The error is about what cannot be counted, or the context's.
 func Measure(ctx context.Context, dir string, l Limits) (Usage, error) {
-	m := meter{limits: l}
-	err := m.entry(ctx, dir)
+	u := Usage{}
+	err := u.add(ctx, dir, l)
 
-	return m.usage, err
+	return u, err
 }
 
-// A meter adds up what is on disk.
-type meter struct {
-	usage  Usage
-	limits Limits
-}
-
-// entry adds a file, or a directory with all that is below it.
-func (m *meter) entry(ctx context.Context, path string) error {
+// add a file, or a directory with all that is below it.
+func (u *Usage) add(ctx context.Context, path string, l Limits) error {
 	var s unix.Stat_t
 	if err := unix.Lstat(path, &s); err != nil {
 		return unlessGone(err)
 	}
 
 	size := s.Blocks * 512 // stat(2): the unit of st_blocks, on every disk.
-	m.usage.Entries++
+	u.Entries++
 
 	if s.Mode&unix.S_IFMT != unix.S_IFDIR {
 		// Each name of a file with several names counts its share.
 		size = max(size/max(int64(s.Nlink), 1), entrySize) //nolint:gosec // No file has that many names.
-		m.usage.Size += size
+		u.Size += size
 
+		// A few sparse files can have lengths that no number can hold together.
 		if s.Mode&unix.S_IFMT == unix.S_IFREG {
-			m.usage.Holes = sum(m.usage.Holes, s.Size-size)
+			u.Holes = int64(min(uint64(u.Holes)+uint64(max(s.Size-size, 0)), math.MaxInt64)) //nolint:gosec // None is below 0.
 		}
 
 		return nil
 	}
 
-	m.usage.Size += max(size, entrySize)
+	u.Size += max(size, entrySize)
 
-	f, err := open(path, s.Mode)
+	if s.Mode&readable != readable {
+		_ = os.Chmod(path, 0o700) //nolint:gosec // It is a directory.
+	}
+
+	// What has its name by now may be a pipe, which would not open, or a link.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return unlessGone(err)
 	}
-
 	defer f.Close() //nolint:errcheck // It was only read.
 
-	return m.dir(ctx, f)
-}
-
-// open a directory that was seen with a mode. What has its name by now may be a pipe, which would not open, or a link.
-func open(path string, mode uint32) (*os.File, error) {
-	const only = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-
-	if mode&readable != readable {
-		if fd, err := unix.Open(path, unix.O_PATH|only, 0); err == nil {
-			// A descriptor of a path takes no mode. The link to it does, and leads nowhere else.
-			_ = os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o700) //nolint:gosec // It is a directory.
-			_ = unix.Close(fd)
-		}
-	}
-
-	fd, err := unix.Open(path, unix.O_RDONLY|only, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-
-	return os.NewFile(uintptr(fd), path), nil
-}
-
-// dir adds what is in a directory.
-func (m *meter) dir(ctx context.Context, f *os.File) error {
-	for !m.limits.Exceeded(m.usage) {
+	for !l.Exceeded(*u) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -124,7 +97,7 @@ func (m *meter) dir(ctx context.Context, f *os.File) error {
 		names, err := f.Readdirnames(batch)
 
 		for _, name := range names {
-			if err := m.entry(ctx, filepath.Join(f.Name(), name)); err != nil {
+			if err := u.add(ctx, filepath.Join(path, name), l); err != nil {
 				return err
 			}
 		}
@@ -139,16 +112,6 @@ func (m *meter) dir(ctx context.Context, f *os.File) error {
 	}
 
 	return nil
-}
-
-// sum of n and what more is above 0, or the highest number: a few sparse files can have
-// lengths that no number can hold together.
-func sum(n, more int64) int64 {
-	if more > math.MaxInt64-n {
-		return math.MaxInt64
-	}
-
-	return n + max(more, 0)
 }
 
 // unlessGone is nil for an error that says that a file or a directory is gone, or that
