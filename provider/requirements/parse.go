@@ -42,13 +42,7 @@ func ParseIn(text string, read func(name string) ([]byte, error)) (File, error) 
 		return File{}, err
 	}
 
-	if f.Collections, err = unique("collections", f.Collections, collectionKey); err != nil {
-		return File{}, err
-	}
-
-	f.Roles, err = unique("roles", f.Roles, func(r Role) string { return r.Name })
-
-	return f, err
+	return File{}.Both(f)
 }
 
 // unique leaves out requirements that are there already. The error names two that
@@ -75,56 +69,47 @@ func unique[T any](field string, items []T, key func(T) string) ([]T, error) {
 	return kept, nil
 }
 
-func parseRoot(n *yaml.Node, read func(string) ([]byte, error)) (File, error) {
+func parseRoot(n *yaml.Node, read func(string) ([]byte, error)) (f File, err error) {
+	collections, roles := &yaml.Node{}, n
+
 	switch {
 	case isNull(n):
 		return File{}, nil
-	case n.Kind == yaml.SequenceNode:
-		roles, err := parseRoles(n, field.NewPath("roles"), read)
-
-		return File{Roles: roles}, err
+	case n.Kind == yaml.MappingNode:
+		roles = &yaml.Node{}
+		err = parseFields(n, nil, map[string]any{"collections": &collections, "roles": &roles})
+	case n.Kind != yaml.SequenceNode:
+		err = errors.New("must be a mapping with collections and roles, or a list of roles")
 	}
 
-	f := File{}
+	if err == nil {
+		f.Collections, err = parseList(collections, field.NewPath("collections"), parseCollection)
+	}
 
-	err := eachField(n, nil, func(key string, value *yaml.Node) (err error) {
-		switch key {
-		case "collections":
-			f.Collections, err = parseList(value, field.NewPath(key), parseCollection)
-		case "roles":
-			f.Roles, err = parseRoles(value, field.NewPath(key), read)
-		default:
-			err = errors.Errorf("%q is neither collections nor roles", key)
-		}
-
-		return err
-	})
+	if err == nil {
+		f.Roles, err = parseRoles(roles, field.NewPath("roles"), read)
+	}
 
 	return f, err
 }
 
 func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *field.Path) (T, error)) ([]T, error) {
-	if isNull(n) {
+	switch {
+	case isNull(n):
 		return nil, nil
-	}
-
-	if n.Kind != yaml.SequenceNode {
+	case n.Kind != yaml.SequenceNode:
 		return nil, errors.Errorf("%s must be a list", path)
-	}
-
-	if len(n.Content) > maxItems {
+	case len(n.Content) > maxItems:
 		return nil, errors.Errorf("%s must have at most %d items, not %d", path, maxItems, len(n.Content))
 	}
 
 	list := make([]T, len(n.Content))
 
 	for i, item := range n.Content {
-		v, err := parse(deref(item), path.Index(i))
-		if err != nil {
+		var err error
+		if list[i], err = parse(deref(item), path.Index(i)); err != nil {
 			return nil, err
 		}
-
-		list[i] = v
 	}
 
 	return list, nil
@@ -174,51 +159,27 @@ func included(n *yaml.Node, path *field.Path, read func(string) ([]byte, error))
 	return f.Roles, errors.Wrapf(err, "%s: %s", path, name)
 }
 
-func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
+func parseCollection(n *yaml.Node, path *field.Path) (c Collection, err error) {
 	if n.Kind == yaml.ScalarNode {
-		name, err := text(n, path)
-		if err != nil {
-			return Collection{}, err
-		}
-
-		return normalCollection(Collection{Name: name}, path)
-	}
-
-	c := Collection{}
-
-	err := eachText(n, path,
-		map[string]*string{"name": &c.Name, "version": &c.Version, "source": &c.Source, "type": &c.Type},
-		func(key string, value *yaml.Node) (err error) {
-			if key != "signatures" {
-				return errors.Errorf("%s is not known", path.Child(key))
-			}
-
-			c.Signatures, err = parseSignatures(value, path.Child(key))
-
-			return err
+		c.Name, err = text(n, path)
+	} else {
+		err = parseFields(n, path, map[string]any{
+			"name": &c.Name, "version": &c.Version, "source": &c.Source, "type": &c.Type, "signatures": &c.Signatures,
 		})
-	if err != nil {
-		return Collection{}, err
 	}
 
-	return normalCollection(c, path)
-}
-
-// normalCollection leaves out the version that means any, and gives a repository its
-// type.
-func normalCollection(c Collection, path *field.Path) (Collection, error) {
-	if c.Name == "" && c.Source == "" {
-		return Collection{}, errors.Errorf("%s must have a name or a source", path)
-	}
-
-	if !slices.Contains([]string{"", Galaxy, Git, "url", "file", "dir", "subdirs"}, c.Type) {
-		return Collection{}, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
-	}
-
-	if c.Type == "" && isRepository(c.Name) {
+	switch {
+	case err != nil:
+		return c, err
+	case c.Name == "" && c.Source == "":
+		return c, errors.Errorf("%s must have a name or a source", path)
+	case !slices.Contains([]string{"", Galaxy, Git, "url", "file", "dir", "subdirs"}, c.Type):
+		return c, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
+	case c.Type == "" && isRepository(c.Name):
 		c.Type = Git
 	}
 
+	// It means any version.
 	if c.Version == "*" {
 		c.Version = ""
 	}
@@ -226,55 +187,33 @@ func normalCollection(c Collection, path *field.Path) (Collection, error) {
 	return c, nil
 }
 
-func parseSignatures(n *yaml.Node, path *field.Path) ([]string, error) {
-	if n.Kind == yaml.ScalarNode {
-		s, err := text(n, path)
-
-		return []string{s}, err
-	}
-
-	return parseList(n, path, text)
-}
-
 var nameOfRole = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-func parseRole(n *yaml.Node, path *field.Path) (Role, error) {
-	r, err := parseRoleFields(n, path)
+func parseRole(n *yaml.Node, path *field.Path) (r Role, err error) {
+	if n.Kind == yaml.ScalarNode {
+		r, err = parseRoleLine(n, path)
+	} else {
+		err = parseFields(n, path, map[string]any{
+			"name": &r.Name, "role": &r.Name, "src": &r.Src, "scm": &r.Scm, "version": &r.Version,
+		})
+	}
+
 	if err != nil {
-		return Role{}, err
+		return r, err
 	}
 
 	if r.Name == "" && r.Src == "" {
-		return Role{}, errors.Errorf("%s must have a name or a src", path)
+		return r, errors.Errorf("%s must have a name or a src", path)
 	}
 
-	r = normalRole(r)
-
-	if !nameOfRole.MatchString(r.Name) {
-		return Role{}, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
-	}
-
-	if !slices.Contains([]string{"", Git, "hg"}, r.Scm) {
-		return Role{}, errors.Errorf("%s.scm must be git or hg, not %q", path, r.Scm)
+	switch r = normalRole(r); {
+	case !nameOfRole.MatchString(r.Name):
+		return r, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
+	case !slices.Contains([]string{"", Git, "hg"}, r.Scm):
+		return r, errors.Errorf("%s.scm must be git or hg, not %q", path, r.Scm)
 	}
 
 	return r, nil
-}
-
-func parseRoleFields(n *yaml.Node, path *field.Path) (Role, error) {
-	if n.Kind == yaml.ScalarNode {
-		return parseRoleLine(n, path)
-	}
-
-	r := Role{}
-
-	err := eachText(n, path, map[string]*string{
-		"name": &r.Name, "role": &r.Name, "src": &r.Src, "scm": &r.Scm,
-		"version": &r.Version,
-	},
-		func(key string, _ *yaml.Node) error { return errors.Errorf("%s is not known", path.Child(key)) })
-
-	return r, err
 }
 
 // parseRoleLine reads src[,version[,name]].
@@ -289,58 +228,55 @@ func parseRoleLine(n *yaml.Node, path *field.Path) (Role, error) {
 		return Role{}, errors.Errorf("%s must be src[,version[,name]]", path)
 	}
 
-	if slices.ContainsFunc(parts, isOption) {
-		return Role{}, errors.Errorf("%s must not start with a dash", path)
-	}
-
 	parts = append(parts, "", "")
 
 	return Role{Src: parts[0], Version: parts[1], Name: parts[2]}, nil
 }
 
-// eachField calls fn for each field of a mapping until it fails.
-func eachField(n *yaml.Node, path *field.Path, fn func(key string, value *yaml.Node) error) error {
+// parseFields of a mapping into variables by their names. Each is a text, or a list of texts, which may be a single
+// one, or anything.
+func parseFields(n *yaml.Node, path *field.Path, into map[string]any) error {
 	if n.Kind != yaml.MappingNode {
-		if path == nil {
-			return errors.New("must be a mapping with collections and roles, or a list of roles")
-		}
-
 		return errors.Errorf("%s must be a string or a mapping", path)
 	}
 
 	seen := map[string]bool{}
 
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i].Value
+	for pair := range slices.Chunk(n.Content, 2) {
+		key, value := pair[0].Value, deref(pair[1])
+		at := path.Child(key)
+
 		if seen[key] {
-			return errors.Errorf("%s is there twice", path.Child(key))
+			return errors.Errorf("%s is there twice", at)
 		}
 
 		seen[key] = true
 
-		if err := fn(key, deref(n.Content[i+1])); err != nil {
+		var err error
+
+		switch into := into[key].(type) {
+		case *string:
+			*into, err = text(value, at)
+		case *[]string:
+			if value.Kind == yaml.ScalarNode {
+				value = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{value}}
+			}
+
+			*into, err = parseList(value, at, text)
+		case **yaml.Node:
+			*into = value
+		default:
+			if err = errors.Errorf("%s is not known", at); path == nil {
+				err = errors.Errorf("%q is neither collections nor roles", key)
+			}
+		}
+
+		if err != nil {
 			return err
 		}
 	}
 
 	return nil
-}
-
-// eachText reads the fields of a mapping that are texts, and calls fn for each other
-// one until it fails.
-func eachText(n *yaml.Node, path *field.Path, texts map[string]*string,
-	fn func(key string, value *yaml.Node) error,
-) error {
-	return eachField(n, path, func(key string, value *yaml.Node) (err error) {
-		into, ok := texts[key]
-		if !ok {
-			return fn(key, value)
-		}
-
-		*into, err = text(value, path.Child(key))
-
-		return err
-	})
 }
 
 // text of a scalar as it was written. ansible-galaxy hands it to git, which
@@ -355,7 +291,7 @@ func text(n *yaml.Node, path *field.Path) (string, error) {
 		return "", errors.Errorf("%s must be a string", path)
 	}
 
-	if isOption(n.Value) || strings.Contains(n.Value, ",-") {
+	if slices.ContainsFunc(strings.Split(n.Value, ","), isOption) {
 		return "", errors.Errorf("%s must not start with a dash", path)
 	}
 
@@ -371,7 +307,7 @@ func isOption(s string) bool {
 }
 
 func isNull(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
 func deref(n *yaml.Node) *yaml.Node {
