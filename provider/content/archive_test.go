@@ -92,13 +92,11 @@ func TestProjectArchives(t *testing.T) {
 	}{
 		"Directory": {
 			reason:  "A directory that has all files is not a part of their paths.",
-			archive: released, project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			files: []string{"README.md", "web/site.yml"},
+			archive: released, project: common.Project{Src: "$FILES/site.tar"}, credentials: private, files: []string{"README.md", "web/site.yml"},
 		},
 		"Path": {
 			reason:  "A directory of the archive comes without what is beside it.",
-			archive: released, project: common.Project{Src: "$FILES/site.tar", Path: "web"}, credentials: private,
-			files: []string{"site.yml"},
+			archive: released, project: common.Project{Src: "$FILES/site.tar", Path: "web"}, credentials: private, files: []string{"site.yml"},
 		},
 		"PasswordInURL": {
 			reason:  "A password in a URL works, and is seen by nobody.",
@@ -108,14 +106,11 @@ func TestProjectArchives(t *testing.T) {
 		"Zip": {
 			reason:  "Programs stay programs, and links links.",
 			archive: zipOf(t, map[string]fs.FileMode{"site.yml": 0o644, "bin/run.sh": 0o755, "same.yml": fs.ModeSymlink}),
-			project: common.Project{Src: "$FILES/site.zip"}, credentials: private,
-			files: []string{"bin/run.sh is a program", "same.yml is a link", "site.yml"},
+			project: common.Project{Src: "$FILES/site.zip"}, credentials: private, files: []string{"bin/run.sh is a program", "same.yml is a link", "site.yml"},
 		},
 		"HardLink": {
-			reason:  "A hard link is a file.",
-			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"}),
-			project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			files: []string{"a/same.yml", "site.yml"},
+			reason: "A hard link is a file.", archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"}),
+			project: common.Project{Src: "$FILES/site.tar"}, credentials: private, files: []string{"a/same.yml", "site.yml"},
 		},
 		"NoPath": {
 			reason:  "A directory that is not there is named.",
@@ -123,34 +118,22 @@ func TestProjectArchives(t *testing.T) {
 			err: `$FILES/site.tar has no directory "database"`,
 		},
 		"Missing": {
-			reason:  "So is an archive.",
-			project: common.Project{Src: "$FILES/none.tgz"}, credentials: private,
+			reason: "So is an archive.", project: common.Project{Src: "$FILES/none.tgz"}, credentials: private,
 			err: "Failed to download the file $FILES/none.tgz: HTTP Error 404: Not Found",
 		},
 		"WrongPassword": {
 			reason:  "The advice is that for all archives.",
 			project: common.Project{Src: "$FILES/site.tar"}, credentials: map[string]string{".netrc": "machine $FILEHOST login me password wrong\n", "ca.crt": "$CA"},
-			err: "Failed to download the file $FILES/site.tar: HTTP Error 401: Unauthorized; check the login and password for its host in the credential .netrc",
+			err: "Failed to download the file $FILES/site.tar: HTTP Error 401: Unauthorized; the credential .netrc must have a line 'machine HOST login USER password PASSWORD' for its host",
 		},
 		"NoArchive": {
-			reason:  "A page is no archive.",
-			archive: []byte("<html>Welcome</html>"), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
+			reason: "A page is no archive.", archive: []byte("<html>Welcome</html>"), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing",
 		},
 		"Above": {
 			reason:  "No file is above the project.",
 			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "a/../../evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "a/../../evil is outside of it",
-		},
-		"Zstd": {
-			reason:  "A compression that Python does not know is named as such.",
-			archive: []byte("\x28\xb5\x2f\xfd"), project: common.Project{Src: "$FILES/site.tar.zst"}, credentials: private,
-			err: "Failed to read the archive $FILES/site.tar.zst: it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing",
-		},
-		"NamedFull": {
-			reason:  "The name of a file does not say how full the disk is.",
-			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "No space left on device/../evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "No space left on device/../evil is outside of it",
 		},
 		"Absolute": {
 			reason:  "None is elsewhere on the machine.",
@@ -172,11 +155,6 @@ func TestProjectArchives(t *testing.T) {
 			archive: tarOf(t, link, tar.Header{Typeflag: tar.TypeReg, Name: "web/evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "web is there already",
 		},
-		"LinkThroughLink": {
-			reason:  "No link is, either.",
-			archive: tarOf(t, link, tar.Header{Typeflag: tar.TypeSymlink, Name: "web/evil", Linkname: "x"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "web is there already",
-		},
 	}
 
 	for name, tc := range cases {
@@ -185,23 +163,18 @@ func TestProjectArchives(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
 			}
 
-			spy := newSpy(t)
-			s := newStore(t, t.TempDir(), spy.options()...)
-
 			in := w.inputs("", tc.credentials, map[string]string{"SSL_CERT_FILE": "ca.crt"})
 			tc.project.Src = w.expand(strings.ReplaceAll(tc.project.Src, "127.0.0.1:$FILEPORT", strings.TrimPrefix(w.files.URL, "https://")))
 			in.Parameters.Project = &tc.project
 
-			set, release, err := s.Ensure(t.Context(), request(t, in))
-			if err == nil {
-				defer release()
-
+			set, err := installs(t, in)
+			if err == "" {
 				if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(tc.archive)); set.Project.Version != sum || set.Project.Revision == "" {
 					t.Errorf("\nThe status should have the sum %s, and a revision, got %+v", sum, set.Project)
 				}
 			}
 
-			got := strings.TrimPrefix(w.collapse(message(err)), "cannot install project: ")
+			got := strings.TrimPrefix(w.collapse(err), "cannot install project: ")
 			if diff := cmp.Diff(tc.err, got); diff != "" {
 				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -209,12 +182,6 @@ func TestProjectArchives(t *testing.T) {
 			if diff := cmp.Diff(tc.files, filesOf(t, set.ProjectPath())); diff != "" {
 				t.Errorf("\n%s\nFiles: -want, +got:\n%s", tc.reason, diff)
 			}
-
-			if strings.Contains(spy.seen(t), secret) {
-				t.Errorf("\nNo secret is in an argument or an environment.\n%s", spy.seen(t))
-			}
-
-			wantNoLeftovers(t, s)
 		})
 	}
 }

@@ -6,11 +6,8 @@ import (
 	order "cmp"
 	"compress/gzip"
 	"fmt"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,16 +52,13 @@ func TestAttacks(t *testing.T) {
 		"ArchiveDevice":   {reason: "A device.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}},
 		"ArchivePipe":     {reason: "What is read never ends.", archive: []entryOf{meta, {Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}, {Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}},
 		"RoleInfoLink": {
-			reason:     "What says which version is installed is a file of the provider's.",
-			repository: roleFiles(),
-			links:      map[string]string{"meta/.galaxy_install_info": "/OUT/canary"},
+			reason: "What says which version is installed is a file of the provider's.", repository: roleFiles(),
+			links: map[string]string{"meta/.galaxy_install_info": "/OUT/canary"},
 		},
 		"CollectionLink": {
-			reason:       "So it is for a collection.",
-			repository:   map[string]string{"README.md": "x", "roles/x/tasks/main.yml": "[]"},
-			links:        map[string]string{"galaxy.yml": "/OUT/canary", "MANIFEST.json": "/OUT/canary"},
-			requirements: "collections: [{name: 'file://REPO', type: git}]",
-			fails:        true,
+			reason: "So it is for a collection.", repository: map[string]string{"README.md": "x", "roles/x/tasks/main.yml": "[]"},
+			links: map[string]string{"galaxy.yml": "/OUT/canary", "MANIFEST.json": "/OUT/canary"}, requirements: "collections: [{name: 'file://REPO', type: git}]",
+			fails: true,
 		},
 		"Submodule": {
 			reason: "A submodule is cloned by running a command.",
@@ -144,112 +138,6 @@ func touch(t *testing.T, dir, name, text string) string {
 	write(t, dir, map[string]string{name: text})
 
 	return filepath.Join(dir, name)
-}
-
-// TestAttackBytecode has two archives of a role, one of them with bytecode that is
-// not that of the source beside it.
-func TestAttackBytecode(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	const good, bad = "class FilterModule:\n    def filters(self):\n        return {'who': lambda x: 'good'}\n", "evil"
-
-	out := t.TempDir()
-	write(t, out, map[string]string{"evil.py": strings.Replace(good, "good", bad, 1), "play.yml": "- hosts: localhost\n  gather_facts: false\n  roles: [x]\n"})
-	command(t, out, "python3", "-c", "import py_compile; py_compile.compile('evil.py', 'evil.pyc', invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)")
-
-	code, err := os.ReadFile(filepath.Join(out, "evil.pyc"))
-	must(t, err)
-
-	tag, err := exec.Command("python3", "-c", "import sys; print(sys.implementation.cache_tag, end='')").Output()
-	must(t, err)
-
-	honest := []entryOf{
-		{Name: "x/meta/main.yml", Typeflag: tar.TypeReg, text: roleFiles()["meta/main.yml"]},
-		{Name: "x/filter_plugins/who.py", Typeflag: tar.TypeReg, text: good},
-		{Name: "x/tasks/main.yml", Typeflag: tar.TypeReg, text: "- debug: {msg: 'it is {{ 1 | who }}'}\n"},
-	}
-	archives := map[string][]entryOf{
-		"honest": honest,
-		"forged": append(slices.Clone(honest), entryOf{Name: "x/filter_plugins/" + "__pycache__" + "/who." + string(tag) + ".pyc", Typeflag: tar.TypeReg, text: string(code)}),
-	}
-	revisions := map[string]string{}
-
-	for name, entries := range archives {
-		dir := filepath.Join(out, name)
-		must(t, os.Mkdir(dir, 0o700))
-
-		archive := attackArchive(t, dir, entries, func(s string) string { return s })
-		command(t, dir, "tar", "-xzf", archive)
-
-		play := func(roles string) string {
-			cmd := exec.Command("ansible-playbook", "../play.yml")
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "ANSIBLE_ROLES_PATH="+roles, "PYTHONDONTWRITEBYTECODE=1")
-
-			said, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, said)
-			}
-
-			return string(said)
-		}
-
-		set, release := ensure(t, newStore(t, t.TempDir()), request(t, inputs.Inputs{Requirements: "roles: [{name: x, src: 'file://" + archive + "'}]"}))
-		defer release()
-
-		revisions[name] = set.Roles[0].Revision
-
-		if said := play(set.RolesPath()); !strings.Contains(said, "it is good") {
-			t.Errorf("\nWhat runs is the source that is in the revision.\n%s", said)
-		}
-
-		if said := play("."); name == "forged" && !strings.Contains(said, "it is evil") {
-			t.Errorf("\nThe attack should work without a store.\n%s", said)
-		}
-	}
-
-	if diff := cmp.Diff(revisions["honest"], revisions["forged"]); diff != "" {
-		t.Errorf("\nWhat runs the same has the same revision: -honest, +forged:\n%s", diff)
-	}
-}
-
-// TestAttackUnlisted has archives that differ only in what is about their
-// installation, and content that goes by it.
-func TestAttackUnlisted(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	contents := map[string]map[string]string{}
-
-	for _, text := range []string{"a", "b"} {
-		dir := t.TempDir()
-		write(t, dir, collectionFiles("tools", "1.0.0"))
-		write(t, dir, map[string]string{"galaxy.yml": collectionFiles("tools", "1.0.0")["galaxy.yml"] + "description: " + text + "\n"})
-		command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", filepath.Join(dir, "out"))
-		must(t, os.Rename(filepath.Join(dir, "out", "acme-tools-1.0.0.tar.gz"), filepath.Join(dir, "tools.tar.gz")))
-
-		role := attackArchive(t, dir, []entryOf{
-			{Name: "x/meta/main.yml", Typeflag: tar.TypeReg, text: roleFiles()["meta/main.yml"]},
-			{Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeReg, text: "version: " + text},
-			{Name: "x/" + "__pycache__", Typeflag: tar.TypeReg, text: text},
-		}, func(s string) string { return s })
-
-		req := request(t, inputs.Inputs{Requirements: "{collections: [" + filepath.Join(dir, "tools.tar.gz") + "], roles: [{name: x, src: 'file://" + role + "'}]}"})
-		set, release := ensure(t, newStore(t, t.TempDir()), req)
-		defer release()
-
-		files := filesBelow(t, set.CollectionsPath())
-		maps.Copy(files, filesBelow(t, set.RolesPath()))
-		contents[text] = map[string]string{"revisions": fmt.Sprint(set.Collections, set.Roles)}
-
-		for name, data := range files {
-			contents[text][strings.TrimPrefix(name, set.Dir)] = data
-		}
-	}
-
-	if diff := cmp.Diff(contents["a"], contents["b"]); diff != "" {
-		t.Errorf("\nContent of one revision is the same, byte by byte: -a, +b:\n%s", diff)
-	}
 }
 
 type entryOf struct {

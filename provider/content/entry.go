@@ -4,130 +4,155 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
-// Marks are empty files in the directory of a set. Their modification times are recorded times, which can be changed
-// also on a disk that is full.
+// Processes on many nodes may share a store, and each of them may end, or stand still, at any moment. Nothing
+// is locked: a set is installed in a workspace, and gets its place by one rename, by which the first of those
+// wins that install the same. The times of sets and workspaces say what is in use, and may be a run's for as
+// long as the lease.
 const (
-	// markResolved has the time when the request was last known to resolve to this set.
-	markResolved = "resolved"
-	// markUsed has the time when the set was last used.
-	markUsed = "used"
+	// clocks is how far the clocks of nodes may differ.
+	clocks = 10 * time.Minute
+	// longestInstall is how long an installation may take at most in a store that is shared.
+	longestInstall = 24 * time.Hour
 )
 
-var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
-
-// An entry is a set in the store. Sets to which the same request has resolved at different
-// times are numbered.
+// An entry is a set in the store. The sets to which the same request has resolved at different times have numbers.
 type entry struct {
-	manifest installed.Manifest
-	number   int
-	dir      string
+	dir, digest string
+	number      int
 
-	// used is when the set was used last, uses is by how many it is now, and damaged is
-	// true when it must not be used any more. Guarded by the store.
-	used    time.Time
-	uses    int
-	damaged bool
-	// resolved is when the request was last known to resolve to the set. Guarded by the
-	// store.
+	// manifest of the set. A damaged set, which must not be used any more, has none.
+	manifest installed.Manifest
+	damaged  bool
+	// used is when the set was used last, which is the time of its directory, and uses is by how many it is now.
+	used time.Time
+	uses int
+	// resolved is when the request was last known to resolve to the set, which is the time of the manifest.
 	resolved time.Time
 }
 
-func newEntry(m installed.Manifest, number int, dir string) *entry {
-	return &entry{manifest: m, number: number, dir: dir}
+func (s *Store) newEntry(digest string, number int) *entry {
+	return &entry{dir: filepath.Join(s.sets(), fmt.Sprintf("%s-%d", digest, number)), digest: digest, number: number}
 }
 
 func (e *entry) set() Set {
 	return Set{
-		Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles,
-		Project: e.manifest.Project,
+		Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles, Project: e.manifest.Project,
+		Resolved: e.resolved,
 	}
 }
 
-// there is true for a set that has its manifest, which is written last and goes first.
-func (e *entry) there() bool {
-	_, err := os.Lstat(filepath.Join(e.dir, installed.File))
-
-	return err == nil
-}
-
-// entryName is the name of a set's directory.
-func entryName(digest string, number int) string {
-	if number == 0 {
-		return digest
-	}
-
-	return fmt.Sprintf("%s-%d", digest, number)
-}
-
-func parseEntryName(name string) (digest string, number int, ok bool) {
-	m := entryPattern.FindStringSubmatch(name)
-	if m == nil {
-		return "", 0, false
-	}
-
-	number, _ = strconv.Atoi(m[2])
-
-	return m[1], number, true
-}
-
-// loadEntry of a directory. A directory that is no set, or not a complete one, is a damaged set.
-func loadEntry(dir string) *entry {
-	digest, number, _ := parseEntryName(filepath.Base(dir))
-	m, err := installed.Read(dir)
-
-	e := newEntry(m, number, dir)
-	e.used = marked(dir, markUsed)
-	// No request asks for a set of another schema.
-	e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != digest
-
-	return e
-}
-
-// mark a set with a time. A time that cannot be written is not known after a restart, which
-// does no harm.
-func mark(dir, name string, at time.Time) {
-	file := filepath.Join(dir, name)
-	if setTime(file, at) == nil {
-		return
-	}
-
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// load the sets of a digest as they are now; all sets for an empty digest. Other processes, and users, may have removed
+// or replaced them. The store is locked.
+func (s *Store) load(digest string) error {
+	names, err := os.ReadDir(s.sets())
 	if err != nil {
-		return
+		return errors.Wrap(err, "cannot read the content store")
 	}
 
-	_ = f.Close()
-	_ = setTime(file, at)
-}
+	there := map[string]bool{}
 
-// setTime of a file, or of a link in its place. The zero time changes nothing.
-func setTime(file string, at time.Time) error {
-	ts := unix.Timespec{Nsec: unix.UTIME_OMIT}
-	if !at.IsZero() {
-		ts = unix.NsecToTimespec(at.UnixNano())
+	for _, n := range names {
+		of, number, _ := strings.Cut(n.Name(), "-")
+		if digest != "" && of != digest {
+			continue
+		}
+
+		dir := filepath.Join(s.sets(), n.Name())
+		there[dir] = true
+
+		if s.entries[dir] == nil {
+			i, _ := strconv.Atoi(number)
+			s.entries[dir] = &entry{dir: dir, digest: of, number: i}
+		}
+
+		s.read(s.entries[dir])
 	}
 
-	return unix.UtimesNanoAt(unix.AT_FDCWD, file, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW)
-}
-
-// marked returns the time of a mark; without one, the time when the set was installed.
-func marked(dir, name string) time.Time {
-	for _, file := range []string{name, installed.File} {
-		if at := timeOf(filepath.Join(dir, file)); !at.IsZero() {
-			return at
+	for dir, e := range s.entries {
+		if !there[dir] && (digest == "" || e.digest == digest) {
+			delete(s.entries, dir)
 		}
 	}
 
-	return time.Time{}
+	return nil
+}
+
+// read what a set is. A directory that is no set, or not a complete one, is a damaged set. The store is locked.
+func (s *Store) read(e *entry) {
+	m, err := installed.Read(e.dir)
+	// No request asks for a set of another schema.
+	if e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != e.digest; e.damaged {
+		m = installed.Manifest{}
+	}
+
+	e.manifest, e.used = m, timeOf(e.dir)
+
+	// A time in the future was written by a clock that was wrong.
+	e.resolved = s.past(timeOf(filepath.Join(e.dir, installed.File)))
+}
+
+// past returns a time if it is over, and otherwise the zero time.
+func (s *Store) past(t time.Time) time.Time {
+	if t.After(s.config.now()) {
+		return time.Time{}
+	}
+
+	return t
+}
+
+// current is the set that a request has resolved to last, which runs get; nil when there is
+// none. The store is locked.
+func (s *Store) current(digest string) *entry {
+	var c *entry
+
+	for _, e := range s.entries {
+		if e.digest == digest && !e.damaged && (c == nil || e.number > c.number) {
+			c = e
+		}
+	}
+
+	return c
+}
+
+// next returns the number for a new set of a request. The store is locked.
+func (s *Store) next(digest string) int {
+	n := 0
+
+	for _, e := range s.entries {
+		if e.digest == digest {
+			n = max(n, e.number+1)
+		}
+	}
+
+	return n
+}
+
+// use a set. The error says that it is gone. The store is locked.
+func (s *Store) use(e *entry) error {
+	e.used = s.config.now()
+
+	return os.Chtimes(e.dir, e.used, e.used)
+}
+
+// inUse is true for a set that a run uses, as far as is known. The store is locked.
+func (s *Store) inUse(e *entry) bool {
+	return e.uses > 0 || s.leased(timeOf(e.dir), s.config.Lease)
+}
+
+// leased is true for what was used, or made, at a time, and may be in use for some time by another process.
+func (s *Store) leased(since time.Time, most time.Duration) bool {
+	return s.config.Lease > 0 && s.config.now().Before(since.Add(min(s.config.Lease, most)+clocks))
 }
 
 // timeOf a file or a directory; the zero time when there is none. Between nodes only a file that

@@ -37,23 +37,6 @@ func (e *slowError) Error() string { return "it took longer than " + e.after.Str
 // Unwrap returns the error of a context after its deadline.
 func (e *slowError) Unwrap() error { return context.DeadlineExceeded }
 
-// A DiskFullError says that there is not enough space for a content set.
-type DiskFullError struct {
-	// Dir of the store.
-	Dir string
-	// Err says so.
-	Err error
-}
-
-// Error says what is full, and what can be done.
-func (e *DiskFullError) Error() string {
-	return "cannot install content: no space left on the disk of the content store (" + e.Dir + "): " +
-		"give the provider a bigger volume for its --state-dir"
-}
-
-// Unwrap returns the error that says so.
-func (e *DiskFullError) Unwrap() error { return e.Err }
-
 // IsOwn is true for an error of Ensure that is the fault of the provider or of its machine: neither a source nor the
 // author of the requirements can do anything about it. The context of Ensure must not be done.
 func IsOwn(err error) bool {

@@ -47,7 +47,7 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 	}
 
 	// A refresh has waited for the end of the back-off, see Resolution.
-	if err := s.history(digest).heldBack(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
+	if err := s.failuresOf(digest).heldBack(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
 		return nil, false, err
 	}
 
@@ -66,9 +66,15 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 
 // runFlight waits for a place, installs the set, and gives the result to all callers that wait.
 func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Request, again bool) {
-	leave, err := s.enterInstalls(ctx, req.Tenant, again)
+	var (
+		e   *entry
+		err error
+	)
 
-	var e *entry
+	leave := func() {}
+	if !again { // A refresh has taken a place of its own before.
+		leave, err = s.installPlaces.Enter(ctx, req.Tenant)
+	}
 
 	if err == nil {
 		close(f.began)
@@ -85,7 +91,7 @@ func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Req
 
 	// An installation that was canceled has not failed, unless it was too slow.
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.histories.Add(digest, s.history(digest).failedAt(s.config.now(), err))
+		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
 	}
 
 	if f.entry, f.err = e, err; e != nil {
@@ -110,15 +116,6 @@ func (s *Store) installGuarded(ctx context.Context, digest string, req Request,
 	})
 
 	return s.install(ctx, digest, req, again)
-}
-
-// enterInstalls takes a place for an installation. A refresh has taken one of its own before.
-func (s *Store) enterInstalls(ctx context.Context, tenant string, again bool) (leave func(), err error) {
-	if again {
-		return func() {}, nil
-	}
-
-	return s.installPlaces.Enter(ctx, tenant)
 }
 
 // wait until the installation has ended, the context is done, or the timeout is over, which

@@ -26,14 +26,16 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 		e, result, err = s.attempt(ctx, digest, req, given, known)
 	}
 
-	switch {
-	case err == nil:
-		return e, result, nil
-	case isFull(err):
-		err = &DiskFullError{Dir: s.config.Dir, Err: err}
+	if isFull(err) {
+		err = errors.Wrapf(err, "cannot install content: the disk of the content store (%s) is full: "+
+			"give the provider a bigger volume for its --state-dir", s.config.Dir)
 	}
 
-	return nil, resultOf(ctx, err), err
+	if err != nil {
+		return nil, resultOf(ctx, err), err
+	}
+
+	return e, result, nil
 }
 
 // attempt an installation in a workspace. What is installed there becomes the content set. Given
@@ -56,13 +58,13 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", installedError(ctx, err)
 	}
 
-	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, req.Verification, project,
+	m, err := installed.New(ctx, w.Set, digest, req.Requirements, req.Verification, project,
 		installed.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
 		return nil, "", installedError(ctx, err)
 	}
 
-	if err := m.Write(w.Set()); err != nil {
+	if err := m.Write(w.Set); err != nil {
 		return nil, "", err
 	}
 
@@ -71,74 +73,51 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		resolved = known.Resolved
 	}
 
-	e, result, err := s.publish(w.Set(), m, resolved)
-	if err == nil {
-		s.setOf(req, e)
-	}
-
-	return e, result, err
+	return s.publish(w.Set, m, req, resolved)
 }
 
 // publish a complete set in the store, with one use. A current set with the same content stays
 // in its place, also one that another process has put there meanwhile. Resolved is when the request was
 // resolved to the set: before now, if the versions of then were installed again.
-func (s *Store) publish(dir string, m installed.Manifest, resolved time.Time) (*entry, Result, error) {
+func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// Another process may have installed the same meanwhile.
-	if s.config.Lease > 0 {
-		if err := s.load(); err != nil {
-			return nil, "", err
-		}
-	}
+	// A time that cannot be written is not known after a restart, which does no harm.
+	_ = os.Chtimes(filepath.Join(dir, installed.File), resolved, resolved)
 
 	for {
-		was := s.current(m.Digest)
+		if err := s.load(m.Digest); err != nil {
+			return nil, "", err
+		}
 
-		if was != nil && was.there() && was.manifest.Same(m) {
-			was.resolved = resolved
-			mark(was.dir, markResolved, resolved)
-			s.histories.Add(m.Digest, history{resolved: resolved})
+		e, result := s.current(m.Digest), ResultUnchanged
 
-			// A refresh alone is no use.
-			if s.config.Lease > 0 {
-				s.use(was)
+		if e != nil && e.manifest.Same(m) {
+			_ = os.Chtimes(filepath.Join(e.dir, installed.File), resolved, resolved)
+		} else {
+			e, result = s.newEntry(m.Digest, s.next(m.Digest)), ResultInstalled
+			e.manifest = m
+
+			err := os.Rename(dir, e.dir)
+			if errors.Is(err, fs.ErrExist) {
+				continue // Another process was faster.
 			}
 
-			was.uses++
-
-			return was, ResultUnchanged, nil
-		}
-
-		number := s.next(m.Digest)
-		e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
-		e.used, e.resolved, e.uses = s.config.now(), resolved, 1
-
-		// A set that a refresh replaces is as recently used as the one before it.
-		if was != nil && s.config.Lease == 0 {
-			e.used = was.used
-		}
-
-		mark(dir, markResolved, resolved)
-		mark(dir, markUsed, e.used)
-
-		err := os.Rename(dir, e.dir)
-		if errors.Is(err, fs.ErrExist) {
-			// Another process was faster.
-			if err = s.load(); err == nil {
-				continue
+			if err != nil {
+				return nil, "", errors.Wrap(err, "cannot move a content set to its place")
 			}
+
+			s.entries[e.dir] = e
+			s.observeSize()
 		}
 
-		if err != nil {
-			return nil, "", errors.Wrap(err, "cannot move a content set to its place")
-		}
+		_ = s.use(e)
+		e.resolved = resolved
+		e.uses++
+		s.failed.Remove(m.Digest)
+		s.remember(req, e.set())
 
-		s.entries[e.dir] = e
-		s.histories.Add(m.Digest, history{resolved: resolved})
-		s.observeSize()
-
-		return e, ResultInstalled, nil
+		return e, result, nil
 	}
 }

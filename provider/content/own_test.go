@@ -44,32 +44,20 @@ func TestIsOwn(t *testing.T) {
 		damage func(t *testing.T, dir string)
 		want   bool
 	}{
-		"Source": {
-			reason: "A source that does not have it is at fault.",
-			o:      []option{says("[ERROR]: no such collection\n")},
-		},
-		"Configuration": {
-			reason: "So is a configuration that grants what nobody may have.",
-			in:     inputs.Inputs{Grant: inputs.Grant{Read: []string{"relative"}}},
-		},
-		"Environment": {
-			reason: "And one whose variables fit into no environment.",
-			in:     inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}},
-		},
+		"Source":        {reason: "A source that does not have it is at fault.", o: []option{says("[ERROR]: no such collection\n")}},
+		"Configuration": {reason: "So is a configuration that grants what nobody may have.", in: inputs.Inputs{Grant: inputs.Grant{Read: []string{"relative"}}}},
+		"Environment":   {reason: "And one whose variables fit into no environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
 		"Supervised": {
-			reason: "A program that fails under a supervisor says why.",
-			in:     inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
-			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, self...))},
+			reason: "A program that fails under a supervisor says why.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
+			o: []option{withGalaxy(galaxy.Supervised(time.Second, nil, self...))},
 		},
 		"NoSupervisor": {
 			reason: "Without a supervisor nothing can be installed, whatever it is.",
-			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/nonexistent/provider"))},
-			want:   true,
+			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/nonexistent/provider"))}, want: true,
 		},
 		"SupervisorFailed": {
-			reason: "Nor with one that could not do its work.",
-			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/bin/sh", "-c", "exit 125"))},
-			want:   true,
+			reason: "Nor with one that could not do its work.", o: []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/bin/sh", "-c", "exit 125"))},
+			want: true,
 		},
 		"NoTools": {
 			reason: "Nor without ansible-galaxy.",
@@ -80,10 +68,7 @@ func TestIsOwn(t *testing.T) {
 			})},
 			want: true,
 		},
-		"DiskFull": {
-			reason: "And one that says that the disk is full, which it is not.",
-			o:      []option{says("remote: No space left on device\n")},
-		},
+		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", o: []option{says("remote: No space left on device\n")}},
 		"Replaced": {
 			reason: "And so is where sets belong, whoever has made something else of it.",
 			o: []option{withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
@@ -131,42 +116,5 @@ func TestIsOwn(t *testing.T) {
 
 	if err := errors.Wrap(unix.EIO, "cannot read it"); !errors.Is(installedError(t.Context(), err), unix.EIO) || !IsOwn(installedError(t.Context(), err)) {
 		t.Error("A broken disk is no mistake of what was installed.")
-	}
-}
-
-// A program that cannot be executed says why, and what is to be done about it.
-func TestNotExecutable(t *testing.T) {
-	t.Parallel()
-
-	self, err := reexec.Self()
-	must(t, err)
-
-	cases := map[string]struct {
-		reason string
-		script string
-		mode   os.FileMode
-		want   string
-	}{
-		"NoInterpreter":    {reason: "Its interpreter is gone.", script: "#!/nonexistent/python\n", mode: 0o755, want: "no such file or directory"},
-		"NoInterpreterEnv": {reason: "So it is when another program looks for it.", script: "#!/usr/bin/env nonexistent\n", mode: 0o755, want: "No such file or directory"},
-		"NotExecutable":    {reason: "It may not be executed.", mode: 0o644, want: "permission denied"},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			program := filepath.Join(t.TempDir(), "ansible-galaxy")
-			must(t, os.WriteFile(program, []byte(tc.script), tc.mode))
-
-			s := newStore(t, t.TempDir(), withGalaxy(func(ctx context.Context, p galaxy.Program) error {
-				p.Argv[0] = program
-
-				return galaxy.Supervised(time.Second, nil, self...)(ctx, p)
-			}))
-
-			_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"}))
-			if err == nil || !IsOwn(err) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "install Ansible") {
-				t.Errorf("\n%s\nEnsure(...): want %q and what to do, got %v", tc.reason, tc.want, err)
-			}
-		})
 	}
 }

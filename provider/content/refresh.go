@@ -49,14 +49,14 @@ func (s *Store) Resolution(req Request) Resolution {
 // locked.
 func (s *Store) resolution(digest string, req Request) Resolution {
 	known, _ := s.recall(digest, req)
-	h := s.historyOf(digest, known)
-	r := Resolution{Resolved: h.resolved, Err: h.err}
+	f := s.failuresOf(digest)
+	r := Resolution{Resolved: known.Resolved, Err: f.err}
 
 	if s.current(digest) != nil {
 		r.Set, r.Found = known, true
 	}
 
-	due, moves := s.dueAt(req, h)
+	due, moves := s.dueAt(req, f, known)
 	if !moves {
 		return r
 	}
@@ -118,7 +118,7 @@ func (s *Store) refresh(digest string, req Request) {
 	}
 }
 
-// resolve a request once there is a place for a refresh. The history tells how it ended.
+// resolve a request once there is a place for a refresh.
 func (s *Store) resolve(digest string, req Request) {
 	leave, err := s.refreshPlaces.Enter(s.background, req.Tenant)
 	if err != nil {
@@ -126,8 +126,13 @@ func (s *Store) resolve(digest string, req Request) {
 	}
 	defer leave()
 
+	s.mu.Lock()
+	known, _ := s.recall(digest, req)
+	due, _ := s.dueAt(req, s.failuresOf(digest), known)
+	s.mu.Unlock()
+
 	// An installation for a run may have resolved it meanwhile.
-	if !s.due(digest) {
+	if s.config.now().Before(due) {
 		return
 	}
 
@@ -139,11 +144,4 @@ func (s *Store) resolve(digest string, req Request) {
 	if e, _ := s.wait(s.background, f, joined, refreshTimeout); e != nil {
 		s.drop(e)
 	}
-}
-
-func (s *Store) due(digest string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return !s.config.now().Before(s.history(digest).due(s.config.TTL))
 }

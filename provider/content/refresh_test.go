@@ -193,51 +193,23 @@ func TestRefresh(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-// TestRefreshEmptyStore resolves content that an object used before a restart
-// with an empty store.
-func TestRefreshEmptyStore(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
-	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
-	c := newClock()
-
-	before, release := ensure(t, newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now)), req)
-	release()
-
-	s := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now))
-
-	if diff := cmp.Diff(Resolution{Stale: true}, s.Resolution(req)); diff != "" {
-		t.Errorf("\nContent that is not there is stale.\nResolution(...): -want, +got:\n%s", diff)
-	}
-
-	if diff := cmp.Diff(before.Roles, refreshed(s, req).Set.Roles); diff != "" {
-		t.Errorf("\nThe same content has the same revision, wherever and whenever it is installed.\nRefresh(...): -want, +got:\n%s", diff)
-	}
-}
-
 // TestResolutionClockAhead starts a store again after its content was resolved with a
 // clock that was a year ahead.
 func TestResolutionClockAhead(t *testing.T) {
 	t.Parallel()
-	needs.Ansible(t)
 
-	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
-	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
-	dir := t.TempDir()
-	c := newClock()
+	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
+	dir, c, n := t.TempDir(), newClock(), new(atomic.Int32)
 
 	c.pass(365 * 24 * time.Hour)
 
-	_, release := ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now)), req)
+	_, release := ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
 	release()
 
 	c.pass(-365 * 24 * time.Hour)
 
-	r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req)
-	if !r.Found || !r.Stale {
-		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): want a set that is stale, got %+v", r)
+	if r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req); !r.Found || !r.Stale {
+		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): %+v", r)
 	}
 }
 
@@ -366,22 +338,23 @@ func TestDue(t *testing.T) {
 	now := newClock().Now()
 
 	cases := map[string]struct {
-		reason string
-		h      history
-		ttl    time.Duration
-		want   time.Time
+		reason   string
+		f        failures
+		ttl      time.Duration
+		resolved time.Time
+		want     time.Time
 	}{
 		"Unknown":  {reason: "What was never resolved here is due at once.", ttl: time.Hour},
-		"Resolved": {reason: "What was resolved is due after the TTL.", h: history{resolved: now}, ttl: time.Hour, want: now.Add(time.Hour)},
-		"First":    {reason: "A failure is made up for soon.", h: history{resolved: now.Add(-time.Hour)}.failedAt(now, nil), ttl: time.Hour, want: now.Add(30 * time.Second)},
-		"Second":   {reason: "The next one a little later.", h: history{failures: 1}.failedAt(now, nil), ttl: time.Hour, want: now.Add(time.Minute)},
-		"Many":     {reason: "But never much later.", h: history{failures: 100}.failedAt(now, nil), ttl: time.Hour, want: now.Add(10 * time.Minute)},
-		"ShortTTL": {reason: "Nor later than the TTL.", h: history{failures: 100}.failedAt(now, nil), ttl: 5 * time.Second, want: now.Add(5 * time.Second)},
+		"Resolved": {reason: "What was resolved is due after the TTL.", resolved: now, ttl: time.Hour, want: now.Add(time.Hour)},
+		"First":    {reason: "A failure is made up for soon.", f: failures{count: 1, last: now}, ttl: time.Hour, want: now.Add(30 * time.Second)},
+		"Second":   {reason: "The next one a little later.", f: failures{count: 2, last: now}, ttl: time.Hour, want: now.Add(time.Minute)},
+		"Many":     {reason: "But never much later.", f: failures{count: 100, last: now}, ttl: time.Hour, want: now.Add(10 * time.Minute)},
+		"ShortTTL": {reason: "Nor later than the TTL.", f: failures{count: 100, last: now}, ttl: 5 * time.Second, want: now.Add(5 * time.Second)},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.h.due(tc.ttl)); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.f.due(tc.resolved, tc.ttl)); diff != "" {
 				t.Errorf("\n%s\ndue(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -74,23 +74,11 @@ func (s *Store) Digest(req Request) string {
 		return ""
 	}
 
-	return digestOf(s.config.Key, s.config.Tools, s.config.Installer.Recipe(req.Request))
-}
-
-// digestOf a recipe for a version of the tools.
-func digestOf(key []byte, tools string, r galaxy.Recipe) string {
-	// JSON would replace bytes that are no text.
-	env := make([][]byte, len(r.Env))
-	for i, kv := range r.Env {
-		env[i] = []byte(kv)
-	}
-
-	return sign(key, "content", struct {
-		Schema int           `json:"schema"`
-		Tools  string        `json:"tools"`
-		Env    [][]byte      `json:"env"`
-		Recipe galaxy.Recipe `json:"recipe"`
-	}{Schema: installed.Schema, Tools: tools, Env: env, Recipe: r})
+	return sign(s.config.Key, "content", struct {
+		Schema int
+		Tools  string
+		Given  any
+	}{installed.Schema, s.config.Tools, s.config.Installer.Given(req.Request)})
 }
 
 // wanted identifies the part of a request that users write. As long as it stays the same, the

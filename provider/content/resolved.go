@@ -28,10 +28,7 @@ func (s *Store) remember(req Request, set Set) Set {
 // else what the request knows, if its digest is right. The store is locked.
 func (s *Store) recall(digest string, req Request) (Set, bool) {
 	if e := s.current(digest); e != nil {
-		set := e.set()
-		set.Resolved = e.resolved
-
-		return s.remember(req, set), true
+		return s.remember(req, e.set()), true
 	}
 
 	wanted := req.wanted(s.config.Key)
@@ -57,7 +54,7 @@ func (s *Store) pinnedToKnown(digest string, req Request) (given galaxy.Request,
 	defer s.mu.Unlock()
 
 	known, ok := s.recall(digest, req)
-	if due, moves := s.dueAt(req, history{resolved: known.Resolved}); !ok || moves && !s.config.now().Before(due) {
+	if due, moves := s.dueAt(req, failures{}, known); !ok || moves && !s.config.now().Before(due) {
 		return req.Request, Set{}
 	}
 
@@ -67,24 +64,13 @@ func (s *Store) pinnedToKnown(digest string, req Request) (given galaxy.Request,
 	return req.Request, known
 }
 
-// historyOf returns the history of a request. Where that does not know when the request was
-// resolved, the known set does. The store is locked.
-func (s *Store) historyOf(digest string, known Set) history {
-	h := s.history(digest)
-	if h.resolved.IsZero() {
-		h.resolved = known.Resolved
-	}
-
-	return h
-}
-
-// dueAt is when a request is to be resolved again; false when never.
-func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
+// dueAt is when a request is to be resolved again; false when never. The store is locked.
+func (s *Store) dueAt(req Request, f failures, known Set) (time.Time, bool) {
 	if s.config.TTL == 0 || req.Requirements.Pinned() {
 		return time.Time{}, false
 	}
 
-	return h.due(s.config.TTL), true
+	return f.due(known.Resolved, s.config.TTL), true
 }
 
 // digest returns an HMAC of the versions of a set and of the request that has resolved to them, see wanted.

@@ -21,12 +21,6 @@ const lease = time.Hour
 
 func withLease(s *Config) { s.Lease = lease }
 
-func required(t *testing.T, name string) Request {
-	t.Helper()
-
-	return request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"})
-}
-
 // installing counts installations, of a collection with a number of files.
 func installing(n *atomic.Int32, files int) option {
 	return withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
@@ -73,7 +67,7 @@ func TestShared(t *testing.T) {
 		}))
 
 		done.Go(func() {
-			set, release, err := s.Ensure(t.Context(), required(t, "x"))
+			set, release, err := s.Ensure(t.Context(), requires(t, "x"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -96,7 +90,7 @@ func TestShared(t *testing.T) {
 	var installs atomic.Int32
 
 	later := newStore(t, dir, withLease, installing(&installs, 20))
-	set, _ := ensure(t, later, required(t, "x"))
+	set, _ := ensure(t, later, requires(t, "x"))
 	dirs[set.Dir] = true
 
 	if len(dirs) != 1 || seen.Load() != 0 || installs.Load() != 0 {
@@ -126,10 +120,10 @@ func TestSharedEviction(t *testing.T) {
 		return newStore(t, dir, withLease, withClock(c.Now), withMaxSize(30*block), installing(&installs, 10))
 	}
 
-	a, _ := ensure(t, open(), required(t, "a"))
+	a, _ := ensure(t, open(), requires(t, "a"))
 
 	c.pass(time.Minute)
-	ensure(t, open(), required(t, "b"))
+	ensure(t, open(), requires(t, "b"))
 
 	if !exists(a.Dir) {
 		t.Fatal("A set stays for as long as the run may take that it was given to.")
@@ -144,7 +138,7 @@ func TestSharedEviction(t *testing.T) {
 		t.Error("Then it goes.")
 	}
 
-	if ensure(t, late, required(t, "a")); installs.Load() != 3 {
+	if ensure(t, late, requires(t, "a")); installs.Load() != 3 {
 		t.Errorf("It is installed again, also by a store that has seen it before: %d installations", installs.Load())
 	}
 
@@ -188,5 +182,33 @@ func TestSharedResolvedAgain(t *testing.T) {
 
 	if diff := cmp.Diff(second.Resolution(req).Set.Dir, got.Dir); diff != "" {
 		t.Errorf("Others find what was resolved last: -want, +got:\n%s", diff)
+	}
+}
+
+// TestSharedReplaced has another provider evict a set, and install other content in its place.
+func TestSharedReplaced(t *testing.T) {
+	t.Parallel()
+
+	dir, c, files := t.TempDir(), &clock{now: time.Now()}, 3
+	open := func(most int64) *Store {
+		return newStore(t, dir, withLease, withClock(c.Now), withMaxSize(most),
+			withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+				return install(argv, "x", files)
+			}))
+	}
+	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
+
+	one := open(0)
+	was, _ := ensure(t, one, req)
+
+	c.pass(lease + 2*clocks)
+	open(1)
+
+	files = 4
+	want, _ := ensure(t, open(0), req)
+	got, _ := ensure(t, one, req)
+
+	if diff := cmp.Diff(want, got); diff != "" || was.Dir != got.Dir || was.Collections[0] == got.Collections[0] {
+		t.Errorf("What is there counts, not what was there: -want, +got:\n%s", diff)
 	}
 }

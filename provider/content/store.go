@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -13,6 +14,13 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
+)
+
+const (
+	// maxSize of the sets on disk, in bytes. Above it, sets that no run uses are removed.
+	maxSize = 10 << 30
+	// maxInstalls at a time for callers of Ensure, of which one tenant has all but one at most.
+	maxInstalls = 4
 )
 
 // A Store has content sets, each in a directory of its own. A set is installed once and never
@@ -30,11 +38,12 @@ type Store struct {
 	// Ensure wait for.
 	refreshPlaces, installPlaces *share.Gate
 
-	mu        sync.Mutex
-	entries   map[string]*entry
-	flights   map[string]*flight
-	histories *lru.Cache
-	resolved  *lru.Cache
+	mu sync.Mutex
+	// entries by their directories.
+	entries map[string]*entry
+	flights map[string]*flight
+	// failed are the failures of requests by digest, and resolved what requests have resolved to.
+	failed, resolved *lru.Cache
 	// refreshes in progress, by digest. Each has the functions that wake its callers.
 	refreshes map[string]map[string]func()
 }
@@ -60,18 +69,13 @@ type Config struct {
 	// TTL is the time after which a request that is not pinned is resolved again; 0 means
 	// never.
 	TTL time.Duration
-	// MaxSize is how much the sets may take on disk, in bytes; 0 means no limit. Above it,
-	// sets that no run uses are removed, the least recently used first.
-	MaxSize int64
-	// MaxInstalls is how many sets are installed at a time for callers of Ensure,
-	// beside those that are resolved again; at least 1. If that is more than
-	// one, one tenant has all but one of the places at most.
-	MaxInstalls int
 	// Observer of what the store does; nil for none.
 	Observer Observer
 
-	// now tells the time; nil means time.Now.
-	now func() time.Time
+	// For tests: what else the constants are, and the time.
+	maxSize     int64
+	maxInstalls int
+	now         func() time.Time
 }
 
 // NewStore returns a store in a directory. Without a lease one process may use it at a time. Sets
@@ -82,9 +86,7 @@ func NewStore(c Config) (*Store, error) {
 		return nil, errors.Wrap(err, "cannot tell where the content store is")
 	}
 
-	if c.Private == "" {
-		c.Private = tempIn(c.Dir)
-	}
+	c.maxSize, c.maxInstalls = cmp.Or(c.maxSize, maxSize), cmp.Or(c.maxInstalls, maxInstalls)
 
 	if c.Observer == nil {
 		c.Observer = nopObserver{}
@@ -95,10 +97,11 @@ func NewStore(c Config) (*Store, error) {
 	}
 
 	s := &Store{
-		config: c, refreshPlaces: share.NewGate(maxRefreshes), installPlaces: share.NewGate(c.MaxInstalls),
+		config: c, refreshPlaces: share.NewGate(maxRefreshes), installPlaces: share.NewGate(c.maxInstalls),
 		entries: map[string]*entry{}, flights: map[string]*flight{},
-		histories: lru.New(maxHistories), resolved: lru.New(maxResolved), refreshes: map[string]map[string]func(){},
+		failed: lru.New(maxFailures), resolved: lru.New(maxResolved), refreshes: map[string]map[string]func(){},
 	}
+	s.config.Private = cmp.Or(c.Private, s.temp())
 	s.background, s.stop = context.WithCancel(context.Background())
 
 	if err := s.own(); err != nil {
@@ -110,7 +113,7 @@ func NewStore(c Config) (*Store, error) {
 	}
 
 	s.mu.Lock()
-	err = s.load()
+	err = s.load("")
 	dirs := s.tidy()
 	s.mu.Unlock()
 	remove(dirs)
@@ -120,44 +123,13 @@ func NewStore(c Config) (*Store, error) {
 
 // own makes the directories of the store.
 func (s *Store) own() error {
-	for _, dir := range []string{s.config.Dir, s.sets(), s.temp(), s.config.Private} {
+	for _, dir := range []string{s.sets(), s.temp(), s.config.Private} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return errors.Wrap(err, "cannot use the content store")
 		}
 	}
 
 	return nil
-}
-
-// load the sets that are there and not known. The store is locked.
-func (s *Store) load() error {
-	names, err := os.ReadDir(s.sets())
-	if err != nil {
-		return errors.Wrap(err, "cannot read the content store")
-	}
-
-	for _, n := range names {
-		dir := filepath.Join(s.sets(), n.Name())
-		if s.entries[dir] != nil {
-			continue
-		}
-
-		e := loadEntry(dir)
-		e.resolved = s.past(marked(dir, markResolved))
-		s.entries[dir] = e
-	}
-
-	return nil
-}
-
-// past returns a time if it is over, and otherwise the zero time. A time in the future was
-// written by a clock that was wrong.
-func (s *Store) past(t time.Time) time.Time {
-	if t.After(s.config.now()) {
-		return time.Time{}
-	}
-
-	return t
 }
 
 // Stop ends all refreshes and waits for their end. Installations for callers of Ensure go on.
@@ -179,7 +151,7 @@ func (s *Store) Installed(req Request) (digest string, ok bool) {
 
 // Ensure returns the set that is requested. It installs the set if need be, once for all
 // callers. The set is in use until release is called. The
-// error is a galaxy.InstallError when ansible-galaxy failed, and a DiskFullError when there is
+// error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there is
 // not enough space. For some time after that the error is a BackoffError, and nothing is tried,
 // unless a user has asked for it.
 //
@@ -191,15 +163,9 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 		return Set{}, func() {}, nil
 	}
 
-	if err := s.own(); err != nil {
-		return Set{}, nil, err
-	}
-
 	for {
-		var err error
-
-		e := s.find(digest)
-		if e == nil {
+		e, err := s.find(digest)
+		if err == nil && e == nil {
 			e, err = s.await(ctx, digest, req)
 		}
 
@@ -207,34 +173,32 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 		case err != nil:
 			return Set{}, nil, err
 		case e != nil:
-			return s.setOf(req, e), sync.OnceFunc(func() { s.release(e) }), nil
+			s.mu.Lock()
+			defer s.mu.Unlock()
+
+			return s.remember(req, e.set()), sync.OnceFunc(func() { s.release(e) }), nil
 		}
 	}
 }
 
 // find the set of a request in the store, which is in use then; nil when there is none.
-func (s *Store) find(digest string) *entry {
+func (s *Store) find(digest string) (*entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	if err := s.load(digest); err != nil {
+		return nil, err
+	}
+
 	e := s.current(digest)
-	if e == nil {
-		return nil
+	if e == nil || s.use(e) != nil {
+		return nil, nil
 	}
 
 	e.uses++
+	s.config.Observer.Found()
 
-	if e.there() {
-		s.use(e)
-		s.config.Observer.Found()
-
-		return e
-	}
-
-	e.uses--
-	e.damaged = true
-
-	return nil
+	return e, nil
 }
 
 // await the set that an installation in progress, or a new one, results in. It is nil when
@@ -252,21 +216,10 @@ func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, 
 	return s.wait(ctx, f, joined, req.Timeout)
 }
 
-// setOf returns the set of an entry that is in use, as an answer to this request.
-func (s *Store) setOf(req Request, e *entry) Set {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	set := e.set()
-	set.Resolved = e.resolved
-
-	return s.remember(req, set)
-}
-
 // release a set after a run.
 func (s *Store) release(e *entry) {
 	s.mu.Lock()
-	s.use(e)
+	_ = s.use(e)
 	s.mu.Unlock()
 
 	s.drop(e)
@@ -282,37 +235,6 @@ func (s *Store) drop(e *entry) {
 	remove(dirs)
 }
 
-// current is the set that a request has resolved to last, which runs get; nil when there is
-// none. The store is locked.
-func (s *Store) current(digest string) *entry {
-	var c *entry
+func (s *Store) sets() string { return filepath.Join(s.config.Dir, "sets") }
 
-	for _, e := range s.entries {
-		if e.manifest.Digest == digest && !e.damaged && (c == nil || e.number > c.number) {
-			c = e
-		}
-	}
-
-	return c
-}
-
-// next returns the number for a new set of a request. The store is locked.
-func (s *Store) next(digest string) int {
-	n := 0
-
-	for _, e := range s.entries {
-		if of, number, ok := parseEntryName(filepath.Base(e.dir)); ok && of == digest {
-			n = max(n, number+1)
-		}
-	}
-
-	return n
-}
-
-func (s *Store) sets() string {
-	return filepath.Join(s.config.Dir, "sets")
-}
-
-func (s *Store) temp() string { return tempIn(s.config.Dir) }
-
-func tempIn(dir string) string { return filepath.Join(dir, "tmp") }
+func (s *Store) temp() string { return filepath.Join(s.config.Dir, "tmp") }

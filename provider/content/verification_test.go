@@ -44,7 +44,7 @@ func TestVerification(t *testing.T) {
 
 	refused := func(name, why string) string {
 		return "cannot install collections: Signature verification failed for 'acme." + name + "': " + why +
-			"; it must be signed with a key in the credential keys.gpg, which has public keys as gpg --export writes them, without --armor"
+			"; it must be signed with a key in the keyring, which has public keys as gpg --export writes them, without --armor"
 	}
 
 	const none, some, few = "no successful signatures", "some signatures failed", "fewer successful signatures than required"
@@ -98,37 +98,6 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// TestVerificationDigest says that requests with different verification share no set.
-func TestVerificationDigest(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	s := newStore(t, t.TempDir())
-	seen := map[string]string{}
-
-	for name, in := range map[string]inputs.Inputs{
-		"None":     {},
-		"One":      {Verification: verify("+1")},
-		"All":      {Verification: verify("all")},
-		"OtherKey": {Verification: verify("+1"), Credentials: []inputs.File{{Name: "keys.gpg", Data: []byte("other")}}},
-		"Revision": {Verification: &common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web", Revision: strings.Repeat("0", 64)}}}},
-		"Other":    {Verification: &common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web", Revision: strings.Repeat("1", 64)}}}},
-	} {
-		in.Requirements = "collections: [acme.web]"
-		if in.Credentials == nil {
-			in.Credentials = []inputs.File{{Name: "keys.gpg", Data: []byte("keys")}}
-		}
-
-		digest := s.Digest(request(t, in))
-
-		if other, ok := seen[digest]; ok {
-			t.Errorf("\n%s and %s have one set.", name, other)
-		}
-
-		seen[digest] = name
-	}
-}
-
 func verify(signatures string) *common.Verification {
 	return &common.Verification{Keyring: "keys.gpg", Signatures: signatures}
 }
@@ -162,21 +131,7 @@ func TestRevisions(t *testing.T) {
 		"Galaxy": {
 			reason: "A server may serve something else as the same version.", requirements: "collections: [{name: acme.web, version: 1.0.0}]", publish: collection,
 		},
-		"Dependency": {
-			reason: "What is required may require more.", requirements: "collections: [{name: acme.site, version: 1.0.0}]",
-			publish: func(t *testing.T, dir, text string) {
-				t.Helper()
-				collection(t, dir, text)
-
-				site := collectionFiles("site", "1.0.0")
-				site["galaxy.yml"] += "dependencies: {acme.web: '*'}\n"
-				write(t, filepath.Join(dir, "site"), site)
-				command(t, filepath.Join(dir, "site"), "ansible-galaxy", "collection", "build", "--output-path", dir)
-			},
-		},
-		"Archive": {
-			reason: "An archive may be replaced.", requirements: "collections: [{name: $FILES/acme-web-1.0.0.tar.gz, type: url}]", publish: collection,
-		},
+		"Archive": {reason: "An archive may be replaced.", requirements: "collections: [{name: $FILES/acme-web-1.0.0.tar.gz, type: url}]", publish: collection},
 		"Repository": {
 			reason: "A branch moves.", requirements: "collections: [{name: 'file://$DIR/web', type: git, version: v1}]",
 			publish: func(t *testing.T, dir, text string) {
@@ -192,13 +147,6 @@ func TestRevisions(t *testing.T) {
 			publish: func(t *testing.T, dir, text string) {
 				t.Helper()
 				tarball(t, filepath.Join(dir, "web"), role(text))
-			},
-		},
-		"RoleOfRepository": {
-			reason: "A tag may move, too.", requirements: "roles: [{name: web, src: 'git+file://$DIR/web', version: v1}]", role: true,
-			publish: func(t *testing.T, dir, text string) {
-				t.Helper()
-				gitRepo(t, filepath.Join(dir, "web"), role(text))
 			},
 		},
 	}
@@ -380,9 +328,8 @@ func TestValidateVerification(t *testing.T) {
 		"Keys":    {reason: "As gpg writes them.", file: inputs.File{Name: "keys.gpg", Data: []byte{0x98}}},
 		"Nothing": {reason: "It would look as if something was verified.", v: &common.Verification{Signatures: "+1"}, want: `ProviderConfig "x": spec.verification: Required value: one of keyring, collections and roles must be set`},
 		"Short": {
-			reason: "Only a whole revision is a checksum.",
-			v:      &common.Verification{Roles: []common.VerifiedContent{{Name: "motd", Revision: "0123456789ab"}}},
-			want:   config + `roles[0].revision: Invalid value: "0123456789ab": must be empty, or all 64 hexadecimal digits of a revision`,
+			reason: "Only a whole revision is a checksum.", v: &common.Verification{Roles: []common.VerifiedContent{{Name: "motd", Revision: "0123456789ab"}}},
+			want: config + `roles[0].revision: Invalid value: "0123456789ab": must be empty, or all 64 hexadecimal digits of a revision`,
 		},
 		"Nameless": {
 			reason: "It is that of something.", v: &common.Verification{Collections: []common.VerifiedContent{{}}},

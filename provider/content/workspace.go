@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -29,8 +30,12 @@ func (s *Store) newWorkspace(digest string) (*workspace, error) {
 	dir := filepath.Join(s.temp(), name)
 	w := &workspace{Workspace: galaxy.Workspace{
 		Private: filepath.Join(s.config.Private, name),
-		Target:  filepath.Join(dir, "set"),
+		Set:     filepath.Join(dir, "set"),
 	}, dir: dir}
+
+	if err := s.own(); err != nil {
+		return nil, err
+	}
 
 	for _, dir := range []string{w.Home(), w.Temp(), w.Collections(), w.Roles()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -40,7 +45,7 @@ func (s *Store) newWorkspace(digest string) (*workspace, error) {
 		}
 	}
 
-	return w, setTime(dir, s.config.now())
+	return w, os.Chtimes(dir, time.Time{}, s.config.now())
 }
 
 // remove the workspace. What cannot be removed now is removed at the next start.
@@ -69,10 +74,10 @@ func (s *Store) removeLeftovers() error {
 }
 
 // checkSet returns an error when the set in the workspace was replaced by a link. It removes
-// what has the names of the store's own files: an installation may have put links or pipes
+// what has the name of the store's own file: an installation may have put a link or a pipe
 // there.
 func (w *workspace) checkSet(project bool) error {
-	dirs := []string{w.Set(), w.Collections(), w.Roles()}
+	dirs := []string{w.Set, w.Collections(), w.Roles()}
 	if project {
 		dirs = append(dirs, w.Project())
 	}
@@ -83,11 +88,5 @@ func (w *workspace) checkSet(project bool) error {
 		}
 	}
 
-	for _, name := range []string{installed.File, markResolved, markUsed} {
-		if err := os.RemoveAll(filepath.Join(w.Set(), name)); err != nil {
-			return errors.Wrap(err, "cannot remove what is not content")
-		}
-	}
-
-	return nil
+	return errors.Wrap(os.RemoveAll(filepath.Join(w.Set, installed.File)), "cannot remove what is not content")
 }

@@ -41,15 +41,6 @@ func TestTakenOverWorkspace(t *testing.T) {
 			},
 			served: true,
 		},
-		"Marks": {
-			reason: "Nor are the marks.",
-			attack: func(t *testing.T, w, victim string) {
-				t.Helper()
-				must(t, os.Symlink(victim, filepath.Join(w, "set", markUsed)))
-				must(t, os.Symlink(victim, filepath.Join(w, "set", markResolved)))
-			},
-			served: true,
-		},
 		"Pipe": {
 			reason: "A pipe is not waited for.",
 			attack: func(t *testing.T, w, _ string) {

@@ -1,7 +1,6 @@
 package content
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -79,6 +78,15 @@ func published(t *testing.T) string {
 	})
 
 	return publishedDir
+}
+
+// TestMain removes what was published.
+func TestMain(m *testing.M) {
+	code := m.Run()
+
+	_ = os.RemoveAll(publishedDir)
+
+	os.Exit(code)
 }
 
 func newWorld(t *testing.T) *world {
@@ -194,9 +202,7 @@ func (w *world) inputs(requirements string, credentials, env map[string]string) 
 // A spy sees the arguments and the environment of the programs that an
 // installation runs.
 type spy struct {
-	bin string
-	log string
-	out bytes.Buffer
+	bin, log string
 }
 
 func newSpy(t *testing.T) *spy {
@@ -224,19 +230,33 @@ func (s *spy) options() []option {
 			_, _ = fmt.Fprintln(f, strings.Join(argv, " ")+"\n"+strings.Join(env, "\n"))
 			_ = f.Close()
 
-			return execute(ctx, argv, env, dir, io.MultiWriter(out, &s.out))
+			return execute(ctx, argv, env, dir, out)
 		}),
 	}
 }
 
-// seen by the spy.
-func (s *spy) seen(t *testing.T) string {
+// installs what inputs require into an empty store. The set is in use until the test ends. No secret may be an argument, in
+// an environment, or left on the disk.
+func installs(t *testing.T, in inputs.Inputs) (Set, string) {
 	t.Helper()
 
-	b, err := os.ReadFile(s.log)
-	must(t, err)
+	spy := newSpy(t)
+	s := newStore(t, t.TempDir(), spy.options()...)
 
-	return string(b)
+	set, release, err := s.Ensure(t.Context(), request(t, in))
+	if err == nil {
+		t.Cleanup(release)
+	}
+
+	seen, _ := os.ReadFile(spy.log)
+	if strings.Contains(string(seen), secret) {
+		t.Errorf("\nNo secret is in an argument or an environment.\n%s", seen)
+	}
+
+	command(t, s.config.Dir, "sh", "-c", "! grep -r -e "+secret+" -e 'OPENSSH PRIVATE' .")
+	wantNoLeftovers(t, s)
+
+	return set, message(err)
 }
 
 // withCommand runs a function instead of programs.
@@ -273,11 +293,11 @@ func withTTL(ttl time.Duration) option {
 }
 
 func withMaxSize(bytes int64) option {
-	return func(s *Config) { s.MaxSize = bytes }
+	return func(s *Config) { s.maxSize = bytes }
 }
 
 func withMaxInstalls(n int) option {
-	return func(s *Config) { s.MaxInstalls = n }
+	return func(s *Config) { s.maxInstalls = n }
 }
 
 func withObserver(o Observer) option {

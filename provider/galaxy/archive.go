@@ -23,39 +23,36 @@ var archiveScript []byte
 // unpack the archive of a project where a repository would be cloned to, and return its SHA-256. A Python with
 // Ansible's modules does it, confined like ansible-galaxy: what ansible-galaxy knows of proxies, passwords and
 // authorities counts.
-func (f fetch) unpack(ctx context.Context, p *requirements.Project) (digest string, err error) {
-	argv, err := python(f.Environ)
+func (in *installation) unpack(ctx context.Context, p *requirements.Project) (digest string, err error) {
+	argv, err := python(in.Environ)
 	if err != nil {
 		return "", err
 	}
 
-	if err := os.Mkdir(f.w.repository(), 0o700); err != nil {
+	if err := os.Mkdir(in.w.repository(), 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot make a temporary directory")
 	}
 
 	// A URL may have a password, and other processes can see arguments.
-	args, err := json.Marshal([]string{p.Src, filepath.Join(f.w.Temp(), "archive"), f.w.repository()})
+	args, err := json.Marshal([]string{p.Src, filepath.Join(in.w.Temp(), "archive"), in.w.repository()})
 	if err != nil {
 		return "", errors.Wrap(err, "cannot say what to download")
 	}
 
-	script, file := f.w.path("archive.py"), f.w.path("archive.json")
+	script, file := filepath.Join(in.w.Private, "archive.py"), filepath.Join(in.w.Private, "archive.json")
 	for name, text := range map[string][]byte{script: archiveScript, file: args} {
 		if err := workdir.WriteFile(name, text); err != nil {
 			return "", errors.Wrap(err, "cannot write what downloads an archive")
 		}
 	}
 
-	out := &tail{max: maxOutput}
-	argv = append(argv, script, file)
-
-	if err := f.run(ctx, f.req, f.w, f.r, project, Program{Argv: argv, Env: f.r.Env, Dir: f.w.Home(), Out: out},
-		out); err != nil {
+	out, err := in.run(ctx, project, in.w.Home(), append(argv, script, file)...)
+	if err != nil {
 		return "", err
 	}
 
 	// Python may have had warnings before.
-	said := strings.TrimSpace(out.String())
+	said := strings.TrimSpace(out)
 
 	return "sha256:" + said[strings.LastIndexByte(said, '\n')+1:], nil
 }

@@ -5,21 +5,61 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
-// environment of ansible-galaxy in a workspace: the provider's variables that are passed on,
-// then those of the configuration, then those that keep the installation in the workspace and
-// from asking questions. Later ones win. The provider's time zone is left out, since another
+// gpgOff is the variable that turns verification off.
+const gpgOff = "ANSIBLE_GALAXY_DISABLE_GPG_VERIFY"
+
+// passed returns the provider's variables that installations get. Its time zone is left out, since another
 // time zone must not install anything again.
-func environment(own []string, config map[string]string, credentials []inputs.File, w Workspace) []string {
+func passed(own []string) map[string]string {
 	env := environ.Passed(own)
 	delete(env, "TZ")
+
+	return env
+}
+
+// Given is what an installation is given beside its workspace, for its digest: nothing else makes a difference. It has
+// credentials.
+func (i Installer) Given(req Request) any {
+	// JSON would replace bytes that are no text.
+	raw := func(env map[string]string) (all [][]byte) {
+		for _, kv := range environ.List(env) {
+			all = append(all, []byte(kv))
+		}
+
+		return all
+	}
+
+	files := map[string][]byte{}
+	for _, f := range req.Credentials {
+		files[f.Name] = f.Data
+	}
+
+	return struct {
+		Requirements requirements.File
+		Own, Env     [][]byte
+		Files        map[string][]byte
+		// A configuration that may not read a path must not get what was installed from it, and one that demands
+		// verification must not get content that was not verified.
+		Grant        sandbox.Grant
+		Verification *common.Verification
+	}{req.Requirements, raw(passed(i.Environ)), raw(req.Env), files, req.Grant, req.Verification}
+}
+
+// environment of programs in a workspace, and all of it: the provider's variables that are passed on,
+// then those of the configuration, then those that keep the installation in the workspace and
+// from asking questions. Later ones win.
+func environment(own []string, req Request, w Workspace) []string {
+	env, config, credentials := passed(own), req.Env, req.Credentials
 
 	maps.Copy(env, config)
 	maps.Copy(env, credentialPaths(config, credentials, w.Home()))
@@ -54,6 +94,11 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 
 	if env["GIT_SSL_CAPATH"] == "" && env["GIT_SSL_CAINFO"] != "" {
 		env["GIT_SSL_CAPATH"] = cmp.Or(env["SSL_CERT_DIR"], "/etc/ssl/certs")
+	}
+
+	// Neither a variable nor an ansible.cfg may turn verification off.
+	if v := req.Verification; v != nil && v.Keyring != "" {
+		env[gpgOff] = "0"
 	}
 
 	for _, f := range credentials {
@@ -97,15 +142,9 @@ func credentialPaths(config map[string]string, credentials []inputs.File, dir st
 // all helpers of its own configuration.
 // https://git-scm.com/docs/git-config#ENVIRONMENT
 func credentialHelper(file string) map[string]string {
-	env := map[string]string{}
-	values := []string{"", "store --file=" + shell.Quote(file)}
-
-	for i, v := range values {
-		env["GIT_CONFIG_KEY_"+strconv.Itoa(i)] = "credential.helper"
-		env["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = v
+	return map[string]string{
+		"GIT_CONFIG_COUNT": "2",
+		"GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "",
+		"GIT_CONFIG_KEY_1": "credential.helper", "GIT_CONFIG_VALUE_1": "store --file=" + shell.Quote(file),
 	}
-
-	env["GIT_CONFIG_COUNT"] = strconv.Itoa(len(values))
-
-	return env
 }

@@ -27,7 +27,7 @@ func TestEnvironment(t *testing.T) {
 	)
 
 	dir := t.TempDir()
-	w := Workspace{Private: dir, Target: filepath.Join(dir, "set")}
+	w := Workspace{Private: dir, Set: filepath.Join(dir, "set")}
 	if err := os.Mkdir(w.Home(), 0o700); err != nil {
 		t.Fatal(err)
 	}

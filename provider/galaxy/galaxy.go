@@ -1,34 +1,32 @@
 // Package galaxy runs ansible-galaxy, which runs git and ssh, and git for the project of a run. A Request says what is
-// to be installed, and with which files and variables of a configuration. The Recipe of a request is
-// all that ansible-galaxy is given: requests with the same recipe share what was installed. An
-// Installer carries a recipe out in a Workspace. The error says why ansible-galaxy failed, and
+// to be installed, and with which files and variables of a configuration. Requests that are given the same share what
+// was installed. An Installer carries one out in a Workspace. The error says why ansible-galaxy failed, and
 // what to do about it. Package content decides when something is installed, and keeps it.
 package galaxy
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// maxOutput of ansible-galaxy that is kept for the reason of its failure, in bytes.
-const maxOutput = 64 << 10
-
-// A disk with fewer than minFree bytes may have been full. It is looked at each watchInterval.
 const (
-	minFree       = 64 << 20
-	watchInterval = 20 * time.Millisecond
+	// maxOutput of ansible-galaxy that is kept for the reason of its failure, in bytes.
+	maxOutput = 64 << 10
+	// enough is the free space on a disk that is not full, in bytes, where an installation has no limit.
+	enough = 1 << 30
 )
 
 // Directories of a set: Ansible finds collections and roles there.
@@ -41,73 +39,31 @@ const (
 type Workspace struct {
 	// Private directory, with the credentials and temporary files.
 	Private string
-	// Target is the directory of what is installed.
-	Target string
+	// Set is the directory of what is installed, which may be in the private one.
+	Set string
 }
 
 // Home has the credentials, and is the working directory.
-func (w Workspace) Home() string { return w.path("home") }
+func (w Workspace) Home() string { return filepath.Join(w.Private, "home") }
 
 // Temp is for temporary files.
-func (w Workspace) Temp() string { return w.path("temp") }
-
-// Set is the directory of what is installed.
-func (w Workspace) Set() string { return w.Target }
+func (w Workspace) Temp() string { return filepath.Join(w.Private, "temp") }
 
 // Collections is where collections are installed.
-func (w Workspace) Collections() string { return filepath.Join(w.Set(), CollectionsDir) }
+func (w Workspace) Collections() string { return filepath.Join(w.Set, CollectionsDir) }
 
 // Roles is where roles are installed.
-func (w Workspace) Roles() string { return filepath.Join(w.Set(), RolesDir) }
+func (w Workspace) Roles() string { return filepath.Join(w.Set, RolesDir) }
 
-// withLimit returns a context that is done when a directory takes more on disk, as that of
-// workdir.WithLimit.
-func (w Workspace) withLimit(ctx context.Context, limit int64) (context.Context, context.CancelFunc) {
-	ctx, done := workdir.WithLimit(ctx, w.Private, limit)
-
-	// The target may be in the private directory.
-	if strings.HasPrefix(w.Target, w.Private+string(filepath.Separator)) {
-		return ctx, done
-	}
-
-	ctx, doneToo := workdir.WithLimit(ctx, w.Target, limit)
-
-	return ctx, func() { doneToo(); done() }
-}
-
-// full is true when next to nothing can be written to a disk of the workspace.
-func (w Workspace) full() bool {
-	return slices.ContainsFunc([]string{w.Private, w.Target}, func(dir string) bool {
+// full is true when a disk of the workspace has less room than an installation may take.
+func (w Workspace) full(limit int64) bool {
+	return slices.ContainsFunc([]string{w.Private, w.Set}, func(dir string) bool {
 		var s unix.Statfs_t
 
 		// Some file systems count no inodes.
-		return unix.Statfs(dir, &s) == nil && (int64(s.Bavail)*s.Bsize < minFree || s.Files > 0 && s.Ffree == 0) //nolint:gosec // No disk has that many blocks.
+		return unix.Statfs(dir, &s) == nil && (int64(s.Bavail)*s.Bsize < cmp.Or(limit, enough) || s.Files > 0 && s.Ffree == 0) //nolint:gosec // No disk has that many blocks.
 	})
 }
-
-// watch the disks of the workspace, until the returned function says whether one was full meanwhile: programs remove
-// what they have written when they fail.
-func (w Workspace) watch() (wasFull func() bool) {
-	ended, full := make(chan struct{}), make(chan bool, 1)
-
-	go func() {
-		for !w.full() {
-			select {
-			case <-ended:
-				full <- w.full()
-
-				return
-			case <-time.After(watchInterval):
-			}
-		}
-
-		full <- true
-	}()
-
-	return func() bool { close(ended); return <-full }
-}
-
-func (w Workspace) path(name string) string { return filepath.Join(w.Private, name) }
 
 // An Installer runs ansible-galaxy.
 type Installer struct {
@@ -116,9 +72,16 @@ type Installer struct {
 	// Policy confines ansible-galaxy, and what it starts, to the workspace. Its RunSize
 	// is what the workspace may take on disk.
 	Policy sandbox.Policy
-	// Environ of the provider, as name=value. Recipes have the variables that
-	// ansible-galaxy needs.
+	// Environ of the provider, as name=value.
 	Environ []string
+}
+
+// An installation in progress.
+type installation struct {
+	Installer
+
+	req Request
+	w   Workspace
 }
 
 // Install what is requested in a workspace, and return the project that was installed; nil for
@@ -126,90 +89,117 @@ type Installer struct {
 // the cause of the context when that is done. Any other error is the fault of the provider or its
 // machine.
 func (i Installer) Install(ctx context.Context, req Request, w Workspace) (project *common.ContentItem, err error) {
-	r := req.recipe(i.Environ, w)
-	if err := r.write(w); err != nil {
+	in := &installation{Installer: i, req: req, w: w}
+	if err := in.writeCredentials(); err != nil {
 		return nil, err
 	}
 
 	if req.Requirements.Project != nil {
-		if req, project, err = i.project(ctx, req, w, r); err != nil {
+		if project, err = in.project(ctx); err != nil {
 			return nil, err
 		}
 
-		r = req.recipe(i.Environ, w)
-		if err := r.write(w); err != nil {
-			return nil, err
-		}
-	}
-
-	for _, s := range r.Steps {
-		if err := i.step(ctx, req, w, r, s); err != nil {
+		if err := in.writeCredentials(); err != nil {
 			return nil, err
 		}
 	}
 
-	return project, nil
+	if err := in.collections(ctx); err != nil {
+		return nil, err
+	}
+
+	if roles := in.req.Requirements.Roles; len(roles) > 0 {
+		err = in.step(ctx, "role", w.Roles(), requirements.File{Roles: roles})
+	}
+
+	return project, err
 }
 
-// write the files of a recipe. What fetched the project may have put anything in their place.
-func (r Recipe) write(w Workspace) error {
-	for name, data := range r.Files {
-		if err := workdir.WriteFile(filepath.Join(w.Home(), name), data); err != nil {
-			return errors.Wrapf(err, "cannot write %s", name)
+func (in *installation) collections(ctx context.Context) error {
+	var options []string
+	if v := in.req.Verification; v != nil && v.Keyring != "" {
+		options = []string{
+			"--keyring", filepath.Join(in.w.Home(), v.Keyring), "--required-valid-signature-count",
+			v.Signatures,
+		}
+	}
+
+	all := in.req.Requirements.Collections
+	if len(all) == 0 {
+		return nil
+	}
+
+	return in.step(ctx, "collection", in.w.Collections(), requirements.File{Collections: all}, options...)
+}
+
+// writeCredentials into the working directory. What fetched the project may have put anything in their place.
+func (in *installation) writeCredentials() error {
+	for _, f := range in.req.Credentials {
+		if err := workdir.WriteFile(filepath.Join(in.w.Home(), f.Name), f.Data); err != nil {
+			return errors.Wrapf(err, "cannot write %s", f.Name)
 		}
 	}
 
 	return nil
 }
 
-// step carries out a step of a recipe. The step before may have put anything in the place of
-// its file, so it is written anew.
-func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe, s Step) error {
-	if err := workdir.WriteFile(s.File, s.Text); err != nil {
-		return errors.Wrapf(err, "cannot write the required %s", s.What)
+// step installs all that is required of one kind into a directory. The step before may have put anything in the place
+// of its file. Of what users write the options for verification alone are arguments, which other processes can see.
+func (in *installation) step(ctx context.Context, kind, dir string, required requirements.File,
+	options ...string,
+) error {
+	text, _ := json.Marshal(required) //nolint:errchkjson // It has texts only.
+	file := filepath.Join(in.w.Private, kind+"s.yml")
+
+	if err := workdir.WriteFile(file, text); err != nil {
+		return errors.Wrapf(err, "cannot write the required %ss", kind)
+	}
+
+	argv := append([]string{"ansible-galaxy", kind, "install", "-r", file, "-p", dir}, options...)
+	_, err := in.run(ctx, kind+"s", in.w.Home(), argv...)
+
+	return err
+}
+
+// run a program that installs something in a directory, confined to the workspace, and return its output.
+func (in *installation) run(ctx context.Context, what, dir string, argv ...string) (string, error) {
+	domain, err := in.Policy.Domain(nil, []string{in.w.Private, in.w.Set}, in.req.Grant)
+	if err != nil {
+		return "", NewInstallError(what, err)
 	}
 
 	out := &tail{max: maxOutput}
+	env := environment(in.Environ, in.req, in.w)
 
-	return i.run(ctx, req, w, r, s.What, Program{Argv: s.Argv, Env: r.Env, Dir: w.Home(), Out: out}, out)
-}
-
-// run a program of a recipe, which installs something, confined to the workspace. Its output is that of the program.
-func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, what string, p Program,
-	out *tail,
-) error {
-	var err error
-	if p.Domain, err = i.Policy.Domain(nil, []string{w.Private, w.Target}, r.Grant); err != nil {
-		return NewInstallError(what, err)
-	}
-
-	ctx, done := w.withLimit(ctx, i.Policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, in.w.Private, in.Policy.RunSize)
 	defer done()
 
-	wasFull := w.watch()
-	err = i.Command(ctx, p)
-	full := wasFull()
+	ctx, doneToo := workdir.WithLimit(ctx, in.w.Set, in.Policy.RunSize)
+	defer doneToo()
+
+	err = in.Command(ctx, Program{Argv: argv, Env: env, Dir: dir, Out: out, Domain: domain})
+	text := out.String()
 
 	if ctx.Err() != nil {
-		return stopError(what, context.Cause(ctx))
+		return "", stopError(what, context.Cause(ctx))
 	}
 
-	switch text := out.String(); {
+	switch {
 	case err == nil:
-		return nil
-	case full && SaysFull(text):
+		return text, nil
+	case SaysFull(text) && in.w.full(in.Policy.RunSize):
 		// The text alone may be that of a source: a server's, or the name of a file.
-		return errors.Wrapf(unix.ENOSPC, "%s failed", p.Argv[0])
+		return "", errors.Wrapf(unix.ENOSPC, "%s failed", argv[0])
 	case errors.Is(err, unix.E2BIG):
 		// Of the environment only the variables of the configuration can be that long.
-		return NewInstallError(what, errors.New("spec.vars of the configuration are too long for an environment"))
+		return "", NewInstallError(what, errors.New("spec.vars of the configuration are too long for an environment"))
 	case errors.As(err, new(*supervisor.MemoryError)):
-		return NewInstallError(what, err)
+		return "", NewInstallError(what, err)
 	case errors.As(err, new(*StartError)):
-		return errors.Wrapf(withReason(err, req.Redact(text, len(text))), "cannot run %s", p.Argv[0])
-	default:
-		return installErrorFrom(what, text, err, req)
+		return "", errors.Wrapf(withReason(err, in.req.Redact(text, len(text))), "cannot run %s", argv[0])
 	}
+
+	return "", installErrorFrom(what, text, err, in.req)
 }
 
 // stopError returns the error of an installation after its context is done: an InstallError when

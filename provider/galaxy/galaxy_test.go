@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// TestWrite has links in the place of the files of a recipe.
-func TestWrite(t *testing.T) {
+// TestWriteCredentials has links in the place of the credentials.
+func TestWriteCredentials(t *testing.T) {
 	dir := t.TempDir()
-	w := Workspace{Private: dir, Target: filepath.Join(dir, "set")}
+	w := Workspace{Private: dir, Set: filepath.Join(dir, "set")}
 	outside, inside := filepath.Join(dir, "outside"), filepath.Join(w.Home(), "password")
 
 	for _, err := range []error{os.Mkdir(w.Home(), 0o700), os.WriteFile(outside, []byte("kept"), 0o600), os.Symlink(outside, inside)} {
@@ -20,7 +22,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 
-	if err := (Recipe{Files: map[string][]byte{"password": []byte("secret")}}).write(w); err != nil {
+	in := &installation{w: w, req: Request{Credentials: []inputs.File{{Name: "password", Data: []byte("secret")}}}}
+	if err := in.writeCredentials(); err != nil {
 		t.Fatal(err)
 	}
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,111 +27,99 @@ const project = "project"
 const maxRequirements = 1 << 20
 
 // Project is where the project is.
-func (w Workspace) Project() string { return filepath.Join(w.Set(), ProjectDir) }
+func (w Workspace) Project() string { return filepath.Join(w.Set, ProjectDir) }
 
 // repository is where the project is fetched to. It is beside the set's own directories, so that
 // the project need not be copied.
-func (w Workspace) repository() string { return filepath.Join(w.Set(), "repository") }
+func (w Workspace) repository() string { return filepath.Join(w.Set, "repository") }
 
 // patterns quotes a path for what git takes for a pattern.
 // https://git-scm.com/docs/gitignore#_pattern_format
 var patterns = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `) //nolint:gochecknoglobals // It is never changed.
 
-// A fetch of a project with git.
-type fetch struct {
-	Installer
+// project fetches the project of the request, and says which project it is. What the project requires takes its place
+// in the request.
+func (in *installation) project(ctx context.Context) (*common.ContentItem, error) {
+	p := in.req.Requirements.Project
 
-	req Request
-	w   Workspace
-	r   Recipe
-}
-
-// project fetches the project of a request. It returns the request with the requirements of the project in place
-// of the project, and which project it is.
-func (i Installer) project(ctx context.Context, req Request, w Workspace,
-	r Recipe,
-) (Request, *common.ContentItem, error) {
-	p := req.Requirements.Project
-	f := fetch{Installer: i, req: req, w: w, r: r}
-
-	version, err := f.do(ctx, p)
+	version, err := in.fetch(ctx, p)
 	if err != nil {
-		return req, nil, err
+		return nil, err
 	}
 
-	required, err := requiredBy(w.Project())
+	required, err := requiredBy(in.w.Project())
 	if err != nil {
-		return req, nil, NewInstallError(project, err)
+		return nil, NewInstallError(project, err)
 	}
 
-	all, err := req.Requirements.Under(required, w.Project())
+	all, err := in.req.Requirements.Under(required, in.w.Project())
 	if err != nil {
-		return req, nil, NewInstallError(project, err)
+		return nil, NewInstallError(project, err)
 	}
 
 	all.Project = nil
 
 	clean, passwords, err := all.WithoutPasswords()
 	if err != nil {
-		return req, nil, NewInstallError(project, err)
+		return nil, NewInstallError(project, err)
 	}
 
-	req.Requirements = clean
-	req.Credentials = withPasswords(req.Credentials, passwords)
+	in.req.Requirements = clean
+	in.req.Credentials = withPasswords(in.req.Credentials, passwords)
 
-	return req, &common.ContentItem{Name: requirements.WithoutUser(p.Src), Version: version}, nil
+	return &common.ContentItem{Name: requirements.WithoutUser(p.Src), Version: version}, nil
 }
 
-// do fetch the project into its directory, and return its commit, or the sum of its archive. Of a repository only the
+// fetch the project into its directory, and return its commit, or the sum of its archive. Of a repository only the
 // files of that directory are fetched, and no history, if the server lets git choose.
-func (f fetch) do(ctx context.Context, p *requirements.Project) (version string, err error) {
-	defer workdir.Remove(f.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
+func (in *installation) fetch(ctx context.Context, p *requirements.Project) (version string, err error) {
+	defer workdir.Remove(in.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
 
 	if p.Archive {
-		if version, err = f.unpack(ctx, p); err != nil {
+		if version, err = in.unpack(ctx, p); err != nil {
 			return "", err
 		}
 
-		dir, err := inside(f.w.repository())
+		dir, err := inside(in.w.repository())
 		if err != nil {
 			return "", err
 		}
 
-		return version, f.take(ctx, p, dir)
+		return version, in.take(ctx, p, dir)
 	}
 
-	version, err = f.clone(ctx, p, "--filter=blob:none")
+	version, err = in.clone(ctx, p, "--filter=blob:none")
 
 	// Some servers leave out files, and do not hand them over afterwards.
 	if e := new(InstallError); errors.As(err, &e) && strings.Contains(e.Reason, "unadvertised object") {
-		if err := workdir.Remove(f.w.repository()); err != nil {
+		if err := workdir.Remove(in.w.repository()); err != nil {
 			return "", errors.Wrap(err, "cannot remove a temporary directory")
 		}
 
-		version, err = f.clone(ctx, p, "--no-filter")
+		version, err = in.clone(ctx, p, "--no-filter")
 	}
 
 	if err != nil {
 		return "", err
 	}
 
-	return version, f.take(ctx, p, f.w.repository())
+	return version, in.take(ctx, p, in.w.repository())
 }
 
 // clone the repository, with a filter of objects, and check out what the project needs.
-func (f fetch) clone(ctx context.Context, p *requirements.Project, filter string) (commit string, err error) {
-	if err := os.Mkdir(f.w.repository(), 0o700); err != nil {
+func (in *installation) clone(ctx context.Context, p *requirements.Project, filter string) (commit string, err error) {
+	if err := os.Mkdir(in.w.repository(), 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot make a temporary directory")
 	}
 
 	// A template of the machine may have hooks.
 	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"remote", "add", "origin", p.Src}} {
-		if _, err := f.git(ctx, args...); err != nil {
+		if _, err := in.git(ctx, args...); err != nil {
 			return "", err
 		}
 	}
 
-	if commit, err = f.find(ctx, p, filter); err != nil {
+	if commit, err = in.find(ctx, p, filter); err != nil {
 		return "", err
 	}
 
@@ -150,7 +137,7 @@ func (f fetch) clone(ctx context.Context, p *requirements.Project, filter string
 	}
 
 	for _, args := range steps {
-		if _, err := f.git(ctx, args...); err != nil {
+		if _, err := in.git(ctx, args...); err != nil {
 			return "", err
 		}
 	}
@@ -160,27 +147,27 @@ func (f fetch) clone(ctx context.Context, p *requirements.Project, filter string
 
 // find the version, and return its commit. Servers know the names of branches and tags, and most of them commits
 // by their hash in full.
-func (f fetch) find(ctx context.Context, p *requirements.Project, filter string) (string, error) {
-	_, err := f.git(ctx, "fetch", "--quiet", "--no-tags", "--depth=1", filter, "origin", cmp.Or(p.Version, "HEAD"))
+func (in *installation) find(ctx context.Context, p *requirements.Project, filter string) (string, error) {
+	_, err := in.git(ctx, "fetch", "--quiet", "--no-tags", "--depth=1", filter, "origin", cmp.Or(p.Version, "HEAD"))
 	at := "FETCH_HEAD"
 
 	if e := new(InstallError); errors.As(err, &e) && p.IsCommit() {
 		at = p.Version
-		_, err = f.git(ctx, "fetch", "--quiet", "--no-tags", filter, "origin", "+refs/heads/*:refs/remotes/origin/*",
+		_, err = in.git(ctx, "fetch", "--quiet", "--no-tags", filter, "origin", "+refs/heads/*:refs/remotes/origin/*",
 			"+refs/tags/*:refs/tags/*")
 	}
 
 	if err != nil {
-		return "", f.notFound(p, err)
+		return "", in.notFound(p, err)
 	}
 
-	out, err := f.git(ctx, "rev-parse", "--verify", "--end-of-options", at+"^{commit}")
+	out, err := in.git(ctx, "rev-parse", "--verify", "--end-of-options", at+"^{commit}")
 
-	return strings.TrimSpace(out), f.notFound(p, err)
+	return strings.TrimSpace(out), in.notFound(p, err)
 }
 
 // notFound says what git means when it does not find a version.
-func (f fetch) notFound(p *requirements.Project, err error) error {
+func (in *installation) notFound(p *requirements.Project, err error) error {
 	e := new(InstallError)
 	if !errors.As(err, &e) {
 		return err
@@ -197,16 +184,16 @@ func (f fetch) notFound(p *requirements.Project, err error) error {
 }
 
 // take the directory of the project out of the directory of its repository, or its archive.
-func (f fetch) take(ctx context.Context, p *requirements.Project, from string) error {
+func (in *installation) take(ctx context.Context, p *requirements.Project, from string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return errors.Wrap(err, "cannot read a repository")
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
 
-	dir, in := "", ""
+	dir, at := "", ""
 	if !p.Archive {
-		in = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
+		at = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
 	}
 
 	for part := range strings.SplitSeq(p.Path, "/") {
@@ -219,17 +206,17 @@ func (f fetch) take(ctx context.Context, p *requirements.Project, from string) e
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 			return NewInstallError(project,
-				errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, in))
+				errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, at))
 		case err != nil:
 			return errors.Wrap(err, "cannot read a repository")
 		}
 	}
 
-	if err := os.Rename(filepath.Join(from, dir), f.w.Project()); err != nil {
+	if err := os.Rename(filepath.Join(from, dir), in.w.Project()); err != nil {
 		return errors.Wrap(err, "cannot move a project to its place")
 	}
 
-	return checkProject(ctx, f.w.Project())
+	return checkProject(ctx, in.w.Project())
 }
 
 // checkProject removes what git has left in a project for itself, and returns an error when a link leads out of
@@ -307,16 +294,9 @@ func requiredBy(dir string) (requirements.File, error) {
 	return all, nil
 }
 
-// git runs git in the repository, and returns its output.
-func (f fetch) git(ctx context.Context, args ...string) (string, error) {
-	out := &tail{max: maxOutput}
-	// Nothing of a repository is a program for git.
-	argv := slices.Concat([]string{
-		"git", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c",
-		"gc.auto=0",
-	}, args)
+// git runs git in the repository, and returns its output. Nothing of a repository is a program for git.
+func (in *installation) git(ctx context.Context, args ...string) (string, error) {
+	argv := []string{"git", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "gc.auto=0"}
 
-	err := f.run(ctx, f.req, f.w, f.r, project, Program{Argv: argv, Env: f.r.Env, Dir: f.w.repository(), Out: out}, out)
-
-	return out.String(), err
+	return in.run(ctx, project, in.w.repository(), append(argv, args...)...)
 }

@@ -2,7 +2,6 @@ package installed
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -49,12 +48,6 @@ func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 	}
 
 	return 0, errors.Errorf("it takes more than %s on disk, the limit of an installation", quantity(l.Size))
-}
-
-// errItems says that a set has more collections, or roles, than a status can list.
-func errItems(what string) error {
-	return fmt.Errorf("it has more than %d %s: divide them among configurations that require less each",
-		maxInstalled, what)
 }
 
 func quantity(bytes int64) string {

@@ -165,7 +165,8 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 // check the item that was found last: the content's author may have put anything into its version.
 func check(items []common.ContentItem, kind string) error {
 	if len(items) > maxInstalled {
-		return errItems(kind)
+		return errors.Errorf("it has more than %d %s: divide them among configurations that require less each",
+			maxInstalled, kind)
 	}
 
 	if last := len(items) - 1; last >= 0 && len(items[last].Version)+len(items[last].Source) > maxVersion {

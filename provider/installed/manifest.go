@@ -34,13 +34,12 @@ const File = "content.json"
 
 // A Manifest says what a set consists of. It is written last, and not changed.
 type Manifest struct {
-	Schema       int                  `json:"schema"`
-	Digest       string               `json:"digest"`
-	Requirements requirements.File    `json:"requirements"`
-	Collections  []common.ContentItem `json:"collections,omitempty"`
-	Roles        []common.ContentItem `json:"roles,omitempty"`
-	Project      *common.ContentItem  `json:"project,omitempty"`
-	Tree         Tree                 `json:"tree"`
+	Schema      int                  `json:"schema"`
+	Digest      string               `json:"digest"`
+	Collections []common.ContentItem `json:"collections,omitempty"`
+	Roles       []common.ContentItem `json:"roles,omitempty"`
+	Project     *common.ContentItem  `json:"project,omitempty"`
+	Tree        Tree                 `json:"tree"`
 }
 
 // Same is true when two sets have the same content. A project has the same in commits that change other
@@ -57,7 +56,7 @@ func (m Manifest) Same(o Manifest) bool {
 func New(ctx context.Context, dir, digest string, required requirements.File, v *common.Verification,
 	project *common.ContentItem, l workdir.Limits,
 ) (m Manifest, err error) {
-	m = Manifest{Schema: Schema, Digest: digest, Requirements: required.WithoutUsers(), Project: project}
+	m = Manifest{Schema: Schema, Digest: digest, Project: project}
 
 	if m.Tree.Bytes, err = measure(ctx, dir, l); err != nil {
 		return m, err

@@ -72,20 +72,11 @@ func strip(ctx context.Context, dir string, collections []common.ContentItem) er
 
 // erase a file or a directory, also from a directory that is read only.
 func erase(name string) error {
-	info, err := os.Lstat(name)
-	if err != nil {
-		return err
-	}
-
 	if err := os.Chmod(filepath.Dir(name), 0o700); err != nil { //nolint:gosec // It is a directory.
 		return err
 	}
 
-	if info.IsDir() {
-		return workdir.Remove(name)
-	}
-
-	return os.Remove(name)
+	return workdir.Remove(name)
 }
 
 // isSurplus is true for the path of what is no content.

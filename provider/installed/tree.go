@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
@@ -41,7 +39,7 @@ func revisions(ctx context.Context, dir string) (map[string]string, error) {
 			return nil
 		}
 
-		sum, err := sumFile(ctx, filepath.Join(dir, path), info)
+		sum, err := sumFile(filepath.Join(dir, path), info)
 		if err != nil {
 			return err
 		}
@@ -96,7 +94,7 @@ func walk(ctx context.Context, dir string, fn func(path string, info fs.FileInfo
 }
 
 // sumFile with its kind and content.
-func sumFile(ctx context.Context, name string, info fs.FileInfo) (string, error) {
+func sumFile(name string, info fs.FileInfo) (string, error) {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
@@ -107,14 +105,14 @@ func sumFile(ctx context.Context, name string, info fs.FileInfo) (string, error)
 		return info.Mode().Type().String(), nil
 	}
 
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close() //nolint:errcheck // It was only read.
 
 	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(reader{ctx: ctx, Reader: f}, info.Size())); err != nil {
+	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 
@@ -124,22 +122,6 @@ func sumFile(ctx context.Context, name string, info fs.FileInfo) (string, error)
 	}
 
 	return kind + " " + hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// A reader reads until a context is done.
-type reader struct {
-	io.Reader
-
-	ctx context.Context //nolint:containedctx // It is that of one copy.
-}
-
-// Read some bytes.
-func (r reader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-
-	return r.Reader.Read(p)
 }
 
 // itemOf is the collection, role or project that a file belongs to, and the path of the

@@ -3,10 +3,13 @@ package installed
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // TestRevisions tells what makes content another.
@@ -110,5 +113,50 @@ func TestRevisionsLinks(t *testing.T) {
 		}
 
 		sums[items["roles/r"]] = target
+	}
+}
+
+// TestStrip has what says how content was installed, and bytecode, which Python would run in place of the source.
+func TestStrip(t *testing.T) {
+	const web = "collections/ansible_collections/acme/web/"
+
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		web + "MANIFEST.json":               `{"collection_info": {"namespace": "acme", "name": "web", "version": "1.0.0", "description": "built today"}}`,
+		web + "FILES.json":                  "{}",
+		web + "plugins/x.py":                "x",
+		web + "plugins/__pycache__/x.pyc":   "y",
+		"roles/r/meta/.galaxy_install_info": "version: v1\n",
+		"roles/r/tasks/main.yml":            "[]",
+		"roles/r/__pycache__":               "",
+		"collections/ansible_collections/acme.web-1.0.0.info/GALAXY.yml": "server: https://me:secret@hub.example.org\n",
+	})
+	must(t, os.Chmod(filepath.Join(dir, web, "plugins"), 0o500))
+
+	m, err := New(t.Context(), dir, "x", requirements.File{Collections: []requirements.Collection{{Name: "acme.web"}}}, nil, nil, Bounds(0))
+	must(t, err)
+
+	got := map[string]string{}
+
+	must(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := os.ReadFile(name)
+			got[strings.TrimPrefix(name, dir+"/")] = string(text)
+		}
+
+		return err
+	}))
+
+	want := map[string]string{
+		web + "MANIFEST.json":    `{"collection_info":{"dependencies":{},"name":"web","namespace":"acme","version":"1.0.0"},"format":1}`,
+		web + "plugins/x.py":     "x",
+		"roles/r/tasks/main.yml": "[]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("What is left should be content: -want, +got:\n%s", diff)
+	}
+
+	if c := m.Collections[0]; c.Source != "https://hub.example.org" || c.Revision == "" || m.Roles[0].Version != "v1" {
+		t.Errorf("What is said of it should be known: %+v, %+v", c, m.Roles)
 	}
 }

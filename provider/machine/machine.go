@@ -28,10 +28,6 @@ const KillGrace = 3 * time.Second
 const (
 	// defaultTimeout of a run when its AnsibleRun has none.
 	defaultTimeout = 20 * time.Minute
-	// maxContent is the space on disk for content. Above it, content that no run uses goes.
-	maxContent = 10 << 30
-	// maxInstalls is how many content sets are installed at a time for runs that wait for them.
-	maxInstalls = 4
 )
 
 // A Machine has the flags for how runs are carried out, with a cluster or without one.
@@ -162,7 +158,6 @@ func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content
 	}
 
 	c.Installer = galaxy.Installer{Command: run, Policy: at.Policy, Environ: os.Environ()}
-	c.MaxSize, c.MaxInstalls = maxContent, maxInstalls
 
 	return content.NewStore(c)
 }

@@ -88,25 +88,6 @@ func WithoutUser(url string) string {
 	return userOfURL.ReplaceAllString(url, "$1")
 }
 
-// WithoutUsers leaves out of URLs what may be passwords or tokens.
-func (f File) WithoutUsers() File {
-	clean := f.clone()
-
-	for i, c := range clean.Collections {
-		clean.Collections[i].Name, clean.Collections[i].Source = WithoutUser(c.Name), WithoutUser(c.Source)
-	}
-
-	for i, r := range clean.Roles {
-		clean.Roles[i].Src = WithoutUser(r.Src)
-	}
-
-	if clean.Project != nil {
-		clean.Project.Src = WithoutUser(clean.Project.Src)
-	}
-
-	return clean
-}
-
 // Local is true if something is required that is on this machine, where it may change at any time.
 func (f File) Local() bool {
 	return f.Project != nil && isLocal(f.Project.Src) ||
