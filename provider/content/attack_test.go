@@ -133,13 +133,6 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-func touch(t *testing.T, dir, name, text string) string {
-	t.Helper()
-	write(t, dir, map[string]string{name: text})
-
-	return filepath.Join(dir, name)
-}
-
 type entryOf struct {
 	Name, Linkname     string
 	Typeflag           byte

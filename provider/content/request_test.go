@@ -20,8 +20,11 @@ func TestDigest(t *testing.T) {
 		in := inputs.Inputs{
 			Requirements: "{collections: [a.b], roles: [{src: 'ssh://git@git.example.org/x.git'}]}",
 			Credentials: []inputs.File{
-				{Name: ".git-credentials", Data: []byte("x")}, {Name: "ansible.cfg", Data: []byte(config)}, {Name: "other", Data: []byte("x")},
-				{Name: "keys.gpg", Data: []byte("keys")}, {Name: "known_hosts", Data: []byte("x")},
+				{Name: ".git-credentials", Data: []byte("x")},
+				{Name: "ansible.cfg", Data: []byte(config)},
+				{Name: "other", Data: []byte("x")},
+				{Name: "keys.gpg", Data: []byte("keys")},
+				{Name: "known_hosts", Data: []byte("x")},
 			},
 			Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "s"},
 			Verification: &common.Verification{Keyring: "keys.gpg", Signatures: "+1", Collections: []common.VerifiedContent{{Name: "a.b"}}},

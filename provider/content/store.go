@@ -3,6 +3,7 @@ package content
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -191,7 +192,7 @@ func (s *Store) find(digest string) (*entry, error) {
 	}
 
 	e := s.current(digest)
-	if e == nil || s.use(e) != nil {
+	if e == nil || errors.Is(s.use(e), fs.ErrNotExist) {
 		return nil, nil
 	}
 

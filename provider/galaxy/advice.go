@@ -2,8 +2,6 @@ package galaxy
 
 import "regexp"
 
-const readPaths = "installations read only what spec.confinement.readPaths, or the flag --read-path, allows, beside the system"
-
 // advices say what to change in a configuration after a failure, by the reasons that they know. The first that fits
 // counts.
 var advices = []struct { //nolint:gochecknoglobals // They are never changed.
@@ -43,13 +41,16 @@ var advices = []struct { //nolint:gochecknoglobals // They are never changed.
 		regexp.MustCompile(`Permission denied \(`),
 		"a private key that the host lets read this repository must be among spec.credentials, such as id_ed25519",
 	},
-	{regexp.MustCompile(`\[Errno 13\] Permission denied|'/.*' does not appear to be a git repository`), readPaths},
+	{
+		regexp.MustCompile(`\[Errno 13\] Permission denied|'/.*' does not appear to be a git repository`),
+		"installations read only what spec.confinement.readPaths, or the flag --read-path, allows, beside the system",
+	},
 	{regexp.MustCompile(`LooseVersion`), "give a range without wildcards, such as >=1.0.0,<2.0.0"},
 }
 
 // repeated is what to do when versions that were resolved before are not there any more.
-const repeated = "what was resolved before is installed again exactly: if the source has it no longer, require another " +
-	"version of it in spec.requirements"
+const repeated = "what was resolved before is installed again exactly: if the source has it no longer, require " +
+	"another version of it in spec.requirements"
 
 var notThere = regexp.MustCompile(
 	`Could not satisfy|Failed to resolve the requested dependencies|not found in the list of available versions`)

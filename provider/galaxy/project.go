@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -191,28 +190,18 @@ func (in *installation) take(ctx context.Context, p *requirements.Project, from 
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
 
-	dir, at := "", ""
+	at := ""
 	if !p.Archive {
 		at = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
 	}
 
-	for part := range strings.SplitSeq(p.Path, "/") {
-		if dir = path.Join(dir, part); dir == "" {
-			continue
-		}
-
-		info, err := root.Lstat(dir)
-
-		switch {
-		case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
-			return NewInstallError(project,
-				errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, at))
-		case err != nil:
-			return errors.Wrap(err, "cannot read a repository")
-		}
+	info, err := root.Lstat(cmp.Or(p.Path, "."))
+	if err != nil || !info.IsDir() {
+		return NewInstallError(project,
+			errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, at))
 	}
 
-	if err := os.Rename(filepath.Join(from, dir), in.w.Project()); err != nil {
+	if err := os.Rename(filepath.Join(from, p.Path), in.w.Project()); err != nil {
 		return errors.Wrap(err, "cannot move a project to its place")
 	}
 

@@ -25,7 +25,7 @@ import (
 // maxSize is the size of the largest manifest, in bytes.
 const maxSize = 64 << 20
 
-// Schema of sets. It changes when the digest of the same recipe does, or what is
+// Schema of sets. It changes when the digest of the same request does, or what is
 // done with what the installer leaves: sets of another schema are not found.
 const Schema = 5
 

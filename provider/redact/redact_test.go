@@ -317,20 +317,6 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-func BenchmarkText(b *testing.B) {
-	var secrets []Secret
-	for i := range 1000 {
-		secrets = append(secrets, Secret{Text: fmt.Sprintf("secret-%d-%d", i, i*i)})
-	}
-
-	set := New(secrets)
-	text := strings.Repeat("a long line without anything in it that matters ", 2000)
-
-	for b.Loop() {
-		set.Text(text)
-	}
-}
-
 // BenchmarkManySecrets is what a tenant can do to others with Secrets and a play
 // that displays how all of them start.
 func BenchmarkManySecrets(b *testing.B) {
