@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -82,14 +81,6 @@ func write(tb testing.TB, dir string, files map[string]string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
 		}
-	}
-}
-
-func mkfifo(t *testing.T, file string) {
-	t.Helper()
-
-	if err := unix.Mkfifo(file, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -211,46 +211,6 @@ func TestEnsureCanceled(t *testing.T) {
 	}
 }
 
-func TestEnsureKilled(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
-	pipe := filepath.Join(t.TempDir(), "started")
-
-	// A git that reports that it was started and never ends.
-	bin := t.TempDir()
-	script := "#!/bin/sh\necho >" + pipe + "\nexec sleep 1000\n"
-
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	mkfifo(t, pipe)
-
-	environ := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-	s := newStore(t, t.TempDir(), withEnviron(environ))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-
-	go func() {
-		_, _, err := s.Ensure(ctx, request(t, inputs.Inputs{Roles: []common.Role{{Name: "motd", Src: "git+" + repoURL(repo)}}}))
-		done <- err
-	}()
-
-	if _, err := os.ReadFile(pipe); err != nil {
-		t.Fatal(err)
-	}
-
-	cancel()
-
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("\nA hanging git does not keep a caller.\nEnsure(...): %v", err)
-	}
-
-	wantNoLeftovers(t, s)
-}
-
 // TestNewStoreLeftovers opens the store of a process that was killed.
 func TestNewStoreLeftovers(t *testing.T) {
 	t.Parallel()

@@ -34,8 +34,8 @@ func TestPartsAsUser(t *testing.T) {
 	t.Parallel()
 
 	parts := map[string][]string{
-		"content":   {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
-		"installed": {"TestManifestOfAttacks"},
+		"content":   {"TestAttacks"},
+		"installed": {"TestManifestOfAttacks", "TestStrip"},
 		"runner":    {"TestAttackWarm"},
 	}
 	dir := t.TempDir()
