@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
