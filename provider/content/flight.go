@@ -12,6 +12,7 @@ import (
 
 // A flight is an installation in progress, which all callers share that wait for it.
 type flight struct {
+	digest string
 	// done is closed when the installation has ended. Before that, entry or err is set. Each
 	// caller that waits has a use of the entry.
 	done  chan struct{}
@@ -21,51 +22,45 @@ type flight struct {
 	began chan struct{}
 	// end the installation, and say why.
 	end context.CancelCauseFunc
-	// waiting is the number of callers that wait. Without any the installation is being
-	// ended. Guarded by the store.
+	// waiting is the number of callers that wait. Guarded by the store.
 	waiting int
 }
 
 // join the installation of a set, or start it. With again the set is installed although it is
 // there, to find out whether the request resolves to another one. The installation has the
 // values of the context that started it. It outlives that context while other callers wait,
-// and ends with the last of them, which golang.org/x/sync/singleflight cannot do. An
-// installation that is being ended cannot be joined (false). The error is the BackoffError of
+// and ends with the last of them, which golang.org/x/sync/singleflight cannot do. The error is the BackoffError of
 // an installation that has failed.
-func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined bool, err error) {
+func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (*flight, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if f, ok := s.flights[digest]; ok {
-		if f.waiting == 0 {
-			return f, false, nil
-		}
-
 		f.waiting++
 
-		return f, true, nil
+		return f, nil
 	}
 
 	// A refresh has waited for the end of the back-off, see Resolution.
 	if err := s.failuresOf(digest).heldBack(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
-		return nil, false, err
+		return nil, err
 	}
 
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	f = &flight{done: make(chan struct{}), began: make(chan struct{}), end: end, waiting: 1}
+	f := &flight{digest: digest, done: make(chan struct{}), began: make(chan struct{}), end: end, waiting: 1}
 	s.flights[digest] = f
 
 	go func() {
 		defer end(nil)
 
-		s.runFlight(ctx, f, digest, req, again)
+		s.runFlight(ctx, f, req, again)
 	}()
 
-	return f, true, nil
+	return f, nil
 }
 
 // runFlight waits for a place, installs the set, and gives the result to all callers that wait.
-func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Request, again bool) {
+func (s *Store) runFlight(ctx context.Context, f *flight, req Request, again bool) {
 	var (
 		e   *entry
 		err error
@@ -82,7 +77,7 @@ func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Req
 		var result Result
 
 		began := s.config.now()
-		e, result, err = s.installGuarded(ctx, digest, req, again)
+		e, result, err = s.installGuarded(ctx, f.digest, req, again)
 		s.config.Observer.Installed(Installation{Again: again, Result: result, Took: s.config.now().Sub(began)})
 		leave()
 	}
@@ -91,14 +86,16 @@ func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Req
 
 	// An installation that was canceled has not failed, unless it was too slow.
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
+		s.failed.Add(f.digest, failures{count: s.failuresOf(f.digest).count + 1, last: s.config.now(), err: err})
 	}
 
 	if f.entry, f.err = e, err; e != nil {
 		e.uses += f.waiting - 1
 	}
 
-	delete(s.flights, digest)
+	if s.flights[f.digest] == f {
+		delete(s.flights, f.digest)
+	}
 
 	dirs := s.tidy()
 	s.mu.Unlock()
@@ -120,9 +117,8 @@ func (s *Store) installGuarded(ctx context.Context, digest string, req Request,
 
 // wait until the installation has ended, the context is done, or the timeout is over, which
 // begins when the installation does. The last caller to leave ends the installation and waits
-// for its end, so that no process outlives the callers. A caller that has not joined gets no
-// set.
-func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.Duration) (*entry, error) {
+// for its end, so that no process outlives the callers.
+func (s *Store) wait(ctx context.Context, f *flight, timeout time.Duration) (*entry, error) {
 	select {
 	case <-f.began:
 		var cancel context.CancelFunc
@@ -135,15 +131,11 @@ func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.D
 
 	select {
 	case <-f.done:
-		if joined {
-			return f.entry, f.err
-		}
-
-		return nil, nil
+		return f.entry, f.err
 	case <-ctx.Done():
 	}
 
-	if joined && s.leave(f) {
+	if s.leave(f) {
 		f.end(context.Cause(ctx))
 		<-f.done
 	}
@@ -151,7 +143,7 @@ func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.D
 	return nil, gaveUp(ctx)
 }
 
-// leave takes a caller off the installation. It is true for the last one.
+// leave takes a caller off the installation. It is true for the last one: then it cannot be joined any more.
 func (s *Store) leave(f *flight) bool {
 	s.mu.Lock()
 
@@ -164,7 +156,9 @@ func (s *Store) leave(f *flight) bool {
 
 	defer s.mu.Unlock()
 
-	f.waiting--
+	if f.waiting--; f.waiting == 0 && s.flights[f.digest] == f {
+		delete(s.flights, f.digest)
+	}
 
 	return f.waiting == 0
 }

@@ -136,12 +136,12 @@ func (s *Store) resolve(digest string, req Request) {
 		return
 	}
 
-	f, joined, err := s.join(s.background, digest, req, true)
+	f, err := s.join(s.background, digest, req, true)
 	if err != nil {
 		return
 	}
 
-	if e, _ := s.wait(s.background, f, joined, refreshTimeout); e != nil {
+	if e, _ := s.wait(s.background, f, refreshTimeout); e != nil {
 		s.drop(e)
 	}
 }

@@ -164,22 +164,19 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 		return Set{}, func() {}, nil
 	}
 
-	for {
-		e, err := s.find(digest)
-		if err == nil && e == nil {
-			e, err = s.await(ctx, digest, req)
-		}
-
-		switch {
-		case err != nil:
-			return Set{}, nil, err
-		case e != nil:
-			s.mu.Lock()
-			defer s.mu.Unlock()
-
-			return s.remember(req, e.set()), sync.OnceFunc(func() { s.release(e) }), nil
-		}
+	e, err := s.find(digest)
+	if err == nil && e == nil {
+		e, err = s.await(ctx, digest, req)
 	}
+
+	if err != nil {
+		return Set{}, nil, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.remember(req, e.set()), sync.OnceFunc(func() { s.release(e) }), nil
 }
 
 // find the set of a request in the store, which is in use then; nil when there is none.
@@ -202,19 +199,18 @@ func (s *Store) find(digest string) (*entry, error) {
 	return e, nil
 }
 
-// await the set that an installation in progress, or a new one, results in. It is nil when
-// the installation was being ended already: then await has waited for its end.
+// await the set that an installation in progress, or a new one, results in.
 func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, error) {
 	if ctx.Err() != nil {
 		return nil, gaveUp(ctx)
 	}
 
-	f, joined, err := s.join(ctx, digest, req, false)
+	f, err := s.join(ctx, digest, req, false)
 	if err != nil {
 		return nil, err
 	}
 
-	return s.wait(ctx, f, joined, req.Timeout)
+	return s.wait(ctx, f, req.Timeout)
 }
 
 // release a set after a run.
