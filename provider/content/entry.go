@@ -138,8 +138,8 @@ func (s *Store) next(digest string) int {
 	return n
 }
 
-// use a set. The error may say that it is gone. Any other does no harm: the time is not known after a restart. The store
-// is locked.
+// use a set. The error may say that it is gone. Any other does no harm: the time is not known after a restart.
+// The store is locked.
 func (s *Store) use(e *entry) error {
 	e.used = s.config.now()
 
