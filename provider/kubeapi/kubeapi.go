@@ -105,12 +105,7 @@ func to(cfg *rest.Config) (*API, error) {
 // Open a proxy for a run. The error is a rights.Error if the provider may not request a token, and a
 // runner.AccessError if there is none to be had.
 func (a *API) Open(ctx context.Context, run runner.Spec) (runner.Access, error) {
-	k := run.Inputs.Kubernetes
-
-	t := &tokens{
-		now:     a.now,
-		request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, *k) },
-	}
+	t := a.tokens(*run.Inputs.Kubernetes)
 	if _, err := t.token(ctx); err != nil {
 		return nil, err
 	}
@@ -134,39 +129,30 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 		return c.(metadata.Interface), nil //nolint:forcetypeassert // There are no others.
 	}
 
-	c, err := a.metadata(
-		&tokens{
-			now:     a.now,
-			request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) },
-		})
+	c, err := metadata.NewForConfig(a.config(a.tokens(k)))
 	if err == nil {
 		a.accounts.Add(key, c)
 	}
 
-	return c, err
+	return c, errors.Wrap(err, "cannot make a client for metadata")
 }
 
-// metadata returns a client with the tokens of an account.
-func (a *API) metadata(t *tokens) (metadata.Interface, error) {
+// tokens of an account.
+func (a *API) tokens(k inputs.Kubernetes) *tokens {
+	return &tokens{
+		now:     a.now,
+		request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) },
+	}
+}
+
+// config of clients with the tokens of an account.
+func (a *API) config(t *tokens) *rest.Config {
 	cfg := rest.CopyConfig(a.anonymous)
 	cfg.QPS = -1 // The API server says when it is too much.
-	cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			token, err := t.token(r.Context())
-			if err != nil {
-				return nil, err
-			}
+	cfg.WarningHandler = rest.NoWarnings{}
+	cfg.WrapTransport = t.wrap
 
-			r = r.Clone(r.Context())
-			r.Header.Set("Authorization", "Bearer "+token)
-
-			return next.RoundTrip(r)
-		})
-	}
-
-	c, err := metadata.NewForConfig(cfg)
-
-	return c, errors.Wrap(err, "cannot make a client for metadata")
+	return cfg
 }
 
 // Token of a ServiceAccount for some time, which the API server may shorten, and at least ten minutes. It

@@ -8,18 +8,20 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"golang.org/x/sync/semaphore"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -40,8 +42,8 @@ const (
 const (
 	// maxBody is the length of a body that is read, in bytes. The API server takes 3 MiB.
 	maxBody = 4 << 20
-	// maxMemory of the bodies of a run's requests that are read, and again of their answers, in bytes.
-	maxMemory = 32 << 20
+	// maxRead are the requests of a run of which bodies are read at a time.
+	maxRead = 8
 	// maxDecoded is the length of the longest metadata, and of the longest YAML, in bytes. When they are decoded they
 	// take up to a hundred times as much. YAML with aliases, which has no such bound, is refused.
 	maxDecoded = 512 << 10
@@ -57,13 +59,15 @@ var errLongMetadata = errors.Errorf("their metadata has to have %d bytes at most
 // A marker marks what a run writes: what it creates by an owner reference, or by annotations where
 // Kubernetes allows none, and all of it by a label.
 type marker struct {
-	object runner.Object
+	run runner.Object
 	// owns says that objects have owners, and labels that they have labels.
 	owns, labels bool
-	// get reads the metadata of the object that a request is about.
-	get func(r *http.Request) (*metav1.PartialObjectMetadata, error)
-	// requests and answers have the memory for bodies that are read, also for those of objects that are to be written.
-	requests, answers *semaphore.Weighted
+	// get reads the metadata of a target.
+	get func(ctx context.Context, t target) (*metav1.PartialObjectMetadata, error)
+	// kindOf the resource of a target; empty if that cannot be told.
+	kindOf func(ctx context.Context, t target) string
+	// reading is held by requests of which bodies are read.
+	reading *semaphore.Weighted
 	// decoding is locked while something is decoded: one request at a time.
 	decoding sync.Mutex
 
@@ -78,38 +82,21 @@ type target struct {
 	group, version, namespace, resource, name, subresource string
 }
 
-// targetOf a path: /api/v1/… or /apis/GROUP/VERSION/…, then namespaces/NAMESPACE/ or nothing, a resource, a
-// name, a subresource. It is false for any other path.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
-func targetOf(u *url.URL) (target, bool) {
-	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
-	for i := range parts {
-		parts[i], _ = url.PathUnescape(parts[i])
+// targetOf a request, as the API server sees it. It is false for a request that is not about objects.
+func targetOf(r *http.Request) (target, bool) {
+	paths := request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+
+	info, err := paths.NewRequestInfo(r)
+	if err != nil || !info.IsResourceRequest || info.Verb == "watch" || len(info.Parts) > 3 {
+		return target{}, false
 	}
 
-	var t target
-
-	switch {
-	case len(parts) > 2 && parts[0] == "api":
-		t.version, parts = parts[1], parts[2:]
-	case len(parts) > 3 && parts[0] == "apis":
-		t.group, t.version, parts = parts[1], parts[2], parts[3:]
-	default:
-		return t, false
+	t := target{info.APIGroup, info.APIVersion, info.Namespace, info.Resource, info.Name, info.Subresource}
+	if t.group == "" && t.resource == "namespaces" {
+		t.namespace = ""
 	}
 
-	// A Namespace has two subresources of its own.
-	if parts[0] == "namespaces" && len(parts) > 2 && (len(parts) > 3 || parts[2] != "status" && parts[2] != "finalize") {
-		t.namespace, parts = parts[1], parts[2:]
-	}
-
-	for i, field := range []*string{&t.resource, &t.name, &t.subresource} {
-		if i < len(parts) {
-			*field = parts[i]
-		}
-	}
-
-	return t, t.resource != "" && len(parts) <= 3
+	return t, true
 }
 
 // markable is true for objects that stay. The API server keeps no reviews, and events only for a while.
@@ -121,7 +108,9 @@ func (t target) markable() bool {
 }
 
 // apiVersion of the target.
-func (t target) apiVersion() string { return strings.TrimPrefix(t.group+"/"+t.version, "/") }
+func (t target) apiVersion() string {
+	return schema.GroupVersion{Group: t.group, Version: t.version}.String()
+}
 
 // Ways to write an object.
 const (
@@ -165,8 +154,8 @@ type targetKey struct{}
 // mark what requests write. What the API server refuses, or does not understand, passes as it is.
 func (m *marker) mark(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t, ok := targetOf(r.URL)
-		if !ok || !t.markable() {
+		t, ok := targetOf(r)
+		if !ok || !t.markable() || !m.owns && !m.labels {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -179,11 +168,10 @@ func (m *marker) mark(next http.Handler) http.Handler {
 			return
 		}
 
-		size := sizeOf(r.ContentLength)
-		if m.requests.Acquire(r.Context(), size) != nil {
+		if m.reading.Acquire(r.Context(), 1) != nil {
 			return
 		}
-		defer m.requests.Release(size)
+		defer m.reading.Release(1)
 
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 		if err != nil {
@@ -204,23 +192,13 @@ func (m *marker) mark(next http.Handler) http.Handler {
 		}
 
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		r.Header.Del("Accept-Encoding") // The answer is read.
 		next.ServeHTTP(w, r)
 	})
 }
 
-// sizeOf a body of some length, which is negative if it is unknown: how many bytes of it are read at most.
-func sizeOf(length int64) int64 {
-	if length < 0 {
-		return maxBody
-	}
-
-	return min(length, maxBody)
-}
-
 // marked is the body of a request, with marks. The error says why it gets none.
 func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]byte, error) {
-	owns := m.owns && m.makes(r, way)
+	owns := m.owns && m.makes(r.Context(), way, t)
 	if !owns && !m.labels {
 		return body, nil
 	}
@@ -230,7 +208,7 @@ func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]b
 
 	switch kind := contentType(r.Header); kind {
 	case typeProtobuf:
-		return injectProtobuf(body, m.marksOf(t.namespace, owns))
+		return injectProtobuf(body, m.marksOf(t.namespace, owns)), nil
 	case typeJSON, string(types.MergePatchType), string(types.StrategicMergePatchType):
 	case "application/yaml", string(types.ApplyYAMLPatchType):
 		text, err := jsonOf(body)
@@ -287,7 +265,7 @@ func hasAlias(n *yamlv3.Node) bool {
 
 // makes is true for a request that creates an object, and for one that writes an object as a whole which
 // the run has created: it would lose its owner.
-func (m *marker) makes(r *http.Request, way string) bool {
+func (m *marker) makes(ctx context.Context, way string, t target) bool {
 	switch way {
 	case wayCreate:
 		return true
@@ -295,32 +273,18 @@ func (m *marker) makes(r *http.Request, way string) bool {
 		return false
 	}
 
-	if m.answers.Acquire(r.Context(), maxBody) != nil {
-		return false
-	}
-	defer m.answers.Release(maxBody)
-
-	o, err := m.get(r)
-
-	switch {
-	case err != nil:
-		return false
-	case o == nil:
-		return way == wayApply
+	o, err := m.get(ctx, t)
+	if err != nil {
+		return kerrors.IsNotFound(err) && way == wayApply
 	}
 
-	return m.hasOwner(o)
-}
-
-// hasOwner is true for an object that has the AnsibleRun as an owner, or says so in its annotations.
-func (m *marker) hasOwner(o *metav1.PartialObjectMetadata) bool {
 	return o.Annotations[annotationOwner] == m.qualified() && o.Annotations[annotationOwnerType] == m.groupKind() ||
-		slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == m.object.UID })
+		slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == m.run.UID })
 }
 
 // group of the AnsibleRun.
 func (m *marker) group() string {
-	if m.object.Namespace == "" {
+	if m.run.Namespace == "" {
 		return common.GroupCluster
 	}
 
@@ -331,7 +295,7 @@ func (m *marker) groupKind() string { return common.KindAnsibleRun + "." + m.gro
 
 // qualified name of the AnsibleRun.
 func (m *marker) qualified() string {
-	return strings.TrimPrefix(m.object.Namespace+"/"+m.object.Name, "/")
+	return strings.TrimPrefix(m.run.Namespace+"/"+m.run.Name, "/")
 }
 
 // marks of an object.
@@ -345,15 +309,15 @@ func (m *marker) marksOf(namespace string, owns bool) marks {
 	var of marks
 
 	if m.labels {
-		of.labels = map[string]string{dependents.Label(m.object.UID): "true"}
+		of.labels = map[string]string{dependents.Label(m.run.UID): "true"}
 	}
 
 	switch {
 	case !owns:
 	// An owner is cluster scoped, or in the same namespace.
-	case m.object.Namespace == "" || m.object.Namespace == namespace:
+	case m.run.Namespace == "" || m.run.Namespace == namespace:
 		of.owner = &metav1.OwnerReference{
-			APIVersion: m.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: m.object.Name, UID: m.object.UID,
+			APIVersion: m.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: m.run.Name, UID: m.run.UID,
 		}
 	default:
 		of.annotations = map[string]string{annotationOwner: m.qualified(), annotationOwnerType: m.groupKind()}
@@ -370,67 +334,42 @@ func inject(body []byte, marks marks) ([]byte, error) {
 		return body, nil
 	}
 
-	out, found := bytes.NewBufferString("{"), false
-	write := func(field any, value json.RawMessage) {
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-
-		out.Write(encode(field))
-		out.WriteByte(':')
-		out.Write(value)
+	// Without metadata the object begins with it.
+	start, metadata, field, end := d.InputOffset(), json.RawMessage(nil), `"metadata":`, ""
+	if d.More() {
+		end = ","
 	}
 
 	for d.More() {
 		var value json.RawMessage
 
-		field, _ := d.Token() // It is valid.
+		name, _ := d.Token() // It is valid.
 		_ = d.Decode(&value)
 
-		if field == "metadata" {
-			switch {
-			case found:
-				return nil, errors.New("their metadata has to be there once")
-			case len(value) > maxDecoded:
-				return nil, errLongMetadata
-			}
-
-			found, value = true, marks.in(value)
+		switch {
+		case name != "metadata":
+		case metadata != nil:
+			return nil, errors.New("their metadata has to be there once")
+		case len(value) > maxDecoded:
+			return nil, errLongMetadata
+		default:
+			start, metadata, field, end = d.InputOffset()-int64(len(value)), value, "", ""
 		}
-
-		write(field, value)
 	}
 
-	if !found {
-		write("metadata", marks.in(nil))
-	}
-
-	out.WriteByte('}')
-
-	return out.Bytes(), nil
+	return slices.Concat(body[:start], []byte(field), marks.in(metadata), []byte(end), body[start+int64(len(metadata)):]), nil
 }
 
 // in the metadata of an object: the same with the marks.
 func (m marks) in(metadata json.RawMessage) json.RawMessage {
-	var meta map[string]json.RawMessage
-
-	_ = json.Unmarshal(metadata, &meta) // What is no mapping the API server refuses.
-	if meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
+	meta := members(metadata)
 
 	for field, more := range map[string]map[string]string{"labels": m.labels, "annotations": m.annotations} {
 		if len(more) == 0 {
 			continue
 		}
 
-		values := map[string]json.RawMessage{}
-		_ = json.Unmarshal(meta[field], &values)
-
-		if values == nil {
-			values = map[string]json.RawMessage{}
-		}
-
+		values := members(meta[field])
 		for key, value := range more {
 			values[key] = encode(value)
 		}
@@ -453,6 +392,16 @@ func (m marks) in(metadata json.RawMessage) json.RawMessage {
 	return encode(meta)
 }
 
+// members of a mapping; none of what is no mapping, which the API server refuses.
+func members(text json.RawMessage) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal(text, &all) != nil || all == nil {
+		return map[string]json.RawMessage{}
+	}
+
+	return all
+}
+
 // encode a value that has nothing that JSON does not have. It is no longer than it was written: no text is for HTML.
 func encode(v any) json.RawMessage {
 	out := &bytes.Buffer{}
@@ -464,85 +413,25 @@ func encode(v any) json.RawMessage {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// learn the kinds of objects with the label, and what is deleted, from the answers of the API server.
-func (m *marker) learn(rsp *http.Response) error {
+// learn from the answers of the API server what the run has labeled and deleted.
+func (m *marker) learn(rsp *http.Response) {
 	r := rsp.Request
 	t, ok := r.Context().Value(targetKey{}).(target)
 
-	if !m.labels || !ok || rsp.StatusCode/100 != 2 || r.URL.Query().Has("dryRun") {
-		return nil
-	}
-
-	if r.Method == http.MethodDelete {
+	switch {
+	case !m.labels, !ok, rsp.StatusCode/100 != 2, r.URL.Query().Has("dryRun"):
+	case r.Method == http.MethodDelete:
 		m.delete(t)
-		return nil
+	case wayOf(r) != "":
+		k := common.DependentKind{APIVersion: t.apiVersion(), Resource: t.resource, Namespace: t.namespace}
+		if knows(m.known(), k) {
+			return
+		}
+
+		if k.Kind = m.kindOf(r.Context(), t); k.Kind != "" {
+			m.add(k)
+		}
 	}
-
-	writes := r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
-	if kind := contentType(rsp.Header); !writes || kind != typeJSON && kind != typeProtobuf {
-		return nil
-	}
-
-	head, err := m.read(rsp)
-	if err != nil {
-		return err
-	}
-
-	m.decoding.Lock()
-	o := metadataIn(contentType(rsp.Header), head)
-	m.decoding.Unlock()
-
-	if _, labeled := o.Labels[dependents.Label(m.object.UID)]; labeled {
-		m.add(common.DependentKind{APIVersion: t.apiVersion(), Kind: o.Kind, Resource: t.resource, Namespace: t.namespace})
-	}
-
-	return nil
-}
-
-// read an answer, or the beginning of one that is too long to be understood. It passes on as it is.
-func (m *marker) read(rsp *http.Response) ([]byte, error) {
-	size := sizeOf(rsp.ContentLength)
-	if err := m.answers.Acquire(rsp.Request.Context(), size); err != nil {
-		return nil, err
-	}
-
-	head, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
-	rsp.Body = &answer{
-		io.MultiReader(bytes.NewReader(head), rsp.Body), rsp.Body,
-		sync.OnceFunc(func() { m.answers.Release(size) }),
-	}
-
-	return head, err
-}
-
-// metadataIn an answer. Something else than an object has no labels.
-func metadataIn(kind string, text []byte) metav1.PartialObjectMetadata {
-	o := metav1.PartialObjectMetadata{}
-	if kind == typeJSON {
-		_ = json.Unmarshal(text, &o)
-		return o
-	}
-
-	if _, read, err := readProtobuf(text); err == nil {
-		o = *read
-	}
-
-	return o
-}
-
-// An answer that was read passes on, and takes memory until it is closed.
-type answer struct {
-	io.Reader
-	io.Closer
-
-	release func()
-}
-
-// Close the answer.
-func (a *answer) Close() error {
-	a.release()
-
-	return a.Closer.Close()
 }
 
 // add a kind, unless it is known or there are too many.
@@ -550,16 +439,16 @@ func (m *marker) add(k common.DependentKind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	k.Digest = ""
-
-	known := slices.ContainsFunc(m.kinds, func(other common.DependentKind) bool {
-		other.Kind = k.Kind
-
-		return other == k
-	})
-	if !known && len(m.kinds) < maxKinds {
+	if k.Digest = ""; !knows(m.kinds, k) && len(m.kinds) < maxKinds {
 		m.kinds = append(m.kinds, k)
 	}
+}
+
+// knows is true if a resource is among kinds.
+func knows(kinds []common.DependentKind, k common.DependentKind) bool {
+	return slices.ContainsFunc(kinds, func(other common.DependentKind) bool {
+		return other.APIVersion == k.APIVersion && other.Resource == k.Resource && other.Namespace == k.Namespace
+	})
 }
 
 // delete notes that the run has deleted an object, or all of a kind in a namespace, unless it has deleted too many.

@@ -1,13 +1,9 @@
 package kubeapi
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -22,33 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-func TestTargetOf(t *testing.T) {
-	for path, want := range map[string]target{
-		"/api/v1/namespaces":                                  {version: "v1", resource: "namespaces"},
-		"/api/v1/namespaces/a":                                {version: "v1", resource: "namespaces", name: "a"},
-		"/api/v1/namespaces/a/finalize":                       {version: "v1", resource: "namespaces", name: "a", subresource: "finalize"},
-		"/api/v1/namespaces/a/configmaps":                     {version: "v1", namespace: "a", resource: "configmaps"},
-		"/apis/apps/v1/namespaces/a/deployments/b":            {group: "apps", version: "v1", namespace: "a", resource: "deployments", name: "b"},
-		"/apis/apps/v1/namespaces/a/deployments/b/scale":      {group: "apps", version: "v1", namespace: "a", resource: "deployments", name: "b", subresource: "scale"},
-		"/apis/example.org/v1/things/a%2Fb":                   {group: "example.org", version: "v1", resource: "things", name: "a/b"},
-		"/api/v1/namespaces/a/services/b/proxy/api/v1/things": {},
-		"/version": {},
-		"/":        {},
-	} {
-		u, err := url.Parse(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		got, ok := targetOf(u)
-		if ok != (want != target{}) || ok && got != want {
-			t.Errorf("targetOf(%q): want %+v, got %+v, %t", path, want, got, ok)
-		}
-	}
-}
-
 // marking returns a client of a run that marks what it writes, and what the API server gets of it.
-func marking(t *testing.T, object runner.Object, k inputs.Kubernetes, there string) (*proxy, *http.Client, string, *[]string) {
+func marking(t *testing.T, object runner.Object, k inputs.Kubernetes, there string) (*proxy, *rest.Config, *[]string) {
 	t.Helper()
 
 	var got []string
@@ -71,12 +42,7 @@ func marking(t *testing.T, object runner.Object, k inputs.Kubernetes, there stri
 		_, _ = w.Write(body)
 	}))
 
-	c, err := rest.HTTPClientFor(way)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return p, c, way.Host, &got
+	return p, way, &got
 }
 
 func TestMark(t *testing.T) {
@@ -90,6 +56,7 @@ func TestMark(t *testing.T) {
 		jsonType   = "application/json"
 		merge      = "application/merge-patch+json"
 		apply      = "application/apply-patch+yaml"
+		there      = `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata",`
 	)
 
 	owns, labels := inputs.Kubernetes{OwnerReferences: true}, inputs.Kubernetes{WatchDependents: true}
@@ -122,24 +89,24 @@ func TestMark(t *testing.T) {
 		},
 		"ClusterScopedOwner": {
 			"A cluster scoped AnsibleRun may own everything.", cluster, owns, "", "POST", configMaps, jsonType, `{"kind":"ConfigMap"}`,
-			`{"kind":"ConfigMap","metadata":{"ownerReferences":[{"apiVersion":"ansible.crossplane.io/v1alpha1","kind":"AnsibleRun","name":"site","uid":"1-2"}]}}`, 200,
+			`{"metadata":{"ownerReferences":[{"apiVersion":"ansible.crossplane.io/v1alpha1","kind":"AnsibleRun","name":"site","uid":"1-2"}]},"kind":"ConfigMap"}`, 200,
 		},
-		"YAML": {"YAML is understood, too.", namespaced, owns, "", "POST", configMaps, "application/yaml; charset=utf-8", "a: 1\n", `{"a":1,"metadata":{"ownerReferences":[` + owner + `]}}`, 200},
+		"YAML": {"YAML is understood, too.", namespaced, owns, "", "POST", configMaps, "application/yaml; charset=utf-8", "a: 1\n", `{"metadata":{"ownerReferences":[` + owner + `]},"a":1}`, 200},
 		"ApplyNew": {
 			"Server-side apply may create.", namespaced, owns, "", "PATCH", configMaps + "/a", apply, "kind: ConfigMap\n",
-			`{"kind":"ConfigMap","metadata":{"ownerReferences":[` + owner + `]}}`, 200,
+			`{"metadata":{"ownerReferences":[` + owner + `]},"kind":"ConfigMap"}`, 200,
 		},
 		"ApplyOwn": {
-			"An apply keeps the owner that the object has.", namespaced, owns, `{"metadata":{"ownerReferences":[` + owner + `]}}`, "PATCH", configMaps + "/a", apply, "{}",
+			"An apply keeps the owner that the object has.", namespaced, owns, there + `"metadata":{"ownerReferences":[` + owner + `]}}`, "PATCH", configMaps + "/a", apply, "{}",
 			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
 		},
-		"ApplyForeign": {"It does not take over what others have made.", namespaced, owns, `{"metadata":{"name":"a"}}`, "PATCH", configMaps + "/a", apply, "{}", "{}", 200},
+		"ApplyForeign": {"It does not take over what others have made.", namespaced, owns, there + `"metadata":{"name":"a"}}`, "PATCH", configMaps + "/a", apply, "{}", "{}", 200},
 		"ReplaceOwn": {
-			"So does a replacement.", namespaced, owns, `{"metadata":{"ownerReferences":[` + owner + `]}}`, "PUT", configMaps + "/a", jsonType, `{"metadata":{}}`,
+			"So does a replacement.", namespaced, owns, there + `"metadata":{"ownerReferences":[` + owner + `]}}`, "PUT", configMaps + "/a", jsonType, `{"metadata":{}}`,
 			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
 		},
 		"Merge":      {"A merge makes nobody an owner.", namespaced, owns, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null}`, 200},
-		"MergeLabel": {"What a run changes is labeled.", namespaced, labels, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null,"metadata":{` + label + `}}`, 200},
+		"MergeLabel": {"What a run changes is labeled.", namespaced, labels, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"metadata":{` + label + `},"data":null}`, 200},
 		"Label":      {"So is what it creates.", namespaced, labels, "", "POST", configMaps, jsonType, `{"metadata":{"labels":null}}`, `{"metadata":{` + label + `}}`, 200},
 		"JSONPatch":  {"A patch in JSON's own format has no place for marks.", namespaced, labels, "", "PATCH", configMaps + "/a", "application/json-patch+json", `[{"op":"test"}]`, `[{"op":"test"}]`, 200},
 		"Reviews":    {"The API server keeps no reviews.", namespaced, owns, "", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", jsonType, "{}", "{}", 200},
@@ -153,24 +120,10 @@ func TestMark(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := tc.k
 			k.Namespace, k.ServiceAccount = "team-a", "deployer"
-			_, c, host, got := marking(t, tc.object, k, tc.there)
+			_, way, got := marking(t, tc.object, k, tc.there)
 
-			req, err := http.NewRequestWithContext(t.Context(), tc.method, host+tc.path, strings.NewReader(tc.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			req.Header.Set("Content-Type", tc.kind)
-
-			rsp, err := c.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			_ = rsp.Body.Close()
-
-			if rsp.StatusCode != tc.status {
-				t.Errorf("%s\nwant status %d, got %s", tc.reason, tc.status, rsp.Status)
+			if status, answer := do(t, way, tc.method, tc.path, tc.kind, tc.body); status != tc.status {
+				t.Errorf("%s\nwant status %d, got %d: %s", tc.reason, tc.status, status, answer)
 			}
 
 			if diff := cmp.Diff(tc.want, strings.Join(*got, "|")); diff != "" {
@@ -182,7 +135,7 @@ func TestMark(t *testing.T) {
 
 // TestMarkUnread has a request that breaks off.
 func TestMarkUnread(t *testing.T) {
-	m := &marker{owns: true, requests: semaphore.NewWeighted(maxBody)}
+	m := &marker{owns: true, reading: semaphore.NewWeighted(maxRead)}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/namespaces/team-a/configmaps", iotest.ErrReader(io.ErrUnexpectedEOF))
 	rsp := httptest.NewRecorder()
 
@@ -195,38 +148,31 @@ func TestMarkUnread(t *testing.T) {
 
 func TestLearn(t *testing.T) {
 	k := inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", WatchDependents: true}
-	p, c, host, _ := marking(t, runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, k, "no list")
+	discovery := `{"resources":[{"name":"configmaps","kind":"ConfigMap"},{"name":"deployments","kind":"Deployment"},{"name":"secrets","kind":"Secret"},{"name":"namespaces","kind":"Namespace"}]}`
+	p, way, _ := marking(t, runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, k, discovery)
 
-	for _, path := range []string{"/api/v1/namespaces/team-a/configmaps", "/api/v1/namespaces/team-a/configmaps", "/apis/apps/v1/namespaces/team-a/deployments", "/api/v1/namespaces/team-a/secrets?dryRun=All"} {
-		body := `{"kind":"Thing"}`
-
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, host+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		rsp, err := c.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		answer, _ := io.ReadAll(rsp.Body)
-		_ = rsp.Body.Close()
-
-		if !json.Valid(answer) || !bytes.Contains(answer, []byte("Thing")) {
-			t.Errorf("The answer should pass, got %q", answer)
-		}
+	for _, of := range []struct{ method, kind, path string }{
+		{"POST", typeJSON, "/api/v1/namespaces/team-a/configmaps"},
+		{"PATCH", "application/merge-patch+json", "/api/v1/namespaces/team-a/configmaps/b"},
+		{"PUT", typeJSON, "/apis/apps/v1/namespaces/team-a/deployments/b"},
+		{"PUT", typeJSON, "/api/v1/namespaces/team-a"},
+		{"POST", typeJSON, "/api/v1/namespaces/team-a/secrets?dryRun=All"},
+		{"PATCH", "application/json-patch+json", "/api/v1/namespaces/team-a/secrets/b"},
+		{"POST", typeJSON, "/apis/example.org/v1/namespaces/team-a/unknown"},
+	} {
+		do(t, way, of.method, of.path, of.kind, `{}`)
 	}
 
 	want := []common.DependentKind{
-		{APIVersion: "v1", Kind: "Thing", Resource: "configmaps", Namespace: "team-a"},
-		{APIVersion: "apps/v1", Kind: "Thing", Resource: "deployments", Namespace: "team-a"},
+		{APIVersion: "v1", Kind: "ConfigMap", Resource: "configmaps", Namespace: "team-a"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Resource: "deployments", Namespace: "team-a"},
+		{APIVersion: "v1", Kind: "Namespace", Resource: "namespaces"},
 	}
-	if diff := cmp.Diff(want, p.marker.known()); diff != "" {
-		t.Errorf("Kinds of what was really written should be known: -want, +got:\n%s", diff)
+	if diff := cmp.Diff(want, p.Kinds()); diff != "" {
+		t.Errorf("Kinds of what was really labeled should be known: -want, +got:\n%s", diff)
 	}
 
-	if got := p.Dependents(context.Background()); len(got) != 2 || got[0].Digest != "" {
+	if got := p.Dependents(t.Context()); len(got) != 3 || got[0].Digest != "" {
 		t.Errorf("Kinds that cannot be listed should be known without a digest, got %v", got)
 	}
 }
@@ -257,22 +203,7 @@ func TestHasDeleted(t *testing.T) {
 				}
 			}))
 
-			c, err := rest.HTTPClientFor(way)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, way.Host+tc.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			rsp, err := c.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			_ = rsp.Body.Close()
+			do(t, way, http.MethodDelete, tc.path, typeJSON, "")
 
 			if got := p.marker.hasDeleted(deployments, "a"); got != tc.want {
 				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)

@@ -11,14 +11,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
@@ -34,32 +36,47 @@ const (
 
 // A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount.
 type proxy struct {
-	tokens *tokens
+	run runner.Spec
 	// secret that the run has to show.
 	secret     string
 	kubeconfig []byte
 	server     *http.Server
 	stop       context.CancelFunc
+	// kube reads metadata with the rights of the account.
+	kube metadata.Interface
+	// kinds of resources, as the API server tells the account.
+	kinds *discovery.DiscoveryClient
 
 	marker *marker
 	// status of the XR of the run.
 	status atomic.Pointer[runner.Status]
-	// kindOf the resource of a target; empty if that is not known.
-	kindOf func(ctx context.Context, t target) string
-	// survey the dependents of the run.
-	survey func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind
 }
 
 var _ runner.Access = &proxy{}
 
 // listen for the requests of a run.
 func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
-	cert, pem, err := certificate(a.now())
-	if err != nil {
+	k := run.Inputs.Kubernetes
+	p := &proxy{run: run, secret: rand.Text() + rand.Text()}
+	p.marker = &marker{
+		run: run.Object, owns: k.OwnerReferences, labels: k.WatchDependents, get: p.metadataOf, kindOf: p.kindOf,
+		reading: semaphore.NewWeighted(maxRead), deleted: map[target]struct{}{},
+	}
+
+	for _, known := range run.Dependents {
+		p.marker.add(known)
+	}
+
+	var err error
+	if p.kube, err = metadata.NewForConfig(a.config(t)); err != nil {
 		return nil, err
 	}
 
-	c, err := a.metadata(t)
+	if p.kinds, err = discovery.NewDiscoveryClientForConfig(a.config(t)); err != nil {
+		return nil, err
+	}
+
+	cert, pem, err := certificate(a.now())
 	if err != nil {
 		return nil, err
 	}
@@ -67,22 +84,6 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It waits for nothing.
 	if err != nil {
 		return nil, err
-	}
-
-	k := run.Inputs.Kubernetes
-	p := &proxy{tokens: t, secret: rand.Text() + rand.Text(), kindOf: a.kindOf, marker: &marker{
-		object: run.Object, owns: k.OwnerReferences, labels: k.WatchDependents, get: a.metadataOf,
-		requests: semaphore.NewWeighted(maxMemory), answers: semaphore.NewWeighted(maxMemory),
-		deleted: map[target]struct{}{},
-	}}
-
-	for _, known := range run.Dependents {
-		p.marker.add(known)
-	}
-
-	p.survey = func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind {
-		return dependents.Survey(ctx, c,
-			dependents.Run{UID: run.Object.UID, Watched: k.Watches, Deleted: p.marker.hasDeleted}, kinds)
 	}
 
 	p.kubeconfig, err = kubeconfig(run, "https://"+l.Addr().String(), pem, p.secret)
@@ -95,7 +96,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler:           p.admit(p.takeStatus(run, p.marker.mark(a.forward(p)))),
+		Handler:           p.admit(p.takeStatus(p.marker.mark(p.forward(a.target, t.wrap(a.transport))))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
@@ -121,7 +122,11 @@ func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
 		return nil
 	}
 
-	return p.survey(ctx, p.marker.known())
+	run := dependents.Run{
+		UID: p.run.Object.UID, Watched: p.run.Inputs.Kubernetes.Watches, Deleted: p.marker.hasDeleted,
+	}
+
+	return dependents.Survey(ctx, p.kube, run, p.marker.known())
 }
 
 // Kinds of the dependents so far; nil if they are not watched.
@@ -141,55 +146,35 @@ func (p *proxy) Close() {
 	_ = p.server.Close()
 }
 
-// tokenKey is the key of the token in the context of a request.
-type tokenKey struct{}
-
-// admit requests of the run, and no others. They are passed on with a token.
+// admit requests of the run, and no others.
 func (p *proxy) admit(next http.Handler) http.Handler {
 	want := []byte("Bearer " + p.secret)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+		switch {
+		case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1:
 			w.Header().Set("Connection", "close")
 			refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized,
 				"this is the way of a run to the API server, and only that run may use it")
-
-			return
-		}
-
-		if r.Method == http.MethodConnect {
+		case r.Method == http.MethodConnect:
 			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 				"nothing but the API server can be reached here")
-			return
+		default:
+			next.ServeHTTP(w, r)
 		}
-
-		token, err := p.tokens.token(r.Context())
-		if err != nil {
-			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, err.Error())
-			return
-		}
-
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), tokenKey{}, token)))
 	})
 }
 
 // forward requests to the API server as they are, but with a token in the place of the secret.
 // A request may impersonate a user only if the ServiceAccount has the right to.
-func (a *API) forward(p *proxy) http.Handler {
+func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 	return &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			token, _ := r.In.Context().Value(tokenKey{}).(string)
-
-			r.SetURL(a.target)
-			r.Out.Header.Set("Authorization", "Bearer "+token)
-		},
-		Transport: a.transport,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Transport: transport,
 		ModifyResponse: func(rsp *http.Response) error {
-			if err := p.showStatus(rsp); err != nil {
-				return err
-			}
+			p.marker.learn(rsp)
 
-			return p.marker.learn(rsp)
+			return p.showStatus(rsp)
 		},
 		FlushInterval: -1, // Watches.
 		ErrorLog:      log.New(io.Discard, "", 0),
@@ -199,23 +184,17 @@ func (a *API) forward(p *proxy) http.Handler {
 	}
 }
 
-// metadataOf the object that a request is about; nil if it is not there.
-func (a *API) metadataOf(r *http.Request) (*metav1.PartialObjectMetadata, error) {
-	o := &metav1.PartialObjectMetadata{}
+// metadataOf a target.
+func (p *proxy) metadataOf(ctx context.Context, t target) (*metav1.PartialObjectMetadata, error) {
+	gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
 
-	found, err := a.read(r.Context(), r.URL.EscapedPath(), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-		o)
-	if err != nil || !found {
-		return nil, err
-	}
-
-	return o, nil
+	return p.kube.Resource(gvr).Namespace(t.namespace).Get(ctx, t.name, metav1.GetOptions{})
 }
 
 // kindOf the resource of a target; empty if that cannot be told.
-func (a *API) kindOf(ctx context.Context, t target) string {
-	list := &metav1.APIResourceList{}
-	if _, err := a.read(ctx, "/apis/"+t.apiVersion(), typeJSON, list); err != nil {
+func (p *proxy) kindOf(ctx context.Context, t target) string {
+	list, err := p.kinds.ServerResourcesForGroupVersionWithContext(ctx, t.apiVersion())
+	if err != nil {
 		return ""
 	}
 
@@ -227,43 +206,6 @@ func (a *API) kindOf(ctx context.Context, t target) string {
 
 	return ""
 }
-
-// read what the API server has at a path, with the token in the context. It is false if nothing is there.
-func (a *API) read(ctx context.Context, path, accept string, into any) (bool, error) {
-	token, _ := ctx.Value(tokenKey{}).(string)
-
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.target.JoinPath(path).String(), nil) //nolint:gosec // Of the API server, whatever the path.
-	if err != nil {
-		return false, err
-	}
-
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Accept", accept)
-
-	rsp, err := a.transport.RoundTrip(req)
-	if err != nil {
-		return false, err
-	}
-	defer rsp.Body.Close() //nolint:errcheck // It is only read.
-
-	if rsp.StatusCode == http.StatusNotFound {
-		return false, nil
-	}
-
-	if err := json.NewDecoder(io.LimitReader(rsp.Body, maxBody)).Decode(into); err != nil {
-		return false, err
-	}
-
-	if rsp.StatusCode != http.StatusOK {
-		return false, errors.Errorf("the API server answers %s", rsp.Status)
-	}
-
-	return true, nil
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
 
 // refuse a request as the API server does.
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {

@@ -76,6 +76,36 @@ func openedFor(tb testing.TB, run runner.Spec, h http.Handler) (*proxy, *rest.Co
 	return p, way
 }
 
+// do a request of a run. It returns the status and the body of the answer.
+func do(t *testing.T, way *rest.Config, method, path, kind, body string) (int, string) {
+	t.Helper()
+
+	c, err := rest.HTTPClientFor(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	req, err := http.NewRequestWithContext(t.Context(), method, way.Host+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	req.Header.Set("Content-Type", kind)
+
+	rsp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rsp.Body.Close()
+
+	answer, err := io.ReadAll(rsp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return rsp.StatusCode, string(answer)
+}
+
 func spec() runner.Spec {
 	return runner.Spec{Object: runner.Object{Namespace: "team-a"}, Inputs: inputs.Inputs{Kubernetes: &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer"}}}
 }

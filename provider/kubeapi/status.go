@@ -33,33 +33,29 @@ func (o object) is(x runner.Owner) bool {
 
 // takeStatus of the XR that the run belongs to as a report: a Composition decides what the XR shows. Content of
 // Ansible operators sets it with operator_sdk.util.k8s_status. Everything else passes.
-func (p *proxy) takeStatus(run runner.Spec, next http.Handler) http.Handler {
+func (p *proxy) takeStatus(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t, ok := targetOf(r.URL)
+		t, ok := targetOf(r)
 		way, status := wayOf(r), p.status.Load()
+		shows := r.Method == http.MethodGet
+		takes := t.subresource == "status" && (way == wayReplace || way == wayMerge)
 
-		if !ok || status == nil || !isXR(run.Object, t) {
+		if !ok || status == nil || !isXR(p.run.Object, t) || !shows && !takes {
 			next.ServeHTTP(w, r)
 			return
 		}
 
-		if r.Method == http.MethodGet {
+		if p.marker.reading.Acquire(r.Context(), 1) != nil {
+			return
+		}
+		defer p.marker.reading.Release(1)
+
+		if shows {
 			r.Header.Del("Accept-Encoding") // The answer is read.
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), xrKey{}, reading{run, t})))
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), xrKey{}, t)))
 
 			return
 		}
-
-		if t.subresource == "" || way != wayReplace && way != wayMerge {
-			next.ServeHTTP(w, r)
-			return
-		}
-
-		size := sizeOf(r.ContentLength)
-		if p.marker.requests.Acquire(r.Context(), size) != nil {
-			return
-		}
-		defer p.marker.requests.Release(size)
 
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 		if err != nil {
@@ -67,15 +63,15 @@ func (p *proxy) takeStatus(run runner.Spec, next http.Handler) http.Handler {
 		}
 
 		var o object
-		if json.Unmarshal(body, &o) != nil || !o.is(run.Object.Owner) {
-			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		if json.Unmarshal(body, &o) != nil || !o.is(p.run.Object.Owner) {
+			r.Body = bodyOf(r.Body, bytes.NewReader(body), r.Body)
 			next.ServeHTTP(w, r)
 
 			return
 		}
 
 		// A check reports nothing.
-		if run.Mode == common.ModeApply && !r.URL.Query().Has("dryRun") {
+		if p.run.Mode == common.ModeApply && !r.URL.Query().Has("dryRun") {
 			if err := (*status).ReportStatus(o.Status, way == wayReplace); err != nil {
 				refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 				return
@@ -87,42 +83,49 @@ func (p *proxy) takeStatus(run runner.Spec, next http.Handler) http.Handler {
 	})
 }
 
-// xrKey is the key of a reading in the context of a request.
-type xrKey struct{}
-
-// A reading of what has the name of the XR of a run.
-type reading struct {
-	run    runner.Spec
-	target target
+// bodyOf readers, one after the other.
+func bodyOf(c io.Closer, readers ...io.Reader) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(readers...), c}
 }
+
+// xrKey is the key of a target in the context of a request: one with the name of the XR of the run.
+type xrKey struct{}
 
 // showStatus that the run has set, in an answer with its XR. The XR itself has it some time after the run has set it.
 func (p *proxy) showStatus(rsp *http.Response) error {
-	of, ok := rsp.Request.Context().Value(xrKey{}).(reading)
+	t, ok := rsp.Request.Context().Value(xrKey{}).(target)
 	if !ok || contentType(rsp.Header) != typeJSON {
 		return nil
 	}
 
 	var fields map[string]json.RawMessage
 
-	switch {
+	switch xr := p.run.Object.Owner; {
 	case rsp.StatusCode == http.StatusOK:
-		text, err := p.marker.read(rsp)
+		text, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
+		rsp.Body = bodyOf(rsp.Body, bytes.NewReader(text), rsp.Body)
+
 		if err != nil {
 			return err
 		}
 
-		if fields, ok = xrIn(text, of.run.Object.Owner); !ok {
+		var o object
+		if json.Unmarshal(text, &o) != nil || !o.is(xr) {
 			return nil
 		}
-	case rsp.StatusCode == http.StatusNotFound && of.run.State == common.StateAbsent &&
-		p.kindOf(rsp.Request.Context(), of.target) == of.run.Object.Owner.Kind:
-		fields = gone(of)
+
+		fields = members(text)
+	case rsp.StatusCode == http.StatusNotFound && p.run.State == common.StateAbsent &&
+		p.kindOf(rsp.Request.Context(), t) == xr.Kind:
+		fields = gone(t, xr.Kind)
 	default:
 		return nil
 	}
 
-	status, err := shown(*p.status.Load(), fields["status"], of.run.Mode)
+	status, err := shown(*p.status.Load(), fields["status"], p.run.Mode)
 	if err != nil {
 		return err
 	}
@@ -130,7 +133,7 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 	fields["status"] = status
 	text := encode(fields)
 	rsp.Status, rsp.StatusCode = "200 OK", http.StatusOK
-	rsp.Body = &answer{Reader: bytes.NewReader(text), Closer: rsp.Body, release: func() {}}
+	rsp.Body = bodyOf(rsp.Body, bytes.NewReader(text))
 	rsp.ContentLength = int64(len(text))
 	rsp.Header.Set("Content-Length", strconv.Itoa(len(text)))
 
@@ -139,27 +142,15 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 
 // gone is what a run sees of an XR that is not there any more while its content is removed. An operator's object stays
 // until then, so content expects it.
-func gone(of reading) map[string]json.RawMessage {
-	meta := map[string]string{"name": of.target.name}
-	if of.target.namespace != "" {
-		meta["namespace"] = of.target.namespace
+func gone(t target, kind string) map[string]json.RawMessage {
+	meta := map[string]string{"name": t.name}
+	if t.namespace != "" {
+		meta["namespace"] = t.namespace
 	}
 
 	return map[string]json.RawMessage{
-		"apiVersion": encode(of.target.apiVersion()), "kind": encode(of.run.Object.Owner.Kind), "metadata": encode(meta),
+		"apiVersion": encode(t.apiVersion()), "kind": encode(kind), "metadata": encode(meta),
 	}
-}
-
-// xrIn an answer has these fields. It is false for another answer.
-func xrIn(text []byte, x runner.Owner) (map[string]json.RawMessage, bool) {
-	var (
-		o      object
-		fields map[string]json.RawMessage
-	)
-
-	ok := json.Unmarshal(text, &o) == nil && o.is(x) && json.Unmarshal(text, &fields) == nil
-
-	return fields, ok
 }
 
 // shown is the status of an XR as a run is to see it. Conditions that a check sets are not kept: it is to see all that
@@ -170,13 +161,7 @@ func shown(s runner.Status, status json.RawMessage, mode common.RunMode) (json.R
 		return text, err
 	}
 
-	var was, now map[string]json.RawMessage
-
-	_ = json.Unmarshal(status, &was) // There may be none.
-	if err := json.Unmarshal(text, &now); err != nil {
-		return nil, err
-	}
-
+	now, was := members(text), members(status)
 	delete(now, "conditions")
 
 	if c, ok := was["conditions"]; ok {
@@ -189,6 +174,5 @@ func shown(s runner.Status, status json.RawMessage, mode common.RunMode) (json.R
 // isXR is true for what has the name of the XR of an object, and for its status.
 func isXR(o runner.Object, t target) bool {
 	return (t.subresource == "" || t.subresource == "status") && o.Owner.Kind != "" && t.group == o.Owner.Group &&
-		t.name == o.Owner.Name &&
-		t.resource != "watch" && (t.namespace == "" || t.namespace == o.Namespace)
+		t.name == o.Owner.Name && (t.namespace == "" || t.namespace == o.Namespace)
 }

@@ -1,7 +1,6 @@
 package kubeapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -81,32 +80,14 @@ func TestTakeStatus(t *testing.T) {
 				return nil
 			}))
 
-			c, err := rest.HTTPClientFor(way)
-			if err != nil {
-				t.Fatal(err)
-			}
+			code, answer := do(t, way, tc.method, tc.path, tc.kind, tc.body)
 
-			req, err := http.NewRequestWithContext(t.Context(), tc.method, way.Host+tc.path, strings.NewReader(tc.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			req.Header.Set("Content-Type", tc.kind)
-
-			rsp, err := c.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			answer, _ := io.ReadAll(rsp.Body)
-			_ = rsp.Body.Close()
-
-			got := fmt.Sprint(rsp.StatusCode, " ", taken, " ", passed)
+			got := fmt.Sprint(code, " ", taken, " ", passed)
 			if diff := cmp.Diff(fmt.Sprint(tc.status, " ", tc.taken, " ", tc.passed), got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
-			if tc.status == 200 && tc.passed == "" && string(answer) != tc.body {
+			if tc.status == 200 && tc.passed == "" && answer != tc.body {
 				t.Errorf("The module should get its object back, got %q", answer)
 			}
 		})
@@ -115,34 +96,18 @@ func TestTakeStatus(t *testing.T) {
 
 // setStatus of a Site as operator_sdk.util.k8s_status does: it reads what is there, sends nothing if that has all of it,
 // and sends all conditions that are there with a new one.
-func setStatus(t *testing.T, c *http.Client, host string, status map[string]any) {
+func setStatus(t *testing.T, way *rest.Config, status map[string]any) {
 	t.Helper()
 
 	const path = "/apis/example.org/v1/namespaces/team-a/sites/site"
 
-	do := func(method, path string, body []byte) map[string]any {
-		req, err := http.NewRequestWithContext(t.Context(), method, host+path, bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+	code, text := do(t, way, http.MethodGet, path, typeJSON, "")
 
-		req.Header.Set("Content-Type", "application/merge-patch+json")
-
-		rsp, err := c.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rsp.Body.Close()
-
-		o := map[string]any{}
-		if err := json.NewDecoder(rsp.Body).Decode(&o); err != nil || rsp.StatusCode != http.StatusOK {
-			t.Fatalf("%s %s: %s: %v", method, path, rsp.Status, err)
-		}
-
-		return o
+	o := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &o); err != nil || code != http.StatusOK {
+		t.Fatalf("%d: %v", code, err)
 	}
 
-	o := do(http.MethodGet, path, nil)
 	there, _ := o["status"].(map[string]any)
 
 	if contains(there, status) {
@@ -159,7 +124,9 @@ func setStatus(t *testing.T, c *http.Client, host string, status map[string]any)
 	}
 
 	o["status"] = patch
-	do(http.MethodPatch, path+"/status", encode(o))
+	if code, text := do(t, way, http.MethodPatch, path+"/status", "application/merge-patch+json", string(encode(o))); code != http.StatusOK {
+		t.Fatalf("%d: %s", code, text)
+	}
 }
 
 // typeOf a condition.
@@ -261,13 +228,8 @@ func TestShowStatus(t *testing.T) {
 			rec := events.NewRecorder(events.Options{Status: json.RawMessage(tc.was)})
 			p.Statuses(rec)
 
-			c, err := rest.HTTPClientFor(way)
-			if err != nil {
-				t.Fatal(err)
-			}
-
 			for _, s := range tc.set {
-				setStatus(t, c, way.Host, s)
+				setStatus(t, way, s)
 			}
 
 			got := rec.Summary().Report
@@ -317,25 +279,9 @@ func TestShowStatusOf(t *testing.T) {
 			}))
 			p.Statuses(fakeStatus(nil))
 
-			c, err := rest.HTTPClientFor(way)
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, answer := do(t, way, http.MethodGet, tc.path, typeJSON, "")
 
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, way.Host+tc.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			rsp, err := c.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			answer, _ := io.ReadAll(rsp.Body)
-			_ = rsp.Body.Close()
-
-			if diff := cmp.Diff(tc.want, string(answer)); diff != "" {
+			if diff := cmp.Diff(tc.want, answer); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -378,25 +324,9 @@ func TestShowStatusOfGone(t *testing.T) {
 			}))
 			p.Statuses(fakeStatus(nil))
 
-			c, err := rest.HTTPClientFor(way)
-			if err != nil {
-				t.Fatal(err)
-			}
+			code, answer := do(t, way, http.MethodGet, tc.path, typeJSON, "")
 
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, way.Host+tc.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			rsp, err := c.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			answer, _ := io.ReadAll(rsp.Body)
-			_ = rsp.Body.Close()
-
-			if diff := cmp.Diff(tc.want, fmt.Sprint(rsp.StatusCode, " ", string(answer))); diff != "" {
+			if diff := cmp.Diff(tc.want, fmt.Sprint(code, " ", answer)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -422,13 +352,8 @@ func TestSetStatusOfGone(t *testing.T) {
 	rec := events.NewRecorder(events.Options{})
 	p.Statuses(rec)
 
-	c, err := rest.HTTPClientFor(way)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	setStatus(t, c, way.Host, map[string]any{"phase": "Draining"})
-	setStatus(t, c, way.Host, map[string]any{"size": 0})
+	setStatus(t, way, map[string]any{"phase": "Draining"})
+	setStatus(t, way, map[string]any{"size": 0})
 
 	if diff := cmp.Diff(`{"phase":"Draining","size":0}`, string(rec.Summary().Report.Status)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

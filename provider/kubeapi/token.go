@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -55,3 +56,22 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 
 	return t.current, t.failure
 }
+
+// wrap a transport, so that requests have a token.
+func (t *tokens) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		token, err := t.token(r.Context())
+		if err != nil {
+			return nil, err
+		}
+
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+token)
+
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
