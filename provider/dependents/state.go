@@ -63,9 +63,9 @@ func Check(kinds []common.DependentKind) error {
 	return nil
 }
 
-// page is how many objects are listed at a time. The metadata of each may have half a mebibyte, and objects of several
-// kinds are listed at once.
-const page = 50
+// page is how many objects are listed at a time. The metadata of each may have more than a mebibyte, and objects of
+// several AnsibleRuns are listed at once.
+const page = 10
 
 // A state of objects: what identifies the present version of each, by its uid.
 type state map[types.UID]string
@@ -149,34 +149,18 @@ func version(o *metav1.PartialObjectMetadata) string {
 }
 
 // resource of a kind.
-func resource(c metadata.Interface, k common.DependentKind) (metadata.ResourceInterface, error) {
-	gv, err := schema.ParseGroupVersion(k.APIVersion)
-	if err != nil {
-		return nil, errors.Wrapf(err, "cannot read %q", k.APIVersion)
-	}
+func resource(c metadata.Interface, k common.DependentKind) metadata.ResourceInterface {
+	gv, _ := schema.ParseGroupVersion(k.APIVersion) // It is valid, see Check.
 
-	return c.Resource(gv.WithResource(k.Resource)).Namespace(k.Namespace), nil
-}
-
-// options select the dependents of an AnsibleRun.
-func options(uid types.UID) metav1.ListOptions {
-	return metav1.ListOptions{LabelSelector: Label(uid)}
+	return c.Resource(gv.WithResource(k.Resource)).Namespace(k.Namespace)
 }
 
 // list the objects of a kind. Of a kind that is gone there are none.
 func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind) (found, error) {
 	all := found{present: state{}, leaving: map[types.UID]string{}}
 
-	r, err := resource(c, k)
-	if err != nil {
-		return all, err
-	}
-
-	o := options(uid)
-	o.Limit = page
-
-	for {
-		l, err := r.List(ctx, o)
+	for o := (metav1.ListOptions{LabelSelector: Label(uid), Limit: page}); ; {
+		l, err := resource(c, k).List(ctx, o)
 		if kerrors.IsNotFound(err) {
 			return found{present: state{}}, nil
 		}
@@ -185,9 +169,7 @@ func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.Dep
 			return all, errors.Wrapf(err, "cannot list %s", name(k))
 		}
 
-		if all.at == "" {
-			all.at = l.ResourceVersion
-		}
+		all.at = l.ResourceVersion // All pages have the same.
 
 		for i := range l.Items {
 			if item := &l.Items[i]; item.DeletionTimestamp == nil {

@@ -2,13 +2,12 @@ package dependents
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -35,11 +34,8 @@ const (
 	reopen = time.Second
 )
 
-// errChanged says that an object was changed or deleted, and errExpired that it is not known whether.
-var (
-	errChanged = errors.New("an object was changed")
-	errExpired = errors.New("the watch is too old")
-)
+// errChanged says that an object was changed or deleted.
+var errChanged = errors.New("an object was changed")
 
 // A Subject is an AnsibleRun with dependents that are watched.
 type Subject struct {
@@ -48,13 +44,6 @@ type Subject struct {
 	Account inputs.Kubernetes
 	// Kinds of objects to watch, as they were at the end of the last run.
 	Kinds []common.DependentKind
-}
-
-// key of what is watched.
-func (s Subject) key() string {
-	text, _ := json.Marshal(s) //nolint:errchkjson,musttag // It has nothing that JSON does not have, and is only compared.
-
-	return string(text)
 }
 
 // A Watcher watches the dependents of AnsibleRuns. Use New.
@@ -77,9 +66,8 @@ type streak struct {
 
 // following is the watch of one AnsibleRun.
 type following struct {
-	key string
-	// account of the watches, and how many there are; none if there were too many already.
-	account inputs.Kubernetes
+	subject Subject
+	// watches that there are; none if there were too many already.
 	watches int
 	stop    context.CancelFunc
 	changed bool
@@ -89,6 +77,9 @@ type following struct {
 	// listing is locked while objects of a kind are listed: there may be many kinds.
 	listing sync.Mutex
 }
+
+// of is true for the watch of a subject.
+func (f *following) of(s Subject) bool { return f != nil && equality.Semantic.DeepEqual(f.subject, s) }
 
 // New returns a Watcher. Its watches end with the context. Client returns a client that has the rights
 // of an account.
@@ -105,25 +96,20 @@ func (w *Watcher) Watch(s Subject, wake func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	key := s.key()
-
-	f, known := w.watches[s.UID]
-	if known && f.key == key && f.watches > 0 {
+	f := w.watches[s.UID]
+	if f.of(s) && f.watches > 0 {
 		return
 	}
 
-	if known {
-		f.stop()
-		delete(w.watches, s.UID)
-	}
+	w.stop(s.UID)
 
 	ctx, stop := context.WithCancel(w.ctx)
-	f = &following{key: key, stop: stop, account: s.Account, errs: make([]error, len(s.Kinds)), err: w.full(s)}
+	f = &following{subject: s, stop: stop, errs: make([]error, len(s.Kinds)), err: w.full(s)}
 	w.watches[s.UID] = f
 
 	if f.err == nil {
 		f.watches = len(s.Kinds)
-		go w.follow(ctx, f, s, wake)
+		go w.follow(ctx, f, wake)
 	}
 }
 
@@ -132,7 +118,7 @@ func (w *Watcher) full(s Subject) error {
 	all, own := len(s.Kinds), len(s.Kinds)
 
 	for _, f := range w.watches {
-		if all += f.watches; f.account.Namespace == s.Account.Namespace {
+		if all += f.watches; f.subject.Account.Namespace == s.Account.Namespace {
 			own += f.watches
 		}
 	}
@@ -154,8 +140,8 @@ func (w *Watcher) Changed(s Subject) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	f, known := w.watches[s.UID]
-	if !known || f.key != s.key() {
+	f := w.watches[s.UID]
+	if !f.of(s) {
 		return false, nil
 	}
 
@@ -167,6 +153,10 @@ func (w *Watcher) Stop(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
+	w.stop(uid)
+}
+
+func (w *Watcher) stop(uid types.UID) {
 	if f, known := w.watches[uid]; known {
 		f.stop()
 		delete(w.watches, uid)
@@ -175,30 +165,29 @@ func (w *Watcher) Stop(uid types.UID) {
 
 // Forget an AnsibleRun that is gone.
 func (w *Watcher) Forget(uid types.UID) {
-	w.Stop(uid)
-
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
+	w.stop(uid)
 	delete(w.streaks, uid)
 }
 
 // follow the dependents of a subject until one was changed. Each kind is watched by itself: one that cannot be does not
 // keep the others from it.
-func (w *Watcher) follow(ctx context.Context, f *following, s Subject, wake func()) {
+func (w *Watcher) follow(ctx context.Context, f *following, wake func()) {
 	g, kinds := errgroup.WithContext(ctx)
 
-	for i, k := range s.Kinds {
+	for i, k := range f.subject.Kinds {
 		tell := func(err error) {
 			if w.tell(f, i, err) {
 				wake()
 			}
 		}
 
-		g.Go(func() error { return w.followKind(kinds, f, s, k, tell) })
+		g.Go(func() error { return w.followKind(kinds, f, k, tell) })
 	}
 
-	if !errors.Is(g.Wait(), errChanged) || !wait(ctx, w.pause(s.UID)) {
+	if !errors.Is(g.Wait(), errChanged) || !wait(ctx, w.pause(f.subject.UID)) {
 		return
 	}
 
@@ -235,29 +224,32 @@ func all(errs []error) error {
 	return errors.Errorf("%w; and %d more kinds cannot be watched", errs[0], len(errs)-1)
 }
 
-// followKind follows the dependents of a kind until one was changed, or there is none to be changed.
-func (w *Watcher) followKind(ctx context.Context, f *following, s Subject, k common.DependentKind,
-	tell func(error),
-) error {
-	was := k.Digest
-
+// followKind lists the dependents of a kind and watches them, again and again, until one was changed or there is none
+// to be changed. What happens between two watches is found when they are listed.
+func (w *Watcher) followKind(ctx context.Context, f *following, k common.DependentKind, tell func(error)) error {
 	for {
-		now, err := w.watch(ctx, f, s, k, was, func() { tell(nil) })
-		if now != nil {
-			was = now.digest()
+		now, at, err := w.list(ctx, f, k)
+		pause := reopen
+
+		if err == nil && len(now) > 0 {
+			k.Digest = now.digest()
+			err = w.watch(ctx, f.subject, k, now, at, tell)
+		} else if err == nil {
+			tell(nil)
+			return nil
 		}
 
 		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, errChanged):
+		case errors.Is(err, errChanged):
 			return err
-		case errors.Is(err, errExpired):
-			// What has happened meanwhile is found when they are listed.
-			continue
+		case err != nil && ctx.Err() == nil:
+			tell(err)
+
+			pause = again
 		}
 
-		tell(err)
-
-		if !wait(ctx, again) {
+		// The API server ends each watch after some minutes.
+		if !wait(ctx, pause) {
 			return ctx.Err()
 		}
 	}
@@ -292,111 +284,59 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// watch the dependents of a kind until one is not as it was. It returns them as they were when they were listed; nil if
-// they cannot be.
-func (w *Watcher) watch(ctx context.Context, f *following, s Subject, k common.DependentKind, was string,
-	watching func(),
-) (state, error) {
-	c, err := w.client(s.Account)
+// list the dependents of a kind, and the version of the list. The error is errChanged if one is not as it was.
+func (w *Watcher) list(ctx context.Context, f *following, k common.DependentKind) (state, string, error) {
+	c, err := w.client(f.subject.Account)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 
 	f.listing.Lock()
-	all, err := list(ctx, c, s.UID, k)
+	all, err := list(ctx, c, f.subject.UID, k)
 	f.listing.Unlock()
 
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 
-	now, same := all.since(was)
-
-	switch {
-	case !same:
-		return now, errChanged
-	case len(now) == 0:
-		watching()
-		return now, nil
+	now, same := all.since(k.Digest)
+	if !same {
+		return nil, "", errChanged
 	}
 
-	return now, watchKind(ctx, c, s.UID, k, now, all.at, watching)
+	return now, all.at, nil
 }
 
-// watchKind watches the objects of a kind from a version on.
-func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind, known state, at string,
-	watching func(),
+// watch the dependents of a kind, which are known, from a version on until one is changed or the watch ends. Objects
+// that are not known do not count: others may give them the label.
+func (w *Watcher) watch(ctx context.Context, s Subject, k common.DependentKind, known state, at string,
+	tell func(error),
 ) error {
-	r, err := resource(c, k)
+	c, err := w.client(s.Account)
 	if err != nil {
 		return err
 	}
 
-	o := options(uid)
-	o.AllowWatchBookmarks = true
-
-	for {
-		o.ResourceVersion = at
-
-		events, err := r.Watch(ctx, o)
-		if kerrors.IsResourceExpired(err) || kerrors.IsGone(err) {
-			return errExpired
-		}
-
-		if err != nil {
-			return errors.Wrapf(err, "cannot watch %s", name(k))
-		}
-
-		watching()
-
-		at, err = read(ctx, events, known, at)
-
-		events.Stop()
-
-		if err != nil {
-			return err
-		}
-
-		// The API server ends each watch after some minutes.
-		if !wait(ctx, reopen) {
-			return ctx.Err()
-		}
+	events, err := resource(c, k).Watch(ctx, metav1.ListOptions{LabelSelector: Label(s.UID), ResourceVersion: at})
+	if err != nil {
+		return errors.Wrapf(err, "cannot watch %s", name(k))
 	}
-}
+	defer context.AfterFunc(ctx, events.Stop)()
+	defer events.Stop()
 
-// read events until a dependent was changed, or the watch ends. It returns the last version that it has
-// read. Objects that are not known do not count: others may give them the label.
-func read(ctx context.Context, events watch.Interface, known state, at string) (string, error) {
-	for {
-		var e watch.Event
+	tell(nil)
 
-		select {
-		case <-ctx.Done():
-			return at, ctx.Err()
-		case next, ok := <-events.ResultChan():
-			if !ok {
-				return at, nil
-			}
-
-			e = next
-		}
-
+	for e := range events.ResultChan() {
 		o, ok := e.Object.(*metav1.PartialObjectMetadata)
 		if !ok {
-			if kerrors.IsResourceExpired(kerrors.FromObject(e.Object)) || kerrors.IsGone(kerrors.FromObject(e.Object)) {
-				return at, errExpired
-			}
-
-			return at, errors.Wrap(kerrors.FromObject(e.Object), "cannot watch")
+			return nil // The version is too old, for example. All are listed again.
 		}
 
-		at = o.ResourceVersion
 		was, mine := known[o.UID]
-
-		switch {
-		case !mine || e.Type == watch.Bookmark:
-		case e.Type == watch.Deleted, o.DeletionTimestamp == nil && version(o) != was:
-			return at, errChanged
+		if mine && (e.Type == watch.Deleted || o.DeletionTimestamp == nil && version(o) != was) {
+			return errChanged
 		}
 	}
+
+	return nil
 }

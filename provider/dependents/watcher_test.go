@@ -2,6 +2,7 @@ package dependents
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -78,27 +79,23 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
-	known := state{"a": version(object("a", 1))}
+func TestWatch(t *testing.T) {
 	leaving := object("a", 2)
 	leaving.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	expired := kerrors.NewResourceExpired("old").Status()
-	status := kerrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")).Status()
 
 	for name, tc := range map[string]struct {
 		reason string
 		events []watch.Event
-		want   error
+		want   bool
 	}{
-		"Nothing":  {"A watch that ends has found nothing.", nil, nil},
-		"Same":     {"What is as it was counts as nothing.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}}, nil},
-		"Changed":  {"A change of a spec is one.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}, {Type: watch.Modified, Object: object("a", 2)}}, errChanged},
-		"Deleted":  {"So is a deletion.", []watch.Event{{Type: watch.Deleted, Object: object("a", 1)}}, errChanged},
-		"Leaving":  {"An object that is about to go is not there again before it is gone.", []watch.Event{{Type: watch.Modified, Object: leaving}}, nil},
-		"Foreign":  {"What somebody else has labeled is not the run's.", []watch.Event{{Type: watch.Added, Object: object("b", 1)}, {Type: watch.Deleted, Object: object("b", 1)}}, nil},
-		"Bookmark": {"A bookmark is no object.", []watch.Event{{Type: watch.Bookmark, Object: object("a", 3)}}, nil},
-		"Expired":  {"After a gap everything is listed.", []watch.Event{{Type: watch.Error, Object: &expired}}, errExpired},
-		"Error":    {"Other errors are told.", []watch.Event{{Type: watch.Error, Object: &status}}, kerrors.FromObject(&status)},
+		"Nothing": {"A watch that ends has found nothing.", nil, false},
+		"Same":    {"What is as it was counts as nothing.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}}, false},
+		"Changed": {"A change of a spec is one.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}, {Type: watch.Modified, Object: object("a", 2)}}, true},
+		"Deleted": {"So is a deletion.", []watch.Event{{Type: watch.Deleted, Object: object("a", 1)}}, true},
+		"Leaving": {"An object that is about to go is not there again before it is gone.", []watch.Event{{Type: watch.Modified, Object: leaving}}, false},
+		"Foreign": {"What others have labeled is not the run's.", []watch.Event{{Type: watch.Added, Object: object("b", 1)}, {Type: watch.Deleted, Object: object("b", 1)}}, false},
+		"Expired": {"After a gap everything is listed.", []watch.Event{{Type: watch.Error, Object: &expired}, {Type: watch.Deleted, Object: object("a", 1)}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events := make(chan watch.Event, len(tc.events))
@@ -108,9 +105,16 @@ func TestRead(t *testing.T) {
 
 			close(events)
 
-			_, err := read(t.Context(), watch.NewProxyWatcher(events), known, "0")
-			if errors.Is(tc.want, errChanged) != errors.Is(err, errChanged) || errors.Is(tc.want, errExpired) != errors.Is(err, errExpired) || (tc.want == nil) != (err == nil) {
-				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, err)
+			c := cluster(t)
+			c.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
+				return true, watch.NewProxyWatcher(events), nil
+			})
+
+			w := New(t.Context(), func(inputs.Kubernetes) (metadata.Interface, error) { return c, nil })
+
+			err := w.watch(t.Context(), Subject{UID: run}, deployments(), state{"a": version(object("a", 1))}, "0", func(error) {})
+			if diff := cmp.Diff(tc.want, errors.Is(err, errChanged)); diff != "" || !tc.want && err != nil {
+				t.Errorf("%s\nwant changed %t, got %v", tc.reason, tc.want, err)
 			}
 		})
 	}
@@ -171,6 +175,16 @@ func TestWatcher(t *testing.T) {
 		"WasMine": {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, func(c *fake.FakeMetadataClient) {
 			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "mine", metav1.DeleteOptions{})
 		}, false, false},
+		"DeletedBetween": {"Somebody deletes the object between two watches.", nil, func(c *fake.FakeMetadataClient) {
+			c.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
+				ended := make(chan watch.Event)
+				close(ended)
+
+				return true, watch.NewProxyWatcher(ended), nil
+			})
+		}, func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
+		}, true, false},
 		"Gone": {"The kind is gone, and its objects with it.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, notFound })
 		}, nil, true, false},
@@ -215,7 +229,7 @@ func TestWatcher(t *testing.T) {
 					tc.after(c)
 				}
 
-				time.Sleep(2 * firstPause)
+				time.Sleep(2*reopen + 2*firstPause)
 				synctest.Wait()
 
 				got, err := w.Changed(s)
@@ -224,7 +238,9 @@ func TestWatcher(t *testing.T) {
 				}
 
 				// The state after the next run is another one.
+				s.Kinds = slices.Clone(s.Kinds)
 				s.Kinds[0].Digest = "another"
+
 				if got, err := w.Changed(s); got || err != nil {
 					t.Errorf("Nothing should be known of another state, got %t, %v", got, err)
 				}
@@ -359,17 +375,5 @@ func TestPause(t *testing.T) {
 
 	if d := w.pause(run); d != firstPause {
 		t.Errorf("want a short pause after a calm time, got %s", d)
-	}
-}
-
-// BenchmarkSurvey is what the end of a run with 1,000 dependents costs, without the API server.
-func BenchmarkSurvey(b *testing.B) {
-	s := state{}
-	for i := range 1000 {
-		s[types.UID(time.Duration(i).String())] = "1"
-	}
-
-	for b.Loop() {
-		_ = s.digest()
 	}
 }
