@@ -84,7 +84,9 @@ type target struct {
 
 // targetOf a request, as the API server sees it. It is false for a request that is not about objects.
 func targetOf(r *http.Request) (target, bool) {
-	paths := request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	paths := request.RequestInfoFactory{
+		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+	}
 
 	info, err := paths.NewRequestInfo(r)
 	if err != nil || !info.IsResourceRequest || info.Verb == "watch" || len(info.Parts) > 3 {
@@ -357,7 +359,9 @@ func inject(body []byte, marks marks) ([]byte, error) {
 		}
 	}
 
-	return slices.Concat(body[:start], []byte(field), marks.in(metadata), []byte(end), body[start+int64(len(metadata)):]), nil
+	rest := body[start+int64(len(metadata)):]
+
+	return slices.Concat(body[:start], []byte(field), marks.in(metadata), []byte(end), rest), nil
 }
 
 // in the metadata of an object: the same with the marks.

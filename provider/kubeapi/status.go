@@ -113,7 +113,7 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 		}
 
 		var o object
-		if json.Unmarshal(text, &o) != nil || !o.is(xr) {
+		if is := json.Unmarshal(text, &o) == nil && o.is(xr); !is {
 			return nil
 		}
 
