@@ -64,7 +64,7 @@ func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 			case <-t.C:
 			}
 
-			found := relatives().descendants(supervisor)
+			found := descendants(supervisor)
 			if !exceeded.Load() && memory(found, limit) <= limit {
 				continue
 			}

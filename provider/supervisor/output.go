@@ -7,15 +7,12 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // drainPatience is how long copying may go on when all processes of the command have ended.
-const drainPatience = time.Minute
+const drainPatience = 30 * time.Second
 
-// An output copies what a command writes. exec.Cmd does so, too, but its Wait would not return
-// while processes that a killed supervisor has left hold the other end of a pipe.
+// An output copies what a command writes. exec.Cmd does so, too, but a warm command is not started by one.
 type output struct {
 	// stdout and stderr are the ends for the command.
 	stdout, stderr *os.File
@@ -88,39 +85,9 @@ func (o *output) copy() {
 // wait until everything that was written has been copied. The processes of the command have
 // ended by now: one that still has the other end was given it, or cannot be killed.
 func (o *output) wait() {
-	done := make(chan struct{})
-
-	go func() {
-		defer close(done)
-
-		o.copying.Wait()
-	}()
-
-	for deadline := time.Now().Add(drainPatience); ; {
-		select {
-		case <-done:
-			return
-		case <-time.After(endPoll):
-		}
-
-		for _, s := range o.streams {
-			if empty(s.r) || time.Now().After(deadline) {
-				// What was read is still copied, and nothing more is read.
-				_ = s.r.SetReadDeadline(time.Now())
-			}
-		}
-	}
-}
-
-// empty is true for a pipe from which everything was read.
-func empty(f *os.File) bool {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return true
+	for _, s := range o.streams {
+		_ = s.r.SetReadDeadline(time.Now().Add(drainPatience))
 	}
 
-	n := 0
-	_ = c.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
-
-	return err != nil || n == 0
+	o.copying.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -13,31 +14,20 @@ type process struct {
 	start string
 }
 
-// A family has processes by the ids of their parents, those included that have ended
-// and that their parents have not waited for.
-type family map[int][]process
-
-// relatives are all processes of this machine that can be looked at.
-func relatives() family {
-	f := family{}
+// descendants of a process, in no order, those included that have ended and that their parents have not waited for.
+func descendants(root int) []process {
+	children := map[int][]process{}
 
 	for _, pid := range pids() {
 		// One that cannot be looked at has ended.
 		if p, parent, err := stat(pid); err == nil {
-			f[parent] = append(f[parent], p)
+			children[parent] = append(children[parent], p)
 		}
 	}
 
-	return f
-}
-
-// descendants of a process, in no order.
-func (f family) descendants(root int) []process {
-	var found []process
-
-	for next := []process{{pid: root}}; len(next) > 0; next = next[1:] {
-		found = append(found, f[next[0].pid]...)
-		next = append(next, f[next[0].pid]...)
+	found := slices.Clone(children[root])
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i].pid]...)
 	}
 
 	return found

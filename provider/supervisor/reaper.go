@@ -43,7 +43,7 @@ func (r *reaper) end(grace time.Duration) bool {
 	h := newTermination(grace)
 
 	for r.reap() {
-		if !h.signal(relatives().descendants(unix.Getpid())) {
+		if !h.signal(descendants(unix.Getpid())) {
 			time.Sleep(endPoll)
 		}
 

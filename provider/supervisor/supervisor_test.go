@@ -400,7 +400,7 @@ func TestRunSupervisorKilled(t *testing.T) {
 		t.Fatal("the daemon did not start")
 	}
 
-	for _, c := range children(t) {
+	for _, c := range descendants(os.Getpid()) {
 		if strings.Contains(commandLine(c.pid), pidfile) && strings.Contains(commandLine(c.pid), "\x00supervise\x00") {
 			_ = syscall.Kill(c.pid, syscall.SIGKILL)
 		}
@@ -554,13 +554,6 @@ func TestRunUnkillable(t *testing.T) {
 
 	// It does nothing any more, so that what it held is free.
 	_ = lock.Close()
-}
-
-// children of this process.
-func children(t *testing.T) []process {
-	t.Helper()
-
-	return relatives()[os.Getpid()]
 }
 
 // commandLine of a process, with a NUL after each argument; empty for one that
