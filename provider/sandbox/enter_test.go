@@ -67,7 +67,7 @@ func within(t *testing.T, version int, d Domain, fn func()) {
 
 	attr := handled(version)
 
-	fd, err := create(attr)
+	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
