@@ -3,7 +3,7 @@ package crds
 
 import _ "embed" // For the definitions.
 
-// CustomResourceDefinitions of the AnsibleRuns, as YAML.
+// CustomResourceDefinitions, as YAML.
 var (
 	// AnsibleRuns are the namespaced ones.
 	//
@@ -13,4 +13,16 @@ var (
 	//
 	//go:embed ansible.crossplane.io_ansibleruns.yaml
 	ClusterAnsibleRuns []byte
+	// ProviderConfigs are those of namespaces.
+	//
+	//go:embed ansible.m.crossplane.io_providerconfigs.yaml
+	ProviderConfigs []byte
+	// SharedProviderConfigs are those of namespaced AnsibleRuns of all namespaces.
+	//
+	//go:embed ansible.m.crossplane.io_clusterproviderconfigs.yaml
+	SharedProviderConfigs []byte
+	// ClusterProviderConfigs are those of cluster-scoped AnsibleRuns.
+	//
+	//go:embed ansible.crossplane.io_providerconfigs.yaml
+	ClusterProviderConfigs []byte
 )

@@ -43,19 +43,10 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 		return x, nil
 	}
 
-	switch ns := c.GetNamespace(); {
-	case ns == "":
-	// The API server refuses both in a namespace, too.
-	case x.PodTemplate != nil:
-		return x, errors.New("spec.execution.podTemplate: only cluster scoped configurations may have it")
-	case x.Namespace != "" && x.Namespace != ns:
-		return x, errors.New("spec.execution.namespace: only cluster scoped configurations may have it")
-	default:
-		if a := loosening(x.Annotations); a != "" {
-			return x, errors.Errorf(
-				"spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may "+
-					"have it", a)
-		}
+	if a := loosening(x.Annotations); a != "" && c.GetNamespace() != "" {
+		return x, errors.Errorf(
+			"spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may "+
+				"have it", a)
 	}
 
 	x.Namespace = p.namespace(c)

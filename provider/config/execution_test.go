@@ -73,12 +73,6 @@ func TestExecution(t *testing.T) {
 			common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}},
 			nil,
 		},
-		"OtherNamespace": {
-			"A namespace's configuration has no Pods elsewhere. The API server refuses that, too.",
-			flags, in(&common.Execution{Place: common.PlacePod, Namespace: "team-b"}),
-			common.Execution{},
-			errors.New("spec.execution.namespace: only cluster scoped configurations may have it"),
-		},
 		"AppArmor": {
 			"A namespace's configuration does not loosen the confinement of its Pods.",
 			flags, in(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"a": "b", "container.apparmor.security.beta.kubernetes.io/run": "unconfined"}}),

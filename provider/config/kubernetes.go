@@ -3,32 +3,20 @@ package config
 import (
 	"cmp"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// kubernetes is how the runs of a configuration reach the API server; nil if they do not.
-func kubernetes(run common.AnsibleRun, c common.Config) (*inputs.Kubernetes, error) {
+// kubernetes is how the runs of a configuration reach the API server; nil if they do not. A ServiceAccount without a
+// namespace is that of the run's, which has one then.
+func kubernetes(run common.AnsibleRun, c common.Config) *inputs.Kubernetes {
 	k := c.ConfigSpec().Kubernetes
 	if k == nil {
-		return nil, nil
-	}
-
-	ref, ns := k.ServiceAccountRef, c.GetNamespace()
-
-	switch {
-	// The API server refuses these, too.
-	case ns != "" && ref.Namespace != "" && ref.Namespace != ns:
-		return nil, errors.New("spec.kubernetes.serviceAccountRef.namespace: only cluster scoped configurations may have it")
-	case cmp.Or(ref.Namespace, run.GetNamespace()) == "":
-		return nil, errors.New(
-			"spec.kubernetes.serviceAccountRef.namespace must be set: cluster scoped AnsibleRuns have no namespace")
+		return nil
 	}
 
 	return &inputs.Kubernetes{
-		Namespace: cmp.Or(ref.Namespace, run.GetNamespace()), ServiceAccount: ref.Name,
+		Namespace: cmp.Or(k.ServiceAccountRef.Namespace, run.GetNamespace()), ServiceAccount: k.ServiceAccountRef.Name,
 		OwnerReferences: k.OwnerReferences, WatchDependents: k.WatchDependents, Ignore: k.IgnoreDependents,
-	}, nil
+	}
 }

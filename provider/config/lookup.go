@@ -6,7 +6,6 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -23,7 +22,7 @@ const (
 )
 
 // lookup the configuration that the run refers to.
-func lookup(ctx context.Context, r client.Reader, run common.AnsibleRun) (common.Config, error) {
+func lookup(ctx context.Context, r Reader, run common.AnsibleRun) (common.Config, error) {
 	c, key, err := target(run)
 	if err != nil {
 		return nil, errors.Wrap(err, "spec.providerConfigRef")

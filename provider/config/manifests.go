@@ -7,13 +7,12 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -26,20 +25,23 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
+	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// Manifests are objects that were read from files, as a client.Reader. They
-// have the defaults that the API server would have given them.
+// Manifests are objects that were read from files. They are valid, and have the defaults that the API server would have
+// given them.
 type Manifests struct {
-	scheme  *runtime.Scheme
-	objects map[objectKey]client.Object
-	runs    []common.AnsibleRun
+	scheme *runtime.Scheme
+	// definitions of the kinds of this API that runs need.
+	definitions map[kschema.GroupVersionKind][]byte
+	schemas     map[kschema.GroupVersionKind]*schema.Schema
+	objects     map[objectKey]client.Object
+	runs        []common.AnsibleRun
 }
 
-var _ client.Reader = &Manifests{}
-
 type objectKey struct {
-	schema.GroupKind
+	kschema.GroupKind
 	types.NamespacedName
 }
 
@@ -55,7 +57,18 @@ func NewManifests() (*Manifests, error) {
 		}
 	}
 
-	return &Manifests{scheme: s, objects: map[objectKey]client.Object{}}, nil
+	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
+
+	return &Manifests{
+		scheme: s, objects: map[objectKey]client.Object{}, schemas: map[kschema.GroupVersionKind]*schema.Schema{},
+		definitions: map[kschema.GroupVersionKind][]byte{
+			cluster.WithKind(common.KindAnsibleRun):        crds.ClusterAnsibleRuns,
+			cluster.WithKind(kindProviderConfig):           crds.ClusterProviderConfigs,
+			namespaced.WithKind(common.KindAnsibleRun):     crds.AnsibleRuns,
+			namespaced.WithKind(kindProviderConfig):        crds.ProviderConfigs,
+			namespaced.WithKind(kindClusterProviderConfig): crds.SharedProviderConfigs,
+		},
+	}, nil
 }
 
 // Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
@@ -100,7 +113,7 @@ func (m *Manifests) add(doc []byte) error {
 		return m.list(text)
 	}
 
-	if needed, err := m.needed(kind.GroupVersionKind()); !needed || err != nil {
+	if needed, err := m.check(kind.GroupVersionKind(), text); !needed || err != nil {
 		return err
 	}
 
@@ -149,20 +162,35 @@ func (m *Manifests) list(text []byte) error {
 	return nil
 }
 
-// needed is true for kinds that runs may refer to. A kind that the groups of this API do not have is a mistake.
-func (m *Manifests) needed(k schema.GroupVersionKind) (bool, error) {
-	switch k.Group {
-	case clusterv1alpha1.SchemeGroupVersion.Group, namespacedv1alpha1.SchemeGroupVersion.Group:
+// check an object as the API server does. It is false for kinds that runs do not refer to. A kind that the groups of
+// this API do not have is a mistake.
+func (m *Manifests) check(k kschema.GroupVersionKind, text []byte) (needed bool, err error) {
+	definition, ours := m.definitions[k]
+
+	switch {
+	case ours:
+	case k.Group == clusterv1alpha1.SchemeGroupVersion.Group, k.Group == namespacedv1alpha1.SchemeGroupVersion.Group:
 		if !m.scheme.Recognizes(k) {
 			return false, errors.Errorf("%s has no kind %s", k.GroupVersion(), k.Kind)
 		}
 
-		return slices.Contains([]string{common.KindAnsibleRun, kindProviderConfig, kindClusterProviderConfig}, k.Kind), nil
-	case corev1.GroupName:
-		return k.Kind == "Secret" || k.Kind == "ConfigMap", nil
+		return false, nil
+	default:
+		return k.Group == corev1.GroupName && (k.Kind == KindSecret || k.Kind == KindConfigMap), nil
 	}
 
-	return false, nil
+	if m.schemas[k] == nil {
+		if m.schemas[k], err = schema.New(definition); err != nil {
+			return false, errors.Wrapf(err, "cannot use the definition of %s", k.Kind)
+		}
+	}
+
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		return false, errors.Wrap(err, "cannot read the object")
+	}
+
+	return true, m.schemas[k].Validate(object).ToAggregate()
 }
 
 // Runs that were added, in order.
@@ -179,17 +207,12 @@ func (m *Manifests) Get(_ context.Context, key client.ObjectKey, into client.Obj
 
 	o, ok := m.objects[objectKey{GroupKind: gvk.GroupKind(), NamespacedName: key}]
 	if !ok {
-		return kerrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+		return kerrors.NewNotFound(kschema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
 
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
 
 	return nil
-}
-
-// List is not supported: references lead to single objects.
-func (m *Manifests) List(_ context.Context, _ client.ObjectList, _ ...client.ListOption) error {
-	return errors.New("cannot list manifests")
 }
 
 // defaulted does what the API server does before others see an object.

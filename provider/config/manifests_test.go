@@ -1,6 +1,8 @@
 package config
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,8 +23,20 @@ func TestManifestsAdd(t *testing.T) {
 		},
 		"UnknownField": {
 			reason: "A misspelt field is not ignored.",
-			docs:   []string{clusterConfig, clusterRun + "spec: {forProvider: {rolle: a.b}}"},
-			want:   `run.yaml, document 1: cannot decode the object: strict decoding error: unknown field "spec.forProvider.rolle"`,
+			docs:   []string{clusterConfig, clusterRun + "spec: {forProvider: {role: a.b, limt: web}}"},
+			want:   `run.yaml, document 1: spec.forProvider.limt: Forbidden: there is no such field (did you mean "limit"?)`,
+		},
+		"Invalid": {
+			reason: "What the API server refuses is refused.",
+			docs:   []string{clusterRun + "spec: {forProvider: {role: a.b, project: {src: 'ext::sh -c id'}}}"},
+			want: "run.yaml, document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": should match " +
+				`'^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$'`,
+		},
+		"Host": {
+			reason: "No flag allows what is the provider's own to the namespaced group.",
+			docs:   []string{clusterProviderConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: HOME}}]}`},
+			want: "run.yaml, document 1: spec: Invalid value: credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem, " +
+				"which are the provider's own",
 		},
 		"OtherKinds": {
 			reason: "What a file has beside a run, for kubectl apply, is no part of the run.",
@@ -66,12 +80,7 @@ func TestManifestsAdd(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			m, err := NewManifests()
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			got := ""
+			m, got := manifests(t), ""
 
 			for _, d := range tc.docs {
 				if err := m.Add("run.yaml", []byte(d)); err != nil {
@@ -113,5 +122,40 @@ func TestManifestsGet(t *testing.T) {
 
 	if err := m.Get(t.Context(), key, &corev1.ConfigMap{}); !kerrors.IsNotFound(err) {
 		t.Errorf("\nOther kinds are other objects.\nGet(...): want not found, got %v", err)
+	}
+}
+
+// TestRepositories says what git may be given. The provider does not check it again.
+func TestRepositories(t *testing.T) {
+	for src, want := range map[string]bool{
+		"https://git.example.org/a.git": true, "git+https://git.example.org/a": true, "ssh://git@git.example.org:22/a": true, "git@git.example.org:a/b.git": true,
+		"file:///srv/a.git": true,
+		"":                  false, "/srv/a.git": false, "../a": false, "a.git": false, "ext::sh": false, "git@ext::sh": false, "fd::17": false,
+		"https://-oProxyCommand=id/a": false, "ssh://-oProxyCommand=id/a": false, "git@git.example.org:-x": false, "-u@git.example.org:a": false,
+		"https://git.example.org/a b": false, "https://git.example.org/a\n": false, "git://git.example.org/a": false, "a/b@c:d": false,
+	} {
+		run := clusterRun + "spec: {forProvider: {playbook: site.yml, project: {src: " + strconv.Quote(src) + "}}}"
+		if err := manifests(t).Add("run.yaml", []byte(run)); (err == nil) != want {
+			t.Errorf("%q: %v, want it to be valid: %t", src, err, want)
+		}
+	}
+}
+
+// TestTenants says what the configurations of namespaces cannot have. The provider does not check it again.
+func TestTenants(t *testing.T) {
+	for field, spec := range map[string]string{
+		"execution.podTemplate":                  "{execution: {place: Pod, podTemplate: {}}}",
+		"execution.namespace":                    "{execution: {place: Pod, namespace: other}}",
+		"kubernetes.serviceAccountRef.namespace": "{kubernetes: {serviceAccountRef: {name: a, namespace: other}}}",
+		"confinement":                            "{confinement: {readPaths: [/srv]}}",
+	} {
+		want := "only cluster scoped configurations may have " + field
+		if err := manifests(t).Add("c.yaml", []byte(namespacedConfig+"spec: "+spec)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+
+		if err := manifests(t).Add("c.yaml", []byte(clusterProviderConfig+"spec: "+spec)); err != nil {
+			t.Errorf("A shared configuration may have %s: %v", field, err)
+		}
 	}
 }

@@ -118,6 +118,10 @@ func referencesOf(s source, selectors []selector) []Reference {
 	var refs []Reference
 
 	add := func(kind string, sel *common.KeySelector) {
+		if sel == nil {
+			return
+		}
+
 		key, err := s.key(sel, "")
 		// A reference that may not be read need not be watched.
 		if r := (Reference{kind, key}); err == nil && !slices.Contains(refs, r) {

@@ -18,9 +18,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
+// A Reader of single objects: of an API server, or Manifests.
+type Reader interface {
+	Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error
+}
+
 // A Resolver resolves AnsibleRuns to the inputs of their runs.
 type Resolver struct {
-	reader client.Reader
+	reader Reader
 	host   bool
 	places Places
 	// unconfined says why the provider cannot confine runs; empty if it can.
@@ -66,7 +71,7 @@ func AllowHost(allow bool) ResolverOption {
 
 // NewResolver returns a Resolver that reads with r. r must not read Secrets and ConfigMaps
 // from a cache.
-func NewResolver(r client.Reader, o ...ResolverOption) *Resolver {
+func NewResolver(r Reader, o ...ResolverOption) *Resolver {
 	rv := &Resolver{reader: r}
 	for _, fn := range o {
 		fn(rv)
@@ -104,9 +109,8 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 
 	in.Approval = c.ConfigSpec().Approval == common.ApprovalRequired || in.Parameters.Approval == common.ApprovalRequired
 
-	in.Grant, err = grant(c)
-	if err != nil {
-		return inputs.Inputs{}, errors.Wrap(err, in.Config)
+	if g := c.ConfigSpec().Confinement; g != nil {
+		in.Grant = inputs.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}
 	}
 
 	in.Execution, err = r.places.execution(c)
@@ -119,10 +123,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 			"it a Pod with spec.execution: {place: Pod}", in.Config, r.unconfined)
 	}
 
-	in.Kubernetes, err = kubernetes(run, c)
-	if err != nil {
-		return inputs.Inputs{}, errors.Wrap(err, in.Config)
-	}
+	in.Kubernetes = kubernetes(run, c)
 
 	if err := r.files(ctx, run, c, &in); err != nil {
 		return inputs.Inputs{}, err
@@ -166,20 +167,6 @@ func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (str
 	}
 
 	return r.places.namespace(c), nil
-}
-
-// grant of the configuration. The API server refuses one in a namespace, too.
-func grant(c common.Config) (inputs.Grant, error) {
-	g := c.ConfigSpec().Confinement
-
-	switch {
-	case g == nil:
-		return inputs.Grant{}, nil
-	case c.GetNamespace() != "":
-		return inputs.Grant{}, errors.New("spec.confinement: only cluster scoped configurations may have it")
-	}
-
-	return inputs.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
 }
 
 // parameters of the run, with defaults, and the roles in them.

@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
@@ -139,16 +141,16 @@ func TestResolve(t *testing.T) {
 		"EnvRefused": {
 			reason: "Not every variable may be set.",
 			docs: []string{
-				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, value: a}, {name: PATH, value: /x}]}}",
+				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, value: a}, {name: GODEBUG, value: x}]}}",
 				namespacedConfig + "spec: {}",
 			},
-			want: want{err: `spec.forProvider.env[1].name: Invalid value: "PATH": is set by the provider`},
+			want: want{err: `spec.forProvider.env[1].name: Invalid value: "GODEBUG": is set by the provider`},
 		},
 		"EnvRefusedConfig": {
 			reason: "Nor may it in a configuration.",
-			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {env: [{name: ANSIBLE_LIBRARY, value: /x}]}"},
-			want: want{err: `ProviderConfig "team/local": spec.env[0].name: Invalid value: "ANSIBLE_LIBRARY": ` +
-				`says where Ansible finds content or plugins: set it in spec.vars of the configuration`},
+			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {env: [{name: GIT_EDITOR, value: /x}]}"},
+			want: want{err: `ProviderConfig "team/local": spec.env[0].name: Invalid value: "GIT_EDITOR": can make git run a program ` +
+				`in the provider: of git's variables only GIT_SSL_*, GIT_HTTP_*, GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_LFS_* may be set`},
 		},
 		"Verification": {
 			reason: "What verifies content is a credential; one signature is enough, but none is not.",
@@ -186,11 +188,6 @@ data: {k: keys}
 			reason: "A configuration may be gone.",
 			docs:   []string{namespacedRun + local},
 			want:   want{err: `spec.providerConfigRef: ProviderConfig "team/local" not found`, missing: true},
-		},
-		"ConfigKind": {
-			reason: "Other kinds are no configuration.",
-			docs:   []string{namespacedRun + "spec: {providerConfigRef: {kind: Secret, name: x}, forProvider: {playbookInline: x}}"},
-			want:   want{err: `spec.providerConfigRef: kind must be ProviderConfig or ClusterProviderConfig, not "Secret"`},
 		},
 		"VarFiles": {
 			reason: "Variable files keep their order, those that are optional or empty are left out.",
@@ -336,13 +333,6 @@ spec:
 			want: want{err: `ProviderConfig "default": spec.credentials[0]: source Filesystem reads what the provider itself can read: ` +
 				`it needs the provider's flag that allows it, and a cluster scoped AnsibleRun`},
 		},
-		"HostNamespaced": {
-			reason: "No flag allows them to the namespaced group.",
-			docs:   []string{namespacedRun + inline, clusterProviderConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: HOME}}]}`},
-			o:      []ResolverOption{AllowHost(true)},
-			want: want{err: `ClusterProviderConfig "default": spec.credentials[0]: source Environment reads what the provider itself can read: ` +
-				`it needs the provider's flag that allows it, and a cluster scoped AnsibleRun`},
-		},
 		"HostAllowed": {
 			reason: "A flag allows them to the cluster scoped group.",
 			docs: []string{
@@ -392,8 +382,8 @@ spec:
 		},
 		"Invalid": {
 			reason: "Inputs are valid.",
-			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site.yml}}`, clusterConfig},
-			want:   want{err: `spec.forProvider.playbook: Invalid value: "site.yml": must be namespace.collection.playbook; a path needs project, the repository that has it`},
+			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site}}`, clusterConfig},
+			want:   want{err: `spec.forProvider.playbook: Invalid value: "site": must be namespace.collection.playbook`},
 		},
 	}
 
@@ -542,6 +532,9 @@ func TestResolveStateVariable(t *testing.T) {
 	}
 }
 
+// schemas take a moment to be made.
+var schemas = map[kschema.GroupVersionKind]*schema.Schema{}
+
 func manifests(t *testing.T, docs ...string) *Manifests {
 	t.Helper()
 
@@ -549,6 +542,8 @@ func manifests(t *testing.T, docs ...string) *Manifests {
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	m.schemas = schemas
 
 	for _, d := range docs {
 		if err := m.Add("file.yaml", []byte(d)); err != nil {

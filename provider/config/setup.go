@@ -7,7 +7,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -68,7 +67,7 @@ func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
 }
 
 // Setup the reconciler of a kind. It counts the users of a configuration, and
-// keeps it for as long as there are any.
+// keeps it for as long as there are any. It takes no turns from AnsibleRuns, of which many may use one configuration.
 func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
 	name := providerconfig.ControllerName(k.Config.GroupKind().String())
 
@@ -80,6 +79,6 @@ func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.config).
-		Watches(k.usage, gathered{&resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}}).
-		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
+		Watches(k.usage, &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
+		Complete(r)
 }

@@ -26,7 +26,7 @@ const maxReferred = 4 << 20
 
 // A source of files reads what one object, the referrer, refers to.
 type source struct {
-	reader client.Reader
+	reader Reader
 	// left of maxReferred. The sources of a run and of its configuration share it.
 	left *int
 	// host is true when the referrer may read files and environment variables of the
@@ -67,15 +67,11 @@ func (s source) varFiles(ctx context.Context, in *inputs.Inputs, g *MissingError
 }
 
 func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, error) {
-	switch v.Source {
-	case common.VarFileSourceConfigMapKey:
+	if v.Source == common.VarFileSourceConfigMapKey {
 		return s.configMap(ctx, v.ConfigMapKeyRef, "configMapKeyRef")
-	case common.VarFileSourceSecretKey:
-		return s.secret(ctx, v.SecretKeyRef, "secretKeyRef")
 	}
 
-	return inputs.File{}, errors.Errorf("source must be %s or %s, not %q",
-		common.VarFileSourceConfigMapKey, common.VarFileSourceSecretKey, v.Source)
+	return s.secret(ctx, v.SecretKeyRef, "secretKeyRef")
 }
 
 func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
@@ -145,23 +141,17 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingE
 
 // value of an environment variable, as a file.
 func (s source) value(ctx context.Context, v common.EnvVar) (inputs.File, error) {
-	from := v.ValueFrom
-
-	switch {
-	case (v.Value != nil) == (from != nil):
-		return inputs.File{}, errors.New("exactly one of value and valueFrom must be set")
+	switch from := v.ValueFrom; {
 	case v.Value != nil:
 		return inputs.File{Data: []byte(*v.Value)}, nil
-	case (from.SecretKeyRef != nil) == (from.ConfigMapKeyRef != nil):
-		return inputs.File{}, errors.New("exactly one of valueFrom.secretKeyRef and valueFrom.configMapKeyRef must be set")
 	case from.SecretKeyRef != nil:
 		return s.secret(ctx, from.SecretKeyRef, "valueFrom.secretKeyRef")
+	default:
+		return s.configMap(ctx, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef")
 	}
-
-	return s.configMap(ctx, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef")
 }
 
-// file that is selected; false for the sources None and InjectedIdentity, which have none.
+// file that is selected; false for sources that have none.
 func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
 	var (
 		f   inputs.File
@@ -169,7 +159,7 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 	)
 
 	switch sel.Source {
-	case common.FileSourceNone, common.FileSourceInjectedIdentity:
+	case common.FileSourceNone, common.FileSourceInjectedIdentity, common.FileSourceProject:
 		return inputs.File{}, false, nil
 	case common.FileSourceSecret:
 		f, err = s.secret(ctx, sel.SecretRef, "secretRef")
@@ -179,10 +169,6 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 		f, err = s.env(sel.Env)
 	case common.FileSourceFilesystem:
 		f, err = s.fs(sel.Fs)
-	case common.FileSourceProject:
-		err = errors.New("only inventories may have source Project")
-	default:
-		err = errors.Errorf("source %q is not known", sel.Source)
 	}
 
 	return f, err == nil, err
@@ -256,10 +242,6 @@ func (s source) get(ctx context.Context, kind string, key types.NamespacedName, 
 // key of the object that is referred to. A namespaced referrer reaches its own
 // namespace only.
 func (s source) key(ref *common.KeySelector, path string) (types.NamespacedName, error) {
-	if ref == nil {
-		return types.NamespacedName{}, errors.Errorf("%s must be set", path)
-	}
-
 	namespace := cmp.Or(ref.Namespace, s.namespace)
 
 	if namespace == "" {
@@ -280,10 +262,6 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 		return inputs.File{}, err
 	}
 
-	if ref == nil {
-		return inputs.File{}, errors.New("env must be set")
-	}
-
 	v, ok := os.LookupEnv(ref.Name)
 	if !ok {
 		return inputs.File{}, &MissingError{
@@ -297,10 +275,6 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
 	if err := s.mayReadHost(common.FileSourceFilesystem); err != nil {
 		return inputs.File{}, err
-	}
-
-	if ref == nil {
-		return inputs.File{}, errors.New("fs must be set")
 	}
 
 	data, err := os.ReadFile(ref.Path)

@@ -36,20 +36,15 @@ const (
 // credentials.
 const PlaybookFile = "playbook.yml"
 
-// Validate reports what the CRDs cannot check. It repeats those of their rules without
-// which a run would do something else than was asked for: objects may come from a file, or
-// be older than the rules. Each error names the field, and the configuration if it is in
-// that.
+// Validate reports what the CRDs cannot check. Each error names the field, and the configuration if it is in that.
 func (in Inputs) Validate() error {
 	path := field.NewPath("spec", "forProvider")
 
-	run := validateContent(&in.Parameters, path)
-	run = append(run, validateProject(in.Parameters.Project, path.Child("project"))...)
-	run = append(run, validateProjectInventories(in, path)...)
-	run = append(run, validatePlayEnv(in.PlayEnv, false, path.Child("env"))...)
+	run := validatePlayEnv(in.PlayEnv, false, path.Child("env"))
 	run = append(run, validateRoles(in, path)...)
 	run = append(run, validatePlaybooks(&in.Parameters, path)...)
-	run = append(run, validateVariables(&in.Parameters, path)...)
+	run = append(run, validateVars(in.Parameters.Vars, false, path.Child("vars"))...)
+	run = append(run, validateVars(in.Parameters.UnsafeVars, true, path.Child("unsafeVars"))...)
 	run = append(run, validateSelection(&in.Parameters, path)...)
 
 	if err := aggregate(run); err != nil {
@@ -92,37 +87,6 @@ func aggregate(errs field.ErrorList) error {
 	}
 
 	return errors.New(text)
-}
-
-func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-
-	set := 0
-
-	for _, is := range []bool{p.Role != "", p.Roles != nil, p.Playbook != "", p.Playbooks != nil, p.PlaybookInline != ""} {
-		if is {
-			set++
-		}
-	}
-
-	if set != 1 {
-		errs = append(errs,
-			field.Forbidden(path, "exactly one of role, roles, playbook, playbooks and playbookInline must be set"))
-	}
-
-	if p.PlaybookInline != "" && strings.TrimSpace(p.PlaybookInline) == "" {
-		errs = append(errs, field.Required(path.Child("playbookInline"), "must not be blank"))
-	}
-
-	if p.ExecutableInventory && p.InventoryInline == "" && len(p.Inventories) == 0 {
-		errs = append(errs, field.Forbidden(path.Child("executableInventory"), "needs inventoryInline or inventories"))
-	}
-
-	if p.Timeout != nil && p.Timeout.Duration < 0 {
-		errs = append(errs, field.Invalid(path.Child("timeout"), p.Timeout.Duration.String(), "must not be negative"))
-	}
-
-	return errs
 }
 
 func validateRoles(in Inputs, path *field.Path) field.ErrorList {
@@ -230,10 +194,6 @@ func validatePlaybooks(p *common.AnsibleRunParameters, path *field.Path) field.E
 		check(path.Child("playbook"), p.Playbook)
 	}
 
-	if p.Playbooks != nil && len(p.Playbooks) == 0 {
-		errs = append(errs, field.Required(path.Child("playbooks"), "must not be empty"))
-	}
-
 	for i, name := range p.Playbooks {
 		check(path.Child("playbooks").Index(i), name)
 	}
@@ -255,26 +215,6 @@ func validatePlaybook(name string, project bool) error {
 	}
 
 	return errors.New("must be namespace.collection.playbook")
-}
-
-func validateVariables(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
-	errs := validateVars(p.Vars, false, path.Child("vars"))
-	errs = append(errs, validateVars(p.UnsafeVars, true, path.Child("unsafeVars"))...)
-
-	if p.StateVariable == nil {
-		return errs
-	}
-
-	name := path.Child("stateVariable", "name")
-
-	switch n := p.StateVariable.Name; {
-	case n == ProviderVariable:
-		errs = append(errs, field.Forbidden(name, ProviderVariable+" is the provider's own variable"))
-	case !isIdentifier(n):
-		errs = append(errs, field.Invalid(name, n, "must be the name of a variable"))
-	}
-
-	return errs
 }
 
 func validateCredentials(files []File, path *field.Path) field.ErrorList {

@@ -5,11 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -27,20 +25,6 @@ func TestValidate(t *testing.T) {
 		"Inline": {
 			reason: "An inline playbook is enough.",
 			in:     Inputs{Parameters: fine},
-		},
-		"Nothing": {
-			reason: "A run needs content.",
-			want:   "spec.forProvider: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set",
-		},
-		"Timeout": {
-			reason: "A manifest that no API server has seen may have a timeout that is over before it begins.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all", Timeout: &metav1.Duration{Duration: -time.Minute}}},
-			want:   `spec.forProvider.timeout: Invalid value: "-1m0s": must not be negative`,
-		},
-		"Two": {
-			reason: "One form of content excludes the others.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{Role: "a.b", Playbook: "a.b.c"}, Roles: []common.Role{{Name: "a.b"}}},
-			want:   "spec.forProvider: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set",
 		},
 		"Roles": {
 			reason: "Roles of collections, roles with a namespace, and roles that are installed from somewhere.",
@@ -93,55 +77,22 @@ func TestValidate(t *testing.T) {
 				Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: "inventories/production"}},
 			}},
 		},
-		"ProjectArchive": {
-			reason: "An archive is what its URL says, and no other version of it.",
-			in: Inputs{Parameters: common.AnsibleRunParameters{
-				Project: &common.Project{Src: "https://files.example.org/site.tar.gz?raw=1", Version: "v1"}, Playbook: "site.yml",
-			}},
-			want: `spec.forProvider.project.version: Forbidden: an archive has neither version nor submodules: its URL says which one is meant`,
-		},
 		"ProjectMistakes": {
-			reason: "Nothing of a project is an option, a program, or a path that leads elsewhere.",
+			reason: "No playbook of a project is an option, a template, or a path that leads elsewhere.",
 			in: Inputs{Parameters: common.AnsibleRunParameters{
-				Project:     &common.Project{Src: "ext::sh -c id", Version: "--upload-pack=id", Path: "a/../.."},
-				Playbooks:   []string{"../site.yml", "site", "{{ x }}.yml", "a b.yml", "/etc/a.yml"},
-				Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}}, {Path: "x"}},
+				Project:   &common.Project{Src: "https://git.example.org/a.git"},
+				Playbooks: []string{"../site.yml", "site", "{{ x }}.yml", "a b.yml", "/etc/a.yml"},
 			}},
-			want: `[spec.forProvider.project.src: Invalid value: "ext::sh -c id": must be printable, without spaces, ` +
-				`spec.forProvider.project.version: Invalid value: "--upload-pack=id": must not start with a dash or a plus, ` +
-				`spec.forProvider.project.path: Invalid value: "a/../..": must be a path without . and .. below the directory, ` +
-				`spec.forProvider.inventories[0].path: Required value: must be set with source Project, ` +
-				`spec.forProvider.inventories[1].path: Forbidden: only with source Project, ` +
-				`spec.forProvider.playbooks[0]: Invalid value: "../site.yml": must be a path without . and .. below the directory, ` +
+			want: `[spec.forProvider.playbooks[0]: Invalid value: "../site.yml": must be a path without . and .. below the directory, ` +
 				`spec.forProvider.playbooks[1]: Invalid value: "site": must be the path of a playbook of the project, such as site.yml, or namespace.collection.playbook, ` +
 				`spec.forProvider.playbooks[2]: Invalid value: "{{ x }}.yml": must not contain spaces, quotes, braces, backslashes, = or #, ` +
 				`spec.forProvider.playbooks[3]: Invalid value: "a b.yml": must not contain spaces, quotes, braces, backslashes, = or #, ` +
 				`spec.forProvider.playbooks[4]: Invalid value: "/etc/a.yml": must be a path without . and .. below the directory]`,
 		},
-		"NoProject": {
-			reason: "An inventory of a project needs one.",
-			in: Inputs{Parameters: common.AnsibleRunParameters{
-				Playbook: "a.b.c", Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: "x"}},
-			}},
-			want: "spec.forProvider.inventories[0].source: Forbidden: Project needs project",
-		},
-		"ExecutableInventory": {
-			reason: "There must be something to execute.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "x", ExecutableInventory: true}},
-			want:   "spec.forProvider.executableInventory: Forbidden: needs inventoryInline or inventories",
-		},
 		"Vars": {
 			reason: "Variables have names.",
 			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "x", Vars: &runtime.RawExtension{Raw: []byte(`["a"]`)}}},
 			want:   `spec.forProvider.vars: Invalid value: "": must be a mapping of names to values`,
-		},
-		"StateVariable": {
-			reason: "The provider's own variable is its own.",
-			in: Inputs{Parameters: common.AnsibleRunParameters{
-				PlaybookInline: "x",
-				StateVariable:  &common.StateVariable{Name: ProviderVariable},
-			}},
-			want: "spec.forProvider.stateVariable.name: Forbidden: ansible_provider_meta is the provider's own variable",
 		},
 		"Credentials": {
 			reason: "Well known dot files are fine.",
@@ -185,21 +136,6 @@ func TestValidate(t *testing.T) {
 				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestValidateRepository says what git may be given.
-func TestValidateRepository(t *testing.T) {
-	for src, want := range map[string]bool{
-		"https://git.example.org/a.git": true, "git+https://git.example.org/a": true, "ssh://git@git.example.org:22/a": true, "git@git.example.org:a/b.git": true,
-		"file:///srv/a.git": true,
-		"":                  false, "/srv/a.git": false, "../a": false, "a.git": false, "ext::sh": false, "git@ext::sh": false, "fd::17": false,
-		"https://-oProxyCommand=id/a": false, "ssh://-oProxyCommand=id/a": false, "git@git.example.org:-x": false, "-u@git.example.org:a": false,
-		"https://git.example.org/a b": false, "https://git.example.org/a\n": false, "git://git.example.org/a": false, "a/b@c:d": false,
-	} {
-		if err := validateRepository(src); (err == nil) != want {
-			t.Errorf("validateRepository(%q): %v, want it to be valid: %t", src, err, want)
-		}
 	}
 }
 
