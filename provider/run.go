@@ -54,7 +54,9 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	in, err := config.NewResolver(m, config.AllowHost(c.AllowHostSources)).Resolve(ctx, run)
+	r := config.Resolver{Reader: m, Host: c.AllowHostSources}
+
+	in, err := r.Resolve(ctx, run)
 	if err != nil {
 		return err
 	}

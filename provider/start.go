@@ -151,8 +151,9 @@ func (c *startCommand) Run() error {
 
 	if err := controller.SetupGated(ctx, mgr, controller.Options{
 		Options: c.options(log),
-		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
-			config.AllowPlaces(c.places()), config.RefuseTenants(c.Refuses(at.Policy))),
+		Resolver: &config.Resolver{
+			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: c.places(), Unconfined: c.Refuses(at.Policy),
+		},
 		Tracker:    config.NewTracker(mgr.GetClient()),
 		Pool:       runs,
 		Observer:   observer,

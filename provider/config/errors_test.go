@@ -23,7 +23,7 @@ func TestIsWatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, clusterRun+inline, clusterConfig+"spec: {credentials: ["+tc.credentials+"]}")
 
-			_, err := NewResolver(m, AllowHost(true)).Resolve(t.Context(), m.Runs()[0])
+			_, err := (&Resolver{Reader: m, Host: true}).Resolve(t.Context(), m.Runs()[0])
 			if !IsMissing(err) {
 				t.Fatalf("Resolve(...): %v, want a MissingError", err)
 			}

@@ -25,11 +25,15 @@ type Reader interface {
 
 // A Resolver resolves AnsibleRuns to the inputs of their runs.
 type Resolver struct {
-	reader Reader
-	host   bool
-	places Places
-	// unconfined says why the provider cannot confine runs; empty if it can.
-	unconfined string
+	// Reader must not read Secrets and ConfigMaps from a cache.
+	Reader Reader
+	// Host allows the sources Environment and Filesystem, which read from the provider's container, to the cluster scoped
+	// group.
+	Host bool
+	// Places of runs. Without them all are in the provider.
+	Places Places
+	// Unconfined says why the provider cannot confine runs, so that it refuses those of namespaces; empty if it can.
+	Unconfined string
 }
 
 // Places of runs, as the provider's flags say.
@@ -43,43 +47,6 @@ type Places struct {
 	Namespace string
 }
 
-// AllowPlaces says where runs are carried out. Without it all are in the provider.
-func AllowPlaces(p Places) ResolverOption {
-	return func(r *Resolver) {
-		r.places = p
-	}
-}
-
-// RefuseTenants refuses AnsibleRuns of namespaces in the provider since it cannot confine them, and says why; empty
-// refuses none.
-func RefuseTenants(why string) ResolverOption {
-	return func(r *Resolver) {
-		r.unconfined = why
-	}
-}
-
-// A ResolverOption configures a Resolver.
-type ResolverOption func(*Resolver)
-
-// AllowHost allows the sources Environment and Filesystem, which read from the provider's
-// container, to the cluster scoped group.
-func AllowHost(allow bool) ResolverOption {
-	return func(r *Resolver) {
-		r.host = allow
-	}
-}
-
-// NewResolver returns a Resolver that reads with r. r must not read Secrets and ConfigMaps
-// from a cache.
-func NewResolver(r Reader, o ...ResolverOption) *Resolver {
-	rv := &Resolver{reader: r}
-	for _, fn := range o {
-		fn(rv)
-	}
-
-	return rv
-}
-
 // Resolve the run, its configuration, and all references of both. The inputs are valid.
 // The error is a MissingError when nothing is wrong but that objects or keys do not exist.
 func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
@@ -88,7 +55,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, err
 	}
 
-	c, err := lookup(ctx, r.reader, run)
+	c, err := lookup(ctx, r.Reader, run)
 	if err != nil {
 		return inputs.Inputs{}, err
 	}
@@ -113,14 +80,14 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		in.Grant = inputs.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}
 	}
 
-	in.Execution, err = r.places.execution(c)
+	in.Execution, err = r.Places.execution(c)
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}
 
-	if r.unconfined != "" && in.Execution.Place != common.PlacePod && IsTenant(run) {
+	if r.Unconfined != "" && in.Execution.Place != common.PlacePod && IsTenant(run) {
 		return inputs.Inputs{}, errors.Errorf("%s: the provider's machine cannot confine the run of a namespace: %s; give "+
-			"it a Pod with spec.execution: {place: Pod}", in.Config, r.unconfined)
+			"it a Pod with spec.execution: {place: Pod}", in.Config, r.Unconfined)
 	}
 
 	in.Kubernetes = kubernetes(run, c)
@@ -157,16 +124,16 @@ func owner(c common.Config) *metav1.OwnerReference {
 
 // PodNamespace is where the configuration of a run puts its Pods. A run without one is where its object is.
 func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (string, error) {
-	c, err := lookup(ctx, r.reader, run)
+	c, err := lookup(ctx, r.Reader, run)
 	if IsMissing(err) {
-		return cmp.Or(run.GetNamespace(), r.places.Namespace), nil
+		return cmp.Or(run.GetNamespace(), r.Places.Namespace), nil
 	}
 
 	if err != nil {
 		return "", err
 	}
 
-	return r.places.namespace(c), nil
+	return r.Places.namespace(c), nil
 }
 
 // parameters of the run, with defaults, and the roles in them.
@@ -190,7 +157,7 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
 	_, cluster := run.(resource.LegacyManaged)
 	of := source{
-		reader: r.reader, left: new(maxReferred), host: r.host && cluster, namespace: run.GetNamespace(),
+		reader: r.Reader, left: new(maxReferred), host: r.Host && cluster, namespace: run.GetNamespace(),
 		kind: common.KindAnsibleRun,
 	}
 	path := field.NewPath("spec", "forProvider")

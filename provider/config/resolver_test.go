@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,7 +83,7 @@ func TestResolve(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		docs   []string
-		o      []ResolverOption
+		r      Resolver
 		want   want
 	}{
 		"Defaults": {
@@ -339,7 +338,7 @@ spec:
 				clusterRun + inline,
 				clusterConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: RESOLVE_TOKEN}}, {filename: b, source: Filesystem, fs: {path: ` + file + `}}]}`,
 			},
-			o: []ResolverOption{AllowHost(true)},
+			r: Resolver{Host: true},
 			want: want{in: inputs.Inputs{
 				Config: `ProviderConfig "default"`,
 				Credentials: []inputs.File{
@@ -351,14 +350,14 @@ spec:
 		"UnconfinedTenant": {
 			reason: "A run of a namespace is confined, and its author told what else is possible.",
 			docs:   []string{namespacedRun + inline, clusterProviderConfig},
-			o:      []ResolverOption{RefuseTenants("no Landlock"), AllowPlaces(Places{Namespace: "pods"})},
+			r:      Resolver{Unconfined: "no Landlock", Places: Places{Namespace: "pods"}},
 			want: want{err: `ClusterProviderConfig "default": the provider's machine cannot confine the run of a namespace: no Landlock; ` +
 				`give it a Pod with spec.execution: {place: Pod}`},
 		},
 		"UnconfinedPlatform": {
 			reason: "One of the platform team is carried out.",
 			docs:   []string{clusterRun + inline, clusterConfig},
-			o:      []ResolverOption{RefuseTenants("no Landlock"), AllowPlaces(Places{Namespace: "pods"})},
+			r:      Resolver{Unconfined: "no Landlock", Places: Places{Namespace: "pods"}},
 			want: want{in: inputs.Inputs{
 				Config: `ProviderConfig "default"`, Execution: common.Execution{Place: common.PlaceProvider},
 			}},
@@ -366,7 +365,7 @@ spec:
 		"UnconfinedPod": {
 			reason: "In a Pod a run of a namespace is kept from others.",
 			docs:   []string{namespacedRun + inline, clusterProviderConfig + `spec: {execution: {place: Pod}}`},
-			o:      []ResolverOption{RefuseTenants("no Landlock"), AllowPlaces(Places{Namespace: "pods"})},
+			r:      Resolver{Unconfined: "no Landlock", Places: Places{Namespace: "pods"}},
 			want: want{in: inputs.Inputs{
 				Config: `ClusterProviderConfig "default"`,
 				Execution: common.Execution{
@@ -391,7 +390,8 @@ spec:
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, tc.docs...)
 
-			in, err := NewResolver(m, tc.o...).Resolve(context.Background(), m.Runs()[0])
+			tc.r.Reader = m
+			in, err := tc.r.Resolve(t.Context(), m.Runs()[0])
 
 			got := want{in: in}
 			if err != nil {
@@ -426,7 +426,7 @@ func TestResolveTooMuch(t *testing.T) {
 	} {
 		m := manifests(t, run, namespacedConfig+"spec: {credentials: ["+of(n)+"]}", big)
 
-		_, err := NewResolver(m).Resolve(context.Background(), m.Runs()[0])
+		_, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
 		if got := fmt.Sprint(err); want != "" && got != want || strings.Contains(got, "too much") && want == "" {
 			t.Errorf("%d credentials of a quarter each, and a variable.\nResolve(...): got error %q, want %q", n, got, want)
 		}
@@ -494,7 +494,7 @@ func TestResolveOtherNamespace(t *testing.T) {
 				}
 
 				m := manifests(t, append(docs, secrets, cm)...)
-				_, err := NewResolver(m).Resolve(context.Background(), m.Runs()[0])
+				_, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
 
 				return err
 			}
@@ -514,7 +514,7 @@ func TestResolveOtherNamespace(t *testing.T) {
 func TestResolveStateVariable(t *testing.T) {
 	m := manifests(t, clusterRun+"spec: {forProvider: {role: a.b, stateVariable: {name: ensure, absent: gone}}}", clusterConfig)
 
-	in, err := NewResolver(m).Resolve(context.Background(), m.Runs()[0])
+	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
