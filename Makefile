@@ -270,11 +270,11 @@ $(NODE_IMAGE): package-provider/Dockerfile $(IMAGE) package-provider/requirement
 
 # Images for Pods of the tests that are not the provider's.
 .cache/images/environment-oldest-%.tar: test/environments/Dockerfile test/environments/oldest.txt $(shell find test/environments/greeting -type f) $(IMAGE)
-	package/image.sh environment-oldest $* dev $< $(<D)
+	DEBIAN=bookworm package/image.sh environment-oldest $* dev $< $(<D)
 
 .cache/images/environment-newest-%.tar: test/environments/build.sh $(COLLECTIONS) $(wildcard test/environments/*.yml) $(IMAGE)
 	PYTHON=$$(package/python.sh) $< .cache/environment .cache/collections/kubernetes-core.tar.gz
-	DEBIAN=trixie PIP_CONF=.cache/environment/pip.conf package/image.sh environment-newest $* dev .cache/environment/context/Dockerfile .cache/environment/context
+	PIP_CONF=.cache/environment/pip.conf package/image.sh environment-newest $* dev .cache/environment/context/Dockerfile .cache/environment/context
 
 # The examples of the provider are those that need no function.
 dist/linux_%.xpkg: .cache/images/$$(*F)-$$(*D).tar $(BIN)/crank package-$$(firstword $$(subst -, ,$$(*F)))/crossplane.yaml

@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 
 name=$1 arch=$2 version=$3
 dockerfile=${4:-package-${name%-ansible}/Dockerfile} directory=${5:-.}
-debian=${DEBIAN:-bookworm}
+debian=${DEBIAN:-trixie}
 image=$name:$arch
 tar=.cache/images/$name-$arch.tar
 ca=${CA_CERT:-${PIP_CERT:-}}

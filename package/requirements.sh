@@ -1,13 +1,13 @@
 #!/bin/sh
 # requirements.sh FILE…: pin, with hashes, what a FILE of requirements asks for
 #
-# What the oldest Python needs, that of the image, serves all others.
+# One file serves each Python from the oldest one on: what differs has a marker.
 set -eu
 cd "$(dirname "$0")/.."
-"${PYTHON:-python3.11}" -m venv .cache/pip-tools
-.cache/pip-tools/bin/pip install --quiet --disable-pip-version-check pip-tools==7.6.2
-compile=$PWD/.cache/pip-tools/bin/pip-compile
+"${PYTHON:-python3}" -m venv .cache/uv
+.cache/uv/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+uv=$PWD/.cache/uv/bin/uv
 for in; do
-	(cd "$(dirname "$in")" && CUSTOM_COMPILE_COMMAND='make requirements' "$compile" --quiet --generate-hashes --strip-extras \
-		--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links "$(basename "$in")")
+	(cd "$(dirname "$in")" && "$uv" pip compile --quiet --universal --python-version=3.11 --generate-hashes \
+		--no-emit-index-url --custom-compile-command='make requirements' --output-file="$(basename "$in" .in).txt" "$(basename "$in")")
 done

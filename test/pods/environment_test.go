@@ -141,7 +141,7 @@ func TestEnvironments(t *testing.T) {
 		}
 	}
 
-	want := told(t, "place: Pod, "+small, "2.19.14", "2.4.3")
+	want := told(t, "place: Pod, "+small, "2.21.5", "2.4.3")
 	for name, tc := range map[string]struct{ core, runner string }{
 		"oldest": {"2.16.0", "2.3.0"},
 		"newest": {"2.21.5", "2.4.3"},
