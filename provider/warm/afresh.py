@@ -139,9 +139,10 @@ class Memo:
             self.documents[self._key(stream, Loader)] = self._load(stream, Loader)
 
     def plugin(self, name, path):
-        """Load a plugin, as if it was not there."""
-        self.plugins[name, path] = self._source(self._loader, python_module_name=name, path=path)
-        del sys.modules[name]
+        """Load a plugin, as if it was not there. One that imports of its collection is loaded when that can be found."""
+        with contextlib.suppress(ModuleNotFoundError):
+            self.plugins[name, path] = self._source(self._loader, python_module_name=name, path=path)
+            del sys.modules[name]
 
     @staticmethod
     def _name(file):
