@@ -94,10 +94,10 @@ func TestForeign(t *testing.T) {
 	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+`---
 apiVersion: pkg.crossplane.io/v1
 kind: Provider
-metadata: {name: `+providerName+`}
+metadata: {name: provider-ansible}
 spec: {package: "registry.example.org/`+foreignRepository+`:v0.8.0"}
 `)
-	provider := object("pkg.crossplane.io/v1", "Provider", "", providerName)
+	provider := object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible")
 	cp.WaitFor(t, provider, "Installed=True", "Healthy=True")
 	before := field(provider, "status.currentRevision")
 
@@ -116,7 +116,7 @@ spec: {package: "registry.example.org/`+foreignRepository+`:v0.8.0"}
 		t.Errorf("saved objects: want the AnsibleRun, got\n%s", saved)
 	}
 	publish(t, "provider-ansible", "v0.1.0")
-	cp.Kubectl(t, "", "patch", "provider.pkg", providerName, "--type=merge", "-p",
+	cp.Kubectl(t, "", "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.1.0"}}`)
 	cp.WaitUntil(t, provider, "another revision", func(u *unstructured.Unstructured) bool {
 		return field(u, "status.currentRevision") != before

@@ -1,7 +1,7 @@
 package install
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,27 +20,7 @@ spec:
   rewriteImage: {prefix: %s}
 `
 
-// names that Crossplane gives to what a Configuration depends on.
-const (
-	functionName = organisation + "-function-ansible"
-	providerName = organisation + "-provider-ansible"
-)
-
-// alone has what comes of the Configuration, without it.
-const alone = `
-apiVersion: pkg.crossplane.io/v1
-kind: Function
-metadata: {name: ` + functionName + `}
-spec: {package: "registry.example.org/crossplane-ansible/function-ansible:v0.1.0"}
----
-apiVersion: pkg.crossplane.io/v1
-kind: Provider
-metadata: {name: ` + providerName + `}
-spec: {package: "registry.example.org/crossplane-ansible/provider-ansible:v0.1.0"}
-`
-
-// install both packages by a Configuration that depends on them, if they are not
-// there yet; before v2.1, which knows no such Configuration, alone.
+// install both packages as the documentation says, if they are not there yet.
 func install(t *testing.T) {
 	t.Helper()
 	if cp.installed {
@@ -49,32 +29,39 @@ func install(t *testing.T) {
 	for _, program := range []string{"function-ansible", "provider-ansible"} {
 		publish(t, program, "v0.1.0")
 	}
-	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse))
-	if controlplane.Since("v2.1") {
-		file := filepath.Join(t.TempDir(), "configuration.xpkg")
-		crank(t, "xpkg", "build", "--package-root="+filepath.Join(root, "examples", "configuration"), "--package-file="+file, "--examples-root="+t.TempDir())
-		push(t, file, organisation+"/configuration-ansible", "v0.1.0")
-		cp.Apply(t, `
+	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+"---\n"+example(t, "install.yaml"))
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), "Installed=True", "Healthy=True")
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible"), "Installed=True", "Healthy=True")
+
+	cp.installed = true
+}
+
+// installConfiguration that depends on both packages.
+func installConfiguration(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "configuration.xpkg")
+	crank(t, "xpkg", "build", "--package-root="+filepath.Join(root, "examples", "configuration"), "--package-file="+file, "--examples-root="+t.TempDir())
+	push(t, file, organisation+"/configuration-ansible", "v0.1.0")
+	cp.Apply(t, `
 apiVersion: pkg.crossplane.io/v1
 kind: Configuration
 metadata: {name: configuration-ansible}
-spec:
-  package: registry.example.org/crossplane-ansible/configuration-ansible:v0.1.0
+spec: {package: "registry.example.org/crossplane-ansible/configuration-ansible:v0.1.0"}
 `)
-		cp.WaitFor(t, object("pkg.crossplane.io/v1", "Configuration", "", "configuration-ansible"), "Installed=True", "Healthy=True")
-	} else {
-		cp.Apply(t, alone)
-	}
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", functionName), "Installed=True", "Healthy=True")
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
-
-	cp.installed = true
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Configuration", "", "configuration-ansible"), "Installed=True", "Healthy=True")
 }
 
 // TestInstall takes an XR to Ready and away again, with all that a default
 // installation has, and nothing else.
 func TestInstall(t *testing.T) {
 	install(t)
+	// Before v2.1 no Configuration has what the example has.
+	if controlplane.Since("v2.1") {
+		installConfiguration(t)
+	}
+	if l := cp.Kubectl(t, "", "get", "providers.pkg,functions.pkg", "-o", "name"); strings.Count(l, "ansible") != 2 {
+		t.Errorf("want the packages that were there before the Configuration alone, got\n%s", l)
+	}
 	for _, kind := range []string{"ansibleruns.ansible.crossplane.io", "ansibleruns.ansible.m.crossplane.io"} {
 		mrd := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", "", kind)
 		cp.WaitFor(t, mrd, "Established=True")
@@ -83,20 +70,11 @@ func TestInstall(t *testing.T) {
 		}
 	}
 
-	dir := filepath.Join(root, "examples", "banner")
 	for _, f := range []string{"xrd.yaml", "composition.yaml", "providerconfig.yaml"} {
-		b, err := os.ReadFile(filepath.Join(dir, f))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cp.Apply(t, strings.ReplaceAll(string(b), "name: function-ansible\n", "name: "+functionName+"\n"))
+		cp.Apply(t, example(t, "banner/"+f))
 	}
 	cp.WaitFor(t, object("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", "", "banners.example.org"), "Established=True")
-	b, err := os.ReadFile(filepath.Join(dir, "xr.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cp.Apply(t, string(b))
+	cp.Apply(t, example(t, "banner/xr.yaml"))
 	xr := object("example.org/v1", "Banner", "", "hello")
 	cp.WaitFor(t, xr, "Ready=True", "Synced=True")
 	cp.Kubectl(t, "", "delete", "banner.example.org", "hello", "--cascade=foreground", "--wait=false")
@@ -109,4 +87,77 @@ func TestInstall(t *testing.T) {
 			}
 		}
 	}
+}
+
+// unknown is a user that no image knows, as OpenShift chooses one.
+const unknown = 1000680000
+
+// asUnknown is a run that says who it is, uses ssh, and writes into its home directory.
+const asUnknown = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: unknown-%[2]s}
+spec: {execution: {%[3]s}}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: default, name: unknown-%[2]s}
+spec:
+  managementPolicies: [Observe, Create, Update]
+  providerConfigRef: {kind: ClusterProviderConfig, name: unknown-%[2]s}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        tasks:
+        - ansible.builtin.assert:
+            that: [ansible_facts.effective_user_id == %[1]d, ansible_facts.effective_group_id == 0]
+        - ansible.builtin.command: ssh -F none -p 1 -o BatchMode=yes 127.0.0.1
+          register: ssh
+          failed_when: "'Connection refused' not in ssh.stderr"
+        - ansible.builtin.copy: {content: hello, dest: ~/hello}
+---
+`
+
+// TestUnknownUser has Pods run as OpenShift does with the SecurityContextConstraints restricted-v2.
+func TestUnknownUser(t *testing.T) {
+	install(t)
+	// What these put into Pods that name no user.
+	user := fmt.Sprintf("runAsUser: %d", unknown)
+	cp.Apply(t, strings.ReplaceAll(example(t, "install.yaml"), "securityContext: {", "securityContext: {"+user+", "))
+	for _, name := range []string{"function-ansible", "provider-ansible"} {
+		eventually(t, name+" as another user", func() bool {
+			pods := cp.Pods(t, name)
+			if len(pods) != 1 {
+				return false
+			}
+			got := pods[0].Spec.SecurityContext.RunAsUser
+			return got != nil && *got == unknown
+		})
+	}
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), "Healthy=True")
+
+	allowPods(t)
+	places := map[string]string{
+		"provider": "place: Provider",
+		"pod":      "place: Pod, podTemplate: {spec: {securityContext: {" + user + "}}}",
+	}
+	for place, execution := range places {
+		cp.Apply(t, fmt.Sprintf(asUnknown, unknown, place, execution))
+	}
+	for place := range places {
+		cp.WaitFor(t, object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "unknown-"+place), "Ready=True", "Synced=True")
+	}
+}
+
+// allowPods of runs in Crossplane's namespace, as the documentation says.
+func allowPods(t *testing.T) {
+	t.Helper()
+	cp.Apply(t, example(t, "operations/pods.yaml")+`
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: crossplane-system, name: provider-ansible-pods}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: provider-ansible-pods}
+subjects: [{kind: ServiceAccount, namespace: crossplane-system, name: provider-ansible}]
+`)
 }

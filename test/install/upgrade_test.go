@@ -151,7 +151,7 @@ func TestUpgrade(t *testing.T) {
 		return string(b)
 	}
 	lines := func() string { return read("lines") }
-	provider := object("pkg.crossplane.io/v1", "Provider", "", providerName)
+	provider := object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible")
 
 	// The example, with a volume for the ledger.
 	config := strings.NewReplacer(
@@ -166,7 +166,7 @@ func TestUpgrade(t *testing.T) {
 	})
 	cp.Apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
 	cp.WaitFor(t, provider, "Healthy=True")
-	cp.Kubectl(t, "", "patch", "provider.pkg", providerName, "--type=merge", "-p", `{"spec":{"runtimeConfigRef":{"name":"provider-ansible"}}}`)
+	cp.Kubectl(t, "", "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p", `{"spec":{"runtimeConfigRef":{"name":"provider-ansible"}}}`)
 	eventually(t, "the provider with its new configuration", func() bool {
 		// Older ones cannot change the strategy of a Deployment that there is.
 		d := object("apps/v1", "Deployment", "crossplane-system", field(provider, "status.currentRevision"))
@@ -174,12 +174,10 @@ func TestUpgrade(t *testing.T) {
 			cp.Kubectl(t, "", "delete", "deployment", "--namespace=crossplane-system", d.GetName())
 		}
 		pods := cp.Pods(t, "provider-ansible")
-		return len(pods) == 1 && pods[0].Spec.ServiceAccountName == "provider-ansible"
+		return len(pods) == 1 && *pods[0].Spec.TerminationGracePeriodSeconds == 330
 	})
 
-	cp.Apply(t, example(t, "operations/pods.yaml"))
-	cp.Kubectl(t, "", "create", "rolebinding", "provider-ansible-pods", "--namespace=crossplane-system", "--clusterrole=provider-ansible-pods",
-		"--serviceaccount=crossplane-system:provider-ansible")
+	allowPods(t)
 	cp.Apply(t, work+"---\n"+workInPod)
 	idle := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "idle")
 	busy := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "busy")
@@ -197,7 +195,7 @@ func TestUpgrade(t *testing.T) {
 
 	publish(t, "provider-ansible", "v0.2.0")
 	old := cp.Pods(t, "provider-ansible")[0]
-	cp.Kubectl(t, "", "patch", "provider.pkg", providerName, "--type=merge", "-p",
+	cp.Kubectl(t, "", "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.2.0"}}`)
 	eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(cp.Log(t.Context(), old.Name), "Stopping") })
 	if err := os.WriteFile(filepath.Join(ledger, "go"), nil, 0o600); err != nil {
@@ -256,7 +254,7 @@ func TestUpgrade(t *testing.T) {
 }
 
 // TestRemoval takes the provider away before its objects, which is the wrong order:
-// first as the documentation prevents it, and then as it says how to mend it.
+// first as the installation prevents it, and then as it says how to mend it.
 func TestRemoval(t *testing.T) {
 	install(t)
 	cp.Apply(t, `
@@ -276,20 +274,12 @@ spec:
         tasks:
         - ansible.builtin.debug: {msg: hello}
   providerConfigRef: {kind: ClusterProviderConfig, name: removal}
----
-apiVersion: protection.crossplane.io/v1beta1
-kind: ClusterUsage
-metadata: {name: provider-ansible}
-spec:
-  of: {apiVersion: pkg.crossplane.io/v1, kind: Provider, resourceRef: {name: `+providerName+`}}
-  reason: AnsibleRuns need it to go away.
 `)
 	left := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "left")
 	cp.WaitFor(t, left, "Ready=True", "Synced=True")
-	provider := object("pkg.crossplane.io/v1", "Provider", "", providerName)
+	provider := object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible")
 	cp.WaitFor(t, provider, "Healthy=True")
 	cp.WaitFor(t, object("protection.crossplane.io/v1beta1", "ClusterUsage", "", "provider-ansible"), "Ready=True")
-	pkg := field(provider, "spec.package")
 
 	// It would bring the provider back, as long as one of its revisions is there.
 	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
@@ -297,7 +287,7 @@ spec:
 		t.Errorf("delete the provider: want a refusal that says why, got %v", err)
 	}
 	cp.Kubectl(t, "", "delete", "clusterusage.protection", "provider-ansible")
-	cp.Kubectl(t, "", "delete", "provider.pkg", providerName)
+	cp.Kubectl(t, "", "delete", "provider.pkg", "provider-ansible")
 	eventually(t, "the provider to go", func() bool { return len(cp.Pods(t, "provider-ansible")) == 0 })
 	cp.WaitUntil(t, left, "a deletion that waits", func(u *unstructured.Unstructured) bool {
 		return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0
@@ -323,8 +313,16 @@ spec:
 			})
 		}
 	}
-	cp.Apply(t, "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: "+providerName+"}\nspec: {package: \""+pkg+"\"}\n")
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
+
+	// What a Configuration brings has another name.
+	name := "provider-ansible"
+	if controlplane.Since("v2.1") {
+		installConfiguration(t)
+		name = organisation + "-" + name
+	} else {
+		cp.Apply(t, example(t, "install.yaml"))
+	}
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", name), "Installed=True", "Healthy=True")
 }
 
 // letGo of all objects of a kind, as far as there are any.
