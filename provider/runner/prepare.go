@@ -15,6 +15,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
+// play is what ansible-playbook begins with.
+//
+//go:embed play.py
+var play string
+
 // driver runs ansible-runner, and has its events to itself.
 //
 //go:embed driver.py

@@ -143,7 +143,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 	}
 
 	// Unbuffered, so that the lines of its two streams keep their order in one pipe.
-	r.play = append(r.play, "-u", script)
+	r.play = append(r.play, "-u", "-c", play, script)
 
 	// An interpreter with options is rare.
 	if r.warm.Memory > 0 && len(r.python) == 1 {

@@ -174,8 +174,9 @@ class Warm:
 
     def _practise(self):
         run = tempfile.mkdtemp(dir=self._directory)
-        os.mkdir(os.path.join(run, "project"))
-        os.mkdir(os.path.join(run, "inventory"))
+
+        for name in "project", "inventory", "tmp":
+            os.mkdir(os.path.join(run, name))
 
         for name, text in {
             "project/main.yml": PLAYBOOK,
@@ -199,13 +200,15 @@ class Warm:
 
         Raises afresh.Cold if that cannot be.
         """
-        if argv[:3] != [sys.executable, "-u", self._script]:
+        if argv[0] != sys.executable or self._script not in argv:
             raise afresh.Cold("another Python")
 
-        sys.argv, sys.path[0] = argv[2:], os.path.dirname(self._script)
+        sys.argv, sys.path[0] = argv[argv.index(self._script):], os.path.dirname(self._script)
         sys.stdout, sys.stderr = stream(1, "strict"), stream(2, "backslashreplace")
         sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
         tempfile.tempdir = None
+        # As play.py of package runner.
+        multiprocessing.current_process()._config["tempdir"] = "../tmp"
         time.tzset()
         # Content that imports these names means others.
         for name in afresh.__name__, modules.__name__, self.driver.__name__:
