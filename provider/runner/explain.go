@@ -17,7 +17,7 @@ import (
 const maxInstalled = 10
 
 var (
-	noRole     = regexp.MustCompile(`^(the role '[^']+' was not found) in \S+`)
+	noRole     = regexp.MustCompile(`^[Tt](he role '[^']+' was not found) in:? \S+`)
 	noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
 	noModule   = regexp.MustCompile(`^couldn't resolve module/action '[^']+'`)
 	denied     = regexp.MustCompile(
@@ -34,7 +34,7 @@ func withInstalled(run Spec, message string) string {
 
 	switch playbook := noPlaybook.FindStringSubmatch(message); {
 	case noRole.MatchString(message):
-		return noRole.ReplaceAllString(message, "${1}"+there)
+		return noRole.ReplaceAllString(message, "t${1}"+there)
 	case playbook != nil && (playbook[1] == p.Playbook || slices.Contains(p.Playbooks, playbook[1])):
 		return "the playbook '" + playbook[1] + "' was not found" + there
 	case noModule.MatchString(message):

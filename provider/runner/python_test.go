@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// What docs/images.md says that filters and lookups find.
+func TestRunPythonPackages(t *testing.T) {
+	t.Parallel()
+
+	run := inline(`
+- hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.command:
+      argv:
+      - "{{ ansible_playbook_python }}"
+      - -c
+      - import distlib, dns.resolver, jmespath, jsonpatch, jsonschema, kubernetes, netaddr, passlib.hash, textfsm, xmltodict
+  - ansible.builtin.assert:
+      that: (item | password_hash('sha512')).startswith('$6$')
+    loop: [secret]
+`)
+
+	if res := must(t, newRunner(t), run); res.Phase != common.PhaseSucceeded {
+		t.Errorf("Run(...): %s %s: %s", res.Phase, res.Reason, res.Message)
+	}
+}
+
+// Both ways to Windows begin with NTLM, as far as a server goes that lets nobody in.
+func TestRunWindows(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		vars   string
+	}{
+		"WinRM": {
+			reason: "pywinrm has NTLM.",
+			vars:   "ansible_connection=winrm ansible_winrm_scheme=http ansible_winrm_transport=ntlm",
+		},
+		"PSRP": {
+			reason: "So has pypsrp.",
+			vars:   "ansible_connection=psrp ansible_psrp_protocol=http ansible_psrp_auth=ntlm",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var begun atomic.Bool
+
+			windows := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				// The first message of NTLM: [MS-NLMP] 2.2.1.1.
+				if _, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.HasPrefix(token, "TlRMTVNTUAAB") {
+					begun.Store(true)
+				}
+
+				w.Header().Add("WWW-Authenticate", "NTLM")
+				w.Header().Add("WWW-Authenticate", "Negotiate")
+				w.WriteHeader(http.StatusUnauthorized)
+			}))
+			defer windows.Close()
+
+			u, err := url.Parse(windows.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			run := inline("- hosts: all\n  gather_facts: false\n  tasks: [{ansible.builtin.raw: hostname}]\n")
+			run.Inputs.Inventories = []inputs.File{{Name: "hosts", Data: []byte(
+				"w ansible_host=127.0.0.1 ansible_port=" + u.Port() + " ansible_user=u ansible_password=correct-horse " + tc.vars + "\n")}}
+
+			res := must(t, newRunner(t), run)
+			if res.Phase != common.PhaseFailed || !begun.Load() {
+				t.Errorf("%s\nRun(...): want NTLM to begin, and to be refused, got %s %s: %s", tc.reason, res.Phase, res.Reason, res.Message)
+			}
+		})
+	}
+}
+
+// What docs/execution.md says of conditions that are texts.
+func TestRunConditions(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		env    map[string]string
+		want   common.RunPhase
+	}{
+		"Broken":  {reason: "A condition is true or false since ansible-core 2.19.", want: common.PhaseFailed},
+		"Allowed": {reason: "A variable gives content time.", env: map[string]string{"ANSIBLE_ALLOW_BROKEN_CONDITIONALS": "true"}, want: common.PhaseSucceeded},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline("- {hosts: localhost, gather_facts: false, vars: {a: text}, tasks: [{ansible.builtin.debug: , when: a}]}")
+			run.Inputs.Env = tc.env
+
+			if res := must(t, newRunner(t), run); res.Phase != tc.want {
+				t.Errorf("%s\nRun(...): want %s, got %s: %s", tc.reason, tc.want, res.Phase, res.Message)
+			}
+		})
+	}
+}
