@@ -115,6 +115,10 @@ spec:
           register: ssh
           failed_when: "'Connection refused' not in ssh.stderr"
         - ansible.builtin.copy: {content: hello, dest: ~/hello}
+        # In a Pod it is that of the image.
+        - ansible.builtin.stat: {path: /home/ansible}
+          register: home
+          failed_when: home.stat.gid != 0 or not home.stat.wgrp
 ---
 `
 
