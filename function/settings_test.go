@@ -33,6 +33,17 @@ runs:
 	}.check(t, "A computed setting keeps no other field from being read.")
 
 	rendering{
+		input: "runs: [{name: app, role: acme.app.server, tags: [\"${xr.spec.?tag}\"]}]\n",
+		want: held("ValueNotSet", "app: tags: nothing that its items are made of is set; write xr.spec.?field.orValue(\"…\") for an item with a "+
+			"default, or \"${xr.spec.?field.optMap(f, [f])}\" in place of the list if it may be missing"),
+	}.check(t, "A list of which all items are left out says what to write.")
+
+	rendering{
+		input: "runs: [{name: app, role: acme.app.server, tags: \"${xr.spec.?tag.optMap(t, [t])}\"}]\n",
+		want:  one("{}"),
+	}.check(t, "Which leaves out the list.")
+
+	rendering{
 		input: "defaults: {limit: \"$${x}\", verbosity: 2, runPolicy: \"${each.key == 'a' ? 'RunOnChange' : 'CheckWhenObserve'}\"}\nruns: [{name: app, role: acme.app.server, forEach: [a]}]\n",
 		want: strings.NewReplacer("    app:", "    app[a]:", "app: is", "app[a]: is").
 			Replace(held("InvalidValue", "app[a]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"${x}\"")),

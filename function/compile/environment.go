@@ -107,7 +107,7 @@ func (s scopes) of(object map[string]any) *expression.Environment {
 
 	t, _ := s.xr.Compile(field.NewPath("forEach"), items)
 
-	item := s.xr.Item(t)
+	item := t.Item()
 	if item == nil {
 		return s.item
 	}

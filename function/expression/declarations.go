@@ -126,6 +126,43 @@ func (d Declarations) runType() *apiservercel.DeclType {
 	return run
 }
 
+// A Type of JSON, as schemas call it. The empty one is that of a value of which
+// nothing is known before it is computed.
+type Type string
+
+// Types of JSON.
+const (
+	Boolean Type = "boolean"
+	Integer Type = "integer"
+	Number  Type = "number"
+	String  Type = "string"
+	Array   Type = "array"
+	Object  Type = "object"
+)
+
+// typeOf values that are declared.
+func typeOf(d *apiservercel.DeclType) Type {
+	switch {
+	case d.IsObject() || d.IsMap():
+		return Object
+	case d.IsList():
+		return Array
+	}
+
+	switch d {
+	case apiservercel.BoolType:
+		return Boolean
+	case apiservercel.IntType:
+		return Integer
+	case apiservercel.DoubleType:
+		return Number
+	case apiservercel.StringType:
+		return String
+	}
+
+	return ""
+}
+
 // An Item is what is known of the values of a list or a map, which each.value is
 // one of.
 type Item struct {
@@ -133,6 +170,38 @@ type Item struct {
 	Type string
 
 	declared *apiservercel.DeclType
+}
+
+// Item returns what is known of the values of a list or a map; nil for nothing.
+func (t *Template) Item() *Item {
+	of := t.declared().ElemType
+	if of == nil || of == apiservercel.DynType {
+		return nil
+	}
+
+	return &Item{Type: of.CelType().String(), declared: detached(prefix+"Each.value", of)}
+}
+
+// detached returns a copy of a declaration by another name. Without the schema it is not
+// known which integral numbers in it are doubles, so that numbers may be of any type.
+func detached(name string, d *apiservercel.DeclType) *apiservercel.DeclType {
+	switch {
+	case d.IsObject():
+		fields := make(map[string]*apiservercel.DeclField, len(d.Fields))
+		for f := range d.Fields {
+			fields[f] = declare(f, detached(name+"."+f, d.Fields[f].Type))
+		}
+
+		return apiservercel.NewObjectType(name, fields)
+	case d.IsList():
+		return apiservercel.NewListType(detached(name+".@item", d.ElemType), -1)
+	case d.IsMap():
+		return apiservercel.NewMapType(d.KeyType, detached(name+".@value", d.ElemType), -1)
+	case d == apiservercel.DoubleType:
+		return apiservercel.DynType
+	}
+
+	return d
 }
 
 // rootTypes are the types that an Environment declares.
@@ -159,9 +228,9 @@ func (r rootTypes) forJSON(t *cel.Type) *apiservercel.DeclType {
 		if t.Parameters()[0].Kind() == types.StringKind {
 			return apiservercel.NewMapType(apiservercel.StringType, r.forJSON(t.Parameters()[1]), -1)
 		}
-	case types.OpaqueKind:
-		if in := inside(t); in.Kind() != types.OpaqueKind {
-			return r.forJSON(in)
+	case types.OpaqueKind: // What is inside of other types than optionals cannot be known.
+		if t.TypeName() == "optional_type" && t.Parameters()[0].Kind() != types.OpaqueKind {
+			return r.forJSON(t.Parameters()[0])
 		}
 	case types.StructKind:
 		if d := r.declaration(t); d != nil {
@@ -170,17 +239,6 @@ func (r rootTypes) forJSON(t *cel.Type) *apiservercel.DeclType {
 	}
 
 	return apiservercel.DynType
-}
-
-// fieldsOf returns the names of the fields of a type that is declared below one of
-// the roots.
-func (r rootTypes) fieldsOf(t *cel.Type) []string {
-	d := r.declaration(t)
-	if d == nil {
-		return nil
-	}
-
-	return slices.Sorted(maps.Keys(d.Fields))
 }
 
 // declaration of a type below one of the roots, or nil.

@@ -26,8 +26,8 @@ type Environment struct {
 	cel *cel.Env
 	// loose is the same without schemas.
 	loose func() (*cel.Env, error)
-	// calls counts their work.
-	calls interpreter.InterpretableDecorator
+	// meter counts their work.
+	meter interpreter.InterpretableDecorator
 	// programs that were compiled, by their sources.
 	programs map[string]outcome
 	// patterns in them.
@@ -44,11 +44,11 @@ type outcome struct {
 	mistakes []string
 }
 
-// A celBase is a CEL environment, and what counts the work of its functions.
+// A celBase is a CEL environment, and what counts the work of its programs.
 type celBase struct {
 	*cel.Env
 
-	calls interpreter.InterpretableDecorator
+	meter interpreter.InterpretableDecorator
 }
 
 // base is what all environments extend.
@@ -58,9 +58,9 @@ var base = sync.OnceValues(func() (celBase, error) { //nolint:gochecknoglobals /
 		return celBase{}, errors.Wrap(err, "cannot make a CEL environment")
 	}
 
-	calls, err := cost.Calls(env)
+	meter, err := cost.Decorator(env)
 
-	return celBase{Env: env, calls: calls}, errors.Wrap(err, "cannot limit the work of the functions of expressions")
+	return celBase{Env: env, meter: meter}, errors.Wrap(err, "cannot limit the work of expressions")
 })
 
 // NewEnvironment returns an Environment of expressions that see these, and
@@ -77,7 +77,7 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 
 	e := &Environment{
 		explainer: explainer{rootTypes: d.types(), operation: d.Operation},
-		calls:     b.calls,
+		meter:     b.meter,
 		programs:  map[string]outcome{},
 		locals:    d.Locals,
 	}

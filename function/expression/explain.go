@@ -14,6 +14,7 @@ import (
 
 // Messages of CEL.
 const (
+	messageSyntax     = "Syntax error: "
 	messageUndefined  = "undefined field '"
 	messageUndeclared = "undeclared reference to '"
 	messageNoMatch    = "found no matching overload for '"
@@ -99,7 +100,44 @@ func (x explainer) undeclared(message, name string) string {
 		return "there are no observed runs in an Operation"
 	}
 
-	return message + counterpart(name)
+	return message + idioms[name]
+}
+
+// syntax returns an error of the parser in plain words. After is the text from the place
+// of the error on: where it is Jinja2, the message says how CEL has it.
+func syntax(message, after string) string {
+	message, _, _ = strings.Cut(strings.TrimPrefix(message, messageSyntax), " expecting {")
+	what, expected, _ := strings.Cut(message, " expecting ")
+
+	switch {
+	case after == "" && expected != "":
+		what = "it ends too early, there is no " + expected
+	case after == "" && !strings.HasPrefix(what, "missing "):
+		what = "it ends too early"
+	case expected == "<EOF>":
+		what = strings.NewReplacer("extraneous input ", "unexpected ", "mismatched input ", "unexpected ").Replace(what)
+	}
+
+	word, _, _ := strings.Cut(after, " ")
+
+	return "syntax error: " + strings.ReplaceAll(what, "'<EOF>'", "the end") + idioms[word]
+}
+
+// idioms of Jinja2 and Python, and how CEL has them.
+var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
+	"|":       "; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default",
+	"and":     "; write && for and, || for or, and ! for not",
+	"or":      "; write && for and, || for or, and ! for not",
+	"not":     "; write && for and, || for or, and ! for not",
+	"is":      "; write has(xr.spec.field) for is defined",
+	"if":      "; write condition ? value : other",
+	"else":    "; write condition ? value : other",
+	"None":    "; write null",
+	"True":    "; write true",
+	"False":   "; write false",
+	"len":     "; write size(…)",
+	"str":     "; write string(…)",
+	"default": "; write xr.spec.?field.orValue(…)",
 }
 
 // unknown says what is not there, and what may be meant. It is selected from

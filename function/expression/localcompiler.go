@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common/ast"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
 // CompileLocals compiles the Locals that this Environment declares: only then do
@@ -63,7 +61,7 @@ func (c *localsCompiler) compile(name string) {
 	t, errs := c.Compile(c.at.Child(name), v)
 	c.errs = append(c.errs, errs...)
 	c.locals.compiled[name] = t
-	c.locals.declared.Fields[name] = declare(name, c.declaredAs(t))
+	c.locals.declared.Fields[name] = declare(name, t.declared())
 
 	c.chain = c.chain[:len(c.chain)-1]
 	c.state[name] = true
@@ -101,38 +99,14 @@ func (c *localsCompiler) refers(v any) []string {
 				continue
 			}
 
-			ast.PreOrderVisit(ast.NavigateAST(parsed.NativeRep()), ast.NewExprVisitor(func(x ast.Expr) {
-				if x.Kind() == ast.IdentKind && x.AsIdent() == rootLocals {
-					name, _ := member(x)
-					names = append(names, name)
+			selections, _ := selectionsIn(parsed.NativeRep())
+			for _, s := range selections {
+				if s.root == rootLocals && len(s.steps) > 0 {
+					names = append(names, s.steps[0].name)
 				}
-			}))
+			}
 		}
 	}
 
 	return names
-}
-
-// declaredAs returns the type of a local.
-func (e *Environment) declaredAs(t *Template) *apiservercel.DeclType {
-	if p := t.expression(); p != nil {
-		return e.forJSON(p.output)
-	}
-
-	switch t.Type() {
-	case Boolean:
-		return apiservercel.BoolType
-	case Integer:
-		return apiservercel.IntType
-	case Number:
-		return apiservercel.DoubleType
-	case String:
-		return apiservercel.StringType
-	case Array:
-		return apiservercel.NewListType(apiservercel.DynType, -1)
-	case Object:
-		return apiservercel.NewMapType(apiservercel.StringType, apiservercel.DynType, -1)
-	}
-
-	return apiservercel.DynType
 }

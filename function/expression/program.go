@@ -11,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -25,15 +26,16 @@ type program struct {
 	source string
 	cel    cel.Program
 	ast    *ast.AST
-	output *cel.Type
-	uses   uses
-	shape  *value.Shape
-	// resources are the names of uses.computed.
+	// declared is the type of its value as JSON.
+	declared *apiservercel.DeclType
+	uses     uses
+	shape    *value.Shape
+	// selections from roots.
+	selections []selection
+	// resources are their computed names.
 	resources []resourceName
 	// defaulted are the paths of the fields that the expression does without.
 	defaulted [][]string
-	// known are the names of all fields that an object can have.
-	known []string
 }
 
 // A resourceName is the program that computes the name of a resource.
@@ -64,6 +66,31 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 	}
 
 	return v, nil
+}
+
+// result of the expression as JSON, or as text that is put into a string. There is none (false) for optional.none().
+func (p *program) result(ctx context.Context, data *Data, isText bool) (v any, ok bool, problem *Problem) {
+	val, problem := p.evaluate(ctx, data)
+	if problem != nil {
+		return nil, false, problem
+	}
+
+	var err error
+
+	w := value.Writer{Exact: data.exact && !isText}
+	if isText {
+		v, err = w.Text(val)
+	} else {
+		v, ok, err = w.JSON(val)
+	}
+
+	data.Budget.Write(w)
+
+	if err != nil {
+		return nil, false, p.unusable(err)
+	}
+
+	return v, ok, nil
 }
 
 // useAlso what the program of a local uses that this one refers to.
@@ -144,8 +171,8 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		}
 	}
 
-	if p := p.unusable(err); p.Kind == Withheld {
-		return &p
+	if problem := p.unusable(err); problem.Kind == Withheld {
+		return problem
 	}
 
 	if at := e.lookups.Missing(err); at != nil {
@@ -183,12 +210,12 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 }
 
 // unusable says why a value cannot be used.
-func (p *program) unusable(err error) Problem {
+func (p *program) unusable(err error) *Problem {
 	if unknown := (value.UnknownError{}); errors.As(err, &unknown) {
-		return Problem{Kind: Withheld, Message: unknown.Error()}
+		return &Problem{Kind: Withheld, Message: unknown.Error()}
 	}
 
-	return Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
+	return &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 }
 
 // show the expression in one line.

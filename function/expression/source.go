@@ -32,12 +32,8 @@ func split(s string) ([]part, error) {
 			s = s[len("$${"):]
 		case strings.HasPrefix(s, "${"):
 			n := end(s[len("${"):])
-			if n == noQuote {
-				return nil, errors.Errorf("a string in the expression %q has no closing quote", s)
-			}
-
 			if n < 0 {
-				return nil, errors.Errorf("the expression %q has no closing }", s)
+				return nil, errors.Errorf("the expression %q has no end: a } or a closing quote is missing", s)
 			}
 
 			if text.Len() > 0 {
@@ -61,13 +57,7 @@ func split(s string) ([]part, error) {
 	return parts, nil
 }
 
-// noQuote and noBrace are what end returns of an expression that has no end.
-const (
-	noBrace = -1 - iota
-	noQuote
-)
-
-// end returns the index of the } that ends an expression, or what it lacks.
+// end returns the index of the } that ends an expression, or -1.
 // Braces in CEL's string literals and comments do not count.
 func end(s string) int {
 	depth := 0
@@ -85,7 +75,7 @@ func end(s string) int {
 		case '\'', '"':
 			n := quoted(s[i:], raw(s[:i]))
 			if n < 0 {
-				return noQuote
+				return -1
 			}
 
 			i += n - 1
@@ -93,7 +83,7 @@ func end(s string) int {
 			if strings.HasPrefix(s[i:], "//") {
 				n := strings.IndexByte(s[i:], '\n')
 				if n < 0 {
-					return noBrace
+					return -1
 				}
 
 				i += n
@@ -101,7 +91,7 @@ func end(s string) int {
 		}
 	}
 
-	return noBrace
+	return -1
 }
 
 // raw is true when a quote after this source starts a raw string, r"…" or

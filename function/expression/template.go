@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
 // A Template is a JSON value with strings that may hold expressions. It is safe for concurrent use.
@@ -162,21 +160,9 @@ func (t *Template) Defaulted() [][]string {
 
 // PathTo the first expression that cannot be without a run; "" when there is none.
 func (t *Template) PathTo(run string) string {
-	for _, name := range t.names {
-		if path := t.fields[name].PathTo(run); path != "" {
-			return path
-		}
-	}
-
-	for _, i := range t.items {
-		if path := i.PathTo(run); path != "" {
-			return path
-		}
-	}
-
-	for _, p := range t.parts {
-		if p.program != nil && p.program.uses.runs[run] {
-			return t.path
+	for at, p := range t.expressions {
+		if p.uses.runs[run] {
+			return at.path
 		}
 	}
 
@@ -227,17 +213,9 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 
 	var problems []Problem
 
-	for below := range t.walk {
-		for _, part := range below.parts {
-			if part.program == nil {
-				continue
-			}
-
-			problem := part.program.resourcesIn(ctx, &data, resources)
-			if problem != nil {
-				problem.Path = below.path
-				problems = append(problems, *problem)
-			}
+	for at, p := range t.expressions {
+		if problem := p.resourcesIn(ctx, &data, resources); problem != nil {
+			problems = append(problems, at.problem(*problem))
 		}
 	}
 
@@ -284,7 +262,7 @@ func (t *Template) Text() []string {
 	var text []string
 
 	for c := range t.walk {
-		text = slices.AppendSeq(text, maps.Keys(c.fields))
+		text = append(text, c.names...)
 
 		for _, p := range c.parts {
 			text = append(text, p.text)
@@ -294,11 +272,31 @@ func (t *Template) Text() []string {
 	return text
 }
 
-// programs of all expressions.
-func (t *Template) programs(yield func(*program) bool) {
+// Literals calls yield with each text beside expressions, and its path.
+func (t *Template) Literals(yield func(path, text string) bool) {
 	for c := range t.walk {
 		for _, p := range c.parts {
-			if p.program != nil && !yield(p.program) {
+			if p.program == nil && !yield(c.path, p.text) {
+				return
+			}
+		}
+	}
+}
+
+// programs of all expressions.
+func (t *Template) programs(yield func(*program) bool) {
+	for _, p := range t.expressions {
+		if !yield(p) {
+			return
+		}
+	}
+}
+
+// expressions calls yield with each program, and the template that it is in.
+func (t *Template) expressions(yield func(*Template, *program) bool) {
+	for c := range t.walk {
+		for _, p := range c.parts {
+			if p.program != nil && !yield(c, p.program) {
 				return
 			}
 		}
@@ -321,13 +319,7 @@ func (t *Template) visit(yield func(*Template) bool) bool {
 		}
 	}
 
-	for _, i := range t.items {
-		if !i.visit(yield) {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(t.items, func(i *Template) bool { return !i.visit(yield) })
 }
 
 // MayBe is false for a value that the template cannot have, whatever its expressions
@@ -394,11 +386,38 @@ func (t *Template) Evaluate(ctx context.Context, data Data) (v any, ok bool, pro
 func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, problems []Problem) {
 	switch {
 	case t.fields != nil:
-		return t.evaluateFields(ctx, data)
+		m := make(map[string]any, len(t.fields))
+
+		for _, k := range t.names {
+			v, ok, ps := t.fields[k].evaluate(ctx, data)
+			problems = append(problems, ps...)
+
+			if ok {
+				m[k] = v
+			}
+		}
+
+		return m, true, problems
 	case t.items != nil:
-		return t.evaluateItems(ctx, data)
-	case len(t.parts) == 1 && t.parts[0].program != nil:
-		return t.evaluateExpression(ctx, data)
+		l := make([]any, 0, len(t.items))
+
+		for _, i := range t.items {
+			v, ok, ps := i.evaluate(ctx, data)
+			problems = append(problems, ps...)
+
+			if ok {
+				l = append(l, v)
+			}
+		}
+
+		return l, true, problems
+	case t.expression() != nil:
+		v, ok, problem := t.expression().result(ctx, data, false)
+		if problem != nil {
+			return nil, false, []Problem{t.problem(*problem)}
+		}
+
+		return v, ok, nil
 	case len(t.parts) > 0:
 		return t.evaluateString(ctx, data)
 	}
@@ -410,60 +429,6 @@ func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, pr
 	return t.literal, true, nil
 }
 
-func (t *Template) evaluateFields(ctx context.Context, data *Data) (any, bool, []Problem) {
-	var problems []Problem
-
-	m := make(map[string]any, len(t.fields))
-
-	for _, k := range t.names {
-		v, ok, ps := t.fields[k].evaluate(ctx, data)
-		problems = append(problems, ps...)
-
-		if ok {
-			m[k] = v
-		}
-	}
-
-	return m, true, problems
-}
-
-func (t *Template) evaluateItems(ctx context.Context, data *Data) (any, bool, []Problem) {
-	var problems []Problem
-
-	l := make([]any, 0, len(t.items))
-
-	for _, i := range t.items {
-		v, ok, ps := i.evaluate(ctx, data)
-		problems = append(problems, ps...)
-
-		if ok {
-			l = append(l, v)
-		}
-	}
-
-	return l, true, problems
-}
-
-func (t *Template) evaluateExpression(ctx context.Context, data *Data) (any, bool, []Problem) {
-	p := t.parts[0].program
-
-	val, problem := p.evaluate(ctx, data)
-	if problem != nil {
-		return nil, false, t.at(*problem)
-	}
-
-	w := value.Writer{Exact: data.exact}
-
-	v, ok, err := w.JSON(val)
-	data.Budget.Write(w)
-
-	if err != nil {
-		return nil, false, t.at(p.unusable(err))
-	}
-
-	return v, ok, nil
-}
-
 func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, []Problem) {
 	var (
 		s        strings.Builder
@@ -471,27 +436,19 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 	)
 
 	for _, p := range t.parts {
+		s.WriteString(p.text)
+
 		if p.program == nil {
-			s.WriteString(p.text)
 			continue
 		}
 
-		val, problem := p.program.evaluate(ctx, data)
+		v, _, problem := p.program.result(ctx, data, true)
 		if problem != nil {
-			problems = append(problems, t.at(*problem)...)
+			problems = append(problems, t.problem(*problem))
 			continue
 		}
 
-		w := value.Writer{}
-
-		text, err := w.Text(val)
-		data.Budget.Write(w)
-
-		if err != nil {
-			problems = append(problems, t.at(p.program.unusable(err))...)
-			continue
-		}
-
+		text, _ := v.(string)
 		s.WriteString(text)
 	}
 
@@ -502,9 +459,10 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 	return s.String(), true, nil
 }
 
-func (t *Template) at(p Problem) []Problem {
+// problem of an expression, with its path.
+func (t *Template) problem(p Problem) Problem {
 	p.Path = t.path
-	return []Problem{p}
+	return p
 }
 
 // expression that the value is, as a whole; nil if it is something else.
@@ -538,36 +496,7 @@ func (t *Template) String() string {
 }
 
 // Type of the value, as far as it is known: that of all values which are there.
-func (t *Template) Type() Type {
-	p := t.expression()
-
-	switch {
-	case p != nil:
-		return typeOf(p.output)
-	case t.fields != nil:
-		return Object
-	case t.items != nil:
-		return Array
-	case t.computed && len(t.parts) == 1:
-		// It has a mistake.
-		return ""
-	case len(t.parts) > 0:
-		return String
-	}
-
-	switch t.literal.(type) {
-	case bool:
-		return Boolean
-	case int64:
-		return Integer
-	case float64:
-		return Number
-	case string:
-		return String
-	}
-
-	return ""
-}
+func (t *Template) Type() Type { return typeOf(t.declared()) }
 
 // Is one of these types, as far as it is known.
 func (t *Template) Is(these ...Type) bool {
@@ -577,11 +506,8 @@ func (t *Template) Is(these ...Type) bool {
 
 // ItemType returns the type of the items of an array, as far as it is known.
 func (t *Template) ItemType() Type {
-	if p := t.expression(); p != nil {
-		out := inside(p.output)
-		if out.Kind() == types.ListKind {
-			return typeOf(out.Parameters()[0])
-		}
+	if d := t.declared(); t.items == nil && d.IsList() {
+		return typeOf(d.ElemType)
 	}
 
 	var is Type
@@ -600,10 +526,41 @@ func (t *Template) ItemType() Type {
 // Known returns the names of the fields that an object can have; none when it
 // can have any.
 func (t *Template) Known() []string {
-	p := t.expression()
-	if p == nil || p.output.Kind() != types.StructKind {
-		return nil
+	if d := t.declared(); d.IsObject() {
+		return slices.Sorted(maps.Keys(d.Fields))
 	}
 
-	return p.known
+	return nil
+}
+
+// declared returns the type of the value, as far as it is known.
+func (t *Template) declared() *apiservercel.DeclType {
+	p := t.expression()
+
+	switch {
+	case p != nil:
+		return p.declared
+	case t.fields != nil:
+		return apiservercel.NewMapType(apiservercel.StringType, apiservercel.DynType, -1)
+	case t.items != nil:
+		return apiservercel.NewListType(apiservercel.DynType, -1)
+	case t.computed && len(t.parts) == 1:
+		// It has a mistake.
+		return apiservercel.DynType
+	case len(t.parts) > 0:
+		return apiservercel.StringType
+	}
+
+	switch t.literal.(type) {
+	case bool:
+		return apiservercel.BoolType
+	case int64:
+		return apiservercel.IntType
+	case float64:
+		return apiservercel.DoubleType
+	case string:
+		return apiservercel.StringType
+	}
+
+	return apiservercel.DynType
 }

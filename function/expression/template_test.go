@@ -134,6 +134,7 @@ func TestEvaluate(t *testing.T) {
 		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload; the types of its operands do not go together: convert them with string(…), int(…) or double(…), here: xr.spec.size ▸+ xr.spec.key")},
 		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number: ${quantity(\"1Gi\")}")},
 		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1: ${{1: 2}}")},
+		"KeyOfNoMap":        {reason: "Nor are there maps with any key.", value: "${{1: 2, dyn(b''): 3}}", want: problem(Invalid, "the keys of a map must be strings, numbers or booleans: ${{1: 2, dyn(b''): 3}}")},
 		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
 		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "this takes too much work: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
 		"EachKey":           {reason: "A run of forEach has a key.", value: "db-${each.key}", want: value("db-a")},
@@ -193,16 +194,6 @@ func TestCompile(t *testing.T) {
 				`vars.x.b[1]: Invalid value: "${baz}": undeclared reference to 'baz', here: ▸baz`,
 			},
 		},
-		"Keys": {
-			reason: "A map cannot have such a key.",
-			value:  "${{1: 2, b'': 3}}",
-			want:   []string{`vars.x: Invalid value: "${{1: 2, b'': 3}}": the keys of a map must be strings, numbers or booleans, here: {1: 2, ▸b'': 3}`},
-		},
-		"KeysOfAnyType": {
-			reason: "Nor can it where its type is not known, which is found when the expression is evaluated, here before there is an XR.",
-			value:  "${{1: 2, dyn(b''): 3}}",
-			want:   []string{`vars.x: Invalid value: "${{1: 2, dyn(b''): 3}}": the keys of a map must be strings, numbers or booleans`},
-		},
 		"Lines": {
 			reason: "The message stays one line.",
 			value:  "${xr.spec.a\n  + foo\n  + 1}",
@@ -261,12 +252,12 @@ func TestCompile(t *testing.T) {
 		"NoEnd": {
 			reason: "An expression needs an end.",
 			value:  "a ${xr.spec",
-			want:   []string{`vars.x: Invalid value: "a ${xr.spec": the expression "${xr.spec" has no closing }`},
+			want:   []string{`vars.x: Invalid value: "a ${xr.spec": the expression "${xr.spec" has no end: a } or a closing quote is missing`},
 		},
 		"NoEndOfString": {
 			reason: "A string in an expression needs an end.",
 			value:  `${"}`,
-			want:   []string{`vars.x: Invalid value: "${\"}": a string in the expression "${\"}" has no closing quote`},
+			want:   []string{`vars.x: Invalid value: "${\"}": the expression "${\"}" has no end: a } or a closing quote is missing`},
 		},
 		"Empty": {
 			reason: "An expression has to be there.",
@@ -394,13 +385,10 @@ func TestSyntax(t *testing.T) {
 		"Filter":   {source: "xr.spec.a | default('x')", want: "syntax error: token recognition error at: '| '; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default, here: xr.spec.a ▸| default('x')"},
 		"And":      {source: "xr.spec.a and xr.spec.b", want: "syntax error: unexpected 'and'; write && for and, || for or, and ! for not, here: xr.spec.a ▸and xr.spec.b"},
 		"Defined":  {source: "xr.spec.a is defined", want: "syntax error: unexpected 'is'; write has(xr.spec.field) for is defined, here: xr.spec.a ▸is defined"},
-		"Assign":   {source: "xr.spec.a = 1", want: "syntax error: token recognition error at: '= '; write == to compare, here: xr.spec.a ▸= 1"},
 		"If":       {source: "1 if xr.spec.a else 2", want: "syntax error: unexpected 'if'; write condition ? value : other, here: 1 ▸if xr.spec.a else 2"},
-		"Elvis":    {source: "xr.spec.a ?? 'x'", want: "syntax error: extraneous input '?'; write xr.spec.?field.orValue(…) for a default, here: xr.spec.a ?▸? 'x'"},
 		"None":     {source: "xr.spec.a == None", want: "undeclared reference to 'None'; write null, here: xr.spec.a == ▸None"},
 		"True":     {source: "True", want: "undeclared reference to 'True'; write true, here: ▸True"},
 		"Len":      {source: "len(xr.spec.a)", want: "undeclared reference to 'len'; write size(…), here: len▸(xr.spec.a)"},
-		"Upper":    {source: "xr.spec.a.upper()", want: "undeclared reference to 'upper'; write upperAscii(), here: xr.spec.a.upper▸()"},
 		"Operands": {source: "'a' + 1", want: "found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: 'a' ▸+ 1"},
 	}
 

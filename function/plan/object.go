@@ -186,6 +186,10 @@ func (o Object) Named(names map[fields.Key]string) Object {
 	return o
 }
 
+// messageNoItems says what to write for a list that is written out, and of which all items are optional.none().
+const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item with a ` +
+	`default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
+
 // set evaluates the settings. A setting with the value optional.none() is left out.
 func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
 	if len(o.Settings) == 0 {
@@ -201,6 +205,11 @@ func (o Object) set(ctx context.Context, data expression.Data) (Object, []expres
 		problems = append(problems, ps...)
 
 		if !ok || len(ps) > 0 {
+			continue
+		}
+
+		if list, isList := v.([]any); isList && len(list) == 0 && len(o.Settings[name].Items()) > 0 {
+			problems = append(problems, expression.Problem{Path: name, Kind: expression.NotSet, Message: messageNoItems})
 			continue
 		}
 

@@ -88,14 +88,9 @@ func NewMeter(ctx context.Context) Meter { return Meter{ctx: ctx} }
 func (m *Meter) Work() uint64 { return m.work }
 
 // spend work. There is no way to end an evaluation but by a panic that CEL
-// expects: errors may be what a comprehension goes on after. A nil Meter counts
-// nothing: constants are evaluated without one.
+// expects: errors may be what a comprehension goes on after.
 func (m *Meter) spend(work uint64) {
 	const often = 1000
-
-	if m == nil {
-		return
-	}
 
 	if m.work/often != (m.work+work)/often && m.ctx.Err() != nil {
 		panic(interpreter.EvalCancelledError{Message: "there was no time left for this", Cause: interpreter.ContextCancelled})
@@ -107,12 +102,4 @@ func (m *Meter) spend(work uint64) {
 	}
 
 	m.work += work
-}
-
-// meterOf an evaluation; nil when there is none.
-func meterOf(a interpreter.Activation) *Meter {
-	v, _ := a.ResolveName(MeterName)
-	m, _ := v.(*Meter)
-
-	return m
 }

@@ -8,7 +8,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
 	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// Functions of regular expressions.
+const (
+	functionFind    = "find"
+	functionFindAll = "findAll"
 )
 
 const (
@@ -61,52 +74,28 @@ func parseWork(source string) uint64 {
 	return work
 }
 
-// checkPattern returns why a regular expression would take too long to parse.
-func checkPattern(source string) error {
-	if len(source) > maxPattern {
-		return errors.Errorf("the regular expression is longer than %d bytes", maxPattern)
-	}
-
-	if parseWork(source) > maxWork {
-		return errors.New("the regular expression has too many wide ranges of characters")
-	}
-
-	return nil
-}
-
-// parsePattern returns what a regular expression consists of, and its size.
-func parsePattern(source string) (*regexpsyntax.Regexp, uint64, error) {
-	if err := checkPattern(source); err != nil {
-		return nil, 0, err
-	}
-
-	re, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
-	if err != nil {
-		return nil, 0, err
-	}
-
-	n := instructions(re)
-	if n > maxPatternSize {
-		return nil, 0, errors.Errorf(
-			"the regular expression is too large when its repetitions are written out: %d instructions, at most %d", n,
-			maxPatternSize)
-	}
-
-	return re, n, nil
-}
-
 // compilePattern compiles a regular expression, if it does not become too large, and
 // spends the work for that before it is done.
 func compilePattern(source string, spend func(work uint64)) (*pattern, error) {
-	if err := checkPattern(source); err != nil {
-		return nil, err
+	switch {
+	case len(source) > maxPattern:
+		return nil, errors.Errorf("the regular expression is longer than %d bytes", maxPattern)
+	case parseWork(source) > maxWork:
+		return nil, errors.New("the regular expression has too many wide ranges of characters")
 	}
 
 	spend(perCall + parseWork(source))
 
-	re, n, err := parsePattern(source)
+	re, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
 	if err != nil {
 		return nil, err
+	}
+
+	n := instructions(re)
+	if n > maxPatternSize {
+		return nil, errors.Errorf(
+			"the regular expression is too large when its repetitions are written out: %d instructions, at most %d", n,
+			maxPatternSize)
 	}
 
 	spend(n * perInstruction)
@@ -115,6 +104,9 @@ func compilePattern(source string, spend func(work uint64)) (*pattern, error) {
 
 	return &pattern{Regexp: compiled, size: n, looksBack: looksBack(re)}, err
 }
+
+// uncounted work is that for a Composition.
+func uncounted(uint64) {}
 
 // instructions of the program that a regular expression is compiled to, at
 // least; about what regexp/syntax counts to refuse those beyond 128 MiB.
@@ -215,4 +207,132 @@ func (r *runes) ReadRune() (c rune, n int, err error) {
 	r.next += n
 
 	return c, n, nil
+}
+
+// isSearch is true for functions that have a regular expression.
+func isSearch(function string) bool {
+	return function == overloads.Matches || function == functionFind || function == functionFindAll
+}
+
+// A search is a call of a function that has a regular expression. CEL would compile a literal one however large it
+// becomes.
+type search struct {
+	interpreter.Interpretable
+
+	function string
+	args     []interpreter.Interpretable
+	// written is the pattern that is a literal in the expression; nil for others.
+	written *pattern
+}
+
+func newSearch(c interpreter.InterpretableCall) *search {
+	s := &search{Interpretable: c, function: c.Function(), args: c.Args()}
+
+	if constant, ok := s.args[1].(interpreter.InterpretableConst); ok {
+		if source, ok := constant.Value().(types.String); ok {
+			// A mistake is told when it is evaluated.
+			s.written, _ = compilePattern(string(source), uncounted)
+		}
+	}
+
+	return s
+}
+
+// Eval makes the search.
+func (s *search) Eval(a interpreter.Activation) ref.Val {
+	args, failed := evaluate(a, s.args)
+	if failed != nil {
+		return failed
+	}
+
+	return types.LabelErrNode(s.ID(), s.find(args, meterOf(a).spend))
+}
+
+func (s *search) find(args []ref.Val, spend func(uint64)) ref.Val {
+	text, isText := args[0].(types.String)
+	source, isSource := args[1].(types.String)
+
+	if !isText || !isSource {
+		return types.NewErr("no such overload: %s", s.function)
+	}
+
+	p := s.written
+	if p == nil {
+		var err error
+		if p, err = compilePattern(string(source), spend); err != nil {
+			return types.WrapErr(err)
+		}
+	}
+
+	spend(p.work(len(text)))
+
+	switch s.function {
+	case overloads.Matches:
+		return types.Bool(p.MatchString(string(text)))
+	case functionFind:
+		return types.String(p.FindString(string(text)))
+	}
+
+	found := p.findAll(string(text), spend)
+
+	if len(args) > 2 { //nolint:mnd // How many are wanted.
+		n, ok := args[2].(types.Int)
+		if !ok {
+			return types.NewErr("no such overload: %s", s.function)
+		}
+
+		if n >= 0 {
+			found = found[:min(int(n), len(found))]
+		}
+	}
+
+	return types.NewStringList(types.DefaultTypeAdapter, found)
+}
+
+// Patterns are the regular expressions that are literals in the expressions of a
+// Composition. They are compiled for as long as the Composition is known, so that
+// there is a limit on how large they may become together.
+type Patterns struct {
+	// size in instructions.
+	size uint64
+}
+
+// Add those of an expression. The error says what is wrong with one, and where it is.
+func (p *Patterns) Add(a *ast.AST) (found *common.Error) {
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		if x.Kind() != ast.CallKind || found != nil {
+			return
+		}
+
+		c := x.AsCall()
+		args := c.Args()
+
+		if c.IsMemberFunction() {
+			args = append([]ast.Expr{c.Target()}, args...)
+		}
+
+		if !isSearch(c.FunctionName()) || len(args) < 2 || args[1].Kind() != ast.LiteralKind {
+			return
+		}
+
+		source, ok := args[1].AsLiteral().(types.String)
+		if !ok {
+			return
+		}
+
+		compiled, err := compilePattern(string(source), uncounted)
+		if err == nil {
+			p.size += compiled.size
+		}
+
+		if p.size > maxPatternSizes {
+			err = errors.Errorf("the regular expressions here are too large together: at most %d instructions", maxPatternSizes)
+		}
+
+		if err != nil {
+			found = &common.Error{Location: a.SourceInfo().GetStartLocation(args[1].ID()), Message: err.Error()}
+		}
+	}))
+
+	return found
 }

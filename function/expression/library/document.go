@@ -24,12 +24,6 @@ const MaxMessage = 1 << 10
 // core cannot be nested much deeper.
 const maxDepth = 100
 
-// Errors of texts that are read.
-var (
-	errDeep = errors.Errorf("the text is more than %d levels deep", maxDepth)
-	errTag  = errors.New("the text has a YAML tag, which cannot be used here")
-)
-
 // marshalJSON returns a JSON value as text, with the fields of objects in order.
 func marshalJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -100,17 +94,31 @@ func unmarshalJSON(text string) (any, error) {
 	return numbers(v, 0)
 }
 
-// numbers returns a JSON value with numbers that an expression can use.
+// numbers returns a JSON value with numbers that an expression can use: an integral one is
+// an integer. It may not be what was written from 2^53 on.
 func numbers(v any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, errDeep
+		return nil, errors.Errorf("the text is more than %d levels deep", maxDepth)
 	}
 
 	var err error
 
 	switch v := v.(type) {
+	case int:
+		return numbers(float64(v), depth)
+	case uint64:
+		return numbers(float64(v), depth)
 	case float64:
-		return numeral(v)
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return nil, errors.New("the text has a number that is not in JSON")
+		case v != math.Trunc(v):
+			return v, nil
+		case math.Abs(v) >= value.MaxExact:
+			return nil, errors.New("the text has an integer beyond 2^53, which is not exact here; make it a string")
+		}
+
+		return int64(v), nil
 	case []any:
 		for i := range v {
 			if v[i], err = numbers(v[i], depth+1); err != nil {
@@ -128,21 +136,6 @@ func numbers(v any, depth int) (any, error) {
 	return v, nil
 }
 
-// numeral returns a number as the data of expressions has it: an integral one is
-// an integer. It may not be what was written from 2^53 on.
-func numeral(f float64) (any, error) {
-	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0):
-		return nil, errors.New("the text has a number that is not in JSON")
-	case f != math.Trunc(f):
-		return f, nil
-	case math.Abs(f) >= value.MaxExact:
-		return nil, errors.New("the text has an integer beyond 2^53, which is not exact here; make it a string")
-	}
-
-	return int64(f), nil
-}
-
 // unmarshalYAML reads one YAML document of plain values, as JSON has them. Tags such as
 // !vault are errors, and so are aliases, by which a short text may become a huge value.
 func unmarshalYAML(text string) (any, error) {
@@ -157,95 +150,51 @@ func unmarshalYAML(text string) (any, error) {
 		return nil, nil
 	}
 
-	return plainYAML(root, 0)
-}
-
-// plainYAML returns what a node of YAML is as JSON.
-func plainYAML(n *yaml.Node, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errDeep
+	if err := plain(root); err != nil {
+		return nil, err
 	}
 
-	switch n.Kind {
-	case yaml.MappingNode:
-		return mapping(n, depth)
-	case yaml.SequenceNode:
-		list := make([]any, len(n.Content))
+	var v any
+	if err := root.Decode(&v); err != nil {
+		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
+	}
 
-		for i := range n.Content {
-			v, err := plainYAML(n.Content[i], depth+1)
-			if err != nil {
-				return nil, err
+	return numbers(v, 0)
+}
+
+// plain has a node of YAML be one of values that JSON has, or says what it is. A date is a text.
+func plain(n *yaml.Node) error {
+	if n.Kind == yaml.AliasNode {
+		return errors.New("the text has a YAML alias, which cannot be used here")
+	}
+
+	keys := map[string]bool{}
+
+	for i, below := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if below.Kind != yaml.ScalarNode || below.ShortTag() != "!!str" {
+				return errors.New("the text has a key that is not a string; put quotes around it")
 			}
 
-			list[i] = v
+			if keys[below.Value] {
+				return errors.New("the text has a key twice")
+			}
+
+			keys[below.Value] = true
 		}
 
-		return list, tagged(n, "!!seq")
-	case yaml.ScalarNode:
-		return scalar(n)
+		if err := plain(below); err != nil {
+			return err
+		}
 	}
-
-	return nil, errors.New("the text has a YAML alias, which cannot be used here")
-}
-
-// mapping returns the object that a node of YAML is.
-func mapping(n *yaml.Node, depth int) (any, error) {
-	object := make(map[string]any, len(n.Content)/2)
-
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
-			return nil, errors.New("the text has a key that is not a string; put quotes around it")
-		}
-
-		if _, ok := object[key.Value]; ok {
-			return nil, errors.New("the text has a key twice")
-		}
-
-		v, err := plainYAML(n.Content[i+1], depth+1)
-		if err != nil {
-			return nil, err
-		}
-
-		object[key.Value] = v
-	}
-
-	return object, tagged(n, "!!map")
-}
-
-// scalar returns the value that a node of YAML is.
-func scalar(n *yaml.Node) (any, error) {
-	var v any
 
 	switch n.ShortTag() {
-	case "!!str", "!!timestamp":
-		return n.Value, nil
-	case "!!null", "!!bool", "!!int", "!!float":
-		if err := n.Decode(&v); err != nil {
-			return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
-		}
+	case "!!timestamp":
+		n.Tag = "!!str"
+	case "!!map", "!!seq", "!!str", "!!null", "!!bool", "!!int", "!!float":
 	default:
-		return nil, errTag
+		return errors.New("the text has a YAML tag, which cannot be used here")
 	}
 
-	switch v := v.(type) {
-	case int:
-		return numeral(float64(v))
-	case uint64:
-		return numeral(float64(v))
-	case float64:
-		return numeral(v)
-	}
-
-	return v, nil
-}
-
-// tagged reports a node of YAML that does not have this tag.
-func tagged(n *yaml.Node, tag string) error {
-	if n.ShortTag() == tag {
-		return nil
-	}
-
-	return errTag
+	return nil
 }

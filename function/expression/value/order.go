@@ -35,12 +35,7 @@ func (o ordered) Iterator() traits.Iterator {
 
 	slices.SortFunc(keys, compareKeys)
 
-	return newIterator(len(keys), func(i int) ref.Val { return keys[i] })
-}
-
-// Fold the keys and values.
-func (o ordered) Fold(f traits.Folder) {
-	fold(o, f)
+	return types.NewRefValList(types.DefaultTypeAdapter, keys).Iterator()
 }
 
 // compareKeys of maps: truth values, numbers, and then texts.

@@ -24,26 +24,6 @@ type Lookups struct {
 	list   *List
 	// binary is a value that is no text.
 	binary *Place
-	// sorted are the keys of objects that were gone through, by where their maps
-	// are. CEL goes through an object each time that it asks for its type.
-	sorted map[uintptr][]string
-}
-
-// keys of an object, in order.
-func (l *Lookups) keys(fields map[string]any) []string {
-	at := reflect.ValueOf(fields).Pointer()
-
-	keys, ok := l.sorted[at]
-	if !ok {
-		if l.sorted == nil {
-			l.sorted = map[uintptr][]string{}
-		}
-
-		keys = slices.Sorted(maps.Keys(fields))
-		l.sorted[at] = keys
-	}
-
-	return keys
 }
 
 // Messages of errors. Others follow from CEL's own.
@@ -167,7 +147,7 @@ type UnknownError struct {
 func (e UnknownError) Error() string { return e.at + " " + e.Why }
 
 // Unknown returns the error of a value that is not known in an object, or in an object of a list; nil without one.
-// It looks no deeper, makes no values of what it looks at, and returns how much that was.
+// It looks no deeper, and returns how much that was.
 func Unknown(v ref.Val) (unknown ref.Val, looked uint64) {
 	switch v := v.(type) {
 	case *Object:
@@ -176,18 +156,14 @@ func Unknown(v ref.Val) (unknown ref.Val, looked uint64) {
 		}
 
 		return unknown, uint64(len(v.fields))
-	case *List:
+	case *List: // No values are made of what is known.
 		for i, item := range v.items {
-			p, ok := item.(Partial)
-			if !ok {
-				p.Fields, _ = item.(map[string]any)
-			}
+			fields, whole := partsOf(item)
+			looked += 1 + uint64(len(fields))
 
-			looked += 1 + uint64(len(p.Fields))
-
-			if k, ok := unknownKey(p.Fields, p.Whole); ok {
-				o := newObject(view{Place: Place{up: &v.Place, index: i, isIndex: true}, lookups: v.lookups}, item)
-				return o.Get(types.String(k)), looked
+			if _, ok := unknownKey(fields, whole); ok {
+				unknown, _ = Unknown(v.Get(types.Int(i)))
+				return unknown, looked
 			}
 		}
 	case traits.Lister:
@@ -255,13 +231,19 @@ func NoSuchKey(key ref.Val) ref.Val { return types.NewErr(messageNoKey+"%v", key
 
 // newObject of an object of the data.
 func newObject(v view, data any) *Object {
+	fields, whole := partsOf(data)
+	return &Object{view: v, fields: fields, whole: whole}
+}
+
+// partsOf an object of the data: its fields, and the names of those that are part of the whole; nil for all.
+func partsOf(data any) (fields map[string]any, whole []string) {
 	if p, ok := data.(Partial); ok {
-		return &Object{view: v, fields: p.Fields, whole: p.Whole}
+		return p.Fields, p.Whole
 	}
 
-	fields, _ := data.(map[string]any)
+	fields, _ = data.(map[string]any)
 
-	return &Object{view: v, fields: fields}
+	return fields, nil
 }
 
 // keys of what is part of the whole, in order.
@@ -270,7 +252,7 @@ func (o *Object) keys() []string {
 		return o.whole
 	}
 
-	return o.lookups.keys(o.fields)
+	return slices.Sorted(maps.Keys(o.fields))
 }
 
 // Find returns the value of a key, if it is there.
@@ -321,14 +303,7 @@ func (o *Object) Size() ref.Val {
 
 // Iterator of the keys.
 func (o *Object) Iterator() traits.Iterator {
-	keys := o.keys()
-
-	return newIterator(len(keys), func(i int) ref.Val { return types.String(keys[i]) })
-}
-
-// Fold the keys and values.
-func (o *Object) Fold(f traits.Folder) {
-	fold(o, f)
+	return types.NewStringList(types.DefaultTypeAdapter, o.keys()).Iterator()
 }
 
 // Equal is true for maps with equal keys and values. It looks no further than
@@ -445,7 +420,7 @@ func (l *List) Add(other ref.Val) ref.Val {
 
 // Iterator of the items.
 func (l *List) Iterator() traits.Iterator {
-	return newIterator(len(l.items), func(i int) ref.Val { return l.Get(types.Int(i)) })
+	return &items{list: l}
 }
 
 // Equal is true for lists with equal items. It looks no further than to what
@@ -502,4 +477,21 @@ func (l *List) plain() traits.Lister {
 	}
 
 	return types.NewRefValList(types.DefaultTypeAdapter, values)
+}
+
+// items are the iterator of a List, which converts them one after another. CEL uses iterators as nothing else.
+type items struct {
+	ref.Val
+
+	list *List
+	next int
+}
+
+// HasNext is true when there is another item.
+func (i *items) HasNext() ref.Val { return types.Bool(i.next < len(i.list.items)) }
+
+// Next returns the next item.
+func (i *items) Next() ref.Val {
+	i.next++
+	return i.list.Get(types.Int(i.next - 1))
 }
