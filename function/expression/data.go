@@ -35,15 +35,34 @@ type Data struct {
 	exact bool
 }
 
+// root of a name, apart from locals.
+func (d *Data) root(name string) any {
+	switch name {
+	case rootXR:
+		return d.XR
+	case rootRuns:
+		return d.Runs
+	case rootRequired:
+		return d.Required
+	case rootResources:
+		return d.Resources
+	case rootEach:
+		return d.Each
+	case rootEnvironment:
+		return d.Environment
+	case rootContext:
+		return d.Context
+	}
+
+	return nil
+}
+
 // Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
 // item, and no field.
 func (d Data) Has(path []string) bool {
-	var at any = map[string]any{
-		rootXR: d.XR, rootRequired: d.Required, rootEnvironment: d.Environment,
-		rootContext: d.Context,
-	}
+	at := d.root(path[0])
 
-	for _, name := range path {
+	for _, name := range path[1:] {
 		if p, ok := at.(value.Partial); ok {
 			at = p.Fields
 		}

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
@@ -33,30 +34,16 @@ func (e *evaluation) end(problem *Problem) {
 
 // ResolveName returns the value of a root.
 func (e *evaluation) ResolveName(name string) (any, bool) {
-	root := func(data any) (any, bool) { return value.Root(name, data, nil, &e.lookups), true }
-
-	switch name {
-	case cost.MeterName:
+	switch {
+	case name == cost.MeterName:
 		return &e.meter, true
-	case rootXR:
-		return value.Root(name, e.data.XR, e.shape, &e.lookups), true
-	case rootRuns:
-		return root(e.data.Runs)
-	case rootRequired:
-		return root(e.data.Required)
-	case rootResources:
-		return root(e.data.Resources)
-	case rootEach:
-		return root(e.data.Each)
-	case rootEnvironment:
-		return root(e.data.Environment)
-	case rootContext:
-		return root(e.data.Context)
-	case rootLocals:
+	case name == rootLocals:
 		return scope{Object: value.Root(name, nil, nil, &e.lookups), evaluation: e}, true
+	case name == rootXR:
+		return value.Root(name, e.data.XR, e.shape, &e.lookups), true
 	}
 
-	return nil, false
+	return value.Root(name, e.data.root(name), nil, &e.lookups), slices.Contains(roots[:], name)
 }
 
 // Parent is nil.

@@ -68,24 +68,12 @@ var bounds = map[string]func(args []ref.Val) uint64{ //nolint:gochecknoglobals /
 	library.YAMLUnmarshal:   func(args []ref.Val) uint64 { return perYAML * weight(args[0]) },
 }
 
-// replaced are calls that are made in another way than CEL makes them.
-var replaced = map[string]func(call) call{ //nolint:gochecknoglobals // It is a constant.
-	operators.Equals:    func(call) call { return equal },
-	operators.NotEquals: func(call) call { return notEqual },
-	operators.Add:       func(call) call { return add },
-	operators.In: func(in call) call {
-		return func(args []ref.Val) ref.Val {
-			if _, ok := args[1].(traits.Lister); ok {
-				return compare(in, args)
-			}
-
-			return in(args) // Of a map, it only asks for a key.
-		}
-	},
-}
-
 func equal(args []ref.Val) ref.Val {
-	return compare(func(args []ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, args)
+	if v := unknown(args); v != nil {
+		return v
+	}
+
+	return types.Equal(args[0], args[1])
 }
 
 func notEqual(args []ref.Val) ref.Val {
@@ -97,15 +85,26 @@ func notEqual(args []ref.Val) ref.Val {
 	return v
 }
 
-// compare two values. What is not known in one of them is an error, whatever else differs.
-func compare(by call, args []ref.Val) ref.Val {
-	for _, v := range args {
-		if unknown, _ := value.Unknown(v); unknown != nil {
-			return unknown
+// in compares a value to the items of a list. Of a map, it only asks for a key.
+func in(function func(args []ref.Val) ref.Val, args []ref.Val) ref.Val {
+	if _, ok := args[1].(traits.Lister); ok {
+		if v := unknown(args); v != nil {
+			return v
 		}
 	}
 
-	return by(args)
+	return function(args)
+}
+
+// unknown returns the error of what is not known in values that are compared, whatever else differs.
+func unknown(args []ref.Val) ref.Val {
+	for _, v := range args {
+		if v, _ := value.Unknown(v); v != nil {
+			return v
+		}
+	}
+
+	return nil
 }
 
 // add two values. CEL's own sum of two lists looks into both each time, so that one with itself, again and again, takes

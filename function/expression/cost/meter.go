@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -18,29 +18,23 @@ const (
 	perZone = 300
 )
 
+// A call of a function, which spends the work that it takes before it is made.
+type call func(args []ref.Val, spend func(work uint64)) ref.Val
+
 // Decorator returns a decorator of programs that counts their work. The functions are those of the environment.
 func Decorator(env *cel.Env) (interpreter.InterpretableDecorator, error) {
-	known := map[string]call{}
+	calls := map[string]call{}
 
-	for name := range bounds {
-		f := env.Functions()[name]
-		if f == nil {
-			continue
-		}
-
-		overloads, err := f.Bindings()
+	for name, work := range bounds {
+		function, err := functionOf(env, name)
 		if err != nil {
 			return nil, err
 		}
 
-		// The last one chooses among all of them.
-		for _, o := range overloads {
-			known[name] = callOf(o)
+		calls[name] = func(args []ref.Val, spend func(uint64)) ref.Val {
+			spend(work(args))
+			return function(args)
 		}
-	}
-
-	for name, c := range replaced {
-		known[name] = c(known[name])
 	}
 
 	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
@@ -50,29 +44,64 @@ func Decorator(env *cel.Env) (interpreter.InterpretableDecorator, error) {
 		case interpreter.InterpretableAttribute:
 			return &text{InterpretableAttribute: i}, nil
 		case interpreter.InterpretableCall:
-			return counted(i, known), nil
+			m := &made{Interpretable: i, price: perCall}
+			if len(i.Args()) > 1 && strings.HasPrefix(i.Function(), "get") { // A part of a time in a zone.
+				m.price += perZone
+			}
+
+			bound := calls[i.Function()]
+			if isSearch(i.Function()) {
+				bound = searchOf(i)
+			}
+
+			if bound != nil {
+				m.Interpretable = &bounded{Interpretable: i, args: i.Args(), call: bound}
+			}
+
+			return m, nil
 		}
 
 		return i, nil
 	}, nil
 }
 
-// counted returns a call such that its work is counted.
-func counted(i interpreter.InterpretableCall, known map[string]call) interpreter.Interpretable {
-	price := uint64(perCall)
-	if len(i.Args()) > 1 && strings.HasPrefix(i.Function(), "get") { // A part of a time in a zone.
-		price += perZone
+// functionOf an environment.
+func functionOf(env *cel.Env, name string) (func(args []ref.Val) ref.Val, error) {
+	const two = 2
+
+	overloads, err := env.Functions()[name].Bindings()
+	if err != nil {
+		return nil, err
 	}
 
-	switch {
-	case isSearch(i.Function()):
-		return newSearch(i)
-	case bounds[i.Function()] != nil:
-		b := &bounded{Interpretable: i, args: i.Args(), work: bounds[i.Function()], call: known[i.Function()]}
-		return &made{Interpretable: b, price: price}
+	function := func(args []ref.Val) ref.Val {
+		o := overloads[len(overloads)-1] // It chooses among all of them.
+
+		switch {
+		case o.OperandTrait != 0 && !args[0].Type().HasTrait(o.OperandTrait):
+		case len(args) == 1 && o.Unary != nil:
+			return o.Unary(args[0])
+		case len(args) == two && o.Binary != nil:
+			return o.Binary(args[0], args[1])
+		case o.Function != nil:
+			return o.Function(args...)
+		}
+
+		return types.NewErr("no such overload: %s", name)
 	}
 
-	return &made{Interpretable: i, price: price}
+	switch name {
+	case operators.Equals:
+		return equal, nil
+	case operators.NotEquals:
+		return notEqual, nil
+	case operators.Add:
+		return add, nil
+	case operators.In:
+		return func(args []ref.Val) ref.Val { return in(function, args) }, nil
+	}
+
+	return function, nil
 }
 
 // meterOf an evaluation.
@@ -101,6 +130,18 @@ func (t *text) Eval(a interpreter.Activation) ref.Val {
 	return v
 }
 
+// Qualify selects what has this name.
+func (t *text) Qualify(a interpreter.Activation, of any) (any, error) {
+	t.Eval(a)
+	return t.InterpretableAttribute.Qualify(a, of)
+}
+
+// QualifyIfPresent selects what has this name, if something has.
+func (t *text) QualifyIfPresent(a interpreter.Activation, of any, asks bool) (v any, found bool, err error) {
+	t.Eval(a)
+	return t.InterpretableAttribute.QualifyIfPresent(a, of, asks)
+}
+
 // made is a call that costs a little, and its result if that is a text.
 type made struct {
 	interpreter.Interpretable
@@ -126,6 +167,10 @@ func size(v ref.Val) uint64 {
 		return uint64(len(v))
 	case types.Bytes:
 		return uint64(len(v))
+	case *types.Optional:
+		if v.HasValue() {
+			return size(v.GetValue())
+		}
 	case apiservercel.URL:
 		return uint64(len(v.Host) + len(v.Path) + perUnit*len(v.RawQuery))
 	case apiservercel.Semver:
@@ -135,58 +180,23 @@ func size(v ref.Val) uint64 {
 	return 0
 }
 
-// A call of a function.
-type call func(args []ref.Val) ref.Val
-
-// callOf an overload.
-func callOf(o *functions.Overload) call {
-	const two = 2
-
-	return func(args []ref.Val) ref.Val {
-		switch {
-		case o.OperandTrait != 0 && !args[0].Type().HasTrait(o.OperandTrait):
-		case len(args) == 1 && o.Unary != nil:
-			return o.Unary(args[0])
-		case len(args) == two && o.Binary != nil:
-			return o.Binary(args[0], args[1])
-		case o.Function != nil:
-			return o.Function(args...)
-		}
-
-		return types.NewErr("no such overload: %s", o.Operator)
-	}
-}
-
-// bounded is a call whose work is counted before it is made.
+// bounded is a call that is made in another way than CEL makes it.
 type bounded struct {
 	interpreter.Interpretable
 
 	args []interpreter.Interpretable
-	work func(args []ref.Val) uint64
 	call call
 }
 
-// Eval makes the call.
+// Eval makes the call. An argument that failed stands for it.
 func (b *bounded) Eval(a interpreter.Activation) ref.Val {
-	args, failed := evaluate(a, b.args)
-	if failed != nil {
-		return failed
-	}
+	args := make([]ref.Val, len(b.args))
 
-	meterOf(a).spend(b.work(args))
-
-	return types.LabelErrNode(b.ID(), b.call(args))
-}
-
-// evaluate the arguments of a call. One that failed stands for the call.
-func evaluate(a interpreter.Activation, args []interpreter.Interpretable) (values []ref.Val, failed ref.Val) {
-	values = make([]ref.Val, len(args))
-
-	for i, arg := range args {
-		if values[i] = arg.Eval(a); types.IsUnknownOrError(values[i]) {
-			return nil, values[i]
+	for i, arg := range b.args {
+		if args[i] = arg.Eval(a); types.IsUnknownOrError(args[i]) {
+			return args[i]
 		}
 	}
 
-	return values, nil
+	return types.LabelErrNode(b.ID(), b.call(args, meterOf(a).spend))
 }

@@ -214,49 +214,30 @@ func isSearch(function string) bool {
 	return function == overloads.Matches || function == functionFind || function == functionFindAll
 }
 
-// A search is a call of a function that has a regular expression. CEL would compile a literal one however large it
-// becomes.
-type search struct {
-	interpreter.Interpretable
+// searchOf a call that has a regular expression. CEL would compile a literal one however large it becomes.
+func searchOf(c interpreter.InterpretableCall) call {
+	var written *pattern
 
-	function string
-	args     []interpreter.Interpretable
-	// written is the pattern that is a literal in the expression; nil for others.
-	written *pattern
-}
-
-func newSearch(c interpreter.InterpretableCall) *search {
-	s := &search{Interpretable: c, function: c.Function(), args: c.Args()}
-
-	if constant, ok := s.args[1].(interpreter.InterpretableConst); ok {
+	if constant, ok := c.Args()[1].(interpreter.InterpretableConst); ok {
 		if source, ok := constant.Value().(types.String); ok {
 			// A mistake is told when it is evaluated.
-			s.written, _ = compilePattern(string(source), uncounted)
+			written, _ = compilePattern(string(source), uncounted)
 		}
 	}
 
-	return s
+	return func(args []ref.Val, spend func(uint64)) ref.Val { return search(c.Function(), written, args, spend) }
 }
 
-// Eval makes the search.
-func (s *search) Eval(a interpreter.Activation) ref.Val {
-	args, failed := evaluate(a, s.args)
-	if failed != nil {
-		return failed
-	}
-
-	return types.LabelErrNode(s.ID(), s.find(args, meterOf(a).spend))
-}
-
-func (s *search) find(args []ref.Val, spend func(uint64)) ref.Val {
+// search a text, the first argument, for a regular expression that is written in the expression, or the second argument.
+func search(function string, written *pattern, args []ref.Val, spend func(uint64)) ref.Val {
 	text, isText := args[0].(types.String)
 	source, isSource := args[1].(types.String)
 
 	if !isText || !isSource {
-		return types.NewErr("no such overload: %s", s.function)
+		return types.NewErr("no such overload: %s", function)
 	}
 
-	p := s.written
+	p := written
 	if p == nil {
 		var err error
 		if p, err = compilePattern(string(source), spend); err != nil {
@@ -266,7 +247,7 @@ func (s *search) find(args []ref.Val, spend func(uint64)) ref.Val {
 
 	spend(p.work(len(text)))
 
-	switch s.function {
+	switch function {
 	case overloads.Matches:
 		return types.Bool(p.MatchString(string(text)))
 	case functionFind:
@@ -278,7 +259,7 @@ func (s *search) find(args []ref.Val, spend func(uint64)) ref.Val {
 	if len(args) > 2 { //nolint:mnd // How many are wanted.
 		n, ok := args[2].(types.Int)
 		if !ok {
-			return types.NewErr("no such overload: %s", s.function)
+			return types.NewErr("no such overload: %s", function)
 		}
 
 		if n >= 0 {

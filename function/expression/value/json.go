@@ -137,7 +137,8 @@ func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.
-	for it := (ordered{Mapper: mapper}).Iterator(); it.HasNext() == types.True; {
+	inOrder, _ := InOrder(mapper).(traits.Iterable)
+	for it := inOrder.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 		w.Fields++
 

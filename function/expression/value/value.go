@@ -348,14 +348,7 @@ func (o *Object) ConvertToNative(t reflect.Type) (any, error) {
 
 // ConvertToType returns the value as a value of another type.
 func (o *Object) ConvertToType(t ref.Type) ref.Val {
-	switch t {
-	case types.MapType:
-		return o
-	case types.TypeType:
-		return types.MapType
-	}
-
-	return types.NewErr("type conversion error from 'map' to '%s'", t)
+	return convert(o, types.MapType, t)
 }
 
 // Type of the value.
@@ -366,6 +359,18 @@ func (o *Object) Type() ref.Type {
 // Value as JSON.
 func (o *Object) Value() any {
 	return o.fields
+}
+
+// convert a value of a type to another one.
+func convert(v ref.Val, of *types.Type, to ref.Type) ref.Val {
+	switch to {
+	case of:
+		return v
+	case types.TypeType:
+		return of
+	}
+
+	return types.NewErr("type conversion error from '%s' to '%s'", of, to)
 }
 
 // plain returns the object as CEL's own map.
@@ -449,14 +454,7 @@ func (l *List) ConvertToNative(t reflect.Type) (any, error) {
 
 // ConvertToType returns the value as a value of another type.
 func (l *List) ConvertToType(t ref.Type) ref.Val {
-	switch t {
-	case types.ListType:
-		return l
-	case types.TypeType:
-		return types.ListType
-	}
-
-	return types.NewErr("type conversion error from 'list' to '%s'", t)
+	return convert(l, types.ListType, t)
 }
 
 // Type of the value.
