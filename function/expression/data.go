@@ -35,8 +35,8 @@ type Data struct {
 	exact bool
 }
 
-// root of a name, apart from locals.
-func (d *Data) root(name string) any {
+// rootOf data by its name, apart from locals.
+func rootOf(d *Data, name string) any {
 	switch name {
 	case rootXR:
 		return d.XR
@@ -60,7 +60,7 @@ func (d *Data) root(name string) any {
 // Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
 // item, and no field.
 func (d Data) Has(path []string) bool {
-	at := d.root(path[0])
+	at := rootOf(&d, path[0])
 
 	for _, name := range path[1:] {
 		if p, ok := at.(value.Partial); ok {

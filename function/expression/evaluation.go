@@ -34,16 +34,16 @@ func (e *evaluation) end(problem *Problem) {
 
 // ResolveName returns the value of a root.
 func (e *evaluation) ResolveName(name string) (any, bool) {
-	switch {
-	case name == cost.MeterName:
+	switch name {
+	case cost.MeterName:
 		return &e.meter, true
-	case name == rootLocals:
+	case rootLocals:
 		return scope{Object: value.Root(name, nil, nil, &e.lookups), evaluation: e}, true
-	case name == rootXR:
+	case rootXR:
 		return value.Root(name, e.data.XR, e.shape, &e.lookups), true
 	}
 
-	return value.Root(name, e.data.root(name), nil, &e.lookups), slices.Contains(roots[:], name)
+	return value.Root(name, rootOf(e.data, name), nil, &e.lookups), slices.Contains(roots[:], name)
 }
 
 // Parent is nil.

@@ -187,8 +187,8 @@ func (o Object) Named(names map[fields.Key]string) Object {
 }
 
 // messageNoItems says what to write for a list that is written out, and of which all items are optional.none().
-const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item with a ` +
-	`default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
+const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item ` +
+	`with a default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
 
 // set evaluates the settings. A setting with the value optional.none() is left out.
 func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {

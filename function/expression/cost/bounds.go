@@ -190,7 +190,7 @@ func lengthened(args []ref.Val) uint64 {
 	s, _ := args[0].(types.String)
 	old, _ := args[1].(types.String)
 
-	return uint64(strings.Count(string(s), string(old))) * length(args[2]) / perUnit
+	return uint64(max(strings.Count(string(s), string(old)), 0)) * length(args[2]) / perUnit
 }
 
 // joined returns the work to write list.join(separator).
@@ -207,7 +207,7 @@ func joined(args []ref.Val) uint64 {
 // precise as it says, and all that is in the list.
 func formatted(args []ref.Val) uint64 {
 	s, _ := args[0].(types.String)
-	n, digits := uint64(strings.Count(string(s), "%"))*perClause, uint64(0)
+	n, digits := uint64(max(strings.Count(string(s), "%"), 0))*perClause, uint64(0)
 
 	for _, c := range []byte(s) {
 		if c < '0' || c > '9' {
@@ -230,7 +230,7 @@ func quantity(args []ref.Val) uint64 {
 	if i := strings.LastIndexAny(string(s), "eE"); i >= 0 {
 		// Beyond all integers, it is the largest one.
 		exponent, _ := strconv.ParseInt(string(s[i+1:]), 10, 32)
-		n += uint64(max(exponent, -exponent))
+		n += uint64(max(exponent, -exponent, 0))
 	}
 
 	return n * n / perUnit

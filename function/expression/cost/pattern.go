@@ -228,7 +228,7 @@ func searchOf(c interpreter.InterpretableCall) call {
 	return func(args []ref.Val, spend func(uint64)) ref.Val { return search(c.Function(), written, args, spend) }
 }
 
-// search a text, the first argument, for a regular expression that is written in the expression, or the second argument.
+// search the first argument for a regular expression that is written in the expression, or else the second argument.
 func search(function string, written *pattern, args []ref.Val, spend func(uint64)) ref.Val {
 	text, isText := args[0].(types.String)
 	source, isSource := args[1].(types.String)
@@ -256,7 +256,7 @@ func search(function string, written *pattern, args []ref.Val, spend func(uint64
 
 	found := p.findAll(string(text), spend)
 
-	if len(args) > 2 { //nolint:mnd // How many are wanted.
+	if len(args) > 2 { // How many are wanted.
 		n, ok := args[2].(types.Int)
 		if !ok {
 			return types.NewErr("no such overload: %s", function)
