@@ -39,8 +39,8 @@ runs:
 	}.check(t, "A list of which all items are left out says what to write.")
 
 	rendering{
-		input: "runs: [{name: app, role: acme.app.server, tags: \"${xr.spec.?tag.optMap(t, [t])}\"}]\n",
-		want:  one("{}"),
+		input: "runs: [{name: app, role: acme.app.server, verbosity: 2, tags: \"${xr.spec.?tag.optMap(t, [t])}\"}]\n",
+		want:  one("verbosity: 2"),
 	}.check(t, "Which leaves out the list.")
 
 	rendering{
