@@ -1,56 +1,47 @@
 package scaffold
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A crd is a CustomResourceDefinition of a project.
 type crd struct {
 	// spec of it.
-	spec *yaml.Node
+	spec map[string]any
 	// stored version.
 	stored string
 }
 
+func (c crd) text(path ...string) string { return manifest.NestedText(c.spec, path...) }
+
 // groupKind that it defines.
-func (c crd) groupKind() schema.GroupKind {
-	return schema.GroupKind{Group: text(c.spec, "group"), Kind: text(c.spec, "names", "kind")}
+func (c crd) groupKind() metav1.GroupKind {
+	return metav1.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}
 }
 
 // name of it, and of the XRD.
-func (c crd) name() string { return c.plural() + "." + text(c.spec, "group") }
+func (c crd) name() string { return c.text("names", "plural") + "." + c.text("group") }
 
-func (c crd) plural() string { return text(c.spec, "names", "plural") }
+func (c crd) isCluster() bool { return c.text("scope") == "Cluster" }
 
-func (c crd) isCluster() bool { return text(c.spec, "scope") == "Cluster" }
-
-// properties of the spec of the stored version.
-func (c crd) properties() *yaml.Node {
-	return child(c.version(c.stored), "schema", "openAPIV3Schema", "properties", "spec", "properties")
+// properties of the spec of the stored version, by name.
+func (c crd) properties() map[string]any {
+	return object(manifest.Nested(c.version(c.stored), "schema", "openAPIV3Schema", "properties", "spec", "properties"))
 }
 
-func (c crd) version(name string) *yaml.Node {
-	for _, v := range c.versions() {
-		if text(v, "name") == name {
-			return v
+func (c crd) version(name string) map[string]any {
+	for _, v := range listOf(c.spec, "versions") {
+		if manifest.Text(object(v), "name") == name {
+			return object(v)
 		}
-	}
-
-	return nil
-}
-
-func (c crd) versions() []*yaml.Node {
-	if v := child(c.spec, "versions"); v != nil {
-		return v.Content
 	}
 
 	return nil
@@ -64,18 +55,26 @@ func loadCRDs(dir string) ([]crd, error) {
 	var all []crd
 
 	for _, below := range crdDirs {
-		files, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(below), "*.y*ml"))
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot look for CustomResourceDefinitions")
-		}
+		files, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(below), "*.y*ml")) // The pattern is well formed.
 
 		for _, f := range files {
-			crds, err := crdsIn(f)
+			documents, err := documentsIn(f)
 			if err != nil {
-				return nil, errors.Wrap(err, filepath.Base(f))
+				return nil, err
 			}
 
-			all = append(all, crds...)
+			for _, d := range documents {
+				if manifest.Text(object(d), "kind") != "CustomResourceDefinition" {
+					continue
+				}
+
+				c, err := crdOf(object(d))
+				if err != nil {
+					return nil, errors.Wrap(err, filepath.Base(f))
+				}
+
+				all = append(all, c)
+			}
 		}
 	}
 
@@ -86,88 +85,42 @@ func loadCRDs(dir string) ([]crd, error) {
 	return all, nil
 }
 
-func crdsIn(file string) ([]crd, error) {
-	documents, err := documentsIn(file)
-	if err != nil {
-		return nil, err
-	}
+// crdOf a definition.
+func crdOf(d map[string]any) (crd, error) {
+	c := crd{spec: object(d["spec"])}
 
-	var all []crd
-
-	for _, d := range documents {
-		if text(d, "kind") != "CustomResourceDefinition" {
-			continue
-		}
-
-		if v := text(d, "apiVersion"); v != "apiextensions.k8s.io/v1" {
-			return nil, errors.Errorf(
-				"a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: write it for "+
-					"apiextensions.k8s.io/v1", v)
-		}
-
-		c := crd{spec: child(d, "spec")}
-
-		for _, v := range c.versions() {
-			if isTrue(v, "storage") {
-				c.stored = text(v, "name")
-			}
-		}
-
-		switch {
-		case c.groupKind().Group == "" || c.groupKind().Kind == "" || c.plural() == "":
-			return nil, errors.New("a CustomResourceDefinition without group, kind or plural")
-		case c.stored == "":
-			return nil, errors.Errorf("%s has no version that is stored", c.name())
-		case !isTrue(c.version(c.stored), "served"):
-			return nil, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both",
-				c.name(), c.stored)
-		}
-
-		all = append(all, c)
-	}
-
-	return all, nil
-}
-
-// documentsIn a YAML file.
-func documentsIn(file string) ([]*yaml.Node, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the file")
-	}
-
-	defer f.Close() //nolint:errcheck // It was only read.
-
-	var all []*yaml.Node
-
-	for d := yaml.NewDecoder(f); ; {
-		n := yaml.Node{}
-
-		switch err := d.Decode(&n); {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, errors.Wrap(err, "cannot read YAML")
-		case len(n.Content) > 0:
-			all = append(all, expanded(n.Content[0]))
+	for _, v := range listOf(c.spec, "versions") {
+		if object(v)["storage"] == true {
+			c.stored = manifest.Text(object(v), "name")
 		}
 	}
+
+	switch v := manifest.Text(d, "apiVersion"); {
+	case v != "apiextensions.k8s.io/v1":
+		return c, errors.Errorf("a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: write it for "+
+			"apiextensions.k8s.io/v1", v)
+	case c.version(c.stored)["served"] != true:
+		return c, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both",
+			c.name(), c.stored)
+	}
+
+	return c, nil
 }
 
 // definition of the XRs that the CRD's objects become. Reported are the fields of the
 // status that content is known to report.
 func (c crd) definition(reported []string) (*mapping, error) {
 	spec := newMapping().
-		set("scope", text(c.spec, "scope")).
-		set("group", text(c.spec, "group")).
-		set("names", child(c.spec, "names"))
+		set("scope", c.text("scope")).
+		set("group", c.text("group")).
+		set("names", c.spec["names"])
 
 	var versions []*mapping
 
-	for _, v := range c.versions() {
-		m, err := c.versionOf(v, reported)
+	for _, v := range listOf(c.spec, "versions") {
+		m, err := c.versionOf(object(v), reported)
 		if err != nil {
-			return nil, errors.Wrapf(err, "%s, version %s", c.name(), text(v, "name"))
+			return nil, errors.Wrapf(err, "%s, version %s", c.name(), manifest.Text(object(v), "name"))
 		}
 
 		versions = append(versions, m)
@@ -175,43 +128,33 @@ func (c crd) definition(reported []string) (*mapping, error) {
 
 	spec.set("versions", versions)
 
-	if s := text(c.spec, "conversion", "strategy"); s != "" && s != "None" {
-		spec.set("conversion", child(c.spec, "conversion"), "The webhook has to stay when the operator goes.")
+	if s := c.text("conversion", "strategy"); s != "" && s != "None" {
+		spec.set("conversion", c.spec["conversion"], "The webhook has to stay when the operator goes.")
 	}
 
-	return newMapping().
-		set("apiVersion", "apiextensions.crossplane.io/v2",
-			"The API of the operator. Crossplane takes over the CustomResourceDefinition of this name, and the objects that "+
-				"there are become XRs.").
-		set("kind", "CompositeResourceDefinition").
-		set("metadata", newMapping().set("name", c.name())).
-		set("spec", spec), nil
+	return definitionOf(c.name(), spec,
+		"The API of the operator. Crossplane takes over the CustomResourceDefinition of this name, and the objects that "+
+			"there are become XRs."), nil
 }
 
 // versionOf the XRD for a version of the CRD.
-func (c crd) versionOf(v *yaml.Node, reported []string) (*mapping, error) {
-	stored := text(v, "name") == c.stored
+func (c crd) versionOf(v map[string]any, reported []string) (*mapping, error) {
+	m := newMapping().add(manifest.Pick(v, "name")).
+		set("served", v["served"] == true).
+		set("referenceable", manifest.Text(v, "name") == c.stored).
+		add(manifest.Pick(v, "deprecated", "deprecationWarning")).
+		set("additionalPrinterColumns", columns(v))
 
-	m := newMapping().set("name", text(v, "name")).set("served", isTrue(v, "served")).set("referenceable", stored)
-
-	for _, name := range []string{"deprecated", "deprecationWarning"} {
-		if f := child(v, name); f != nil {
-			m.set(name, f)
-		}
-	}
-
-	m.set("additionalPrinterColumns", columns(v))
-
-	if scale := child(v, "subresources", "scale"); scale != nil {
+	if scale := manifest.Nested(v, "subresources", "scale"); scale != nil {
 		m.set("subresources", newMapping().set("scale", scale), "Older releases of Crossplane ignore this.")
 	}
 
 	var comments []string
-	if f := child(v, "selectableFields"); f != nil {
+	if f := v["selectableFields"]; f != nil {
 		comments = append(comments, "An XRD has no selectableFields. These were: "+oneLine(f))
 	}
 
-	openAPI, err := openAPI(child(v, "schema", "openAPIV3Schema"), reported)
+	openAPI, err := openAPI(object(manifest.Nested(v, "schema", "openAPIV3Schema")), reported)
 	if err != nil {
 		return nil, err
 	}
@@ -223,107 +166,94 @@ func (c crd) versionOf(v *yaml.Node, reported []string) (*mapping, error) {
 var ownColumns = [...]string{"SYNCED", "READY", "COMPOSITION", "COMPOSITIONREVISION", "AGE"} //nolint:gochecknoglobals // Go has no constant arrays.
 
 // columns that kubectl get shows.
-func columns(v *yaml.Node) []*mapping {
+func columns(v map[string]any) []*mapping {
 	var all []*mapping
 
-	status := statusColumn()
+	last := []*mapping{statusColumn()}
 
-	if list := child(v, "additionalPrinterColumns"); list != nil {
-		for _, n := range list.Content {
-			name := strings.ToUpper(text(n, "name"))
-			if slices.Contains(ownColumns[:], name) {
-				continue
-			}
-
-			if name == "STATUS" {
-				status = nil
-			}
-
-			all = append(all, without(n))
+	for _, column := range listOf(v, "additionalPrinterColumns") {
+		switch name := strings.ToUpper(manifest.Text(object(column), "name")); {
+		case slices.Contains(ownColumns[:], name):
+			continue
+		case name == "STATUS":
+			last = nil
 		}
+
+		all = append(all, newMapping().add(object(column)))
 	}
 
-	if status != nil {
-		all = append(all, status)
-	}
-
-	return all
+	return append(all, last...)
 }
 
-// preserve is what a schema says of fields that it does not have.
-const preserve = "x-kubernetes-preserve-unknown-fields"
-
 // openAPI is the schema of XRs for that of a CRD.
-func openAPI(n *yaml.Node, reported []string) (*mapping, error) {
-	properties, written := newMapping(), child(n, "properties")
+func openAPI(of map[string]any, reported []string) (*mapping, error) {
+	properties, written := newMapping(), object(of["properties"])
 
-	for _, name := range keys(written) {
+	for _, name := range manifest.SortedKeys(written) {
 		switch name {
 		case "spec", "status", "apiVersion", "kind":
 		case "metadata":
-			if child(written, name, "properties") != nil {
-				properties.set(name, child(written, name))
+			if object(written[name])["properties"] != nil {
+				properties.set(name, written[name])
 			}
 		default:
 			return nil, errors.Errorf("the field %q: XRs have no fields beside spec and status", name)
 		}
 	}
 
-	spec := child(written, "spec")
+	spec := object(written["spec"])
 	if spec == nil {
-		spec = nodeOf(newMapping().set("type", "object").set(preserve, true))
+		spec = map[string]any{"type": "object", preserve: true}
 	}
 
-	if child(spec, "properties", "crossplane") != nil {
+	if manifest.Nested(spec, "properties", "crossplane") != nil {
 		return nil, errors.New("the field spec.crossplane: of an XR that is Crossplane's own")
 	}
 
-	properties.set("spec", spec)
-	statusOf(properties, child(written, "status"), reported)
+	setStatus(properties.set("spec", spec), object(written["status"]), reported)
 
-	out := without(n, "properties", preserve, "required")
-
-	var required []string
-	if r := child(n, "required"); r != nil {
-		if err := r.Decode(&required); err != nil {
-			return nil, errors.Wrap(err, "required")
-		}
+	required := listOf(of, "required")
+	if !slices.Contains(required, any("spec")) {
+		required = append(slices.Clone(required), "spec")
 	}
 
-	if !slices.Contains(required, "spec") {
-		required = append(required, "spec")
-	}
-
-	return out.set("required", required).set("properties", properties), nil
+	return newMapping().add(without(of, "properties", preserve, "required")).
+		set("required", required).set("properties", properties), nil
 }
 
-// statusOf an XR: what the CRD has, and what content is known to report.
-func statusOf(properties *mapping, status *yaml.Node, reported []string) {
+// setStatus adds the status of an XR to properties: what the CRD has, and what content is known to report.
+func setStatus(properties *mapping, status map[string]any, reported []string) {
 	var comments []string
 
-	if child(status, "properties", "conditions") != nil {
+	if manifest.Nested(status, "properties", "conditions") != nil {
 		comments = append(comments, "The schema of conditions is Crossplane's own.")
 	}
 
-	fields := without(child(status, "properties"), "conditions", "crossplane")
-	declared := len(fields.Content)
+	fields := without(object(status["properties"]), "conditions", "crossplane")
+	declared := len(fields)
 
-	if isTrue(status, preserve) || status == nil {
+	if status[preserve] == true || status == nil {
 		comments = append(comments,
 			"Crossplane keeps the fields of a status that are declared here, and no others: declare all that the content "+
 				"reports.")
 
 		for _, name := range reported {
-			if name != "conditions" && child(&fields.Node, name) == nil {
-				fields.set(name, newMapping().set(preserve, true))
+			if name != "conditions" && fields[name] == nil {
+				fields[name] = map[string]any{preserve: true}
 			}
 		}
 	}
 
-	if declared < len(fields.Content) {
+	if declared < len(fields) {
 		comments = append(comments, "Fields that the project's tasks report were added, without types.")
 	}
 
-	properties.set("status", without(status, "properties", "type", preserve).set("type", "object").set("properties",
-		fields), comments...)
+	properties.set("status", newMapping().add(without(status, "properties", "type", preserve)).
+		set("type", "object").set("properties", fields), comments...)
+}
+
+// without is a copy of an object that lacks some of its fields.
+func without(o map[string]any, names ...string) map[string]any {
+	return manifest.Pick(o, slices.DeleteFunc(manifest.SortedKeys(o),
+		func(name string) bool { return slices.Contains(names, name) })...)
 }

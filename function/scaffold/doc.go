@@ -1,7 +1,6 @@
-// Package scaffold writes an XRD, a Composition and an example of an XR for a role, from
-// what the role says of its variables: Load reads a directory, Install fetches one with
-// ansible-galaxy, and Write makes the documents. For an operator of the Operator SDK,
-// LoadOperator reads its project, and Operator.Write makes the documents for its kinds.
+// Package scaffold writes XRDs, Compositions and configurations for what runs Ansible already: Load reads a role from a
+// directory, which Install has fetched with ansible-galaxy if need be, and Write makes the documents. For an operator
+// of the Operator SDK, LoadOperator reads its project, and Operator.Write makes the documents for its kinds.
 //
 // Only the command function-ansible scaffold calls it. Nothing is written that package
 // validate finds a mistake in. The command is part of the program that the image serves with, so that

@@ -85,3 +85,13 @@ func member(property string, required bool) string {
 
 	return ".?" + property
 }
+
+// runName of a role or a kind.
+func runName(name string) string {
+	switch n := camelCase(name); n {
+	case "in", "true", "false", "null":
+		return n + "Role"
+	default:
+		return n
+	}
+}

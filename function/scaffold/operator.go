@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	yaml "go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // An Operator is a project of the Operator SDK with Ansible content.
@@ -37,7 +38,7 @@ func LoadOperator(dir string, watches []string, source string) (Operator, error)
 		watches = []string{filepath.Join(dir, "watches.yaml")}
 	}
 
-	seen := map[schema.GroupKind]string{}
+	seen := map[metav1.GroupKind]string{}
 
 	for _, f := range watches {
 		all, err := loadWatches(f)
@@ -82,12 +83,7 @@ func (o Operator) Write() ([]Document, error) {
 		files = append(files, all...)
 	}
 
-	documents, err := documentsOf(files)
-	if err != nil {
-		return nil, err
-	}
-
-	mistakes, err := mistakesIn(documents)
+	documents, mistakes, err := documentsOf(files)
 	if err != nil {
 		return nil, err
 	}
@@ -131,15 +127,12 @@ func (o Operator) filesOf(w *watch) ([]file, error) {
 	}
 
 	xrd, err := r.crd.definition(o.reported(w.Kind))
-	if err != nil {
-		return nil, err
-	}
 
 	return []file{
 		{dir + "/xrd.yaml", xrd},
 		{dir + "/composition.yaml", r.composition(run)},
 		{dir + "/providerconfig.yaml", config},
-	}, nil
+	}, err
 }
 
 // An operatorRun is the run that a watch of an operator becomes.
@@ -180,15 +173,13 @@ func (r *operatorRun) run() (*mapping, error) {
 		return nil, err
 	}
 
-	vars := escaped(&r.Vars)
-
-	if err := r.content(run, vars); err != nil {
+	vars, err := r.content(run)
+	if err != nil {
 		return nil, err
 	}
 
 	r.poll(run)
 	r.parameters(run)
-
 	r.whole(run, vars)
 
 	if r.crd.spec == nil || r.mentions(operatorMeta) != "" {
@@ -211,12 +202,11 @@ func (r *operatorRun) whole(run, vars *mapping) {
 
 	if file := r.mentions(regexp.QuoteMeta(r.variable())); file != "" {
 		if r.Kind == "Secret" && r.Group == "" {
-			run.Content[0].HeadComment = commentOf(
-				[]string{
-					file + " uses the variable " + r.variable() +
-						", which is left out: everybody who sees the AnsibleRun would see what is in the Secret. " +
-						"Name the Secret in varFiles, or let the content read it.",
-				})
+			run.Content[0].HeadComment = commentOf([]string{
+				file + " uses the variable " + r.variable() +
+					", which is left out: the AnsibleRun would show what is in the Secret. " +
+					"Name the Secret in varFiles, or let the content read it.",
+			})
 
 			return
 		}
@@ -231,7 +221,7 @@ func (r *operatorRun) whole(run, vars *mapping) {
 
 // selected says for which objects there is a run.
 func (r *operatorRun) selected(run *mapping) error {
-	condition, err := r.Selector.condition(r.object())
+	condition, err := r.condition(r.object())
 	if err != nil || condition == "" {
 		return err
 	}
@@ -250,7 +240,8 @@ func (r *operatorRun) selected(run *mapping) error {
 func (r *operatorRun) poll(run *mapping) {
 	const annotation = "ansible.sdk.operatorframework.io/reconcile-period"
 
-	period, _ := r.period()
+	period := cmp.Or(r.ReconcilePeriod.Duration, defaultPeriod)
+
 	value := period.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(value, zero) {
@@ -278,10 +269,7 @@ func (r *operatorRun) parameters(run *mapping) {
 
 	from := newMapping().set("value", expression("${xr.spec}"))
 
-	var (
-		exclude  []string
-		comments []string
-	)
+	var exclude, comments []string
 
 	if is(r.SnakeCaseParameters) {
 		from.set("keys", "SnakeCase")
@@ -301,7 +289,7 @@ func (r *operatorRun) parameters(run *mapping) {
 		from.set("exclude", exclude)
 	}
 
-	if r.MarkUnsafe != nil && !*r.MarkUnsafe {
+	if !is(r.MarkUnsafe) {
 		comments = append(comments, "The operator had markUnsafe: false. Here Ansible never templates values of an object.")
 	}
 
@@ -312,7 +300,7 @@ func (r *operatorRun) parameters(run *mapping) {
 func (r *operatorRun) variables() map[string]string {
 	all := map[string]string{}
 
-	for _, property := range keys(r.crd.properties()) {
+	for property := range r.crd.properties() {
 		variable := property
 		if is(r.SnakeCaseParameters) {
 			variable = ansible.SnakeCase(property)
@@ -329,24 +317,24 @@ type part struct {
 	role, playbook string
 	// dir of the role in the project; empty for one that requirements bring.
 	dir string
-	// file of the playbook in the project.
-	file string
-	vars *mapping
 }
 
 // part of a content.
-func (r *operatorRun) part(c content) (part, error) {
-	if c.Role != "" {
-		full, dir, err := r.role(c.Role)
-		r.own = r.own || dir != ""
-
-		return part{role: full, dir: dir}, err
+func (r *operatorRun) part(c content) (p part, err error) {
+	switch {
+	case c.Role != "" && c.Playbook != "":
+		return p, errors.New("only one of role and playbook can be set")
+	case c.Role != "":
+		p.role, p.dir, err = r.role(c.Role)
+		r.own = r.own || p.dir != ""
+	case c.Playbook != "":
+		p.playbook, err = r.playbook(c.Playbook)
+		r.own = true
+	default:
+		return p, errors.New("one of role and playbook must be set")
 	}
 
-	full, file, err := r.playbook(c.Playbook)
-	r.own = true
-
-	return part{playbook: full, file: file}, err
+	return p, err
 }
 
 // set the part as the whole content of a run.
@@ -359,69 +347,56 @@ func (p part) set(run *mapping, comments ...string) {
 	run.set("playbook", p.playbook, comments...)
 }
 
-// content of a run. What the finalizer says takes variables away from it.
-func (r *operatorRun) content(run, vars *mapping) error {
+// content of a run. It returns the variables that are left for the run.
+func (r *operatorRun) content(run *mapping) (*mapping, error) {
 	present, err := r.part(r.watch.content)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	f, absent := r.Finalizer, present
+	f, absent, vars := r.Finalizer, present, r.Vars
 	if f != nil && r.crd.spec != nil && (f.Role != "" || f.Playbook != "") {
 		if absent, err = r.part(f.content); err != nil {
-			return err
+			return nil, err
 		}
 	}
 
-	comments := r.elsewhere(present, absent)
-	policies := []string{"Observe", "Create", "Update"}
+	comments := r.elsewhere()
+	nothing := ""
 
 	switch {
-	case r.crd.spec == nil:
-		present.set(run, comments...)
-
-		lines := []string{}
-		if f != nil {
-			lines = append(lines,
-				"The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted.")
-		}
-
-		run.set("managementPolicies", policies, lines...)
-
-		return nil
-	case f == nil:
-		present.set(run, comments...)
-		run.set("managementPolicies", policies,
-			"The operator has no finalizer for the kind: when an object is deleted nothing runs, and what it owns goes with it.")
-
-		return nil
+	case r.crd.spec == nil && f != nil:
+		nothing = "The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted."
+	case f == nil && r.crd.spec != nil:
+		nothing = "The operator has no finalizer for the kind: when an object is deleted nothing runs, and what it owns goes " +
+			"with it."
 	}
 
-	if absent == present && r.state(run, present, vars, comments) {
-		return nil
+	if f == nil || r.crd.spec == nil {
+		present.set(run, comments...)
+		run.set("managementPolicies", []string{"Observe", "Create", "Update"}, slices.DeleteFunc([]string{nothing},
+			func(s string) bool { return s == "" })...)
+
+		return newMapping().add(object(escape(vars))), nil
 	}
 
-	return r.both(run, present, absent, vars, comments)
+	if absent != present || !r.state(run, present, comments) {
+		err = r.both(run, present, absent, comments)
+	}
+
+	// What the finalizer says takes variables away from the run.
+	return newMapping().add(object(escape(without(vars, manifest.SortedKeys(f.Vars)...)))), err
 }
 
-// elsewhere says what the parts refer to that only the operator's container has.
-func (r *operatorRun) elsewhere(parts ...part) []string {
-	var (
-		comments []string
-		paths    []string
-	)
+// elsewhere says what the project refers to that only the operator's container has.
+func (r *operatorRun) elsewhere() []string {
+	var comments []string
 
-	for _, p := range parts {
-		paths = append(paths, cmp.Or(p.dir, p.file))
-	}
-
-	used := r.used(paths...)
-
-	if file := used.mentions(regexp.QuoteMeta(home)); file != "" {
+	if file := r.mentions(regexp.QuoteMeta(home)); file != "" {
 		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
 	}
 
-	if file := used.mentions("/tmp"); file != "" {
+	if file := r.mentions("/tmp"); file != "" {
 		comments = append(comments,
 			file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, "+
 				"which each run has for itself. "+
@@ -434,14 +409,15 @@ func (r *operatorRun) elsewhere(parts ...part) []string {
 
 // state tells content of the deletion with a variable; false if one that is always there
 // cannot.
-func (r *operatorRun) state(run *mapping, present part, vars *mapping, comments []string) bool {
-	of := &r.Finalizer.Vars
-	if len(keys(of)) != 1 || of.Content[1].Tag != "!!str" {
+func (r *operatorRun) state(run *mapping, present part, comments []string) bool {
+	names := manifest.SortedKeys(r.Finalizer.Vars)
+	if len(names) != 1 {
 		return false
 	}
 
-	name := keys(of)[0]
-	value := text(&vars.Node, name)
+	name := names[0]
+	value := manifest.Text(r.Vars, name)
+	absent, _ := r.Finalizer.Vars[name].(string)
 	said := "When the object is deleted the content runs once more, with the variable of the operator's finalizer."
 
 	if value == "" && present.dir != "" {
@@ -455,7 +431,7 @@ func (r *operatorRun) state(run *mapping, present part, vars *mapping, comments 
 
 	if property, ok := r.variables()[name]; ok {
 		// Any other field would be of no effect.
-		if of.Content[1].Value != "absent" {
+		if absent != "absent" {
 			return false
 		}
 
@@ -463,58 +439,40 @@ func (r *operatorRun) state(run *mapping, present part, vars *mapping, comments 
 		said += " It wins over the field spec." + property + "."
 	}
 
-	if value == "" {
+	if value == "" || absent == "" {
 		return false
 	}
 
 	present.set(run, comments...)
-	run.set("stateVariable", newMapping().set("name", name).set("present", value).set("absent", of.Content[1].Value), said)
-
-	*vars = *without(&vars.Node, name)
+	run.set("stateVariable", newMapping().set("name", name).set("present", escape(value)).set("absent", absent), said)
 
 	return true
 }
 
 // both contents in one playbook: what runs while an object is there, and what runs when it
 // is deleted.
-func (r *operatorRun) both(run *mapping, present, absent part, vars *mapping, comments []string) error {
-	absent.vars = without(&r.Finalizer.Vars)
-	present.vars = newMapping()
+func (r *operatorRun) both(run *mapping, present, absent part, comments []string) error {
+	vars := r.Finalizer.Vars
 
-	for _, name := range keys(&r.Finalizer.Vars) {
+	for _, name := range manifest.SortedKeys(vars) {
 		if property, ok := r.variables()[name]; ok {
 			return errors.Errorf(
-				"the variable %s of the finalizer is that of the field spec.%s, too, whose value would win: call that of the "+
-					"finalizer otherwise", name, property)
-		}
-
-		if v := child(&r.Vars, name); v != nil {
-			present.vars.set(name, v)
+				"the variable %s of the finalizer is that of the field spec.%s, too, and the value of the field would win: "+
+					"call that of the finalizer otherwise", name, property)
 		}
 	}
 
-	*vars = *without(&vars.Node, keys(&r.Finalizer.Vars)...)
-
-	text, err := playbookOf(present, absent)
-	if err != nil {
-		return err
-	}
-
-	run.set("playbookInline", text,
-		append(comments, "When the object is deleted, what the operator's finalizer says runs.")...)
-
-	return nil
-}
-
-// playbookOf what runs with the state present, and with the state absent.
-func playbookOf(present, absent part) (string, error) {
 	var plays, tasks []*mapping
 
 	for _, p := range []struct {
 		part
 
 		name, state string
-	}{{present, "Run the role", "present"}, {absent, "Run the role of the finalizer", "absent"}} {
+		vars        map[string]any
+	}{
+		{present, "Run the role", "present", manifest.Pick(r.Vars, manifest.SortedKeys(vars)...)},
+		{absent, "Run the role of the finalizer", "absent", vars},
+	} {
 		m := newMapping()
 
 		if p.role != "" {
@@ -523,7 +481,7 @@ func playbookOf(present, absent part) (string, error) {
 			m.set("ansible.builtin.import_playbook", p.playbook)
 		}
 
-		if len(p.vars.Content) > 0 {
+		if len(p.vars) > 0 {
 			m.set("vars", p.vars)
 		}
 
@@ -540,15 +498,13 @@ func playbookOf(present, absent part) (string, error) {
 		plays = append(plays, newMapping().set("hosts", "localhost").set("tasks", tasks))
 	}
 
-	b, err := written(nodeOf(plays))
+	setPlaybook(run, plays, append(comments, "When the object is deleted, what the operator's finalizer says runs."))
 
-	return string(b), errors.Wrap(err, "cannot write the playbook")
+	return nil
 }
 
 // composition of the XRs, with the run.
 func (r *operatorRun) composition(run *mapping) *mapping {
-	in := r.input(run)
-
 	comments := []string{"What " + r.at + ", becomes."}
 
 	if r.Version != r.crd.stored {
@@ -558,7 +514,7 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 
 	if f := r.Finalizer; f != nil {
 		comments = append(comments,
-			"Objects that were there before have the operator's finalizer "+f.Name+", which nobody removes when the operator "+
+			"Objects that were there before have the operator's finalizer "+f.Name+", and nothing removes it once the operator "+
 				"is gone: remove it from them.")
 	}
 
@@ -573,30 +529,16 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 			"The annotation ansible.crossplane.io/keepOutput of an AnsibleRun keeps the output of its last run.")
 	}
 
-	of := schema.GroupVersionKind{Group: r.Group, Version: r.crd.stored, Kind: r.Kind}
-
-	return compositionOf(r.name, of, in, comments...)
-}
-
-// input of the step.
-func (r *operatorRun) input(run *mapping) *mapping {
-	in := newMapping().
-		set("apiVersion", v1alpha1.APIVersion).
-		set("kind", v1alpha1.KindAnsibleRuns).
-		set("runs", []*mapping{run})
-
-	if r.crd.spec == nil {
-		return in
-	}
-
-	in.set("status", expression("${runs."+runName(r.Kind)+".reported}"),
+	in := inputOf(run).set("status", expression("${runs."+runName(r.Kind)+".reported}"),
 		"All that the content reports, its conditions included.")
 
 	if is(r.ManageStatus) {
 		in.set("operatorConditions", true, "The conditions Running, Successful and Failure.")
 	}
 
-	return in
+	of := schema.GroupVersionKind{Group: r.Group, Version: r.crd.stored, Kind: r.Kind}
+
+	return compositionOf(r.name, of, in, comments...)
 }
 
 // each object of one of Kubernetes' own kinds has a run.
@@ -622,7 +564,7 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 		set("kind", r.Kind)
 
 	if s := r.Selector; s != nil && len(s.MatchLabels) > 0 {
-		watched.set("matchLabels", s.MatchLabels)
+		watched.set("matchLabels", manifest.Strings(s.MatchLabels))
 	} else {
 		watched.set("matchLabels", newMapping().set(labelWatchedBy, r.slug()),
 			"The operator watched all objects of the kind, those of others among them. Here nothing is watched that does not "+
@@ -637,18 +579,17 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 		set("metadata", newMapping().set("name", r.name)).
 		set("spec", newMapping().
 			set("watch", watched).
-			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), r.input(run)))))
+			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), inputOf(run)))))
 }
 
 // config of the run: where its content comes from, and its environment.
 func (r *operatorRun) config() (*mapping, error) {
-	spec := newMapping()
-
 	requirements, err := r.allRequirements(r.own, r.source)
 	if err != nil {
 		return nil, err
 	}
 
+	spec := newMapping()
 	if requirements != "" {
 		spec = requiring(requirements)
 	}
@@ -678,14 +619,12 @@ func (r *operatorRun) cluster(spec *mapping) {
 		comments = []string{"Name that of the operator."}
 	}
 
-	comments = append(comments, r.given())
-
 	ref := newMapping().set("name", name)
 	if namespace != "" {
 		ref.set("namespace", namespace)
 	}
 
-	kubernetes := newMapping().set("serviceAccountRef", ref, comments...).set("ownerReferences", true)
+	kubernetes := newMapping().set("serviceAccountRef", ref, append(comments, r.given())...).set("ownerReferences", true)
 
 	if is(r.WatchDependentResources) {
 		kubernetes.set("watchDependents", true)
@@ -706,36 +645,35 @@ func (r *operatorRun) cluster(spec *mapping) {
 // given says which content gets the rights of the account by the configuration, and how to limit that.
 func (r *operatorRun) given() string {
 	if r.crd.isCluster() {
-		return "Whoever may create an AnsibleRun of the group " + common.GroupCluster +
+		return "Any AnsibleRun of the group " + common.GroupCluster +
 			" may run any playbook with its rights: let only Crossplane create them."
 	}
 
-	return "Whoever may create an AnsibleRun, in any namespace, may run any playbook with its rights: let only " +
-		"Crossplane create them. " +
+	return "Any AnsibleRun, in any namespace, may run any playbook with its rights: let only Crossplane create them. " +
 		"Or leave out the namespace, and give an account of this name to each namespace with objects: then the content has " +
 		"the rights of that."
 }
 
-// escaped is a copy of literal values, in which nothing is an expression.
-func escaped(n *yaml.Node) *mapping {
-	m := without(n)
-	m.Style = 0
+// escape is a copy of a literal value, in which nothing is an expression.
+func escape(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "${", "$${")
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = escape(v[i])
+		}
 
-	for i := 1; i < len(m.Content); i += 2 {
-		m.Content[i] = escape(m.Content[i])
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name := range v {
+			out[name] = escape(v[name])
+		}
+
+		return out
 	}
 
-	return m
-}
-
-func escape(n *yaml.Node) *yaml.Node {
-	out := *n
-	out.Value = strings.ReplaceAll(n.Value, "${", "$${")
-	out.Content = nil
-
-	for _, below := range n.Content {
-		out.Content = append(out.Content, escape(below))
-	}
-
-	return &out
+	return v
 }

@@ -1,10 +1,16 @@
 package scaffold
 
 import (
+	"cmp"
+	"context"
+	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
-
-	yaml "go.yaml.in/yaml/v3"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -27,38 +33,151 @@ type Role struct {
 	Documented bool
 }
 
-// An Option is a variable of a role, or a key in one.
-type Option struct {
-	// Name as the role calls it.
-	Name string
-	// Type as argument specifications have it: str, list, dict, bool, int,
-	// float, path, raw, jsonarg, json, bytes, or bits.
-	Type string
-	// Elements is the type of a list's elements; empty when it is not told.
-	Elements string
-	// Required options must be there.
-	Required bool
-	// Secret options must not be shown.
-	Secret bool
-	// Choices are the values that there are; of a list, those of its elements.
-	Choices []any
-	// Default as the role has it; nil when there is none that does not depend
-	// on other variables.
-	Default any
-	// Description of the option.
-	Description string
-	// Options in a dict, or in each dict of a list.
-	Options []Option
-	// Notes are what else the role says of the option, which XRDs cannot.
-	Notes []string
-}
-
-// decode a YAML file. The error wraps os.ErrNotExist where there is none.
-func decode(path string, into any) error {
-	b, err := os.ReadFile(path)
+// Install what the requirements in a file bring for a role, below a directory.
+// It returns the role's directory.
+func Install(ctx context.Context, role, requirements, dir string) (string, error) {
+	galaxy, err := exec.LookPath("ansible-galaxy")
 	if err != nil {
-		return errors.Wrap(err, "cannot read the role")
+		return "", errors.New(
+			"cannot find ansible-galaxy on the PATH; install ansible-core, or give the directory of the role")
 	}
 
-	return errors.Wrapf(yaml.Unmarshal(b, into), "cannot read %s of the role", filepath.Base(path))
+	parts := strings.Split(role, ".")
+
+	kind, found := "role", filepath.Join(dir, role)
+	if len(parts) > 2 {
+		kind, found = "collection", filepath.Join(dir, "ansible_collections", parts[0], parts[1], "roles",
+			filepath.Join(parts[2:]...))
+	}
+
+	cmd := exec.CommandContext(ctx, galaxy, kind, "install", "-r", requirements, "-p", dir)
+	// What is installed elsewhere already is to be in the directory, too.
+	cmd.Env = append(os.Environ(), "ANSIBLE_COLLECTIONS_PATH="+dir, "ANSIBLE_ROLES_PATH="+dir)
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.Wrapf(err, "cannot install the requirements: %s", strings.TrimSpace(string(out)))
+	}
+
+	if _, err := os.Stat(found); err != nil {
+		return "", errors.Errorf("the requirements do not bring the role %s", role)
+	}
+
+	return found, nil
+}
+
+// Load the role in a directory. An empty name is found out from the directory.
+func Load(dir, name, entryPoint string) (Role, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Role{}, errors.Wrap(err, "cannot find the role")
+	}
+
+	role := Role{Name: cmp.Or(name, nameOf(dir)), EntryPoint: entryPoint}
+
+	specs, err := specsIn(dir)
+	if err != nil {
+		return role, err
+	}
+
+	s, ok := specs[entryPoint]
+
+	switch {
+	case ok:
+		role.Documented = true
+		role.Description = string(cmp.Or(s.ShortDescription, s.Description))
+		role.Options, err = optionsOf(s.Options)
+	case len(specs) > 0:
+		return role, errors.Errorf("the role %s has no entry point %q, only %s", role.Name, entryPoint,
+			strings.Join(slices.Sorted(maps.Keys(specs)), ", "))
+	case entryPoint != EntryPointMain:
+		return role, errors.Errorf("the role %s has no argument specifications, so nothing is known of its entry point %q",
+			role.Name, entryPoint)
+	default:
+		role.Options, err = defaultsIn(dir)
+	}
+
+	project := varsAround(dir)
+
+	for i := range role.Options {
+		o := &role.Options[i]
+
+		// The value of an XR would win over that of the project.
+		if file, ok := project[o.Name]; ok && o.Default != nil {
+			o.Default = nil
+			o.Notes = append(o.Notes, "its default is left out, since "+file+" of the project sets it")
+		}
+	}
+
+	return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
+}
+
+// nameOf the role in a directory: its full name as far as there is one.
+func nameOf(dir string) string {
+	base := filepath.Base(dir)
+
+	if m := regexp.MustCompile(`/ansible_collections/(\w+)/(\w+)/roles/\w+$`).FindStringSubmatch(
+		filepath.ToSlash(dir)); m != nil {
+		return m[1] + "." + m[2] + "." + base
+	}
+
+	if g, err := loadGalaxy(filepath.Join(dir, "..", "..")); err == nil && g.Namespace != "" && g.Name != "" {
+		return g.Namespace + "." + g.Name + "." + base
+	}
+
+	meta := struct {
+		Info struct {
+			Namespace string `yaml:"namespace"`
+			RoleName  string `yaml:"role_name"`
+		} `yaml:"galaxy_info"`
+	}{}
+	if err := decode(filepath.Join(dir, "meta", "main.yml"), &meta); err == nil && meta.Info.Namespace != "" {
+		return meta.Info.Namespace + "." + cmp.Or(meta.Info.RoleName, base)
+	}
+
+	return base
+}
+
+// A galaxy is what a galaxy.yml says of a collection.
+type galaxy struct {
+	Namespace string `yaml:"namespace"`
+	Name      string `yaml:"name"`
+}
+
+// loadGalaxy of a collection in a directory.
+func loadGalaxy(dir string) (g galaxy, err error) {
+	return g, decode(filepath.Join(dir, "galaxy.yml"), &g)
+}
+
+// varsAround a role are the variables that the project with the role sets for groups and hosts, with the files that do.
+func varsAround(role string) map[string]string {
+	all := map[string]string{}
+
+	roles := filepath.Dir(role)
+	if filepath.Base(roles) != "roles" {
+		return all
+	}
+
+	project := filepath.Dir(roles)
+
+	for _, below := range []string{"", "*", "*/*"} { // Such as inventories/production.
+		for _, name := range []string{"group_vars", "host_vars"} {
+			dirs, _ := filepath.Glob(filepath.Join(project, below, name)) // The pattern is well formed.
+
+			for _, dir := range dirs {
+				_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
+					vars := map[string]any{}
+					_ = decode(path, &vars) // Directories, and files that are encrypted, tell nothing.
+
+					file, _ := filepath.Rel(project, path)
+					for name := range vars {
+						all[name] = file
+					}
+
+					return nil
+				})
+			}
+		}
+	}
+
+	return all
 }

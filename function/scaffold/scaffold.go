@@ -2,23 +2,18 @@ package scaffold
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/crossplane/function-sdk-go/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
 // version of the API that is written.
 const version = "v1alpha1"
+
+// FileXR is the file of the example, which the API server only knows when it knows the XRD.
+const FileXR = "xr.yaml"
 
 // A Config says what to write.
 type Config struct {
@@ -36,14 +31,6 @@ type Config struct {
 	Requirements string
 }
 
-// A Document is a YAML document.
-type Document struct {
-	// File name that suits it.
-	File string
-	// Content in YAML.
-	Content []byte
-}
-
 // Write the documents for a role: the XRD, the Composition, the ProviderConfig
 // where there are requirements, and an XR.
 func Write(role Role, c Config) ([]Document, error) {
@@ -51,7 +38,7 @@ func Write(role Role, c Config) ([]Document, error) {
 	s.Kind = cmp.Or(c.Kind, pascalCase(s.base()))
 
 	if s.Plural == "" {
-		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: c.Group, Version: version, Kind: s.Kind})
+		plural, _ := meta.UnsafeGuessKindToResource(s.kind())
 		s.Plural = plural.Resource
 	}
 
@@ -64,17 +51,12 @@ func Write(role Role, c Config) ([]Document, error) {
 	})
 
 	for {
-		documents, err := documentsOf([]file{
+		documents, mistakes, err := documentsOf([]file{
 			{"xrd.yaml", s.definition()},
 			{"composition.yaml", s.composition()},
 			{"providerconfig.yaml", s.providerConfig()},
 			{FileXR, s.xr()},
 		})
-		if err != nil {
-			return nil, err
-		}
-
-		mistakes, err := mistakesIn(documents)
 		if err != nil {
 			return nil, err
 		}
@@ -89,61 +71,6 @@ func Write(role Role, c Config) ([]Document, error) {
 			return documents, invalid(mistakes)
 		}
 	}
-}
-
-// mistakesIn documents, as function-ansible validate finds them.
-func mistakesIn(documents []Document) ([]validate.Mistake, error) {
-	files := make([]validate.File, len(documents))
-	for i, d := range documents {
-		files[i] = validate.File{Name: d.File, Content: d.Content}
-	}
-
-	result, err := validate.Files(files...)
-
-	return result.Mistakes, err
-}
-
-// invalid is the error for mistakes; nil without any.
-func invalid(mistakes []validate.Mistake) error {
-	lines := make([]string, len(mistakes))
-	for i, m := range mistakes {
-		lines[i] = m.String()
-	}
-
-	if len(lines) == 0 {
-		return nil
-	}
-
-	return errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
-}
-
-// FileXR is the file of the example, which the API server only knows when it knows the XRD.
-const FileXR = "xr.yaml"
-
-// A file to write; none without content.
-type file struct {
-	name    string
-	content *mapping
-}
-
-// documentsOf files.
-func documentsOf(files []file) ([]Document, error) {
-	var out []Document
-
-	for _, f := range files {
-		if f.content == nil {
-			continue
-		}
-
-		b, err := f.content.document()
-		if err != nil {
-			return nil, err
-		}
-
-		out = append(out, Document{File: f.name, Content: b})
-	}
-
-	return out, nil
 }
 
 // A scaffold for a role.
@@ -173,6 +100,10 @@ func (s *scaffold) leaveOut(reason func(Option) string) bool {
 
 // name of the XRD, of the Composition and of the configuration.
 func (s *scaffold) name() string { return s.Plural + "." + s.Group }
+
+func (s *scaffold) kind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}
+}
 
 // base name of the role.
 func (s *scaffold) base() string {
@@ -228,80 +159,31 @@ func (s *scaffold) definition() *mapping {
 		}
 	}
 
-	return newMapping().
-		set("apiVersion", "apiextensions.crossplane.io/v2", comments...).
-		set("kind", "CompositeResourceDefinition").
-		set("metadata", newMapping().set("name", s.name())).
-		set("spec", newMapping().
-			set("scope", scope).
-			set("group", s.Group).
-			set("names", newMapping().set("kind", s.Kind).set("plural", s.Plural)).
-			set("versions", []*mapping{newMapping().
-				set("name", version).
-				set("served", true).
-				set("referenceable", true).
-				set("additionalPrinterColumns", []*mapping{statusColumn()}, "What kubectl get shows beside whether it is ready.").
-				set("schema", newMapping().set("openAPIV3Schema", openAPI))}))
+	return definitionOf(s.name(), newMapping().
+		set("scope", scope).
+		set("group", s.Group).
+		set("names", newMapping().set("kind", s.Kind).set("plural", s.Plural)).
+		set("versions", []*mapping{newMapping().
+			set("name", version).
+			set("served", true).
+			set("referenceable", true).
+			set("additionalPrinterColumns", []*mapping{statusColumn()}, "What kubectl get shows beside whether it is ready.").
+			set("schema", newMapping().set("openAPIV3Schema", openAPI))}), comments...)
 }
 
 // composition of the XR.
 func (s *scaffold) composition() *mapping {
-	in := newMapping().
-		set("apiVersion", v1alpha1.APIVersion).
-		set("kind", v1alpha1.KindAnsibleRuns).
-		set("runs", []*mapping{s.run()},
-			"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, "+
-				"and set them with",
-			`status: {endpoint: "${runs.`+s.runName()+`.outputs.endpoint}"}`)
+	in := inputOf(s.run(),
+		"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, "+
+			"and set them with",
+		`status: {endpoint: "${runs.`+runName(s.base())+`.outputs.endpoint}"}`)
 
-	return compositionOf(s.name(), schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}, in,
-		"How the role "+s.role.Name+" makes what people ask for.")
-}
-
-// compositionOf a kind, with the input of its step.
-func compositionOf(name string, of schema.GroupVersionKind, in *mapping, comments ...string) *mapping {
-	return newMapping().
-		set("apiVersion", "apiextensions.crossplane.io/v1", comments...).
-		set("kind", "Composition").
-		set("metadata", newMapping().set("name", name)).
-		set("spec", pipelineOf(newMapping().
-			set("compositeTypeRef", newMapping().set("apiVersion", of.GroupVersion().String()).set("kind", of.Kind)), in))
-}
-
-// pipelineOf one step with an input, in the spec of a Composition or an Operation.
-func pipelineOf(spec, in *mapping) *mapping {
-	return spec.
-		set("mode", "Pipeline").
-		set("pipeline", []*mapping{newMapping().
-			set("step", "ansible").
-			set("functionRef", newMapping().set("name", "function-ansible")).
-			set("input", in)})
-}
-
-// statusColumn is that of kubectl get which says how the runs are doing.
-func statusColumn() *mapping {
-	return newMapping().
-		set("name", "Status").
-		set("type", "string").
-		set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)
-}
-
-// runName is the role's name as that of a run.
-func (s *scaffold) runName() string { return runName(s.base()) }
-
-// runName of a role or a kind.
-func runName(name string) string {
-	switch n := camelCase(name); n {
-	case "in", "true", "false", "null":
-		return n + "Role"
-	default:
-		return n
-	}
+	return compositionOf(s.name(), s.kind(), in, "How the role "+s.role.Name+" makes what people ask for.")
 }
 
 // run of the role.
 func (s *scaffold) run() *mapping {
-	run := newMapping().set("name", s.runName())
+	run := newMapping().set("name", runName(s.base()))
 
 	if s.Requirements != "" {
 		run.set("providerConfigRef", newMapping().set("kind", configKind(s.Cluster)).set("name", s.name()))
@@ -319,12 +201,9 @@ func (s *scaffold) run() *mapping {
 	vars := newMapping()
 
 	for _, o := range s.options() {
-		if o.Secret {
-			continue
+		if !o.Secret {
+			vars.set(o.Name, s.Names.variable(o, s.options()), notes(o)...)
 		}
-
-		comments := notes(o)
-		vars.set(o.Name, s.Names.variable(o, s.options()), comments...)
 	}
 
 	if len(vars.Content) > 0 {
@@ -364,12 +243,17 @@ func (s *scaffold) content(run *mapping) {
 		set("ansible.builtin.include_role", newMapping().set("name", s.role.Name).set("tasks_from", s.role.EntryPoint))
 	play := newMapping().set("name", s.Kind).set("hosts", "localhost").set("tasks", []*mapping{task})
 
-	b, err := yaml.Marshal(nodeOf([]*mapping{play}))
+	setPlaybook(run, []*mapping{play}, comments)
+}
+
+// setPlaybook sets plays as the content of a run.
+func setPlaybook(run *mapping, plays []*mapping, comments []string) {
+	text, err := textOf(plays)
 	if err != nil {
-		b = []byte(err.Error())
+		text = err.Error() // No playbook is valid that is not YAML.
 	}
 
-	run.set("playbookInline", string(b), comments...)
+	run.set("playbookInline", text, comments...)
 }
 
 // secrets come from a Secret, not from the XR.
@@ -395,9 +279,8 @@ func (s *scaffold) secrets(run *mapping) {
 		ref.set("namespace", "crossplane-system")
 	}
 
-	ref.set("name", s.Plural).set("key", "vars.yaml")
-
-	file := newMapping().set("source", "SecretKey").set("secretKeyRef", ref)
+	file := newMapping().set("source", "SecretKey").
+		set("secretKeyRef", ref.set("name", s.Plural).set("key", "vars.yaml"))
 	if !required {
 		file.set("optional", true)
 	}
@@ -441,56 +324,6 @@ func (s *scaffold) providerConfig() *mapping {
 	return configOf(s.Cluster, s.name(), requiring(s.Requirements), "Where the role comes from.")
 }
 
-// requiring is the spec of a configuration with requirements, which may read those on the provider's own disk.
-func requiring(requirements string) *mapping {
-	spec := newMapping().set("requirements", requirements)
-
-	if paths := readPaths(requirements); len(paths) > 0 {
-		spec.set("confinement", newMapping().set("readPaths", paths),
-			"Content reads no paths of the provider's container but those named here.")
-	}
-
-	return spec
-}
-
-// readPaths of requirements: repositories and directories on the disk.
-func readPaths(requirements string) []string {
-	var paths []string
-
-	for _, m := range onDisk.FindAllStringSubmatch(requirements, -1) {
-		paths = append(paths, m[1])
-	}
-
-	slices.Sort(paths)
-
-	return slices.Compact(paths)
-}
-
-// onDisk is where an item of requirements is on the disk: an absolute path, or the URL of one.
-var onDisk = regexp.MustCompile(`(?m)(?:^|[\s\["',{])(?:(?:git\+)?file://)?(/[^\s"'#,\]}]+)`)
-
-// configOf runs: one for all namespaces if they are namespaced.
-func configOf(cluster bool, name string, spec *mapping, comments ...string) *mapping {
-	group := common.GroupNamespaced
-	if cluster {
-		group = common.GroupCluster
-	}
-
-	return newMapping().
-		set("apiVersion", group+"/"+common.Version, comments...).
-		set("kind", configKind(cluster)).
-		set("metadata", newMapping().set("name", name)).
-		set("spec", spec)
-}
-
-func configKind(cluster bool) string {
-	if cluster {
-		return "ProviderConfig"
-	}
-
-	return "ClusterProviderConfig"
-}
-
 // xr that asks for as little as it can.
 func (s *scaffold) xr() *mapping {
 	metadata := newMapping()
@@ -503,36 +336,4 @@ func (s *scaffold) xr() *mapping {
 		set("kind", s.Kind).
 		set("metadata", metadata.set("name", "example")).
 		set("spec", s.Names.example(s.options()))
-}
-
-// example of values for options.
-func (n Names) example(options []Option) *mapping {
-	m := newMapping()
-
-	for _, o := range options {
-		if o.Required && !o.Secret {
-			m.set(n.property(o.Name, options), n.exampleValue(o))
-		}
-	}
-
-	return m
-}
-
-func (n Names) exampleValue(o Option) any {
-	if len(o.Choices) > 0 && o.Type != typeList {
-		return o.Choices[0]
-	}
-
-	switch o.Type {
-	case typeInt, typeFloat:
-		return 1
-	case typeBool:
-		return true
-	case typeList:
-		return []any{}
-	case typeDict:
-		return n.example(o.Options)
-	}
-
-	return "example"
 }

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -207,6 +208,43 @@ func TestInstall(t *testing.T) {
 
 	if _, err := Install(t.Context(), "acme.web.site", requirements, t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), "cannot find ansible-galaxy") {
 		t.Errorf("want an error without ansible-galaxy, got %v", err)
+	}
+}
+
+// A value of an XR wins over all that a project says, so that its own defaults would never count.
+func TestLoadProject(t *testing.T) {
+	project := t.TempDir()
+
+	for name, text := range map[string]string{
+		"roles/web/defaults/main.yml":              "port: 80\nname: web\nsize: 1\ntitle: none\n",
+		"group_vars/all/main.yml":                  "port: 8080\n",
+		"inventories/production/host_vars/web.yml": "size: 3\n",
+		"group_vars/secret.yml":                    "$ANSIBLE_VAULT;1.1;AES256\n",
+		"other/vars/main.yml":                      "title: other\n",
+	} {
+		file := filepath.Join(project, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	role, err := Load(filepath.Join(project, "roles", "web"), "", EntryPointMain)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := map[string][]any{}
+	for _, o := range role.Options {
+		got[o.Name] = []any{o.Default, strings.Join(o.Notes, "")}
+	}
+
+	want := map[string][]any{
+		"name": {"web", ""}, "title": {"none", ""},
+		"port": {nil, "its default is left out, since group_vars/all/main.yml of the project sets it"},
+		"size": {nil, "its default is left out, since inventories/production/host_vars/web.yml of the project sets it"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("defaults and notes: -want, +got:\n%s", diff)
 	}
 }
 

@@ -1,6 +1,8 @@
 package scaffold
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -9,12 +11,10 @@ import (
 	"strings"
 	"time"
 
-	yaml "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	syaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
 // A watch is an entry of an operator's watches.yaml: a kind, and what runs for its
@@ -22,23 +22,22 @@ import (
 //
 // See https://sdk.operatorframework.io/docs/building-operators/ansible/reference/watches.
 type watch struct {
-	Group   string `yaml:"group"`
-	Version string `yaml:"version"`
-	Kind    string `yaml:"kind"`
+	metav1.GroupVersionKind `json:",inline"`
+	content                 `json:",inline"`
 
-	content   `yaml:",inline"`
-	Finalizer *finalizer `yaml:"finalizer"`
+	Finalizer *finalizer `json:"finalizer"`
 
-	ReconcilePeriod             string       `yaml:"reconcilePeriod"`
-	MaxRunnerArtifacts          *int         `yaml:"maxRunnerArtifacts"`
-	ManageStatus                *bool        `yaml:"manageStatus"`
-	WatchDependentResources     *bool        `yaml:"watchDependentResources"`
-	WatchClusterScopedResources bool         `yaml:"watchClusterScopedResources"`
-	WatchAnnotationsChanges     bool         `yaml:"watchAnnotationsChanges"`
-	SnakeCaseParameters         *bool        `yaml:"snakeCaseParameters"`
-	MarkUnsafe                  *bool        `yaml:"markUnsafe"`
-	Blacklist                   []dependent  `yaml:"blacklist"`
-	Selector                    *requirement `yaml:"selector"`
+	ReconcilePeriod         metav1.Duration           `json:"reconcilePeriod"`
+	MaxRunnerArtifacts      *int                      `json:"maxRunnerArtifacts"`
+	ManageStatus            *bool                     `json:"manageStatus"`
+	WatchDependentResources *bool                     `json:"watchDependentResources"`
+	WatchAnnotationsChanges bool                      `json:"watchAnnotationsChanges"`
+	SnakeCaseParameters     *bool                     `json:"snakeCaseParameters"`
+	MarkUnsafe              *bool                     `json:"markUnsafe"`
+	Blacklist               []metav1.GroupVersionKind `json:"blacklist"`
+	Selector                *metav1.LabelSelector     `json:"selector"`
+	// Dependents are watched in any scope.
+	Clusterwide any `json:"watchClusterScopedResources"`
 
 	// at is where it is written: a file, and an index in it.
 	at string
@@ -46,46 +45,17 @@ type watch struct {
 
 // content of a watch or of its finalizer: one of a role and a playbook, or neither.
 type content struct {
-	Role     string    `yaml:"role"`
-	Playbook string    `yaml:"playbook"`
-	Vars     yaml.Node `yaml:"vars"`
+	Role     string         `json:"role"`
+	Playbook string         `json:"playbook"`
+	Vars     map[string]any `json:"vars"`
 }
 
 // A finalizer says what runs when an object is deleted.
 type finalizer struct {
-	Name    string `yaml:"name"`
-	content `yaml:",inline"`
-}
+	content `json:",inline"`
 
-// A dependent is a kind of objects that content makes.
-type dependent struct {
-	Group   string `yaml:"group"`
-	Version string `yaml:"version"`
-	Kind    string `yaml:"kind"`
+	Name string `json:"name"`
 }
-
-// A requirement for labels.
-type requirement struct {
-	MatchLabels      map[string]string `yaml:"matchLabels"`
-	MatchExpressions []struct {
-		Key      string   `yaml:"key"`
-		Operator string   `yaml:"operator"`
-		Values   []string `yaml:"values"`
-	} `yaml:"matchExpressions"`
-}
-
-// Names of what a watch can have. The operator reads them in any case.
-var (
-	watchKeys = []string{ //nolint:gochecknoglobals // Go has no constant slices.
-		"group", "version", "kind", "role", "playbook", "vars", "finalizer", "reconcilePeriod", "maxRunnerArtifacts",
-		"manageStatus",
-		"watchDependentResources", "watchClusterScopedResources", "watchAnnotationsChanges", "snakeCaseParameters",
-		"markUnsafe", "blacklist", "selector",
-	}
-	finalizerKeys = []string{"name", "role", "playbook", "vars"} //nolint:gochecknoglobals // Go has no constant slices.
-	dependentKeys = []string{"group", "version", "kind"}         //nolint:gochecknoglobals // Go has no constant slices.
-	selectorKeys  = []string{"matchLabels", "matchExpressions"}  //nolint:gochecknoglobals // Go has no constant slices.
-)
 
 // loadWatches of a file. An operator replaces references to its environment in the
 // file, and so does this function.
@@ -118,138 +88,41 @@ func loadWatches(file string) ([]watch, error) {
 			strings.Join(missing, ", "))
 	}
 
-	var entries []yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &entries); err != nil {
+	var entries []json.RawMessage
+	if err := syaml.Unmarshal([]byte(text), &entries); err != nil {
 		return nil, errors.Wrapf(err, "cannot read %s, which must be a list", name)
 	}
 
-	var watches []watch
+	if len(entries) == 0 {
+		return nil, errors.Errorf("%s has no entries", name)
+	}
 
-	for i := range entries {
-		w := watch{at: fmt.Sprintf("entry %d of %s", i+1, name)}
-		if err := w.read(&entries[i]); err != nil {
+	watches := make([]watch, len(entries))
+
+	for i := range watches {
+		w := &watches[i]
+		w.at = fmt.Sprintf("entry %d of %s", i+1, name)
+
+		// As the operator does, this reads names in any case.
+		d := json.NewDecoder(bytes.NewReader(entries[i]))
+		d.DisallowUnknownFields()
+
+		if err := d.Decode(w); err != nil {
 			return nil, errors.Wrap(err, w.at)
 		}
 
 		w.at += ", " + w.Kind
-		if err := w.check(); err != nil {
-			return nil, errors.Wrap(err, w.at)
-		}
-
-		watches = append(watches, w)
-	}
-
-	if len(watches) == 0 {
-		return nil, errors.Errorf("%s has no entries", name)
 	}
 
 	return watches, nil
 }
 
-// read an entry.
-func (w *watch) read(n *yaml.Node) error {
-	if err := known(n, watchKeys); err != nil {
-		return err
-	}
-
-	for key, keys := range map[string][]string{"finalizer": finalizerKeys, "selector": selectorKeys} {
-		if err := known(child(n, key), keys); err != nil {
-			return errors.Wrap(err, key)
-		}
-	}
-
-	if list := child(n, "blacklist"); list != nil {
-		for _, item := range list.Content {
-			if err := known(item, dependentKeys); err != nil {
-				return errors.Wrap(err, "blacklist")
-			}
-		}
-	}
-
-	return errors.Wrap(n.Decode(w), "cannot read it")
-}
-
-// known fails for a mapping with keys other than these, and writes those in other case
-// as they are here.
-func known(n *yaml.Node, keys []string) error {
-	if n == nil || n.Tag == "!!null" {
-		return nil
-	}
-
-	if n.Kind != yaml.MappingNode {
-		return errors.Errorf("line %d: must be a mapping", n.Line)
-	}
-
-	for i := 0; i < len(n.Content); i += 2 {
-		key := n.Content[i]
-
-		at := slices.IndexFunc(keys, func(k string) bool { return strings.EqualFold(k, key.Value) })
-		if at < 0 {
-			return errors.Errorf("line %d: there is no option %q%s", key.Line, key.Value, spelling.Hint(key.Value, keys))
-		}
-
-		key.Value = keys[at]
-	}
-
-	return nil
-}
-
-// check what the operator checks, too.
-func (w *watch) check() error {
-	switch {
-	case w.Kind == "" || w.Version == "":
-		return errors.New("kind and version must be set")
-	case w.Role == "" && w.Playbook == "":
-		return errors.New("one of role and playbook must be set")
-	case w.Role != "" && w.Playbook != "":
-		return errors.New("only one of role and playbook can be set")
-	}
-
-	if _, err := w.period(); err != nil {
-		return err
-	}
-
-	f := w.Finalizer
-	if f == nil {
-		return nil
-	}
-
-	switch {
-	case f.Name == "":
-		return errors.New("the finalizer must have a name")
-	case f.Role != "" && f.Playbook != "":
-		return errors.New("only one of role and playbook can be set for the finalizer")
-	case f.Role == "" && f.Playbook == "" && len(f.Vars.Content) == 0:
-		return errors.New("the finalizer must have a role, a playbook or vars")
-	}
-
-	return nil
-}
-
 // defaultPeriod is that of an operator for which nothing else is said.
 const defaultPeriod = 10 * time.Hour
 
-// period after which content runs although nothing has changed.
-func (w *watch) period() (time.Duration, error) {
-	if w.ReconcilePeriod == "" {
-		return defaultPeriod, nil
-	}
-
-	d, err := time.ParseDuration(w.ReconcilePeriod)
-	if err != nil || d < 0 {
-		return 0, errors.Errorf("the reconcilePeriod %q is no duration such as 30m", w.ReconcilePeriod)
-	}
-
-	if d == 0 {
-		return defaultPeriod, nil
-	}
-
-	return d, nil
-}
-
 // groupKind of the objects.
-func (w *watch) groupKind() schema.GroupKind {
-	return schema.GroupKind{Group: w.Group, Kind: w.Kind}
+func (w *watch) groupKind() metav1.GroupKind {
+	return metav1.GroupKind{Group: w.Group, Kind: w.Kind}
 }
 
 // isKubernetes is true for a kind that Kubernetes itself has.
@@ -265,10 +138,10 @@ func (w *watch) variable() string {
 	return strings.NewReplacer(".", "_", "-", "_").Replace("_" + w.Group + "_" + strings.ToLower(w.Kind))
 }
 
-// condition is the expression that is true for an object that the requirement selects;
+// condition is the expression that is true for an object that the watch selects;
 // empty for all objects.
-func (r *requirement) condition(object string) (string, error) {
-	if r == nil {
+func (w *watch) condition(object string) (string, error) {
+	if w.Selector == nil {
 		return "", nil
 	}
 
@@ -277,11 +150,11 @@ func (r *requirement) condition(object string) (string, error) {
 
 	var all []string
 
-	for _, key := range slices.Sorted(maps.Keys(r.MatchLabels)) {
-		all = append(all, label(key)+" == optional.of("+quote(r.MatchLabels[key])+")")
+	for _, key := range slices.Sorted(maps.Keys(w.Selector.MatchLabels)) {
+		all = append(all, label(key)+" == optional.of("+quote(w.Selector.MatchLabels[key])+")")
 	}
 
-	for _, e := range r.MatchExpressions {
+	for _, e := range w.Selector.MatchExpressions {
 		values := make([]string, len(e.Values))
 		for i := range e.Values {
 			values[i] = quote(e.Values[i])
@@ -290,13 +163,13 @@ func (r *requirement) condition(object string) (string, error) {
 		in := label(e.Key) + ".hasValue() && " + label(e.Key) + ".value() in [" + strings.Join(values, ", ") + "]"
 
 		switch e.Operator {
-		case "In":
+		case metav1.LabelSelectorOpIn:
 			all = append(all, in)
-		case "NotIn":
+		case metav1.LabelSelectorOpNotIn:
 			all = append(all, "!("+in+")")
-		case "Exists":
+		case metav1.LabelSelectorOpExists:
 			all = append(all, label(e.Key)+".hasValue()")
-		case "DoesNotExist":
+		case metav1.LabelSelectorOpDoesNotExist:
 			all = append(all, "!"+label(e.Key)+".hasValue()")
 		default:
 			return "", errors.Errorf("the selector has no operator %q, only In, NotIn, Exists and DoesNotExist", e.Operator)

@@ -1,0 +1,158 @@
+package scaffold
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
+)
+
+// A Document is a YAML document.
+type Document struct {
+	// File name that suits it.
+	File string
+	// Content in YAML.
+	Content []byte
+}
+
+// A file to write; none without content.
+type file struct {
+	name    string
+	content *mapping
+}
+
+// documentsOf files, and the mistakes that function-ansible validate finds in them.
+func documentsOf(files []file) ([]Document, []validate.Mistake, error) {
+	var (
+		out     []Document
+		written []validate.File
+	)
+
+	for _, f := range files {
+		if f.content == nil {
+			continue
+		}
+
+		text, err := textOf(f.content)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		out = append(out, Document{File: f.name, Content: []byte(text)})
+		written = append(written, validate.File{Name: f.name, Content: []byte(text)})
+	}
+
+	result, err := validate.Files(written...)
+
+	return out, result.Mistakes, err
+}
+
+// invalid is the error for mistakes; nil without any.
+func invalid(mistakes []validate.Mistake) error {
+	if len(mistakes) == 0 {
+		return nil
+	}
+
+	lines := make([]string, len(mistakes))
+	for i, m := range mistakes {
+		lines[i] = m.String()
+	}
+
+	return errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
+}
+
+// definitionOf XRs, with the spec of an XRD.
+func definitionOf(name string, spec *mapping, comments ...string) *mapping {
+	return newMapping().
+		set("apiVersion", "apiextensions.crossplane.io/v2", comments...).
+		set("kind", "CompositeResourceDefinition").
+		set("metadata", newMapping().set("name", name)).
+		set("spec", spec)
+}
+
+// compositionOf a kind, with the input of its step.
+func compositionOf(name string, of schema.GroupVersionKind, in *mapping, comments ...string) *mapping {
+	return newMapping().
+		set("apiVersion", "apiextensions.crossplane.io/v1", comments...).
+		set("kind", "Composition").
+		set("metadata", newMapping().set("name", name)).
+		set("spec", pipelineOf(newMapping().
+			set("compositeTypeRef", newMapping().set("apiVersion", of.GroupVersion().String()).set("kind", of.Kind)), in))
+}
+
+// pipelineOf one step with an input, in the spec of a Composition or an Operation.
+func pipelineOf(spec, in *mapping) *mapping {
+	return spec.
+		set("mode", "Pipeline").
+		set("pipeline", []*mapping{newMapping().
+			set("step", "ansible").
+			set("functionRef", newMapping().set("name", "function-ansible")).
+			set("input", in)})
+}
+
+// inputOf the function, with one run.
+func inputOf(run *mapping, comments ...string) *mapping {
+	return newMapping().
+		set("apiVersion", v1alpha1.APIVersion).
+		set("kind", v1alpha1.KindAnsibleRuns).
+		set("runs", []*mapping{run}, comments...)
+}
+
+// statusColumn is that of kubectl get which says how the runs are doing.
+func statusColumn() *mapping {
+	return newMapping().
+		set("name", "Status").
+		set("type", "string").
+		set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)
+}
+
+// configOf runs: one for all namespaces if they are namespaced.
+func configOf(cluster bool, name string, spec *mapping, comments ...string) *mapping {
+	group := common.GroupNamespaced
+	if cluster {
+		group = common.GroupCluster
+	}
+
+	return newMapping().
+		set("apiVersion", group+"/"+common.Version, comments...).
+		set("kind", configKind(cluster)).
+		set("metadata", newMapping().set("name", name)).
+		set("spec", spec)
+}
+
+func configKind(cluster bool) string {
+	if cluster {
+		return "ProviderConfig"
+	}
+
+	return "ClusterProviderConfig"
+}
+
+// onDisk is where an item of requirements is on the disk: an absolute path, or the URL of one.
+var onDisk = regexp.MustCompile(`(?m)(?:^|[\s\["',{])(?:(?:git\+)?file://)?(/[^\s"'#,\]}]+)`)
+
+// requiring is the spec of a configuration with requirements, which may read those on the provider's own disk.
+func requiring(requirements string) *mapping {
+	spec := newMapping().set("requirements", requirements)
+
+	var paths []string
+	for _, m := range onDisk.FindAllStringSubmatch(requirements, -1) {
+		paths = append(paths, m[1])
+	}
+
+	slices.Sort(paths)
+
+	if len(paths) > 0 {
+		spec.set("confinement", newMapping().set("readPaths", slices.Compact(paths)),
+			"Content reads no paths of the provider's container but those named here.")
+	}
+
+	return spec
+}

@@ -1,0 +1,340 @@
+package scaffold
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// A spec is the argument specification of an entry point.
+//
+// See "Role argument validation" in Ansible's documentation of roles.
+type spec struct {
+	ShortDescription lines     `yaml:"short_description"`
+	Description      lines     `yaml:"description"`
+	Options          yaml.Node `yaml:"options"`
+}
+
+// An optionSpec is the specification of an option.
+type optionSpec struct {
+	Type        string      `yaml:"type"`
+	Elements    string      `yaml:"elements"`
+	Required    bool        `yaml:"required"`
+	NoLog       bool        `yaml:"no_log"`
+	Choices     []yaml.Node `yaml:"choices"`
+	Default     yaml.Node   `yaml:"default"`
+	Description lines       `yaml:"description"`
+	Options     yaml.Node   `yaml:"options"`
+
+	Aliases          []string `yaml:"aliases"`
+	RemovedInVersion string   `yaml:"removed_in_version"`
+	RemovedAtDate    string   `yaml:"removed_at_date"`
+
+	// Others has the rules that only the role checks, among others.
+	Others map[string]any `yaml:",inline"`
+}
+
+// lines of text: a string, or a list of strings.
+type lines string
+
+// UnmarshalYAML reads both forms, and removes Ansible's markup.
+func (l *lines) UnmarshalYAML(n *yaml.Node) error {
+	var all []string
+
+	if n.Kind == yaml.ScalarNode {
+		all = []string{n.Value}
+	} else if err := n.Decode(&all); err != nil {
+		return errors.Wrap(err, "a description must be a string or a list of strings")
+	}
+
+	for i := range all {
+		all[i] = strings.Join(strings.Fields(markup.ReplaceAllString(all[i], "$1")), " ")
+	}
+
+	*l = lines(strings.Join(all, "\n"))
+
+	return nil
+}
+
+// markup of Ansible's documentation: C(code), O(option=value), and the like.
+var markup = regexp.MustCompile(`\b(?:[BCEIMOPV]|RV)\(([^()]*)\)`)
+
+// specsIn a role by entry point; empty when it has none.
+func specsIn(dir string) (map[string]spec, error) {
+	for _, name := range []string{"argument_specs.yml", "argument_specs.yaml", "main.yml", "main.yaml"} {
+		meta := struct {
+			Specs map[string]spec `yaml:"argument_specs"`
+		}{}
+
+		err := decode(filepath.Join(dir, "meta", name), &meta)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+
+		if len(meta.Specs) > 0 {
+			return meta.Specs, nil
+		}
+	}
+
+	return nil, nil
+}
+
+// optionsOf a mapping of specifications, in its order.
+func optionsOf(n yaml.Node) ([]Option, error) {
+	var options []Option
+
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		s := optionSpec{}
+		if err := n.Content[i+1].Decode(&s); err != nil {
+			return nil, errors.Wrapf(err, "cannot read the specification of %s", n.Content[i].Value)
+		}
+
+		o, err := s.option(n.Content[i].Value)
+		if err != nil {
+			return nil, err
+		}
+
+		options = append(options, o)
+	}
+
+	return options, nil
+}
+
+// option of this specification.
+func (s optionSpec) option(name string) (Option, error) {
+	below, err := optionsOf(s.Options)
+	if err != nil {
+		return Option{}, err
+	}
+
+	o := Option{
+		Name: name, Type: cmp.Or(s.Type, typeStr), Elements: s.Elements, Required: s.Required, Secret: s.NoLog,
+		Description: string(s.Description), Options: below, Notes: s.notes(),
+	}
+	o.nest()
+
+	if o.Choices, err = choicesOf(s.Choices, *o.element()); err != nil {
+		o.Notes = append(o.Notes, "its choices are left out: "+err.Error())
+	}
+
+	v, err := valueOf(&s.Default)
+	if err != nil {
+		return o, errors.Wrapf(err, "cannot read the default of %s", name)
+	}
+
+	if !o.Required {
+		o.setDefault(v)
+	}
+
+	return o, nil
+}
+
+// nest makes a dict of what has options, or a list of these, where the type is missing or str. Ansible ignores the
+// options of other types: they are left out.
+func (o *Option) nest() {
+	switch kind := o.element(); {
+	case len(o.Options) == 0 || *kind == typeDict:
+	case *kind == "" || *kind == typeStr:
+		*kind = typeDict
+	default:
+		o.Notes = append(o.Notes, "its options are left out, since its type is "+*kind)
+		o.Options = nil
+	}
+}
+
+// choicesOf a type. Those of strings are what is written, be it a number.
+func choicesOf(nodes []yaml.Node, kind string) ([]any, error) {
+	var out []any
+
+	for _, n := range nodes {
+		v, err := valueOf(&n)
+		if n.Kind == yaml.ScalarNode && kind == typeStr {
+			v = n.Value
+		}
+
+		c, fits := Option{Type: kind}.fit(v)
+		if !fits || err != nil {
+			return nil, errors.Errorf("%s is not of type %s", oneLine(v), kind)
+		}
+
+		out = append(out, c)
+	}
+
+	return out, nil
+}
+
+// notes on what an XRD cannot say.
+func (s optionSpec) notes() []string {
+	var notes []string
+
+	if len(s.Aliases) > 0 {
+		notes = append(notes, "the role also calls it "+strings.Join(s.Aliases, ", "))
+	}
+
+	switch {
+	case s.RemovedInVersion != "":
+		notes = append(notes, "deprecated, to be removed in version "+s.RemovedInVersion)
+	case s.RemovedAtDate != "":
+		notes = append(notes, "deprecated, to be removed at "+s.RemovedAtDate)
+	}
+
+	for _, rule := range []string{
+		"mutually_exclusive", "required_by", "required_if", "required_one_of", "required_together",
+	} {
+		if s.Others[rule] != nil {
+			notes = append(notes, fmt.Sprintf("only the role checks %s: %s", rule, oneLine(s.Others[rule])))
+		}
+	}
+
+	return notes
+}
+
+// defaultsIn a role, as options of the types that the values have.
+func defaultsIn(dir string) ([]Option, error) {
+	files, _ := filepath.Glob(filepath.Join(dir, "defaults", "main", "*.y*ml")) // The pattern is well formed.
+	files = append(files, filepath.Join(dir, "defaults", "main.yml"), filepath.Join(dir, "defaults", "main.yaml"))
+
+	var options []Option
+
+	for _, f := range files {
+		n := yaml.Node{}
+
+		switch err := decode(f, &n); {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case len(n.Content) > 0:
+			options = append(options, guess(n.Content[0])...)
+		}
+	}
+
+	return options, nil
+}
+
+// guess options from a mapping of defaults. Variables that begin with _ are the
+// role's own.
+func guess(n *yaml.Node) []Option {
+	var options []Option
+
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if strings.HasPrefix(key.Value, "_") {
+			continue
+		}
+
+		v, _ := valueOf(value) // What cannot be read is of any type.
+		o := Option{Name: key.Value, Description: comment(key.HeadComment)}
+		o.Type, o.Elements = typeOf(v)
+		o.Secret = value.Tag == "!vault" || (o.Type == typeStr || o.Type == typeRaw) && isSecret(o.Name)
+		o.setDefault(v)
+
+		options = append(options, o)
+	}
+
+	return options
+}
+
+// isSecret guesses from a name.
+func isSecret(name string) bool {
+	return slices.ContainsFunc([]string{"password", "passphrase", "secret", "token", "private_key", "api_key"},
+		func(word string) bool { return strings.HasSuffix(name, word) })
+}
+
+// typeOf a value, and of its elements. What depends on other variables, and
+// null, may be of any type.
+func typeOf(v any) (kind, elements string) {
+	switch v := v.(type) {
+	case bool:
+		return typeBool, ""
+	case string:
+		if !isTemplate(v) {
+			return typeStr, ""
+		}
+	case int:
+		return typeInt, ""
+	case float64:
+		return typeFloat, ""
+	case map[string]any:
+		return typeDict, ""
+	case []any:
+		kinds := map[string]bool{}
+
+		for i := range v {
+			elements, _ = typeOf(v[i])
+			kinds[elements] = true
+		}
+
+		if len(kinds) > 1 {
+			elements = ""
+		}
+
+		return typeList, elements
+	}
+
+	return typeRaw, ""
+}
+
+// comment without its marks. What is above an empty line is about something
+// else.
+func comment(s string) string {
+	paragraphs := strings.Split(s, "\n\n")
+
+	var words []string
+
+	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
+		words = append(words, strings.Fields(strings.TrimLeft(line, "# "))...)
+	}
+
+	return strings.Join(words, " ")
+}
+
+// valueOf a node, in which plain words such as yes and off are booleans, as they are to Ansible.
+func valueOf(n *yaml.Node) (any, error) {
+	var v any
+	if err := withBooleans(n).Decode(&v); err != nil {
+		return nil, errors.Wrap(err, "cannot read YAML")
+	}
+
+	return v, nil
+}
+
+// withBooleans is a copy of a node with the booleans of YAML 1.1.
+func withBooleans(n *yaml.Node) *yaml.Node {
+	words := map[string]string{"yes": "true", "on": "true", "no": "false", "off": "false"}
+	out := *n
+	out.Content = nil
+
+	if is, ok := words[strings.ToLower(n.Value)]; ok && n.Kind == yaml.ScalarNode && n.Style == 0 {
+		out.Value, out.Tag = is, "!!bool"
+	}
+
+	for _, below := range n.Content {
+		out.Content = append(out.Content, withBooleans(below))
+	}
+
+	return &out
+}
+
+// isTemplate is true when there is Jinja2 anywhere in a value.
+func isTemplate(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, "{{") || strings.Contains(v, "{%")
+	case []any:
+		return slices.ContainsFunc(v, isTemplate)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Sorted(maps.Keys(v)),
+			func(k string) bool { return isTemplate(k) || isTemplate(v[k]) })
+	}
+
+	return false
+}

@@ -1,0 +1,185 @@
+package scaffold
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+	kyaml "k8s.io/apimachinery/pkg/util/yaml"
+	syaml "sigs.k8s.io/yaml"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
+)
+
+// decode a YAML file. The error wraps os.ErrNotExist where there is none.
+func decode(path string, into any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return errors.Wrap(err, "cannot read the file")
+	}
+
+	return errors.Wrapf(yaml.Unmarshal(b, into), "cannot read %s", filepath.Base(path))
+}
+
+// documentsIn a YAML file, as JSON.
+func documentsIn(file string) ([]any, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the file")
+	}
+
+	var all []any
+
+	for r := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(b))); ; {
+		text, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+
+		var v any
+		if err = errors.Join(err, syaml.Unmarshal(text, &v)); err != nil {
+			return nil, errors.Wrapf(err, "cannot read %s", filepath.Base(file))
+		}
+
+		if v != nil {
+			all = append(all, v)
+		}
+	}
+}
+
+// object is a value that is an object; nil if it is none.
+func object(v any) map[string]any {
+	o, _ := v.(map[string]any)
+	return o
+}
+
+// listOf what is at a path of an object; nil if it is no list.
+func listOf(o map[string]any, path ...string) []any {
+	l, _ := manifest.Nested(o, path...).([]any)
+	return l
+}
+
+// A mapping is a YAML mapping that keeps its order.
+type mapping struct {
+	yaml.Node
+}
+
+func newMapping() *mapping {
+	return &mapping{Node: yaml.Node{Kind: yaml.MappingNode}}
+}
+
+// set a key to a value, below a comment if there is one.
+func (m *mapping) set(key string, v any, comments ...string) *mapping {
+	k := &yaml.Node{}
+	k.SetString(key)
+	k.HeadComment = commentOf(comments)
+	m.Content = append(m.Content, k, nodeOf(v))
+
+	return m
+}
+
+// add the fields of an object, in the order of their names.
+func (m *mapping) add(o map[string]any) *mapping {
+	for _, name := range manifest.SortedKeys(o) {
+		m.set(name, o[name])
+	}
+
+	return m
+}
+
+// nodeOf a JSON value, of mappings, and of lists of those.
+func nodeOf(v any) *yaml.Node {
+	n := &yaml.Node{}
+
+	switch v := v.(type) {
+	case *mapping:
+		return &v.Node
+	case []*mapping:
+		n.Kind = yaml.SequenceNode
+		for _, m := range v {
+			n.Content = append(n.Content, &m.Node)
+		}
+	case expression:
+		n.SetString(string(v))
+		n.Style = yaml.DoubleQuotedStyle
+	default:
+		if err := n.Encode(schema.WithIntegers(v)); err != nil {
+			n.SetString(err.Error())
+		}
+	}
+
+	return n
+}
+
+// An expression is a string that is always quoted, for ${a ? "x" : "y"} would
+// be no YAML.
+type expression string
+
+// width of comments.
+const width = 90
+
+// commentOf lines, wrapped.
+func commentOf(lines []string) string {
+	var out []string
+
+	for _, l := range lines {
+		current := "#"
+
+		for w := range strings.FieldsSeq(l) {
+			if len(current)+len(w) > width && current != "#" {
+				out = append(out, current)
+				current = "#"
+			}
+
+			current += " " + w
+		}
+
+		out = append(out, current)
+	}
+
+	return strings.Join(out, "\n")
+}
+
+// textOf a value in YAML.
+func textOf(v any) (string, error) {
+	b := &strings.Builder{}
+	e := yaml.NewEncoder(b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+
+	if err := errors.Join(e.Encode(nodeOf(v)), e.Close()); err != nil {
+		return "", errors.Wrap(err, "cannot write YAML")
+	}
+
+	return b.String(), nil
+}
+
+// asJSON is a value as JSON has it.
+func asJSON(v any) (out any, err error) {
+	text, err := textOf(v)
+	if err != nil {
+		return nil, err
+	}
+
+	return out, errors.Wrap(syaml.Unmarshal([]byte(text), &out), "cannot read YAML")
+}
+
+// oneLine of a value, for a comment.
+func oneLine(v any) string {
+	n := nodeOf(v)
+	n.Style = yaml.FlowStyle
+
+	b, err := yaml.Marshal(n)
+	if err != nil {
+		return err.Error()
+	}
+
+	return strings.Join(strings.Fields(string(b)), " ")
+}
