@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -21,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
@@ -47,6 +49,11 @@ func (c *runCommand) Run() error {
 	m, err := manifests(c.Files)
 	if err != nil {
 		return err
+	}
+
+	if others := m.Ignored(); len(others) > 0 {
+		fmt.Fprintln(os.Stderr, //nolint:errcheck // There is no way to report it.
+			play.Escaped("ignored, since no run needs it: "+strings.Join(others, ", ")))
 	}
 
 	run, err := choose(m.Runs(), c.Name)

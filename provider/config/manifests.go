@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +40,7 @@ type Manifests struct {
 	schemas     map[kschema.GroupVersionKind]*schema.Schema
 	objects     map[objectKey]client.Object
 	runs        []common.AnsibleRun
+	ignored     []string
 }
 
 type objectKey struct {
@@ -73,7 +76,7 @@ func NewManifests() (*Manifests, error) {
 
 // Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
 // ClusterProviderConfigs, Secrets and ConfigMaps. Objects of other kinds, which no
-// run needs, are left out. Unknown fields, and objects that are there already, are
+// run needs, are Ignored. Unknown fields, and objects that are there already, are
 // errors, which name the file.
 func (m *Manifests) Add(file string, data []byte) error {
 	docs := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
@@ -104,7 +107,14 @@ func (m *Manifests) add(doc []byte) error {
 		return nil
 	}
 
-	kind := metav1.TypeMeta{}
+	var kind struct {
+		metav1.TypeMeta `json:",inline"`
+
+		Metadata struct {
+			Name any `json:"name"`
+		} `json:"metadata"`
+	}
+
 	if err := json.Unmarshal(text, &kind); err != nil || kind.APIVersion == "" || kind.Kind == "" {
 		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
 	}
@@ -113,8 +123,12 @@ func (m *Manifests) add(doc []byte) error {
 		return m.list(text)
 	}
 
-	if needed, err := m.check(kind.GroupVersionKind(), text); !needed || err != nil {
+	switch needed, err := m.check(kind.GroupVersionKind(), text); {
+	case err != nil:
 		return err
+	case !needed:
+		m.ignored = append(m.ignored, strings.TrimSuffix(fmt.Sprintf("%s %v", kind.Kind, kind.Metadata.Name), " <nil>"))
+		return nil
 	}
 
 	codecs := serializer.NewCodecFactory(m.scheme, serializer.EnableStrict)
@@ -196,6 +210,11 @@ func (m *Manifests) check(k kschema.GroupVersionKind, text []byte) (needed bool,
 // Runs that were added, in order.
 func (m *Manifests) Runs() []common.AnsibleRun {
 	return m.runs
+}
+
+// Ignored objects by kind and name, in order.
+func (m *Manifests) Ignored() []string {
+	return m.ignored
 }
 
 // Get a copy of an object that was added.

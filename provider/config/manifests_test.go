@@ -13,9 +13,10 @@ import (
 
 func TestManifestsAdd(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		docs   []string
-		want   string
+		reason  string
+		docs    []string
+		want    string
+		ignored []string
 	}{
 		"Empty": {
 			reason: "Empty documents and comments are nothing.",
@@ -43,8 +44,10 @@ func TestManifestsAdd(t *testing.T) {
 			docs: []string{
 				"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}",
 				"apiVersion: apiextensions.crossplane.io/v2\nkind: CompositeResourceDefinition\nmetadata: {name: x}\nspec: {}",
-				"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: Approval\nmetadata: {name: x}\nspec: {}",
+				"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: Approval\nmetadata: {name: 1}\nspec: {}",
+				"apiVersion: v1\nkind: Pod",
 			},
+			ignored: []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"},
 		},
 		"MisspeltKind": {
 			reason: "A kind that these groups do not have is no other object: it is meant to be one of them.",
@@ -90,6 +93,10 @@ func TestManifestsAdd(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nAdd(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.ignored, m.Ignored()); diff != "" {
+				t.Errorf("\n%s\nIgnored(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
