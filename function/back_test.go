@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -228,10 +227,7 @@ results:
 			fromYAML(t, tc.want, want)
 			withDefaults(want)
 
-			got, err := newFunction(t).RunFunction(context.Background(), request(t, tc.req))
-			if err != nil {
-				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
-			}
+			got := respond(t, request(t, tc.req))
 
 			withDefaults(got)
 
@@ -252,10 +248,7 @@ input:
 observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {text: `+strings.Repeat("x", 5000)+`}}}}
 `)
 
-	got, err := newFunction(t).RunFunction(context.Background(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := respond(t, req)
 
 	want := &fnv1.RunFunctionResponse{}
 	fromYAML(t, `

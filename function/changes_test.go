@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func TestConditionChanges(t *testing.T) {
 
 	for _, next := range []struct{ name, on string }{{"a", ""}, {"b", "a"}, {"c", "b"}} {
 		for _, stage := range stages(next.name, next.on) {
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+			rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -46,9 +45,6 @@ observed:
   resources:
     none: {resource: {apiVersion: v1, kind: ConfigMap}}`+there+stage+`
 `))
-			if err != nil {
-				t.Fatal(err)
-			}
 
 			c := rsp.GetConditions()[0]
 			if said := strings.TrimSpace(c.GetReason() + ": " + c.GetMessage()); len(got) == 0 || got[len(got)-1] != said {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -105,7 +104,7 @@ func TestConditions(t *testing.T) {
 				tc.runs = "[{name: database}]"
 			}
 
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+			rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -117,9 +116,6 @@ observed:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
   resources: `+tc.observed+`
 `))
-			if err != nil {
-				t.Fatal(err)
-			}
 
 			var got []string
 			for _, c := range rsp.GetConditions()[1:] {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -519,40 +518,6 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "optional: is running\nrefers: not wanted, for it refers to database, which is not wanted", target: TARGET_COMPOSITE_AND_CLAIM}
 ` + "results:" + removing("database"),
 		},
-		"Leaving": {
-			reason: "What another run was made with stays until that one is gone, even when both left the Composition.",
-			req: `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: other, role: acme.app.server}]
-observed:
-  composite:` + xrApp + `
-  resources:
-    database:` + observedRun + readyStatus + `
-    app:
-      resource:
-        apiVersion: ansible.m.crossplane.io/v1alpha1
-        kind: AnsibleRun
-        metadata: {annotations: {ansible.fn.crossplane.io/depends-on: "cache,database"}}
-`,
-			want: `
-desired:
-  resources:
-    database:` + appliedDatabase + `
-    other:
-      ready: READY_FALSE
-      resource:
-        apiVersion: ansible.m.crossplane.io/v1alpha1
-        kind: AnsibleRun
-        metadata: {}
-        spec:
-          providerConfigRef: {kind: ClusterProviderConfig, name: default}
-          forProvider: {role: acme.app.server}
-conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "other: is running\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
-		},
 		"NameInUse": {
 			reason: "What has the name of a run, and is none, is not ours to keep: what we know of AnsibleRuns would empty it.",
 			req: `
@@ -629,45 +594,6 @@ desired:
           forProvider: {role: acme.app.server}
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "other: is running", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
-		},
-		"LeavingOptional": {
-			reason: "What a run can do without stays only until that run is applied without it.",
-			req: `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  defaults: {role: acme.app.server}
-  runs:
-  - {name: app, vars: {x: "${runs.?database.outputs.endpoint.orValue(\"none\")}"}}
-  - {name: database, when: false}
-observed:
-  composite:` + xrApp + `
-  resources:
-    database:` + observedRun + readyStatus + `
-    app:
-      resource:
-        apiVersion: ansible.m.crossplane.io/v1alpha1
-        kind: AnsibleRun
-        metadata: {annotations: {ansible.fn.crossplane.io/depends-on: database}}
-`,
-			want: `
-desired:
-  resources:
-    database:` + appliedDatabase + `
-    app:
-      ready: READY_FALSE
-      resource:
-        apiVersion: ansible.m.crossplane.io/v1alpha1
-        kind: AnsibleRun
-        metadata: {annotations: {ansible.fn.crossplane.io/depends-on: database}}
-        spec:
-          providerConfigRef: {kind: ClusterProviderConfig, name: default}
-          forProvider:
-            role: acme.app.server
-            unsafeVars: {x: none}
-conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"Moved": {
@@ -767,16 +693,11 @@ conditions:
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
 			want := &fnv1.RunFunctionResponse{}
 			fromYAML(t, tc.want, want)
 			withDefaults(want)
 
-			got, err := f.RunFunction(context.Background(), request(t, tc.req))
-			if err != nil {
-				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
-			}
-
+			got := respond(t, request(t, tc.req))
 			withDefaults(got)
 
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -816,16 +737,25 @@ observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, status: {conditions: %s}}}
 `, tc.when, conditions))
 
-			rsp, err := newFunction(t).RunFunction(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rsp := respond(t, req)
 
 			if got := rsp.GetMeta().GetTtl().AsDuration(); got != tc.want {
 				t.Errorf("%s Want a TTL of %s, got %s; %v", tc.reason, tc.want, got, rsp.GetResults())
 			}
 		})
 	}
+}
+
+// respond to a request as a new function does.
+func respond(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	t.Helper()
+
+	rsp, err := newFunction(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return rsp
 }
 
 func newFunction(tb testing.TB) *Function {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -49,7 +48,7 @@ func TestInvalidInput(t *testing.T) {
 			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, env: [{name: ANSIBLE_SSH_PIPELINING, value: "${xr.spec.a}"}]}, ` +
 				`{name: b, role: a.b.c, env: [{name: LD_PRELOAD, value: x}]}]}`,
 			want: []string{
-				`runs[0].env[0].value: Forbidden: a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal`,
+				`runs[0].env[0].value: Forbidden: a variable with a name that begins with ANSIBLE_ changes how Ansible works: its value is literal`,
 				`runs[1].env: Invalid value: a variable is set by the provider, or would take over programs that it starts`,
 			},
 		},
@@ -298,7 +297,7 @@ connectionDetails: [{name: a, value: b}]
 				`runs[1].forEachKey: Invalid value: "${each.valu}": each has no field "valu" (did you mean "value"?), here: each▸.valu`,
 				`runs[1].resourceName: Invalid value: "a[b]": should match '^[^\[\], ]+$'`,
 				`runs[2].templated[0]: Invalid value: "b": there is no such variable in vars`,
-				`runs[2].vars.ansible_connection: Forbidden: an expression cannot say how Ansible connects and what it executes; name it in templated if whoever supplies its value may run code in the provider`,
+				`runs[2].vars.ansible_connection: Forbidden: an expression cannot say how Ansible connects and what it executes; name it in templated if the source of its value may run code in the provider`,
 				`runs[2].varsFrom[0].value: Invalid value: "text": must be an expression, as in ${xr.spec.parameters}`,
 				`runs[2].varsFrom[1]: Forbidden: only one of include and exclude can be set`,
 				`runs[2].varsFrom[1].keys: Unsupported value: "CamelCase": supported values: "AsIs", "SnakeCase"`,
@@ -347,16 +346,16 @@ runs:
 			want: []string{
 				`connectionSecret.name: Forbidden: must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim`,
 				`requiredResources.a.matchLabels: Forbidden: a cluster-scoped XR cannot compute labels, which would select from all namespaces`,
-				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
 				`runs[1].writeConnectionSecretToRef.namespace: Required value: a cluster-scoped run needs the namespace of the Secret`,
-				`runs[2].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
-				`runs[3].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
-				`runs[4].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
-				`runs[5].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
-				`runs[6].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[2].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[3].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[4].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[5].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[6].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
 				`runs[7].writeConnectionSecretToRef.name: Forbidden: all items would write the same Secret: have ${each.key} in its name`,
-				`runs[8].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
-				`runs[9].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[8].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[9].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
 			},
 		},
 		"WrongShapes": {
@@ -385,10 +384,7 @@ runs:
 			req.Input = &structpb.Struct{}
 			fromYAML(t, tc.input, req.GetInput())
 
-			rsp, err := newFunction(t).RunFunction(context.Background(), req)
-			if err != nil {
-				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
-			}
+			rsp := respond(t, req)
 
 			withDefaults(rsp)
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 )
@@ -84,10 +83,7 @@ observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}
 `
 
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, input))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsp := respond(t, request(t, input))
 
 	if got := rsp.GetConditions()[0].GetMessage(); got != "database: is running\napp: waiting for database" {
 		t.Errorf("want app to wait, got %q, %v", got, rsp.GetResults())
@@ -111,10 +107,7 @@ observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}
 `
 
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, input))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsp := respond(t, request(t, input))
 
 	got := rsp.GetResults()[0].GetMessage()
 	for _, want := range []string{

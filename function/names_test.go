@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,10 +55,7 @@ func TestSecretsOfXRs(t *testing.T) {
 			for i, xr := range tc.xrs {
 				req := request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs: ["+tc.run+"]\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, "+xr+"}}}\n")
 
-				rsp, err := newFunction(t).RunFunction(context.Background(), req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rsp := respond(t, req)
 
 				spec := rsp.GetDesired().GetResources()["app"].GetResource().GetFields()["spec"].GetStructValue().AsMap()
 				written, _ := spec["writeConnectionSecretToRef"].(map[string]any)
@@ -115,10 +111,7 @@ observed:
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, fmt.Sprintf(input, tc.secret, tc.metadata, tc.resources)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rsp := respond(t, request(t, fmt.Sprintf(input, tc.secret, tc.metadata, tc.resources)))
 
 			if tc.fail != "" {
 				if len(rsp.GetResults()) == 0 || !strings.Contains(rsp.GetResults()[0].GetMessage(), tc.fail) {

@@ -142,10 +142,7 @@ func TestRequirePredecessors(t *testing.T) {
 		"There": {"Nothing is asked when all runs are there.", ``, there, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, requestAfter(`namespace: default, uid: u2`+tc.xr, tc.resources, "ansible.m.crossplane.io/v1alpha1", `namespace: default`)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rsp := respond(t, request(t, requestAfter(`namespace: default, uid: u2`+tc.xr, tc.resources, "ansible.m.crossplane.io/v1alpha1", `namespace: default`)))
 
 			if diff := cmp.Diff(tc.want, rsp.GetRequirements().GetResources(), protocmp.Transform()); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
 // Requests of many XRs and Compositions at once do not see each other.
@@ -45,23 +43,4 @@ observed:
 	}
 
 	wg.Wait()
-}
-
-// A defect is a Fatal result, and not the end of the server.
-func TestPanic(t *testing.T) {
-	f := newFunction(t)
-	f.compositions = nil
-
-	rsp, err := f.RunFunction(context.Background(), &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: "abc"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if got := rsp.GetMeta().GetTag(); got != "abc" {
-		t.Errorf("want the tag, got %q", got)
-	}
-
-	if len(rsp.GetResults()) != 1 || rsp.GetResults()[0].GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
-		t.Errorf("want one Fatal result, got %v", rsp.GetResults())
-	}
 }

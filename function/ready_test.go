@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -47,10 +46,7 @@ func TestReadyWhen(t *testing.T) {
 			req := request(t, tc.observed+"\n  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5, zones: {eu: 5, us: 5}}}}\n")
 			req.Input = request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n"+indent(strings.Replace(input, "%", tc.readyWhen, 1), "  ")).GetInput()
 
-			rsp, err := newFunction(t).RunFunction(context.Background(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rsp := respond(t, req)
 
 			if got := rsp.GetConditions()[0].GetMessage(); got != tc.want {
 				t.Errorf("\n%s\nRunFunction(...): want %q, got %q, %v", tc.reason, tc.want, got, rsp.GetResults())
@@ -81,10 +77,7 @@ input:
 observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}}}}
 `
 
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, input))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsp := respond(t, request(t, input))
 
 	got := rsp.GetResults()[0].GetMessage()
 	for _, want := range []string{

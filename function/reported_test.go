@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -145,7 +144,7 @@ status.conditions[4]: "" cannot be the type of a condition: it is a word such as
 				tc.status = `"${runs.server.reported}"`
 			}
 
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+			rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -157,9 +156,6 @@ observed:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
   resources: `+tc.observed+`
 `+tc.schema))
-			if err != nil {
-				t.Fatal(err)
-			}
 
 			var want map[string]any
 			if err := yaml.Unmarshal([]byte(tc.want), &want); err != nil {
@@ -270,7 +266,7 @@ func TestOperatorConditions(t *testing.T) {
 				tc.runs = "[{name: server}]"
 			}
 
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+			rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -282,9 +278,6 @@ observed:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
   resources: `+tc.observed+`
 `))
-			if err != nil {
-				t.Fatal(err)
-			}
 
 			if diff := cmp.Diff(tc.want, conditionsOf(rsp)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
@@ -295,7 +288,7 @@ observed:
 
 // An operator's conditions are not to be had twice.
 func TestOperatorConditionsTwice(t *testing.T) {
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+	rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -304,9 +297,6 @@ input:
   conditions: [{type: Failure, status: false}]
 observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}}}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	const want = `conditions[0].type: Duplicate value: "Failure"`
 	if got := rsp.GetResults()[0].GetMessage(); !strings.Contains(got, want) {

@@ -159,37 +159,6 @@ func TestScaffoldRole(t *testing.T) {
 	}
 }
 
-// What is scaffolded for an operator is right, too.
-func TestScaffoldOperator(t *testing.T) {
-	const operator = "scaffold/testdata/cache-operator"
-
-	out := &bytes.Buffer{}
-	if err := run(t, nil, out, "scaffold", "--operator", operator, "--watches", operator+"/watches.yaml"); err != nil {
-		t.Fatal(err)
-	}
-
-	dir := filepath.Join(t.TempDir(), "apis")
-	if err := run(t, nil, &bytes.Buffer{}, "scaffold", "--operator", operator, "-o", dir); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, name := range []string{"caches/xrd.yaml", "caches/composition.yaml", "caches/providerconfig.yaml", "secrets/watchoperation.yaml"} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if !bytes.Contains(out.Bytes(), b) {
-			t.Errorf("the standard output lacks what is in %s:\n%s", name, b)
-		}
-	}
-
-	got := &bytes.Buffer{}
-	if err := run(t, nil, got, "validate", dir); err != nil {
-		t.Errorf("validate: %v\n%s", err, got)
-	}
-}
-
 func TestScaffoldUsage(t *testing.T) {
 	parser, err := newParser(nil, nil, os.Exit)
 	if err != nil {

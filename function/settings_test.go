@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 )
@@ -98,10 +97,7 @@ func TestSettingsAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req := request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs: [{name: app, role: acme.app.server, "+tc.field+": \"${xr.spec.v}\"}]\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {v: "+tc.value+"}}}}\n")
 
-			rsp, err := newFunction(t).RunFunction(context.Background(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rsp := respond(t, req)
 
 			got := rsp.GetConditions()[0]
 			if got.GetReason() != "InvalidValue" || !strings.HasPrefix(got.GetMessage(), "app: "+tc.field+": "+tc.want) || len(rsp.GetDesired().GetResources()) > 0 {
@@ -130,10 +126,7 @@ input:
 observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}}}}
 `
 
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, input))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsp := respond(t, request(t, input))
 
 	got := rsp.GetResults()[0].GetMessage()
 	for _, want := range []string{

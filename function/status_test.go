@@ -231,15 +231,12 @@ observed:
 
 // Without managed fields, all that is not Crossplane's own stays.
 func TestWholeStatusUnmanaged(t *testing.T) {
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+	rsp := respond(t, request(t, `
 input: {apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: server, role: a.b.c}], status: "${runs.server.outputs}"}
 observed:
   composite:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {}, status: {host: a, conditions: [], claimConditionTypes: [a], crossplane: {}}}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	if diff := cmp.Diff(map[string]any{"status": map[string]any{"host": "a"}}, rsp.GetDesired().GetComposite().GetResource().AsMap()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -387,10 +384,7 @@ observed:
 				xr["status"], xr["metadata"].(map[string]any)["managedFields"] = live.read(t)
 				req.Observed.Composite.Resource = structOf(xr)
 
-				rsp, err := newFunction(t).RunFunction(t.Context(), req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rsp := respond(t, req)
 
 				status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
 				live.apply(t, status)

@@ -1,12 +1,15 @@
 package main
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // ready is the status of an AnsibleRun that is there.
@@ -87,6 +90,24 @@ func (s step) check(t *testing.T, reason string, want []string, said string) {
 func (s step) desired(t *testing.T) (names map[string]bool, said string) {
 	t.Helper()
 
+	rsp := s.respond(t)
+
+	names = map[string]bool{}
+	for name := range rsp.GetDesired().GetResources() {
+		names[name] = true
+	}
+
+	if len(rsp.GetConditions()) == 0 {
+		t.Fatalf("There should be a condition, got %v", rsp)
+	}
+
+	return names, rsp.GetConditions()[0].GetReason() + "\n" + rsp.GetConditions()[0].GetMessage()
+}
+
+// respond to core with what the function returns.
+func (s step) respond(t *testing.T) *fnv1.RunFunctionResponse {
+	t.Helper()
+
 	if s.departing == "" {
 		s.departing = "[]"
 	}
@@ -114,21 +135,24 @@ desired:
 context: {` + s.context + `}
 `
 
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, req))
-	if err != nil {
-		t.Fatal(err)
+	return respond(t, request(t, req))
+}
+
+// Core goes on calling what was renamed by its first name.
+func TestRenamed(t *testing.T) {
+	rsp := step{
+		runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"]}]`, spec: "zones: [a, b]",
+		observed: existing("area[a]", "", "role: a.b.c"),
+	}.respond(t)
+
+	got := map[string]string{}
+	for name, r := range rsp.GetDesired().GetResources() {
+		got[name] = manifest.Annotation(r.GetResource().AsMap(), "ansible.fn.crossplane.io/run")
 	}
 
-	names = map[string]bool{}
-	for name := range rsp.GetDesired().GetResources() {
-		names[name] = true
+	if diff := cmp.Diff(map[string]string{"area[a]": "zone[a]", "zone[b]": ""}, got); diff != "" {
+		t.Errorf("names of runs: -want, +got:\n%s", diff)
 	}
-
-	if len(rsp.GetConditions()) == 0 {
-		t.Fatalf("There should be a condition, got %v", rsp)
-	}
-
-	return names, rsp.GetConditions()[0].GetReason() + "\n" + rsp.GetConditions()[0].GetMessage()
 }
 
 // What exists is removed by its own when, its own key or the Composition, and by
@@ -238,22 +262,11 @@ func TestStays(t *testing.T) {
 			said: "Leaving\nmonitor: not wanted any more, but has to stay for app-database, which is being deleted: absent run failed: " +
 				"No space left; repair the cause",
 		},
-		"Stands": {
-			reason: "The Usage stays for what stays, too.",
-			step:   step{runs: strings.ReplaceAll(both, `{name: monitor, when: "${xr.spec.monitoring}"}`, "{name: monitor}"), spec: "monitoring: false", observed: monitor + usage, departing: departing},
-			want:   []string{"monitor", "database uses monitor"},
-			said:   "Available\n",
-		},
 		"Gone": {
 			reason: "Then the Usage goes: core would refuse to delete what is used.",
 			step:   step{runs: both, spec: "monitoring: false", observed: monitor + usage},
 			want:   []string{"monitor"},
 			said:   "Leaving\nmonitor: not wanted any more, but has to stay for database uses monitor",
-		},
-		"GoesAtLast": {
-			reason: "At last the other one goes.",
-			step:   step{runs: both, spec: "monitoring: false", observed: monitor},
-			said:   "Available\n",
 		},
 		"ComesBack": {
 			reason: "What is wanted again waits until it is gone: it would be applied while it is removed.",
@@ -267,26 +280,11 @@ func TestStays(t *testing.T) {
 			want:   []string{"monitor", "database", "database uses monitor"},
 			said:   "Available\n",
 		},
-		"LostOne": {
-			reason: "That may be one of many.",
-			step:   step{runs: both, spec: "monitoring: true", observed: monitor, departing: lost(database)},
-			want:   []string{"monitor", "database", "database uses monitor"},
-			said:   "Available\n",
-		},
 		"LostUnwanted": {
 			reason: "What is not wanted stays until core can delete it.",
 			step:   step{runs: both, spec: "monitoring: false", observed: monitor, departing: lost(database)},
 			want:   []string{"monitor", "database", "database uses monitor"},
 			said:   "Leaving\nmonitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but the XR has lost its reference to it, which comes back first",
-		},
-		"LostAdoptedUnwanted": {
-			reason: "And not be wanted any more.",
-			step: step{
-				runs:      `[{name: other, vars: {size: 6}}, {name: database, when: false, previousNames: [db], vars: {size: 5}}]`,
-				departing: lost(existing("other", "", "role: a.b.c, vars: {size: 6}") + existing("db", "", "role: a.b.c, vars: {size: 5}")),
-			},
-			want: []string{"other", "db"},
-			said: "Leaving\ndatabase (db): not wanted any more, but the XR has lost its reference to it, which comes back first",
 		},
 		"LostAdopted": {
 			reason: "It may have been adopted.",
@@ -294,112 +292,19 @@ func TestStays(t *testing.T) {
 			want:   []string{"db"},
 			said:   "Available\n",
 		},
-		"ListOptional": {
-			reason: "A list that is not there removes nothing.",
-			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListDefault": {
-			reason: "It may be written otherwise.",
-			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListHas": {
-			reason: "Or so.",
-			step:   step{runs: `[{name: zone, forEach: "${has(xr.spec.zones) ? xr.spec.zones.filter(z, z != 'x') : []}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListLocal": {
-			reason: "Or in a local.",
-			step:   step{locals: `zones: "${xr.spec.?zones.orValue([])}"`, runs: `[{name: zone, forEach: "${locals.zones}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListLocalPath": {
-			reason: "Or below one.",
-			step:   step{locals: `all: {spec: "${xr.spec}"}, own: "${locals.all.spec}"`, runs: `[{name: zone, forEach: "${locals.own.?zones.orValue([])}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListLocals": {
-			reason: "Or in one of another one.",
-			step:   step{locals: `all: {zones: "${xr.spec.?zones.orValue([])}"}, zones: "${locals.all.zones.filter(z, z != 'x')}"`, runs: `[{name: zone, forEach: "${locals.zones}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		"ListInItems": {
+			reason: "An item of a list is no field.",
+			step:   step{runs: `[{name: zone, forEach: '${"eu" in xr.spec.regions ? xr.spec.zones : []}'}]`, spec: "zones: [a], regions: [us]", observed: zones},
+			said:   "Available\n",
 		},
 		"ListLocalEmpty": {
 			reason: "An empty list of a local removes all, whatever else the local lacks.",
 			step:   step{locals: `all: {zones: "${xr.spec.?zones.orValue([])}", team: "${xr.spec.?team.orValue('none')}"}`, runs: `[{name: zone, forEach: "${locals.all.zones}"}]`, spec: "zones: []", observed: zones},
 			said:   "Available\n",
 		},
-		"ListBrackets": {
-			reason: "Or in brackets.",
-			step:   step{runs: `[{name: zone, forEach: '${xr.spec[?"zones"].orValue([])}'}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListIndex": {
-			reason: "Or below what is in brackets.",
-			step:   step{runs: `[{name: zone, forEach: '${xr.spec["network"].?zones.orValue([])}'}]`, spec: "network: {}", observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.network.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListIn": {
-			reason: "Or asked for as a key.",
-			step:   step{runs: `[{name: zone, forEach: '${"zones" in xr.spec ? xr.spec.zones : []}'}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListBelow": {
-			reason: "Or below what may be missing itself.",
-			step:   step{runs: `[{name: zone, forEach: '${xr.spec.?network.zones.orValue([])}'}]`, spec: "network: {}", observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: xr.spec.network.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListInItems": {
-			reason: "An item of a list is no field.",
-			step:   step{runs: `[{name: zone, forEach: '${"eu" in xr.spec.regions ? xr.spec.zones : []}'}]`, spec: "zones: [a], regions: [us]", observed: zones},
-			said:   "Available\n",
-		},
-		"ListElsewhere": {
-			reason: "It may come from elsewhere.",
-			step:   step{runs: `[{name: zone, forEach: "${environment.?zones}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: environment.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListElsewhereDefault": {
-			reason: "And have a default.",
-			step:   step{runs: `[{name: zone, forEach: "${environment.?zones.orValue([])}"}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: environment.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
 		"ListElsewhereEmpty": {
-			reason: "An empty one removes all.",
+			reason: "An empty one from elsewhere removes all.",
 			step:   step{runs: `[{name: zone, forEach: "${environment.?zones.orValue([])}"}]`, context: "apiextensions.crossplane.io/environment: {zones: []}", observed: zones},
-			said:   "Available\n",
-		},
-		"ListContext": {
-			reason: "It may come from an earlier step.",
-			step:   step{runs: `[{name: zone, forEach: '${context[?"example.org/zones"].orValue([])}'}]`, observed: zones},
-			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: context.example.org/zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListRequired": {
-			reason: "Or from an object that is gone.",
-			step: step{
-				locals:   `zones: "${required.?settings.?data.?zones.orValue('').split(',').filter(z, z != '')}"`,
-				runs:     "[{name: zone, forEach: \"${locals.zones}\"}]\n  requiredResources: {settings: {apiVersion: v1, kind: ConfigMap, namespace: x, matchName: settings}}",
-				observed: zones,
-			},
-			want: []string{"zone[a]", "zone[b]", "zone[c]"},
-			said: "ValueNotSet\nzone: forEach: required.settings.data.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-		},
-		"ListEmpty": {
-			reason: "An empty list removes all.",
-			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}"}]`, spec: "zones: []", observed: zones},
 			said:   "Available\n",
 		},
 		"ListNone": {
@@ -508,51 +413,6 @@ func TestStays(t *testing.T) {
 			said: "InvalidValue\ndatabase: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
 				"db: not wanted any more, but may be what database was called",
 		},
-		"OtherText": {
-			reason: "With other literal text it is another one.",
-			step: step{
-				runs: `[{name: database, vars: {size: "${xr.spec.size}", name: "sql-${xr.spec.size}-x"}}]`, spec: "size: 6",
-				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, name: db-5-x}"),
-			},
-			want: []string{"database"},
-			said: "Running\ndatabase: is running",
-		},
-		"OtherConfiguration": {
-			reason: "With another configuration it is another one.",
-			step: step{
-				runs: `[{name: database, providerConfigRef: {name: other}, vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
-				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
-			},
-			want: []string{"database"},
-			said: "Running\ndatabase: is running",
-		},
-		"OtherNames": {
-			reason: "With variables of other names it is another one.",
-			step: step{
-				runs: `[{name: database, vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
-				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, more: 1}"),
-			},
-			want: []string{"database"},
-			said: "Running\ndatabase: is running",
-		},
-		"OtherWanted": {
-			reason: "One that the Composition still has was not renamed.",
-			step: step{
-				runs: `[{name: database, vars: {size: "${xr.spec.size}"}}, {name: db, when: false, vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
-				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
-			},
-			want: []string{"database"},
-			said: "Running\ndatabase: is running",
-		},
-		"OtherItem": {
-			reason: "Members of a set are told apart by all of their variables.",
-			step: step{
-				runs: `[{name: zone, forEach: "${xr.spec.zones}", vars: {name: "${each.value}"}}]`, spec: "zones: [b]",
-				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
-			},
-			want: []string{"zone[b]"},
-			said: "Running\nzone[b]: is running",
-		},
 		"OtherKeysWait": {
 			reason: "As long as the values of a new one are not known, it may be one whose key was another.",
 			step: step{
@@ -581,21 +441,6 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"app", "app uses database", "database", "zone[a]", "zone[a] uses app"},
 			said: "Available\napp: not wanted any more, and stays with zone[a]\ndatabase: not wanted any more, and stays with app\nzone[a]: not wanted any more, and stays, since prune is false",
-		},
-		"OtherVars": {
-			reason: "With other variables it is another one.",
-			step:   step{runs: `[{name: database, vars: {size: 6}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
-			want:   []string{"database"},
-			said:   "Running\ndatabase: is running",
-		},
-		"Orphaned": {
-			reason: "One that removes nothing may go.",
-			step: step{
-				runs:     `[{name: database, vars: {size: 5}}]`,
-				observed: strings.Replace(existing("db", "", "role: a.b.c, vars: {size: 5}"), "spec: {", "spec: {managementPolicies: [Observe, Create, Update], ", 1),
-			},
-			want: []string{"database"},
-			said: "Running\ndatabase: is running",
 		},
 		"Another": {
 			reason: "The Composition may say that it is another one, which comes when the one before is gone.",
@@ -639,15 +484,6 @@ func TestStays(t *testing.T) {
 			want: []string{"db", "web"},
 			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\ncache2: waiting for database\nweb: waiting for cache2\ndb: not wanted any more, but has to stay for cache",
 		},
-		"AnotherBetweenGone": {
-			reason: "That may be gone from the Composition for good.",
-			step: step{
-				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
-				observed: chain,
-			},
-			want: []string{"db", "web"},
-			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for cache",
-		},
 		"AnotherRetained": {
 			reason: "It does not wait for what stays for good with another one: that goes with the XR alone.",
 			step: step{
@@ -682,7 +518,7 @@ func TestStays(t *testing.T) {
 				observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}") + existing("area[a]", "monitor", "role: a.b.c"),
 			},
 			want: []string{"area[a]"},
-			said: "DependencyNotReady\nprobe: waiting for monitor, which is not wanted any more\nzone: waiting for probe\narea[a]: not wanted any more, but may be what a run was called, which is not known yet",
+			said: "DependencyNotReady\nprobe: waiting for monitor, which is not wanted any more\nzone: waiting for probe\narea[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"AnotherListedUnknown": {
 			reason: "If the one before itself may be what a member was called, it would stay for ever.",
@@ -692,7 +528,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"monitor", "zone[a]"},
 			said: "InvalidValue\nprobe: previousNames: monitor, which is not wanted any more, may be what zone was called, which is not known before probe is there: write previousNames: [\"monitor\"] to go on with it, or literal text beside the expressions in previousNames of zone\n" +
-				"zone: waiting for probe\nmonitor: not wanted any more, but may be what a run was called, which is not known yet",
+				"zone: waiting for probe\nmonitor: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"AnotherNamed": {
 			reason: "The same goes for previous names that are taken from its outputs.",
@@ -702,22 +538,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"monitor"},
 			said: "InvalidValue\nprobe: previousNames: monitor, which is not wanted any more, may be what web was called, which is not known before probe is there: write previousNames: [\"monitor\"] to go on with it, or literal text beside the expressions in previousNames of web\n" +
-				"web: previousNames[0]: runs.probe is not there yet\nmonitor: not wanted any more, but may be what a run was called, which is not known yet",
-		},
-		"AnotherNotReferred": {
-			reason: "What does not wait for it is applied without the one before first.",
-			step: step{
-				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {size: 2}}]`,
-				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, vars: {size: 1}"),
-			},
-			want: []string{"db", "web", "web uses db"},
-			said: "Running\nweb: is running\ndatabase: waiting for db, which is not wanted any more\ndb: not wanted any more, but has to stay for web",
-		},
-		"AnotherChanged": {
-			reason: "An edit of the XR does not let the two be there at once.",
-			step:   step{runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6", observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}")},
-			want:   nil,
-			said:   "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more",
+				"web: previousNames[0]: runs.probe is not there yet\nmonitor: not wanted any more, but may be what web was called, which is not known yet",
 		},
 		"AnotherChangedLater": {
 			reason: "Nor one that is made while the one before is being deleted.",
@@ -772,16 +593,6 @@ func TestStays(t *testing.T) {
 			step:   step{runs: `[{name: postgres, previousNames: [database], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
 			want:   []string{"db"},
 			said: "InvalidValue\npostgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
-				"db: not wanted any more, but may be what postgres was called",
-		},
-		"FoundNoneChanged": {
-			reason: "Nor when the XR has changed.",
-			step: step{
-				runs: `[{name: postgres, previousNames: [database], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
-				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
-			},
-			want: []string{"db"},
-			said: "InvalidValue\npostgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
 				"db: not wanted any more, but may be what postgres was called",
 		},
 		"FoundNoneWaits": {
@@ -866,21 +677,6 @@ func TestStays(t *testing.T) {
 			want: nil,
 			said: "DependencyNotReady\nzone[a]: waiting for app-area[a], which is being deleted",
 		},
-		"FormerNameDepartingChanged": {
-			reason: "So does a run whose literal values are others.",
-			step: step{
-				runs:      `[{name: database, previousNames: [db], vars: {size: 6}}]`,
-				departing: asDeparting(existing("db", "", "role: a.b.c, vars: {size: 5}")),
-			},
-			want: nil,
-			said: "DependencyNotReady\ndatabase: waiting for app-db, which is being deleted",
-		},
-		"LongerText": {
-			reason: "A text that begins and ends with the one of a run is another one.",
-			step:   step{runs: `[{name: blue, vars: {version: "1"}}]`, observed: existing("green", "", `role: a.b.c, vars: {version: "1.1"}`)},
-			want:   []string{"blue"},
-			said:   "Running\nblue: is running",
-		},
 		"AdoptedAndGone": {
 			reason: "It is removed by its own when, after what depends on it.",
 			step: step{
@@ -908,7 +704,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"db", "sql"},
 			said: "InvalidValue\ndatabase: previousNames: the XR has db and sql, of which only one can be the run\n" +
-				"db: not wanted any more, but may be what a run was called, which is not known yet\nsql: not wanted any more, but may be what a run was called, which is not known yet",
+				"db: not wanted any more, but may be what database was called, which is not known yet\nsql: not wanted any more, but may be what database was called, which is not known yet",
 		},
 		"BecameSet": {
 			reason: "A member of a set goes on with what was a run of its own.",
@@ -949,7 +745,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"old-a"},
 			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\n" +
-				"old-a: not wanted any more, but may be what a run was called, which is not known yet",
+				"old-a: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"NamesWrong": {
 			reason: "While it is not known what an item was called, what the set has by other keys stays.",
@@ -960,7 +756,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"zone[a]"},
 			said: "ValueNotSet\nzone[x]: previousNames[0]: each.value.name is not set; write each.value.?name if it may be missing\n" +
-				"zone[a]: not wanted any more, but may be what a run was called, which is not known yet",
+				"zone[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"OwnName": {
 			reason: "The name that a run has is no other one.",
@@ -1041,7 +837,17 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"area[b]"},
 			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false\n" +
-				"area[b]: not wanted any more, but may be what a run was called, which is not known yet",
+				"area[b]: not wanted any more, but may be what a member of zone was called, which is not known yet",
+		},
+		"AdoptedMembersUnknown": {
+			reason: "One that was adopted is known to be a member.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones.x}", previousNames: ["area[${each.key}]"]}]`,
+				spec:     "zones: {}",
+				observed: strings.Replace(existing("area[b]", "", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/run: "zone[b]", `, 1),
+			},
+			want: []string{"area[b]"},
+			said: "ValueNotSet\nzone: forEach: xr.spec.zones.x is not set; write xr.spec.zones.?x if it may be missing",
 		},
 		"FormerNamesUnknown": {
 			reason: "Nor of those that were runs of their own.",
@@ -1051,7 +857,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"area-b"},
 			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false\n" +
-				"area-b: not wanted any more, but may be what a run was called, which is not known yet",
+				"area-b: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"FormerNamesReferred": {
 			reason: "Nor does a run that is not wanted, and that the list is of.",
@@ -1063,7 +869,7 @@ func TestStays(t *testing.T) {
 			},
 			want: []string{"monitor", "area-b", "area-b uses monitor"},
 			said: "ValueNotSet\nzone: forEach: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
-				"monitor: not wanted any more, but has to stay for area-b\narea-b: not wanted any more, but may be what a run was called, which is not known yet",
+				"monitor: not wanted any more, but has to stay for area-b\narea-b: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"FormerNamesTooMany": {
 			reason: "Nor are more of them removed at once than may go.",
@@ -1085,14 +891,6 @@ func TestStays(t *testing.T) {
 			want: []string{"area[a]", "area[b]", "area[c]"},
 			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
 		},
-		"FormerNamesOthers": {
-			reason: "A run of another name is none of them.",
-			step: step{
-				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area-${each.key}"], removal: {atMost: 0}}]`,
-				spec: "zones: []", observed: existing("other", "", "role: a.b.c"),
-			},
-			said: "Available\n",
-		},
 		"OwnKey": {
 			reason: "A member goes with its key, whatever the others wait for.",
 			step: step{
@@ -1112,10 +910,72 @@ func TestStays(t *testing.T) {
 	}
 }
 
+// A list that is not there removes nothing, however that is written.
+func TestListMissing(t *testing.T) {
+	cases := map[string]struct {
+		forEach, locals, spec string
+		// missing is what is not there.
+		missing string
+	}{
+		"Optional":         {forEach: `"${xr.spec.?zones}"`, missing: "xr.spec.zones"},
+		"Default":          {forEach: `"${xr.spec.?zones.orValue([])}"`, missing: "xr.spec.zones"},
+		"Has":              {forEach: `"${has(xr.spec.zones) ? xr.spec.zones.filter(z, z != 'x') : []}"`, missing: "xr.spec.zones"},
+		"In":               {forEach: `'${"zones" in xr.spec ? xr.spec.zones : []}'`, missing: "xr.spec.zones"},
+		"Brackets":         {forEach: `'${xr.spec[?"zones"].orValue([])}'`, missing: "xr.spec.zones"},
+		"Index":            {forEach: `'${xr.spec["network"].?zones.orValue([])}'`, spec: "network: {}", missing: "xr.spec.network.zones"},
+		"Below":            {forEach: `'${xr.spec.?network.zones.orValue([])}'`, spec: "network: {}", missing: "xr.spec.network.zones"},
+		"Local":            {locals: `zones: "${xr.spec.?zones.orValue([])}"`, forEach: `"${locals.zones}"`, missing: "xr.spec.zones"},
+		"LocalPath":        {locals: `all: {spec: "${xr.spec}"}, own: "${locals.all.spec}"`, forEach: `"${locals.own.?zones.orValue([])}"`, missing: "xr.spec.zones"},
+		"Locals":           {locals: `all: {zones: "${xr.spec.?zones.orValue([])}"}, zones: "${locals.all.zones.filter(z, z != 'x')}"`, forEach: `"${locals.zones}"`, missing: "xr.spec.zones"},
+		"Elsewhere":        {forEach: `"${environment.?zones}"`, missing: "environment.zones"},
+		"ElsewhereDefault": {forEach: `"${environment.?zones.orValue([])}"`, missing: "environment.zones"},
+		"Context":          {forEach: `'${context[?"example.org/zones"].orValue([])}'`, missing: "context.example.org/zones"},
+		"Required":         {locals: `zones: "${required.?settings.?data.?zones.orValue('').split(',').filter(z, z != '')}"`, forEach: `"${locals.zones}"`, missing: "required.settings.data.zones"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			step{
+				locals: tc.locals, spec: tc.spec, observed: existing("zone[a]", "", "role: a.b.c"),
+				runs: "[{name: zone, forEach: " + tc.forEach + "}]\n  requiredResources: {settings: {apiVersion: v1, kind: ConfigMap, namespace: x, matchName: settings}}",
+			}.check(t, "A list that is not there removes nothing.", []string{"zone[a]"}, "ValueNotSet\nzone: forEach: "+tc.missing+
+				" is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false")
+		})
+	}
+}
+
+// What is told apart from an AnsibleRun that is not wanted any more is created at once, and that one goes.
+func TestNotRenamed(t *testing.T) {
+	const sized = `{name: database, vars: {size: "${xr.spec.size}", name: "db-${xr.spec.size}-x"}}`
+
+	db := existing("db", "", "role: a.b.c, unsafeVars: {size: 5, name: db-5-x}")
+
+	cases := map[string]struct {
+		reason, runs, observed string
+		want                   string
+	}{
+		"Text":          {"It has other literal text.", strings.Replace(sized, "db-", "sql-", 1), db, "database"},
+		"LongerText":    {"A text that begins and ends with the one of a run is another one.", `{name: database, vars: {version: "1"}}`, existing("db", "", `role: a.b.c, vars: {version: "1.1"}`), "database"},
+		"Configuration": {"It has another configuration.", strings.Replace(sized, "vars:", "providerConfigRef: {name: other}, vars:", 1), db, "database"},
+		"Names":         {"It has variables of other names.", sized, strings.Replace(db, "size: 5", "size: 5, more: 1", 1), "database"},
+		"Values":        {"It has other variables.", `{name: database, vars: {size: 6}}`, existing("db", "", "role: a.b.c, vars: {size: 5}"), "database"},
+		"Wanted":        {"The Composition still has it.", sized + ", " + strings.Replace(sized, "name: database", "name: db, when: false", 1), db, "database"},
+		"Orphaned":      {"It removes nothing.", sized, strings.Replace(db, "spec: {", "spec: {managementPolicies: [Observe, Create, Update], ", 1), "database"},
+		"Item":          {"Members of a set are told apart by all of their variables.", `{name: zone, forEach: [b], vars: {name: "${each.value}"}}`, existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"), "zone[b]"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			step{runs: "[" + tc.runs + "]", spec: "size: 6", observed: tc.observed}.
+				check(t, tc.reason, []string{tc.want}, "Running\n"+tc.want+": is running")
+		})
+	}
+}
+
 // TestRetained is about an AnsibleRun that stays because of prune: false, which it was not applied with: it stays when
 // its run is gone from the Composition, too.
 func TestRetained(t *testing.T) {
-	rsp, err := newFunction(t).RunFunction(t.Context(), request(t, `
+	rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -1124,9 +984,6 @@ observed:
   composite:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}
   resources:`+existing("database", "", "role: a.b.c")))
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	annotations := rsp.GetDesired().GetResources()["database"].GetResource().AsMap()["metadata"].(map[string]any)["annotations"]
 	if diff := cmp.Diff(any(map[string]any{"ansible.fn.crossplane.io/prune": "never"}), annotations); diff != "" {
@@ -1161,10 +1018,7 @@ required_resources:
         spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c}}
 `)
 
-	rsp, err := newFunction(t).RunFunction(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsp := respond(t, req)
 
 	// The Secret would lose what it has, since core sends no connection details along.
 	want := map[string]any{"database": map[string]any{"name": "app-123", "namespace": "default", "uid": "r1", "labels": map[string]any{"ansible.fn.crossplane.io/composite-uid": "xr"}}}
@@ -1186,7 +1040,7 @@ required_resources:
 
 // TestLostOne is about an XR that has lost one of its AnsibleRuns: its Secret, which is observed, stays as it is.
 func TestLostOne(t *testing.T) {
-	rsp, err := newFunction(t).RunFunction(t.Context(), request(t, `
+	rsp := respond(t, request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -1203,9 +1057,6 @@ observed:
 required_resources:
   ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:
     items:`+asDeparting(strings.ReplaceAll(existing("cache", "", "role: a.b.c"), "labels: {", "labels: {crossplane.io/composite: app, "))))
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	want := map[string]any{"url": "dGhlcmU=", "old": "Z29uZQ=="}
 	got := rsp.GetDesired().GetResources()["connection-details"].GetResource().AsMap()["data"]
@@ -1235,7 +1086,7 @@ func TestDeletedAsItWas(t *testing.T) {
 		"Member":       {reason: "It may be one of a set.", runs: "\n  - {name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}", resource: "s[k]", said: "Deleting\ns[k]: is being deleted"},
 		"Approval": {
 			reason: "What is awaited is said.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}", resource: "a",
-			status: `, {type: Deletable, status: "False", observedGeneration: 1, reason: AwaitingApproval}, {type: Approved, status: "False", observedGeneration: 1, reason: AwaitingApproval, message: awaits an approval}`,
+			status: `, {type: Deletable, status: "False", observedGeneration: 1, reason: AwaitingApproval, message: awaits an approval}`,
 			said:   "AwaitingApproval\na: awaits an approval",
 		},
 	}
@@ -1255,10 +1106,7 @@ observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {x: q}}}
   resources: `+observed)
 
-			rsp, err := newFunction(t).RunFunction(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rsp := respond(t, req)
 
 			want := req.GetObserved().GetResources()[tc.resource].GetResource().AsMap()["spec"]
 			if diff := cmp.Diff(want, rsp.GetDesired().GetResources()[tc.resource].GetResource().AsMap()["spec"]); diff != "" {

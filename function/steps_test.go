@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,10 +30,7 @@ desired:
     web uses cache: {ready: READY_TRUE, resource: {apiVersion: protection.crossplane.io/v1beta1, kind: Usage}}
 `
 
-	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, req))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsp := respond(t, request(t, req))
 
 	got := rsp.GetDesired().GetResources()
 	if got["app uses database"] != nil {
@@ -71,10 +67,7 @@ input:
 `).GetInput()
 
 	for _, r := range []*fnv1.RunFunctionRequest{req, second} {
-		rsp, err := newFunction(t).RunFunction(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rsp := respond(t, r)
 
 		if second.Desired = rsp.GetDesired(); second.GetDesired().GetResources()["zone[b]"] != nil {
 			t.Errorf("RunFunction(...): want zone[b] removed, got %v", rsp.GetConditions())
@@ -107,10 +100,7 @@ input:
 
 	req := request(t, header+"  runs: [{name: other, role: a.b.c}, {name: all, role: a.b.c, forEach: ["+strings.Join(items, ", ")+"]}]"+resources)
 
-	first, err := newFunction(t).RunFunction(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := respond(t, req)
 
 	if size := proto.Size(first.GetContext()); size > atMost {
 		t.Errorf("RunFunction(...): told later steps %d bytes, want %d at most", size, atMost)
@@ -119,10 +109,7 @@ input:
 	req.Input = request(t, header+"  runs: [{name: two, role: a.b.c}]").GetInput()
 	req.Desired, req.Context = first.GetDesired(), first.GetContext()
 
-	second, err := newFunction(t).RunFunction(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := respond(t, req)
 
 	_, want, _ := strings.Cut(first.GetConditions()[0].GetMessage(), "\n")
 	_, got, _ := strings.Cut(second.GetConditions()[0].GetMessage(), "\n")
@@ -242,10 +229,7 @@ observed:
 				for range 2 {
 					again := proto.CloneOf(req)
 
-					got, err := newFunction(t).RunFunction(t.Context(), again)
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := respond(t, again)
 
 					rsp, req.Context = got, got.GetContext()
 				}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -87,10 +86,7 @@ required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, 
 				in := strings.NewReplacer("[namespace]", namespace, "[own]", tc.own, "[status]", tc.status, "[n]", n, "[m]", m, "[kind]", kind).
 					Replace(input + "observed:\n  composite: {resource: {" + xr + "}}\n  resources:" + database)
 
-				rsp, err := newFunction(t).RunFunction(context.Background(), request(t, in))
-				if err != nil {
-					t.Fatal(err)
-				}
+				rsp := respond(t, request(t, in))
 
 				if rsp.GetDesired().GetResources()["app"] == nil {
 					t.Fatal(rsp.GetConditions())

@@ -2,7 +2,6 @@ package main
 
 import (
 	stdcmp "cmp"
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -199,7 +198,7 @@ func TestWithheld(t *testing.T) {
 			reason: "A previous name that reads it is not known.",
 			input:  runs + `previousNames: ["${runs.db.outputs.?endpoint.orValue('old')}"]}]`, observed: existing("old", "", "role: a.b.c"),
 			want: "db old", said: "OutputWithheld app: previousNames[0]: " + endpointOf("runs.db.outputs.endpoint") +
-				"\nold: not wanted any more, but may be what a run was called, which is not known yet",
+				"\nold: not wanted any more, but may be what app was called, which is not known yet",
 		},
 		"ReadyWhen": {
 			reason: "A run whose readiness reads it is not ready, and stays.",
@@ -254,7 +253,7 @@ requiredResources: {other: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: 
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+			rsp := respond(t, request(t, `
 input: {`+tc.input+`}
 required_resources:
   other: {items: [{resource: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, metadata: {name: other, namespace: default},
@@ -264,9 +263,6 @@ observed:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {x: {host: a}}, status: {e: old}}
   resources: `+stdcmp.Or(tc.db, withholding)+tc.observed+`
 `))
-			if err != nil {
-				t.Fatal(err)
-			}
 
 			if got := strings.Join(slices.Sorted(maps.Keys(rsp.GetDesired().GetResources())), " "); got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)

@@ -42,7 +42,7 @@ type startCommand struct {
 	PollInterval           time.Duration `default:"10m"                                                      help:"Time between the end of a run and the next periodic one, unless the object is annotated with crossplane.io/poll-interval."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
 	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time, half of them of one namespace. A Pod that has waited for a minute, for a node or a quota, does not count."`
-	Place                  common.Place  `default:"Provider" enum:"Provider,Pod,PodsOnly" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each. With PodsOnly no run is carried out in the provider's own Pod, whatever configurations say."`
+	Place                  common.Place  `default:"Provider" enum:"Provider,Pod,PodsOnly" help:"Where runs are carried out if their configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each. With PodsOnly no run is carried out in the provider's own Pod, whatever configurations say."`
 	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod."`
 	PodTemplate            pods.Template `help:"A file with a PodTemplateSpec for the Pods of all runs, in YAML or JSON. That of a configuration (spec.execution.podTemplate) is merged over it." placeholder:"FILE"`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`

@@ -29,6 +29,8 @@ var (
 	noGroup   = regexp.MustCompile(`[^A-Za-z0-9_]`)
 	hostRange = regexp.MustCompile(`\[[0-9A-Za-z]*:[0-9A-Za-z]+(:[0-9]+)?\]`)
 	account   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
+	// ownName has the names that files such as /etc/hosts give to the own machine.
+	ownName = regexp.MustCompile(`^(ip6-)?(localhost|loopback)[46]?(\.|$)|\.localhost$`)
 )
 
 // MaxName is the length of the longest name from an XR, in bytes.
@@ -145,8 +147,7 @@ func isProvider(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	ip := net.ParseIP(host)
 
-	return host == "localhost" || strings.HasPrefix(host, "localhost.") || strings.HasSuffix(host, ".localhost") ||
-		strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() || isOwnNumber(host)
+	return ownName.MatchString(host) || strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() || isOwnNumber(host)
 }
 
 // isOwnNumber is true for addresses of the own machine in the forms that C libraries

@@ -37,6 +37,9 @@ const (
 	PruneNever      = "never"
 )
 
+// AnnotationRun of an AnsibleRun has the name of its run, if core knows the AnsibleRun by a previous one.
+const AnnotationRun = v1alpha1.Group + "/run"
+
 // AnnotationAllowRemoval of an XR says how many members of which sets may go at
 // once, as in user=12,disk=3.
 const AnnotationAllowRemoval = v1alpha1.Group + "/allow-removal"

@@ -57,14 +57,14 @@ func objectNames(env *expression.Environment, r input.Run,
 		case t.Meaning == fields.Value && strings.HasPrefix(t.Of, "ANSIBLE_"):
 			errs = append(errs,
 				field.Forbidden(t.Path,
-					"a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal"))
+					"a variable with a name that begins with ANSIBLE_ changes how Ansible works: its value is literal"))
 		case t.Meaning != fields.Name:
 		case !namespaced:
 			if n := names[t.Key()]; !n.Identifies() || !n.Has(sourceUID) {
 				errs = append(errs,
 					field.Forbidden(t.Path,
 						"the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of "+
-							"the XR, its claim and each.key; others may be somebody else's"))
+							"the XR, its claim and each.key; other names may be those of other XRs"))
 			}
 		case strings.Contains(t.Path.String(), "providerConfigRef") && t.Of != "ProviderConfig":
 			errs = append(errs,

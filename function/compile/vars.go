@@ -121,7 +121,7 @@ func variableMistakes(v plan.Variables, path *field.Path, name string) field.Err
 	}
 
 	return mistakes(path, name, v.Vars[name],
-		"; name it in templated if whoever supplies its value may run code in the provider")
+		"; name it in templated if the source of its value may run code in the provider")
 }
 
 // mistakes in a variable of a literal name. Ansible does not template its value when it is computed.

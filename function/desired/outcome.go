@@ -64,6 +64,9 @@ type Outcome struct {
 	Messages []string
 	// Claimed is true for one that is not wanted, but may be another run under a previous name.
 	Claimed bool
+	// MayBe is the composition resource name of an AnsibleRun that is not wanted any more, and that a run may be which
+	// is held for that.
+	MayBe string
 }
 
 // Held is true for runs that cannot be rendered yet. They are left as they are.

@@ -2,6 +2,7 @@ package desired
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -29,16 +30,20 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	switch {
 	case observed == nil:
 		return Running, running
-	case manifest.IsDeleted(observed) && unapproved(observed, common.TypeDeletable) != "":
-		return unapproved(observed, common.TypeDeletable), approvalMessages(observed)
-	case manifest.IsDeleted(observed) && waitsForWindow(observed, common.TypeDeletable):
-		return WaitingForWindow, windowMessages(observed, common.TypeDeletable)
 	case manifest.IsDeleted(observed):
+		if reason, messages := held(observed, common.TypeDeletable); reason != "" {
+			return reason, messages
+		}
+
 		return Deleting, []string{ansiblerun.Deleting(observed)}
 	case !ansiblerun.IsApplied(observed, owned, rendered):
 		return Running, running
 	case ansiblerun.IsReady(observed):
 		return Ready, nil
+	}
+
+	if reason, messages := held(observed, xpv2.TypeReady); reason != "" {
+		return reason, messages
 	}
 
 	run, _ := manifest.Nested(observed, "status", "atProvider", "lastRun").(map[string]any)
@@ -48,10 +53,6 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	ready, _ := ansiblerun.Condition(observed, ansiblerun.ConditionReady)
 
 	switch {
-	case unapproved(observed, xpv2.TypeReady) != "":
-		return unapproved(observed, xpv2.TypeReady), approvalMessages(observed)
-	case waitsForWindow(observed, xpv2.TypeReady):
-		return WaitingForWindow, windowMessages(observed, xpv2.TypeReady)
 	case phase.Finished() && phase != common.PhaseSucceeded &&
 		(synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
 		return RunFailed, failures(phase, run)
@@ -66,6 +67,20 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	}
 
 	return Running, running
+}
+
+// held says for which decision or window an AnsibleRun waits, if one of its conditions does; the reason is empty if
+// not.
+func held(observed map[string]any, t xpv2.ConditionType) (Reason, []string) {
+	status, message := ansiblerun.Condition(observed, string(t))
+	reason := Reason(manifest.Text(manifest.Condition(observed, string(t)), "reason"))
+
+	if status != ansiblerun.ConditionFalse ||
+		!slices.Contains([]Reason{AwaitingApproval, Rejected, WaitingForWindow}, reason) {
+		return "", nil
+	}
+
+	return reason, []string{oneLine(message)}
 }
 
 // failures returns messages about the failures of a run, in Ansible's words.

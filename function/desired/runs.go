@@ -293,6 +293,13 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 		out.Desired = object
 	}
 
+	// To have a new name is no change that anything waits for.
+	if r.PreviousName(out.Resource) != out.Resource {
+		out.Desired = manifest.Overlay(out.Desired, map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{ansiblerun.AnnotationRun: out.Resource}},
+		})
+	}
+
 	if out.Reason == Ready && run.ReadyWhen != nil {
 		return r.evaluateReadyWhen(ctx, run, out, data)
 	}

@@ -99,8 +99,14 @@ func (r *renderer) withMembers(run *plan.Run, out Outcome) []Outcome {
 	}
 
 	for _, resource := range manifest.SortedKeys(r.Observed.Resources) {
+		o, observed := r.Observed.Run(resource)
+
 		key, ok := run.Key(resource)
-		if ok && ansiblerun.Is(r.Observed.Resources[resource]) {
+		if !ok { // It may have been adopted.
+			key, ok = run.Key(manifest.Annotation(o, ansiblerun.AnnotationRun))
+		}
+
+		if ok && observed {
 			runs = append(runs, r.Keep(Outcome{Name: plan.MemberName(run.Name, key), Resource: resource, Reason: out.Reason}))
 		}
 	}

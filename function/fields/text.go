@@ -87,7 +87,7 @@ func CheckPath(literal string, v any) error {
 		return nil
 	}
 
-	return errors.Errorf("must be a path whose computed parts are of letters, digits, _ and -, and is %s",
+	return errors.Errorf("must be a path with computed parts of letters, digits, _ and -, and is %s",
 		manifest.Show(v))
 }
 

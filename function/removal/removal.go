@@ -125,6 +125,13 @@ func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 	return runs
 }
 
+// stay is the outcome of an AnsibleRun that is not wanted and stays, with the end of the message that says why.
+func (r *remover) stay(resource string, reason desired.Reason, why string) desired.Outcome {
+	return r.runs.Keep(desired.Outcome{
+		Name: resource, Resource: resource, Reason: reason, Messages: []string{"not wanted any more, " + why},
+	})
+}
+
 // findUnwanted returns the observed AnsibleRuns that nothing wants, by their composition
 // resource names, in order.
 func (r *remover) findUnwanted() []string {
@@ -153,10 +160,7 @@ func (r *remover) foreign(resource string) bool {
 func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) []string {
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
 		if r.runs.Observed.Lost[resource] {
-			kept[resource] = r.runs.Keep(desired.Outcome{
-				Name: resource, Resource: resource, Reason: desired.Leaving,
-				Messages: []string{"not wanted any more, but the XR has lost its reference to it, which comes back first"},
-			})
+			kept[resource] = r.stay(resource, desired.Leaving, "but the XR has lost its reference to it, which comes back first")
 		}
 
 		return r.runs.Observed.Lost[resource]
@@ -167,10 +171,7 @@ func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) [
 // them. It returns the others.
 func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
 	retain := func(resource, message string) {
-		kept[resource] = r.runs.Keep(desired.Outcome{
-			Name: resource, Resource: resource, Reason: desired.Retained,
-			Messages: []string{"not wanted any more, and stays" + message},
-		})
+		kept[resource] = r.stay(resource, desired.Retained, "and stays"+message)
 	}
 
 	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
@@ -286,12 +287,7 @@ func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome)
 	blocked := r.blocked(unwanted)
 
 	for _, resource := range manifest.SortedKeys(blocked) {
-		kept[resource] = r.runs.Keep(desired.Outcome{
-			Name:     resource,
-			Resource: resource,
-			Reason:   desired.Leaving,
-			Messages: []string{"not wanted any more, but has to stay for " + strings.Join(blocked[resource], ", ")},
-		})
+		kept[resource] = r.stay(resource, desired.Leaving, "but has to stay for "+strings.Join(blocked[resource], ", "))
 	}
 }
 

@@ -70,9 +70,9 @@ type candidates struct {
 	// terminatingByWorkload are the AnsibleRuns that are being deleted, by their
 	// workloads, with their names for messages.
 	terminatingByWorkload map[string]string
-	// claimed are the unwanted AnsibleRuns with the same workload as a run that is said to
+	// renewed are the unwanted AnsibleRuns with the same workload as a run that is said to
 	// be new.
-	claimed map[string]bool
+	renewed map[string]bool
 	// similarTo and terminatingLike cache the results of similar and terminating.
 	similarTo       map[*plan.Run][]string
 	terminatingLike map[*plan.Run]string
@@ -83,7 +83,7 @@ type candidates struct {
 func (r *remover) candidates(runs []desired.Outcome) candidates {
 	t := candidates{
 		remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{},
-		claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{},
+		renewed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{},
 		dependents: sync.OnceValue(r.dependents),
 	}
 
@@ -102,7 +102,7 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 		_, exists := r.runs.Observed.Resources[runs[i].Resource]
 		if run := r.plan.RunOf(runs[i].Resource); runs[i].Reason == desired.Running && !exists && run != nil && run.New {
 			for _, was := range t.byWorkload[ansiblerun.Workload(runs[i].Desired)] {
-				t.claimed[was] = true
+				t.renewed[was] = true
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (t candidates) similar(run *plan.Run) []string {
 
 	t.similarTo[run] = slices.DeleteFunc(slices.Clone(t.removing), func(was string) bool {
 		maker := t.plan.RunOf(was)
-		return maker != nil && maker != run || t.claimed[was] && !run.New || !run.CouldBe(t.runs.Observed.Resources[was])
+		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.CouldBe(t.runs.Observed.Resources[was])
 	})
 
 	return t.similarTo[run]
@@ -224,7 +224,7 @@ func (t candidates) ask(run *plan.Run, out *desired.Outcome, was, what string) {
 		advice = fmt.Sprintf("add %q to previousNames to go on with it, or write", was)
 	}
 
-	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource},
+	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource, MayBe: was},
 		[]expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
 			"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", was, what, advice))})
 }
@@ -254,12 +254,18 @@ func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome, kept map[strin
 func (t candidates) keepAll(all []string, what string, kept map[string]desired.Outcome) {
 	for _, was := range all {
 		if _, ok := kept[was]; !ok {
-			kept[was] = t.runs.Keep(desired.Outcome{
-				Name: was, Resource: was, Reason: desired.Leaving, Claimed: true,
-				Messages: []string{"not wanted any more, but may be what " + what},
-			})
+			kept[was] = t.claimed(was, what)
 		}
 	}
+}
+
+// claimed is the outcome of an AnsibleRun that is not wanted and may be a run under another name, with the end of the
+// message that says why.
+func (r *remover) claimed(was, what string) desired.Outcome {
+	out := r.stay(was, desired.Leaving, "but may be what "+what)
+	out.Claimed = true
+
+	return out
 }
 
 // keepUnresolved keeps AnsibleRuns while the previous names of some run are not known: those
@@ -271,17 +277,21 @@ func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outc
 	}
 
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		for run := range r.runs.Unresolved {
-			if r.mayBecome(resource, run) {
-				kept[resource] = r.runs.Keep(desired.Outcome{
-					Name: resource, Resource: resource, Reason: desired.Leaving, Claimed: true,
-					Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"},
-				})
-				return true
-			}
+		at := slices.IndexFunc(r.plan.Runs, func(run *plan.Run) bool {
+			return r.runs.Unresolved[run] && r.mayBecome(resource, run)
+		})
+		if at < 0 {
+			return false
 		}
 
-		return false
+		name := r.plan.Runs[at].Name
+		if r.plan.Runs[at].ForEach != nil {
+			name = "a member of " + name
+		}
+
+		kept[resource] = r.claimed(resource, name+" was called, which is not known yet")
+
+		return true
 	})
 }
 

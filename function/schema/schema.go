@@ -173,7 +173,7 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 
 	err.BadValue, err.Detail = valueAt(object, err.Field), "must be an object"
 	if _, names := s.siblings(err.Field + "."); len(names) > 0 && len(names) <= fewFields {
-		err.Detail += ", whose fields are " + strings.Join(names, ", ")
+		err.Detail += " with the fields " + strings.Join(names, ", ")
 	}
 }
 

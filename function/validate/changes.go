@@ -1,20 +1,18 @@
 package validate
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
 // Actions beside those that follow from a field.
@@ -25,6 +23,8 @@ const (
 	adopt fields.Action = "adopt"
 	// remove a run. Its content is run with state absent.
 	remove fields.Action = "remove"
+	// retain a run that is gone from the Composition.
+	retain fields.Action = "retain"
 )
 
 // A Change of a run.
@@ -63,38 +63,27 @@ func (c Change) Removes() bool { return c.Action == remove || c.Action == fields
 
 // changesOf returns what it means for the runs of an XR when the inputs of a pipeline become
 // others, both as package input reads them. It compares what is written, without an XR: there
-// is one Change for each run that differs, and one for a whole set. Which run is another one under
-// a new name, the plans say, as they do for the function.
+// is one Change for each run that differs, and one for a whole set. Which runs go, stay, or are others
+// under new names, package removal decides, as it does for the function.
 func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
-	names, was, is := namesOf(now), plannedRuns(before), plannedRuns(after)
+	names, succession := namesOf(now), removal.Succeed(planned(before), planned(after))
 
 	var changes []Change
 
-	stays := map[string]bool{}
+	for _, resource := range manifest.SortedKeys(now) {
+		from := resource
 
-	// gone returns a run that is no more, for which something is true; "" for none.
-	gone := func(isSo func(*plan.Run) bool) string {
-		for _, resource := range manifest.SortedKeys(old) {
-			if now[resource] == nil && was[resource] != nil && isSo(was[resource]) {
-				stays[resource] = true
-				return resource
-			}
+		if was, ok := succession.Adopted[resource]; ok {
+			changes = append(changes, Change{Resource: resource, Action: adopt, Fields: []string{"was " + was}})
+			from = was
 		}
 
-		return ""
-	}
+		if other, ok := succession.Held[resource]; ok {
+			changes = append(changes, Change{Resource: resource, Action: fields.Hold, Fields: []string{"may be " + other}})
+			succession.Retained[other] = false
 
-	for _, resource := range manifest.SortedKeys(now) {
-		run, from := is[resource], resource
-
-		if _, ok := old[resource]; !ok && run != nil {
-			if from = gone(func(other *plan.Run) bool { return wasCalled(run, other) }); from != "" {
-				changes = append(changes, Change{Resource: resource, Action: adopt, Fields: []string{"was " + from}})
-			} else if other := gone(func(other *plan.Run) bool { return !run.New && couldBe(run, other) }); other != "" {
-				changes = append(changes, Change{Resource: resource, Action: fields.Hold, Fields: []string{"may be " + other}})
-				continue
-			}
+			continue
 		}
 
 		if _, ok := old[from]; !ok {
@@ -111,10 +100,15 @@ func changesOf(before, after []map[string]any) []Change {
 		if len(c.Fields) > 0 {
 			changes = append(changes, c)
 		}
+
+		succession.Retained[from] = false
 	}
 
 	for _, resource := range manifest.SortedKeys(old) {
-		if now[resource] == nil && !stays[resource] {
+		switch stays, known := succession.Retained[resource]; {
+		case stays:
+			changes = append(changes, Change{Resource: resource, Action: retain})
+		case !known:
 			changes = append(changes, Change{Resource: resource, Action: remove})
 		}
 	}
@@ -122,43 +116,19 @@ func changesOf(before, after []map[string]any) []Change {
 	return changes
 }
 
-// plannedRuns returns the runs of inputs, compiled, by their composition resource names.
-func plannedRuns(inputs []map[string]any) map[string]*plan.Run {
-	runs := map[string]*plan.Run{}
+// planned are the runs of inputs, compiled, as those of one.
+func planned(inputs []map[string]any) *plan.Plan {
+	all := &plan.Plan{ByResource: map[string]*plan.Run{}, PreviousSets: map[string]*plan.Run{}}
 
 	for _, in := range inputs {
 		if p, _ := compile.Composition(in, true, compile.Schemas{}); p != nil {
-			maps.Copy(runs, p.ByResource)
+			all.Runs = append(all.Runs, p.Runs...)
+			maps.Copy(all.ByResource, p.ByResource)
+			maps.Copy(all.PreviousSets, p.PreviousSets)
 		}
 	}
 
-	return runs
-}
-
-// wasCalled is true for a run that adopts another one, or members of another set, by its previous names.
-func wasCalled(run, other *plan.Run) bool {
-	name := other.Resource
-	if other.ForEach != nil {
-		name = plan.MemberName(name, "key")
-	}
-
-	return run.PreviousNames != nil &&
-		slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
-}
-
-// couldBe is true for a run that the function takes for another one under a new name.
-func couldBe(run, other *plan.Run) bool {
-	literal := map[string]any{}
-
-	for name, t := range other.Variables.Vars {
-		if !t.Computed() {
-			literal[name], _, _ = t.Evaluate(context.Background(), expression.Data{})
-		}
-	}
-
-	o := other.Object.With(plan.Computed{Vars: literal})
-
-	return ansiblerun.DeletesContent(o) && run.CouldBe(o)
+	return all
 }
 
 // writtenRuns returns the runs of inputs by their composition resource names, with the

@@ -16,6 +16,7 @@ func TestChanges(t *testing.T) {
 		"None":      {reason: "What is written otherwise may be the same.", before: "{runs: [{name: a, role: x}]}", after: "{defaults: {role: x}, runs: [{name: a}]}"},
 		"Create":    {reason: "A new run is created.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a}, {name: b}]}", want: []string{"create b"}},
 		"Remove":    {reason: "One that is gone is removed.", before: "{runs: [{name: a}, {name: b}]}", after: "{runs: [{name: a}]}", want: []string{"remove b"}},
+		"Retain":    {reason: "One with prune: false stays, with what it depends on.", before: "{runs: [{name: a}, {name: b, dependsOn: [a], prune: false}, {name: c}]}", after: "{runs: [{name: d, role: y}]}", want: []string{"create d", "retain a", "retain b", "remove c"}},
 		"Rename":    {reason: "Another name may be a mistake: both are held.", before: "{runs: [{name: a, role: x, vars: {x: 1, z: '${xr.spec.z}'}}]}", after: "{runs: [{name: b, role: x, vars: {x: 1, z: '${xr.spec.y}'}}]}", want: []string{"hold b (may be a)"}},
 		"New":       {reason: "Unless the run is said to be new.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: x, previousNames: []}]}", want: []string{"create b", "remove a"}},
 		"Other":     {reason: "Or has other content.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: y}]}", want: []string{"create b", "remove a"}},

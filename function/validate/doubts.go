@@ -70,7 +70,7 @@ func (u use) doubtOf(r expression.Reference, there [][]string) *field.Error {
 			"put function-environment-configs before this step")
 	case r.Path[0] == "resources" && slices.Contains(u.later, r.Path[1]):
 		return doubt(r.At, "resources."+r.Path[1],
-			"is composed by a later step, whose readiness checks are not known here: put that step before this one")
+			"is composed by a later step, and its readiness checks are not known here: put that step before this one")
 	case isOptional(u.schema, r.Path) &&
 		!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, r.Path) }):
 		return doubt(r.At, name, "is optional in the XRD, and what reads it waits while an XR lacks it: "+

@@ -83,11 +83,11 @@ func TestDoubts(t *testing.T) {
 		},
 		"State": {
 			reason: "What an object has is said.", edits: []string{"{name: site_state}", "site_state"},
-			want: []string{`runs[0].stateVariable: Invalid value: "site_state": must be an object, whose fields are absent, name, present`},
+			want: []string{`runs[0].stateVariable: Invalid value: "site_state": must be an object with the fields absent, name, present`},
 		},
 		"ComposedLater": {
 			reason: "A step that composes what a run reads comes before the run.", edits: []string{settings, "", ready, settings + ready},
-			want: []string{"runs[0].vars.text: warning: resources.settings is composed by a later step, whose readiness checks are not known here: put that step before this one"},
+			want: []string{"runs[0].vars.text: warning: resources.settings is composed by a later step, and its readiness checks are not known here: put that step before this one"},
 		},
 		"NoEnvironment": {
 			reason: "A step has to provide the environment.", edits: []string{steps, ""},
