@@ -101,7 +101,7 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 			return run(cmd.Context(), roots)
 		},
 	}
-	c.Flags().StringVarP(&p.selector, "selector", "l", "", "Take the objects of a type whose labels match.")
+	c.Flags().StringVarP(&p.selector, "selector", "l", "", "Take the objects of a type with matching labels.")
 	c.Flags().BoolVarP(&p.allNamespaces, "all-namespaces", "A", false, "Take the objects of all namespaces.")
 
 	if !reads {

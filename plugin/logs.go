@@ -214,11 +214,6 @@ func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 		g.asked, g.value = now, value
 	}
 
-	return unlessGone(err)
-}
-
-// unlessGone is the error, unless it says that the object is gone.
-func unlessGone(err error) error {
 	if kerrors.IsNotFound(err) {
 		return nil
 	}

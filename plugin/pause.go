@@ -67,6 +67,9 @@ func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any
 				errs = append(errs, errors.Wrapf(err, "%s cannot be %s", n.Resource(), done))
 			case value == nil && n.Unmanaged():
 				errs = append(errs, errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource()))
+			case value == nil && n.Unresponsive:
+				p.printf("%s resumed, but Crossplane may not notice while its circuit breaker is open: if its condition Synced "+
+					"goes on to say ReconcilePaused, pause and resume it again in a minute\n", n.Resource())
 			default:
 				p.printf("%s %s\n", n.Resource(), done)
 			}

@@ -148,7 +148,7 @@ var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?(?: \((.+)\))?$`)
 func tell(there []*Node, message string) []*Node {
 	known := map[string]*Node{}
 	for _, n := range there {
-		known[n.Run] = n
+		known[n.resource] = n
 	}
 
 	var missing []*Node
@@ -164,14 +164,18 @@ func tell(there []*Node, message string) []*Node {
 
 		name = cmp.Or(match[1], name)
 		n := known[name]
+		names, waits := strings.CutPrefix(text, waitingFor)
 
 		switch {
 		case n == nil:
-			n = &Node{Run: name}
+			n = &Node{Run: name, resource: name}
 			known[name] = n
 			missing = append(missing, n)
 		case n.Kind == "":
 			text = n.Message + "; " + text
+		case waits && n.State == Failed:
+			// It failed with values that it is not to have any more.
+			text = strings.TrimSuffix(text+"; its last run failed: "+n.Message, ": ")
 		case n.State != Ready || ofItself(text):
 			continue
 		}
@@ -179,7 +183,7 @@ func tell(there []*Node, message string) []*Node {
 		n.Message = text
 		n.State = Blocked
 
-		switch names, waits := strings.CutPrefix(text, waitingFor); {
+		switch {
 		case waits:
 			n.State, n.DependsOn = Waiting, append(n.DependsOn, strings.Split(names, ", ")...)
 		case strings.HasPrefix(text, "is "), strings.Contains(text, "is not there yet"), strings.HasPrefix(text,
@@ -204,10 +208,8 @@ func inOrder(runs []*Node) []*Node {
 	named := map[string][]*Node{}
 
 	for _, n := range runs {
-		named[n.Run] = append(named[n.Run], n)
-
-		if set, _, ok := strings.Cut(n.Run, "["); ok {
-			named[set] = append(named[set], n)
+		for _, name := range n.names() {
+			named[name] = append(named[name], n)
 		}
 	}
 
@@ -244,11 +246,22 @@ func inOrder(runs []*Node) []*Node {
 
 // comesAfter is true for a run that depends on another one of the same XR.
 func (n *Node) comesAfter(other *Node) bool {
-	set, _, _ := strings.Cut(other.Run, "[")
-
 	return n != other && slices.ContainsFunc(n.DependsOn, func(name string) bool {
-		name = strings.TrimSuffix(name, allKeys)
-
-		return name == other.Run || name == set
+		return slices.Contains(other.names(), strings.TrimSuffix(name, allKeys))
 	})
+}
+
+// names by which others depend on a run: its own, the one that Crossplane knows, and that of its set.
+func (n *Node) names() []string {
+	names := []string{n.Run, n.resource}
+
+	for _, name := range names {
+		if set, _, ok := strings.Cut(name, "["); ok {
+			names = append(names, set)
+		}
+	}
+
+	slices.Sort(names)
+
+	return slices.Compact(names)
 }

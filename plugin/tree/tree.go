@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	apiextensionsv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -62,6 +63,8 @@ type Node struct {
 
 	// Run is the name of the run in the Composition.
 	Run string `json:"run,omitempty"`
+	// resource is the name by which Crossplane knows the run: the first one, if it was renamed.
+	resource string
 	// DependsOn are the names of runs that this one comes after.
 	DependsOn []string `json:"dependsOn,omitempty"`
 
@@ -73,6 +76,8 @@ type Node struct {
 	Deleted bool   `json:"deleted,omitempty"`
 	// Claim is true for claims.
 	Claim bool `json:"-"`
+	// Unresponsive is true for an XR if Crossplane's circuit breaker is open: changes of it may not be noticed.
+	Unresponsive bool `json:"-"`
 	// Available is true if the condition Ready is True, whatever else there is to say.
 	Available bool `json:"-"`
 	// Canceled is true if the last run was canceled by its annotation.
@@ -143,7 +148,8 @@ func nodeOf(o *unstructured.Unstructured) *Node {
 
 	return &Node{
 		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
-		Run:       ansiblerun.CompositionResource(o.Object),
+		Run:       cmp.Or(o.GetAnnotations()[ansiblerun.AnnotationRun], ansiblerun.CompositionResource(o.Object)),
+		resource:  ansiblerun.CompositionResource(o.Object),
 		Paused:    o.GetAnnotations()[meta.AnnotationKeyReconciliationPaused] == "true",
 		Deleted:   manifest.IsDeleted(o.Object),
 		unmanaged: set && len(policies) == 0,
@@ -186,6 +192,7 @@ func (cs conditions) current(generation int64) conditions {
 func (n *Node) judge(cs conditions) {
 	ready, synced, runs := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(typeAnsibleRunsReady)
 	n.Available = ready.Status == ansiblerun.ConditionTrue
+	n.Unresponsive = cs.of(apiextensionsv1.TypeResponsive).Status == ansiblerun.ConditionFalse
 
 	states := make([]State, 0, len(n.Runs))
 	for _, r := range n.Runs {

@@ -199,6 +199,21 @@ func TestXR(t *testing.T) {
 			runs:       []Objects{run(t, "b", "", "", isFailed), run(t, "a", "", "", isReady)},
 			leaves:     []leaf{{"a", Ready}, {"b", Failed}, {"c", Waiting}},
 		},
+		"Renamed": {
+			reason: "A run that was renamed has its new name; Crossplane, and what depends on it, know the first one.", want: Ready,
+			conditions: "{type: Ready, status: 'True'}",
+			runs: []Objects{
+				run(t, "a", after("server[]"), "", isReady),
+				run(t, "server[x]", "annotations: {ansible.fn.crossplane.io/run: 'node[x]'}", "", isReady),
+			},
+			leaves: []leaf{{"node[x]", Ready}, {"a", Ready}},
+		},
+		"FailedBefore": {
+			reason: "A run that waits for another one has failed with values that it is not to have any more.", want: Running,
+			message: "b: waiting for a",
+			runs:    []Objects{run(t, "a", "", "", "atProvider: {lastRun: {phase: Running}}"), run(t, "b", "", "", isFailed)},
+			leaves:  []leaf{{"a", Running}, {"b", Waiting}},
+		},
 		"Held": {
 			reason: "A run that is held is blocked, also if its AnsibleRun is ready.", want: Blocked,
 			message: "a: vars.title: xr.spec.title is not set\nb: vars.x: runs.a.outputs.x is not there yet",
