@@ -23,7 +23,7 @@ const (
 	ApprovalNotRequired ApprovalRequirement = "NotRequired"
 )
 
-// An ApprovalDecision is what somebody has decided.
+// An ApprovalDecision is what was decided.
 // +kubebuilder:validation:Enum=Approve;Reject
 type ApprovalDecision string
 
@@ -55,7 +55,7 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 
-	// By is the name of the user who decides. Without an admission policy that compares it, it is
+	// By is the name of the user that decides. Without an admission policy that compares it, it is
 	// whatever the user wrote.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -86,7 +86,7 @@ type ApprovalState string
 
 // States of an approval.
 const (
-	// ApprovalAwaiting means that nobody has decided.
+	// ApprovalAwaiting means that nothing was decided.
 	ApprovalAwaiting ApprovalState = "Awaiting"
 	// ApprovalApproved means that what was checked is being applied, or is about to be.
 	ApprovalApproved ApprovalState = "Approved"
@@ -119,7 +119,7 @@ type ApprovalObservation struct {
 	// +optional
 	Approval string `json:"approval,omitempty"`
 
-	// By is who decided.
+	// By is the user that decided.
 	// +optional
 	By string `json:"by,omitempty"`
 
@@ -128,17 +128,17 @@ type ApprovalObservation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// TypeApproved says whether what a run would change was approved. Only objects have it whose
-// changes have to be.
+// TypeApproved says whether what a run would change was approved. Only objects have it if
+// their changes have to be.
 const TypeApproved xpv2.ConditionType = "Approved"
 
 // Reasons of TypeApproved. The first two are also those of the conditions Ready and Deletable.
 const (
-	// ReasonAwaitingApproval means that nobody has decided yet.
+	// ReasonAwaitingApproval means that nothing was decided yet.
 	ReasonAwaitingApproval xpv2.ConditionReason = "AwaitingApproval"
-	// ReasonRejected means that somebody has rejected it.
+	// ReasonRejected means that it was rejected.
 	ReasonRejected xpv2.ConditionReason = "Rejected"
-	// ReasonApproved means that somebody has approved it.
+	// ReasonApproved means that it was approved.
 	ReasonApproved xpv2.ConditionReason = "Approved"
 	// ReasonNothingToApprove means that there is nothing to be approved.
 	ReasonNothingToApprove xpv2.ConditionReason = "NothingToApprove"

@@ -59,7 +59,7 @@ type ProviderConfigSpec struct {
 	Execution *Execution `json:"execution,omitempty"`
 
 	// Approval is Required if nothing that an AnsibleRun of this configuration would change is
-	// applied before somebody has approved it with an Approval, deletions included. An AnsibleRun
+	// applied before it was approved with an Approval, deletions included. An AnsibleRun
 	// cannot take this back.
 	// +optional
 	Approval ApprovalRequirement `json:"approval,omitempty"`
@@ -106,7 +106,7 @@ type Verification struct {
 	Roles []VerifiedContent `json:"roles,omitempty"`
 }
 
-// VerifiedContent is a collection or role whose files are known.
+// VerifiedContent is a collection or role with files that are known.
 type VerifiedContent struct {
 	// Name of the collection or role.
 	// +kubebuilder:validation:MinLength=1

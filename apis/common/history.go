@@ -47,7 +47,7 @@ type PastRun struct {
 	// +optional
 	Failed int64 `json:"failed,omitempty"`
 
-	// ApprovedBy says who approved the run, if that was required.
+	// ApprovedBy is the user that approved the run, if that was required.
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
 }

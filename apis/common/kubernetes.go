@@ -4,7 +4,7 @@ package common
 // rights of a ServiceAccount. Modules, lookups, kubectl and helm find it by themselves.
 // +kubebuilder:validation:XValidation:rule="!has(self.ignoreDependents) || size(self.ignoreDependents) == 0 || (has(self.watchDependents) && self.watchDependents)",message="ignoreDependents says what watchDependents does not watch: set watchDependents to true, or leave it out"
 type Kubernetes struct {
-	// ServiceAccountRef names the ServiceAccount whose rights the content has. The provider
+	// ServiceAccountRef names the ServiceAccount with the rights of the content. The provider
 	// gets a token of it for each run, which the content does not see.
 	ServiceAccountRef ServiceAccountReference `json:"serviceAccountRef"`
 
@@ -15,8 +15,8 @@ type Kubernetes struct {
 	// +optional
 	OwnerReferences bool `json:"ownerReferences,omitempty"`
 
-	// WatchDependents runs the content again, or checks it, as soon as somebody changes or
-	// deletes an object that it has created or changed. It holds under every run policy.
+	// WatchDependents runs the content again, or checks it, as soon as an object that it
+	// has created or changed is changed or deleted. It holds under every run policy.
 	// +optional
 	WatchDependents bool `json:"watchDependents,omitempty"`
 

@@ -35,7 +35,7 @@ const AnnotationRunPolicy = GroupCluster + "/runPolicy"
 // duration, such as "24h".
 const AnnotationKeepOutput = GroupCluster + "/keepOutput"
 
-// AnnotationWatch has the time, in RFC 3339, until which somebody watches the output of an AnsibleRun.
+// AnnotationWatch has the time, in RFC 3339, until which the output of an AnsibleRun is watched.
 // Until then the provider keeps the end of what a run in progress displays, as it does for
 // AnnotationKeepOutput of runs that have ended.
 const AnnotationWatch = GroupCluster + "/watch"
@@ -54,10 +54,10 @@ const OperationRequest = "operation/"
 const CheckRequest = "check/"
 
 // AnnotationCancel has the id of a run that is to be ended. It is not tried again before the inputs
-// change, or somebody asks for a run.
+// change, or a run is asked for.
 const AnnotationCancel = GroupCluster + "/cancel"
 
-// AnnotationAdopt is "true" on an AnsibleRun that has never run, and whose target is as its spec says. Its first apply
+// AnnotationAdopt is "true" on an AnsibleRun that has never run, with a target that is as its spec says. Its first apply
 // is recorded, and not run.
 const AnnotationAdopt = GroupCluster + "/adopt"
 
@@ -161,7 +161,7 @@ func Checkable() xpv2.Condition {
 }
 
 // TypeContentUpToDate says whether content that is not pinned could be resolved
-// again when that was due. Only objects have it whose content could not.
+// again when that was due. Only objects have it if their content could not.
 const TypeContentUpToDate xpv2.ConditionType = "ContentUpToDate"
 
 // Reasons of TypeContentUpToDate.

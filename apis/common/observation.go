@@ -50,7 +50,7 @@ const (
 	TriggerRequested RunTrigger = "Requested"
 	// TriggerDeleted runs follow the deletion of the object.
 	TriggerDeleted RunTrigger = "Deleted"
-	// TriggerPreview runs are checks that somebody has asked for, and after which nothing follows.
+	// TriggerPreview runs are checks that were asked for, and after which nothing follows.
 	TriggerPreview RunTrigger = "Preview"
 )
 
@@ -128,7 +128,7 @@ type AnsibleRunObservation struct {
 
 	// Interruptions counts the runs in a row that were in progress when the provider
 	// was killed, or that failed because of the provider, its machine or their Pod, and
-	// the checks whose content could not be installed. Each of them makes the next run
+	// the checks for which the content could not be installed. Each of them makes the next run
 	// wait longer. A run that ends by itself sets the count back to 0.
 	// +optional
 	Interruptions int64 `json:"interruptions,omitempty"`

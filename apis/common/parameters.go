@@ -77,7 +77,7 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *runtime.RawExtension `json:"vars,omitempty"`
 
-	// UnsafeVars are extra variables whose strings Ansible must never template.
+	// UnsafeVars are extra variables with strings that Ansible must never template.
 	// They are meant for values that people without trust supply, and win over
 	// vars.
 	// +optional
@@ -166,7 +166,7 @@ type AnsibleRunParameters struct {
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
 	// Approval is Required if what the run would change is to be checked, and applied only
-	// after somebody has approved it with an Approval. What the configuration requires holds in any
+	// after it was approved with an Approval. What the configuration requires holds in any
 	// case. It is no input.
 	// +optional
 	Approval ApprovalRequirement `json:"approval,omitempty"`
@@ -183,7 +183,7 @@ type AnsibleRunParameters struct {
 	// +optional
 	Schedule *Times `json:"schedule,omitempty"`
 
-	// Window is when runs may begin. A run that somebody asks for does not wait for it, and one that has
+	// Window is when runs may begin. A run that is asked for does not wait for it, and one that has
 	// begun goes on when it closes. It is no input.
 	// +optional
 	Window *Window `json:"window,omitempty"`

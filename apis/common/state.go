@@ -10,8 +10,8 @@ import (
 // ProviderVariable is the variable in which content finds what the provider tells it, the state among it.
 const ProviderVariable = "ansible_provider_meta"
 
-// TypeStateAware says whether content does something else when its object is deleted. Only objects have it whose
-// content does not.
+// TypeStateAware says whether content does something else when its object is deleted. Only objects have it if
+// their content does not.
 const TypeStateAware xpv2.ConditionType = "StateAware"
 
 // Reasons of TypeStateAware.

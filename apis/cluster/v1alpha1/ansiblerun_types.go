@@ -13,7 +13,7 @@ type AnsibleRunSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
 	// ForProvider says what to run, with which variables, and where. For server-side
-	// apply it is one field: whoever applies it replaces all of it.
+	// apply it is one field: each apply replaces all of it.
 	// +structType=atomic
 	ForProvider common.AnsibleRunParameters `json:"forProvider"`
 }

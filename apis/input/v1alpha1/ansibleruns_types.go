@@ -44,7 +44,7 @@ import (
 //   - locals: the values in locals, by name.
 //   - each: in a run with forEach, its item, with key and value.
 //
-// A run whose expressions refer to another run depends on it: the run is created after
+// A run with expressions that refer to another run depends on it: the run is created after
 // the other run is ready, and changed only while the other run is ready. An expression
 // can refer to a run that may not be wanted with .?, as in runs.?database.
 type AnsibleRuns struct {
@@ -75,23 +75,23 @@ type AnsibleRuns struct {
 	Runs []Run `json:"runs"`
 
 	// Status fields of the XR: literals and expressions. A field keeps its value while
-	// the new value is not there yet, or does not fit the XRD. A field whose value is
-	// optional.none() is left out. The status may also be one expression, whose value
-	// is an object with all fields. In it, conditions are a list of conditions for the
+	// the new value is not there yet, or does not fit the XRD. A field with the value
+	// optional.none() is left out. The status may also be one expression, with an object
+	// of all fields as its value. In it, conditions are a list of conditions for the
 	// XR and its claim, each with a type, a status and, if need be, a reason and a message.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status *apiextensionsv1.JSON `json:"status,omitempty"`
 
-	// Conditions of the XR and its claim, beside those of Crossplane. A condition whose
-	// value is not there is Unknown, with the cause as its message.
+	// Conditions of the XR and its claim, beside those of Crossplane. A condition with a
+	// value that is not there is Unknown, with the cause as its message.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []Condition `json:"conditions,omitempty"`
 
 	// OperatorConditions adds the conditions Running, Successful and Failure to the XR
-	// and its claim, as an Ansible operator has them, for those who wait for these.
+	// and its claim, as an Ansible operator has them, for what waits for these.
 	// +optional
 	OperatorConditions bool `json:"operatorConditions,omitempty"`
 
@@ -350,7 +350,7 @@ type RunTemplate struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *runtime.RawExtension `json:"vars,omitempty"`
 
-	// VarsFrom are objects whose fields become variables, weaker than vars, the
+	// VarsFrom are objects with fields that become variables, weaker than vars, the
 	// last one strongest. Ansible never templates them. Their names must be
 	// identifiers, and can neither start with ansible_ or _ansible_ nor be one of
 	// Ansible's magic variables, or a function or a word of its templates.
@@ -358,7 +358,7 @@ type RunTemplate struct {
 	VarsFrom []VarsSource `json:"varsFrom,omitempty"`
 
 	// Templated names variables of vars that Ansible templates although they
-	// hold expressions. Whoever supplies their values can run code in the
+	// hold expressions. The sources of their values can run code in the
 	// provider.
 	// +optional
 	Templated []string `json:"templated,omitempty"`
@@ -441,7 +441,7 @@ type RunTemplate struct {
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
 	// Approval is Required if what the run would change is to be checked, and applied only
-	// after somebody has approved it with an Approval. What the configuration requires holds in any
+	// after it was approved with an Approval. What the configuration requires holds in any
 	// case.
 	// +optional
 	Approval common.ApprovalRequirement `json:"approval,omitempty"`
@@ -457,7 +457,7 @@ type RunTemplate struct {
 	// +optional
 	Schedule *common.Times `json:"schedule,omitempty"`
 
-	// Window is when runs may begin. A run that somebody asks for does not wait for it, and one that has
+	// Window is when runs may begin. A run that is asked for does not wait for it, and one that has
 	// begun goes on when it closes.
 	// +optional
 	Window *common.Window `json:"window,omitempty"`
@@ -507,7 +507,7 @@ const (
 	KeysSnakeCase Keys = "SnakeCase"
 )
 
-// A VarsSource is an object whose fields become variables.
+// A VarsSource is an object with fields that become variables.
 type VarsSource struct {
 	// Value is an expression for the object, as in ${xr.spec.parameters}. Of the
 	// XR's spec, the fields that are Crossplane's own are left out.

@@ -14,7 +14,7 @@ import (
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 
 // An Approval lets an AnsibleRun in its namespace apply what a check has predicted, or
-// forbids it. Who may create Approvals decides.
+// forbids it. The right to create Approvals is that to decide.
 type Approval struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
