@@ -97,8 +97,8 @@ func crdOf(d map[string]any) (crd, error) {
 
 	switch v := manifest.Text(d, "apiVersion"); {
 	case v != "apiextensions.k8s.io/v1":
-		return c, errors.Errorf("a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: write it for "+
-			"apiextensions.k8s.io/v1", v)
+		return c, errors.Errorf("a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: "+
+			"write it for apiextensions.k8s.io/v1", v)
 	case c.version(c.stored)["served"] != true:
 		return c, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both",
 			c.name(), c.stored)

@@ -368,8 +368,8 @@ func (r *operatorRun) content(run *mapping) (*mapping, error) {
 	case r.crd.spec == nil && f != nil:
 		nothing = "The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted."
 	case f == nil && r.crd.spec != nil:
-		nothing = "The operator has no finalizer for the kind: when an object is deleted nothing runs, and what it owns goes " +
-			"with it."
+		nothing = "The operator has no finalizer for the kind: when an object is deleted nothing runs, " +
+			"and what it owns goes with it."
 	}
 
 	if f == nil || r.crd.spec == nil {

@@ -78,9 +78,9 @@ func (o *Option) setDefault(v any) {
 
 // fit a value to the schema of the option, as Ansible would convert it; false when that
 // cannot be, or when the value is a template.
-func (o Option) fit(v any) (any, bool) {
+func (o *Option) fit(v any) (any, bool) {
 	value, err := asJSON(v)
-	written, werr := asJSON(AsIs.schema(o))
+	written, werr := asJSON(AsIs.schema(*o))
 
 	of := object(written)
 	if err != nil || werr != nil || of == nil || isTemplate(v) {

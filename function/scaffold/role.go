@@ -144,8 +144,11 @@ type galaxy struct {
 }
 
 // loadGalaxy of a collection in a directory.
-func loadGalaxy(dir string) (g galaxy, err error) {
-	return g, decode(filepath.Join(dir, "galaxy.yml"), &g)
+func loadGalaxy(dir string) (galaxy, error) {
+	g := galaxy{}
+	err := decode(filepath.Join(dir, "galaxy.yml"), &g)
+
+	return g, err
 }
 
 // varsAround a role are the variables that the project with the role sets for groups and hosts, with the files that do.

@@ -161,7 +161,7 @@ func choicesOf(nodes []yaml.Node, kind string) ([]any, error) {
 			v = n.Value
 		}
 
-		c, fits := Option{Type: kind}.fit(v)
+		c, fits := (&Option{Type: kind}).fit(v)
 		if !fits || err != nil {
 			return nil, errors.Errorf("%s is not of type %s", oneLine(v), kind)
 		}

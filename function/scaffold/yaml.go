@@ -162,13 +162,16 @@ func textOf(v any) (string, error) {
 }
 
 // asJSON is a value as JSON has it.
-func asJSON(v any) (out any, err error) {
+func asJSON(v any) (any, error) {
 	text, err := textOf(v)
 	if err != nil {
 		return nil, err
 	}
 
-	return out, errors.Wrap(syaml.Unmarshal([]byte(text), &out), "cannot read YAML")
+	var out any
+	err = syaml.Unmarshal([]byte(text), &out)
+
+	return out, errors.Wrap(err, "cannot read YAML")
 }
 
 // oneLine of a value, for a comment.
