@@ -17,7 +17,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
@@ -117,7 +116,6 @@ func (c *startCommand) options(log logging.Logger) controller.Options {
 		GlobalRateLimiter:       ratelimiter.NewGlobal(c.MaxReconcileRate),
 		PollInterval:            c.PollInterval,
 		MaxConcurrentReconciles: max(c.MaxReconcileRate/10, 1),
-		Features:                &feature.Flags{},
 		MetricOptions: &controller.MetricOptions{
 			PollStateMetricInterval: time.Minute,
 			MRMetrics:               mr,

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
@@ -117,9 +118,9 @@ func (c *runCommand) Run() error {
 		j.Mode = common.ModeCheck
 	}
 
-	w := executor.Watch{Progress: t.Progress, Display: t.Display}
+	w := runs.Watch{Progress: t.Progress, Display: t.Display}
 
-	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, j, w))
+	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, j.Run(), w))
 }
 
 // contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed

@@ -131,17 +131,20 @@ func (c *startCommand) Run() error {
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible")) //nolint:staticcheck // What event.NewAPIRecorder takes.
 	observer := telemetry.NewObserver(log, recorder, metrics.Registry)
 
-	inPods, err := c.podsExecutor(ctx, mgr, api, key, func() bool { return !c.LeaderElection || lease.leads() }, log)
+	leads := func() bool { return !c.LeaderElection || lease.leads() }
+
+	inPods, err := c.podsExecutor(ctx, mgr, api, key, leads, log)
 	if err != nil {
 		return err
 	}
 
 	here := executor.NewLocal(store, local).On(at.Policy.Kernel)
-	places := executor.Places{common.PlaceProvider: here, common.PlacePod: inPods}
-	runs := pool.New(telemetry.Observed(places, observer), map[common.Place]pool.Limits{
-		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns},
-		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2},
-	})
+	runs := pool.New(map[common.Place]pool.Place{
+		common.PlaceProvider: {Backend: telemetry.Observed(here, observer), Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns},
+		common.PlacePod: {
+			Backend: telemetry.Observed(inPods, observer), Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
+		},
+	}, leads)
 
 	metrics.Registry.MustRegister(telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
 

@@ -27,10 +27,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // discovery of what the manager looks up before it starts.
@@ -109,26 +108,31 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // The client notices.
 }
 
+// untilCanceled carries runs out until they are canceled.
+type untilCanceled struct{ runs.Backend }
+
+func (untilCanceled) Needs(runs.Run) runs.Needs { return runs.Needs{} }
+
+func (untilCanceled) Execute(ctx context.Context, r runs.Run, _ runs.Watch) runs.Report {
+	<-ctx.Done()
+
+	return r.Report()
+}
+
 // newRuns are one run that ends when it is canceled, and that nothing is recorded of.
 func newRuns(t *testing.T) *pool.Pool {
 	t.Helper()
 
-	runs := pool.New(executor.Func(func(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
-		<-ctx.Done()
-
-		return executor.NewReport(j)
-	}), map[common.Place]pool.Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}})
-
-	j := executor.Job{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}
-	want := pool.Want{Job: &j, Wake: func() {}}
-	r, _ := runs.Want(want)
+	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: untilCanceled{}, Runs: 1, PerTenant: 1}}, func() bool { return true })
+	want := pool.Want{Run: &runs.Run{Run: common.Run{ID: "run", Mode: common.ModeCheck}}, Wake: func() {}}
+	r, _ := p.Want(want)
 	want.Shown = &r.Run
 
-	if _, begun := runs.Want(want); !begun {
+	if _, begun := p.Want(want); !begun {
 		t.Fatal("There should be a place for a run.")
 	}
 
-	return runs
+	return p
 }
 
 func newStore(t *testing.T) *content.Store {

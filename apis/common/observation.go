@@ -128,8 +128,9 @@ type AnsibleRunObservation struct {
 
 	// Interruptions counts the runs in a row that were in progress when the provider
 	// was killed, or that failed because of the provider, its machine or their Pod, and
-	// the checks for which the content could not be installed. Each of them makes the next run
-	// wait longer. A run that ends by itself sets the count back to 0.
+	// the checks for which the content could not be installed, or that have failed with inputs
+	// that are not applied. Each of them makes the next run wait longer. Another run that
+	// ends by itself sets the count back to 0.
 	// +optional
 	Interruptions int64 `json:"interruptions,omitempty"`
 
@@ -187,7 +188,8 @@ type AnsibleRunObservation struct {
 	ConnectionDetails *PublishedDetails `json:"connectionDetails,omitempty"`
 
 	// NextRunTime is when the content wants to run again, as it has said in the last successful
-	// apply with operator_sdk.util.requeue_after.
+	// apply with operator_sdk.util.requeue_after, or when a failed check of inputs that are not
+	// applied is repeated.
 	// +optional
 	NextRunTime *metav1.Time `json:"nextRunTime,omitempty"`
 
@@ -217,6 +219,9 @@ type AnsibleRunObservation struct {
 
 // MaxWithheld is how many values a status says to be withheld.
 const MaxWithheld = 100
+
+// MaxDependents is how many kinds of objects are remembered that runs have made in the cluster.
+const MaxDependents = 100
 
 // Withheld says why values are not there, by their names. The value of the empty name may be any: it stands for all.
 // +kubebuilder:validation:MaxProperties=100

@@ -12,7 +12,6 @@ import (
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
 )
 
 // A Kind of configuration.
@@ -71,7 +70,7 @@ func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
 func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
 	name := providerconfig.ControllerName(k.Config.GroupKind().String())
 
-	r := providerconfig.NewReconciler(cached.Manager(mgr), k.ProviderConfigKinds,
+	r := providerconfig.NewReconciler(mgr, k.ProviderConfigKinds,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
 		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // What event.NewAPIRecorder takes.
 

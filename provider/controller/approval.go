@@ -22,7 +22,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -55,7 +54,7 @@ type approvals struct {
 	list func() client.ObjectList
 }
 
-func newApprovals(kube client.Client, k Kind) Approvals { return approvals{kube, k.approvals} }
+func newApprovals(kube client.Client, k runKind) Approvals { return approvals{kube, k.approvals} }
 
 // Of an AnsibleRun, from the cache.
 func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
@@ -205,17 +204,6 @@ func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalOb
 	}
 }
 
-// showApproval sets the condition Approved and prepares, for a deletion, that which Delete sets.
-func (e *external) showApproval(run common.AnsibleRun, s lifecycle.Situation) {
-	if reason, message, waits := lifecycle.Unapproved(s); waits && s.Deleted {
-		e.unapproved = new(common.Unapproved(common.TypeDeletable, reason, message))
-	}
-
-	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
-		run.SetConditions(c.WithObservedGeneration(run.GetGeneration()))
-	}
-}
-
 // seal a text with the key of the object.
 func (e *external) seal(text []byte) string {
 	return hex.EncodeToString(keyed.Sum(e.digestKey, "approval", text))[:digestLength]
@@ -231,24 +219,6 @@ func (e *external) command(run common.AnsibleRun) string {
 	return c
 }
 
-// readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
-// gone: that is for Delete to report.
-func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
-	if s.Runs() && !s.Active.Finished && e.waiting == nil {
-		return nil
-	}
-
-	if e.inputs, e.err = e.resolver.Resolve(ctx, run); e.err != nil || !e.inputs.Approval {
-		return nil //nolint:nilerr // Delete reports it.
-	}
-
-	var err error
-
-	s.Digest, err = e.digest(content.Known(run.Observation().Content))
-
-	return err
-}
-
 func historyLimit(run common.AnsibleRun) int {
 	if l := run.Parameters().HistoryLimit; l != nil {
 		return min(int(*l), common.MaxHistoryLimit)
@@ -258,7 +228,7 @@ func historyLimit(run common.AnsibleRun) int {
 }
 
 // watchApprovals wakes the AnsibleRun of an Approval that was made or changed.
-func watchApprovals(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Builder) error {
+func watchApprovals(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder.Builder) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, k.approval, fieldRun, func(o client.Object) []string {
 		if a, ok := o.(common.Approval); ok {
 			return []string{a.Decided().RunRef.Name}

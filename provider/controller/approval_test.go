@@ -30,6 +30,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // ledger has the Approvals of a play.
@@ -62,7 +63,7 @@ type guarded struct {
 	look func(j executor.Job)
 }
 
-func (g guarded) Want(w pool.Want) (executor.Report, bool) {
+func (g guarded) Want(w pool.Want) (runs.Report, bool) {
 	waits := g.report == nil || g.report.Waits()
 
 	r, begun := g.steps.Want(w)
@@ -484,7 +485,7 @@ func TestApproval(t *testing.T) {
 				contents.resolution.Set = version("2")
 				r := w.pool.report
 				r.Blameless, r.Content = true, version("2").Status()
-				r.Run.Reason, r.Run.InputsDigest = executor.ReasonContentChanged, w.pool.job.Digest(version("2"))
+				r.Run.Reason, r.Run.InputsDigest = runs.ReasonContentChanged, w.pool.job.Digest(version("2"))
 				w.end(common.PhaseFailed)
 				w.rest()
 				w.expect(awaiting, "present a")
@@ -636,7 +637,7 @@ func TestApproval(t *testing.T) {
 		"Untried": {
 			reason: "What nobody has looked at should not await approval, and be checked again soon.",
 			do: func(w *approvalPlay) {
-				for _, reason := range []string{executor.ReasonPodNotStarted, executor.ReasonForbidden, executor.ReasonInstallFailed} {
+				for _, reason := range []string{runs.ReasonPodNotStarted, runs.ReasonForbidden, runs.ReasonInstallFailed} {
 					w.begin()
 					w.untried(reason)
 					w.reconcile()
@@ -673,7 +674,7 @@ func TestApproval(t *testing.T) {
 					w.proceedOnce()
 				}
 
-				w.untried(executor.ReasonForbidden)
+				w.untried(runs.ReasonForbidden)
 				w.reconcile()
 
 				if a := w.object.Observation().Approval; a != nil && a.State != done || w.reason(common.TypeDeletable) != common.ReasonRunFailed {
@@ -780,7 +781,7 @@ func (w *approvalPlay) checkInVain() {
 	}
 
 	w.end(common.PhaseSucceeded)
-	w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, executor.ReasonNotCheckable
+	w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, runs.ReasonNotCheckable
 	w.reconcile()
 }
 
@@ -888,7 +889,7 @@ func TestDeleteApproval(t *testing.T) {
 
 					return c.Delete(ctx, o, os...)
 				}}).Build()
-			p := newApprovals(kube, Kinds()[1])
+			p := newApprovals(kube, runKinds()[1])
 
 			all, err := p.Of(t.Context(), run)
 			if err != nil || len(all) != 1 {

@@ -16,10 +16,10 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/operation"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // A Resolver resolves an AnsibleRun to the inputs of its runs.
@@ -34,31 +34,34 @@ type Tracker interface {
 	Track(ctx context.Context, run common.AnsibleRun) error
 }
 
-// A Pool carries out jobs in the background, never two of one object, see package pool.
+// A Pool carries out runs in the background, never two of one object, see package pool.
 type Pool interface {
-	Reports
-
-	Want(w pool.Want) (r executor.Report, begun bool)
-	Follow(j executor.Job, wake func())
+	Report(uid types.UID) (runs.Report, bool)
+	Live(uid types.UID) (runs.Report, bool)
+	Want(w pool.Want) (r runs.Report, begun bool)
+	Follow(r runs.Run, wake func())
 	Recorded(uid types.UID, runID string)
 	Stopping() bool
 }
 
-// Reports of runs, each of which is there until it is recorded.
-type Reports interface {
-	Report(uid types.UID) (executor.Report, bool)
-	Live(uid types.UID) (executor.Report, bool)
+// Contents know what requirements resolve to at present.
+type Contents interface {
+	// Resolution of a request.
+	Resolution(r content.Request) content.Resolution
+	// Refresh resolves a request again in the background if it is stale, and
+	// calls wake when that has ended.
+	Refresh(r content.Request, who string, wake func())
 }
 
 // A RunObserver is told of the end of runs that were interrupted. No executor reports it.
 type RunObserver interface {
-	Ended(j executor.Job, r executor.Report, took time.Duration)
+	Ended(run runs.Run, r runs.Report, took time.Duration)
 }
 
 // An OutputStore keeps the output of the last run of each object, for users to read.
 type OutputStore interface {
 	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
-		r executor.Report) (*common.KeptOutput, error)
+		r runs.Report) (*common.KeptOutput, error)
 	Delete(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
 	Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput
 }
@@ -79,7 +82,7 @@ type connector struct {
 	recorder   event.Recorder
 	secrets    secrets
 	key        []byte
-	timeouts   executor.Timeouts
+	timeouts   runs.Timeouts
 	schedule   *schedule
 	wake       func(types.NamespacedName)
 	now        func() time.Time

@@ -4,14 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 )
 
 // Dependents watch what runs have made in the cluster.
@@ -58,46 +54,4 @@ func (e *external) drifted(run common.AnsibleRun) bool {
 	changed, _ := e.dependents.Changed(s)
 
 	return changed
-}
-
-// watchDependents of an object as long as nothing runs: changes during a run are not looked at. The
-// condition DependentsWatched says when they cannot be watched.
-func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation) {
-	if e.dependents == nil {
-		return
-	}
-
-	subject, watched := e.subject(run)
-
-	if !watched || s.Deleted || s.Runs() {
-		e.dependents.Stop(run.GetUID())
-	}
-
-	if !watched || s.Deleted {
-		showWatched(run, nil)
-		return
-	}
-
-	if s.Runs() {
-		return
-	}
-
-	e.dependents.Watch(subject, e.waker(run))
-
-	_, err := e.dependents.Changed(subject)
-	if err == nil && len(run.Observation().Dependents) >= dependents.MaxKinds {
-		err = errors.Errorf("objects of %d kinds are watched, and no others", dependents.MaxKinds)
-	}
-
-	showWatched(run, err)
-}
-
-// showWatched sets the condition DependentsWatched to False with an error, and back to True without.
-func showWatched(run common.AnsibleRun, err error) {
-	switch was := run.GetCondition(common.TypeDependentsWatched); {
-	case err != nil:
-		run.SetConditions(common.DependentsNotWatched(err).WithObservedGeneration(run.GetGeneration()))
-	case was.Status == corev1.ConditionFalse:
-		run.SetConditions(common.DependentsWatched().WithObservedGeneration(run.GetGeneration()))
-	}
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -219,11 +218,11 @@ func newMade(b *testing.B, kube client.Client, meta metadata.Interface, n int) *
 
 	c := &connector{
 		resolver: m, tracker: nopTracker{}, contents: nopContents{}, pool: m.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
-		dependents: m.watcher, recorder: event.NewNopRecorder(), secrets: secrets{kube: kube, cached: kube}, kind: Kinds()[1].GroupVersionKind, key: key,
+		dependents: m.watcher, recorder: event.NewNopRecorder(), secrets: secrets{kube: kube, cached: kube}, kind: runKinds()[1].GroupVersionKind, key: key,
 		schedule: newSchedule(time.Hour, time.Second), wake: func(client.ObjectKey) {}, now: time.Now, newID: func() string { return "1" },
 	}
 	c.live = newLive(c)
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: time.Hour}}
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: time.Hour}}
 	m.runtime = managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind), options(kube, "test", c, c.schedule, o)...)
 
 	m.settle()

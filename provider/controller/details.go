@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // secrets reads and writes the Secrets with the connection details of AnsibleRuns.
@@ -97,7 +97,7 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, er
 
 // published is true when the connection details of a run are in the Secret, and when the
 // object wants none or is deleted.
-func published(run common.AnsibleRun, r executor.Report) bool {
+func published(run common.AnsibleRun, r runs.Report) bool {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
 

@@ -13,15 +13,15 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestPublish(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	run := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
-	told := &executor.Report{Run: run, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}}
+	told := &runs.Report{Run: run, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}}
 
 	nowhere := &common.PublishedDetails{RunID: "1"}
 	there := &common.PublishedDetails{RunID: "1", Namespace: "ns", Name: "connection", UID: "s"}
@@ -37,11 +37,11 @@ func TestPublish(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// noted is what the object says before, report what the pool knows.
-		noted  *common.PublishedDetails
-		report *executor.Report
-		ref    *xpv2.LocalSecretReference
-		policy common.RunPolicy
+		// persisted is what the object says before, report what the pool knows.
+		persisted *common.PublishedDetails
+		report    *runs.Report
+		ref       *xpv2.LocalSecretReference
+		policy    common.RunPolicy
 		// cached is what is known of stored.
 		cached, stored *corev1.Secret
 		want           *common.PublishedDetails
@@ -52,57 +52,57 @@ func TestPublish(t *testing.T) {
 		fails     bool
 	}{
 		"Arrive": {
-			reason: "What the last apply published should go to the Secret, and its result be kept until that is noted.",
+			reason: "What the last apply published should go to the Secret, and its result be kept until that is persisted.",
 			report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
 			want: there, data: "s3cret",
 		},
 		"ReadBack": {
-			reason: "A result whose connection details are published should be forgotten.",
-			noted:  there, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""), cached: secret(""),
+			reason:    "A result whose connection details are published should be forgotten.",
+			persisted: there, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""), cached: secret(""),
 			want: there, forgotten: true,
 		},
 		"Refused": {
-			reason: "What could not be published should be tried again, and noted as that.",
-			noted:  nowhere, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: foreign,
+			reason:    "What could not be published should be tried again, and persisted as that.",
+			persisted: nowhere, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: foreign,
 			want: nowhere, fails: true,
 		},
 		"NotWanted": {
-			reason: "What nobody wants is not waited for.",
-			noted:  nowhere, report: told, want: nowhere, forgotten: true,
+			reason:    "What nobody wants is not waited for.",
+			persisted: nowhere, report: told, want: nowhere, forgotten: true,
 		},
 		"Lost": {
-			reason: "What was not published before the provider ended should be had again, under every policy.",
-			noted:  nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.RunOnChange,
+			reason:    "What was not published before the provider ended should be had again, under every policy.",
+			persisted: nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.RunOnChange,
 			want: nowhere, runs: true,
 		},
 		"LostChecked": {
-			reason: "No check can say that it is not needed.",
-			noted:  nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.CheckWhenObserve,
+			reason:    "No check can say that it is not needed.",
+			persisted: nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.CheckWhenObserve,
 			want: nowhere, runs: true,
 		},
 		"Renamed": {
-			reason: "Nor can details be copied from one Secret to another: the provider does not read what it has published.",
-			noted:  there, ref: &xpv2.LocalSecretReference{Name: "else"}, cached: secret(""), stored: secret(""),
+			reason:    "Nor can details be copied from one Secret to another: the provider does not read what it has published.",
+			persisted: there, ref: &xpv2.LocalSecretReference{Name: "else"}, cached: secret(""), stored: secret(""),
 			want: there, runs: true,
 		},
 		"Deleted": {
-			reason: "A Secret that was deleted should be made again.",
-			noted:  there, ref: &xpv2.LocalSecretReference{Name: "connection"},
+			reason:    "A Secret that was deleted should be made again.",
+			persisted: there, ref: &xpv2.LocalSecretReference{Name: "connection"},
 			want: there, runs: true,
 		},
 		"Replaced": {
-			reason: "Another Secret of the same name does not have them.",
-			noted:  there, ref: &xpv2.LocalSecretReference{Name: "connection"}, cached: another, stored: another,
+			reason:    "Another Secret of the same name does not have them.",
+			persisted: there, ref: &xpv2.LocalSecretReference{Name: "connection"}, cached: another, stored: another,
 			want: there, runs: true,
 		},
 		"NotCachedYet": {
-			reason: "A Secret that the cache does not know yet is there.",
-			noted:  there, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
+			reason:    "A Secret that the cache does not know yet is there.",
+			persisted: there, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
 			want: there,
 		},
 		"Unread": {
-			reason: "Where nobody wants them any more, nothing is missing.",
-			noted:  there, want: there,
+			reason:    "Where nobody wants them any more, nothing is missing.",
+			persisted: there, want: there,
 		},
 	}
 
@@ -110,9 +110,9 @@ func TestPublish(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
 			kube := holding(tc.stored)
-			status := common.AnsibleRunObservation{ConnectionDetails: tc.noted}
+			status := common.AnsibleRunObservation{ConnectionDetails: tc.persisted}
 
-			if tc.noted != nil {
+			if tc.persisted != nil {
 				status.LastRun, status.AppliedDigest = run.DeepCopy(), digest
 				status.LastApply = &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)}
 			}
@@ -132,7 +132,7 @@ func TestPublish(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(tc.want, o.Status.AtProvider.ConnectionDetails); diff != "" {
-				t.Errorf("\n%s\nObserve(...): -want noted, +got noted:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nObserve(...): -want persisted, +got persisted:\n%s", tc.reason, diff)
 			}
 
 			s := &corev1.Secret{}
@@ -148,7 +148,7 @@ func TestPublish(t *testing.T) {
 // Content that publishes nothing any more is not run again for it.
 func TestRecordDetails(t *testing.T) {
 	o := &common.AnsibleRunObservation{ConnectionDetails: &common.PublishedDetails{RunID: "1", Name: "connection"}}
-	r := executor.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
+	r := runs.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
 
 	if lifecycle.Record(o, r); o.ConnectionDetails == nil {
 		t.Error("What was published should stay when the next apply fails")
@@ -156,7 +156,7 @@ func TestRecordDetails(t *testing.T) {
 
 	r.Run.Phase = common.PhaseSucceeded
 	if lifecycle.Record(o, r); o.ConnectionDetails != nil {
-		t.Errorf("An apply that publishes nothing should be noted as one, got %+v", o.ConnectionDetails)
+		t.Errorf("An apply that publishes nothing should be persisted as one, got %+v", o.ConnectionDetails)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Key of the tests.
@@ -51,35 +52,36 @@ func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
 
 // fakePool remembers what it is told.
 type fakePool struct {
-	report    *executor.Report
+	report    *runs.Report
 	full      bool
+	missing   error
 	submitted []executor.Job
 	forgotten []string
 	// nothing was wanted, or the run in progress was to end, or the one that waits was dropped, so often.
 	nothing, ends, drops int
 	gone                 []types.UID
 	ended                []string
-	followed             []executor.Job
+	followed             []runs.Run
 }
 
 // Follow is called for runs that outlive the provider that began them.
-func (p *fakePool) Follow(j executor.Job, _ func()) { p.followed = append(p.followed, j) }
+func (p *fakePool) Follow(r runs.Run, _ func()) { p.followed = append(p.followed, r) }
 
 // Ended is called for runs that were interrupted.
-func (p *fakePool) Ended(_ executor.Job, r executor.Report, _ time.Duration) {
+func (p *fakePool) Ended(_ runs.Run, r runs.Report, _ time.Duration) {
 	p.ended = append(p.ended, r.Run.ID)
 }
 
-// Want gives a job its turn, unless the pool is full, and begins it once it is shown.
-func (p *fakePool) Want(w pool.Want) (executor.Report, bool) {
-	if w.Job == nil {
+// Want gives a run its turn, unless the pool is full, and begins it once it is shown.
+func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
+	if w.Run == nil {
 		p.nothing++
 	}
 
 	switch {
 	case w.Gone:
 		p.gone = append(p.gone, w.UID)
-		return executor.Report{}, false
+		return runs.Report{}, false
 	case p.report != nil && !p.report.Waits():
 		if w.End {
 			p.ends++
@@ -90,44 +92,48 @@ func (p *fakePool) Want(w pool.Want) (executor.Report, bool) {
 		}
 
 		return *p.report, true
-	case w.Job == nil:
+	case w.Run == nil:
 		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
 			p.Recorded(w.UID, p.report.Run.ID)
 		}
 
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
-	r, waits := executor.NewReport(*w.Job), executor.NewReport(*w.Job)
+	r, waits := w.Run.Report(), w.Run.Report()
 	p.report = &waits
 
-	if p.full {
+	switch {
+	case w.Prepare && p.missing != nil:
+		p.report, r.Run.Phase, r.Run.Message = nil, common.PhaseFailed, p.missing.Error()
+		return r, false
+	case p.full, w.Prepare:
 		return r, false
 	}
 
-	r.Run.StartTime, r.Run.Pod = at(0), w.Job.Reference()
+	r.Run.StartTime, r.Run.Pod = at(0), w.Run.Pod
 
 	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
 		return r, false
 	}
 
-	p.submitted = append(p.submitted, *w.Job)
+	p.submitted = append(p.submitted, executor.JobOf(*w.Run))
 	p.report = &r
 
 	return r, true
 }
 
-func (p *fakePool) Live(types.UID) (executor.Report, bool) {
+func (p *fakePool) Live(types.UID) (runs.Report, bool) {
 	if p.report == nil {
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
 	return *p.report, !p.report.Run.Phase.Finished()
 }
 
-func (p *fakePool) Report(types.UID) (executor.Report, bool) {
+func (p *fakePool) Report(types.UID) (runs.Report, bool) {
 	if p.report == nil {
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
 	return *p.report, true
@@ -176,7 +182,7 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 	t.Helper()
 
 	c := &connector{
-		kind:     Kinds()[1].GroupVersionKind,
+		kind:     runKinds()[1].GroupVersionKind,
 		resolver: resolve,
 		tracker:  nopTracker{},
 		pool:     p,
@@ -254,9 +260,9 @@ func TestObserve(t *testing.T) {
 	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
 	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
 
-	noted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
+	persisted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
 	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
-	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
+	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: runs.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
 
 	begins := common.Run{ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
 
@@ -272,7 +278,7 @@ func TestObserve(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		run     *v1alpha1.AnsibleRun
-		report  *executor.Report
+		report  *runs.Report
 		resolve resolverFn
 		want    want
 	}{
@@ -293,7 +299,7 @@ func TestObserve(t *testing.T) {
 		"ResultArrives": {
 			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
 			run:     object(),
-			report:  &executor.Report{Run: succeeded, Attempt: 1, Request: "token"},
+			report:  &runs.Report{Run: succeeded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o: there,
@@ -314,7 +320,7 @@ func TestObserve(t *testing.T) {
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 				AppliedDigest: digest,
 			})),
-			report:  &executor.Report{Run: succeeded, Attempt: 1},
+			report:  &runs.Report{Run: succeeded, Attempt: 1},
 			resolve: resolved,
 			want: want{
 				o: there,
@@ -330,7 +336,7 @@ func TestObserve(t *testing.T) {
 		"NothingRequiredAnyMore": {
 			reason:  "Content that is not required any more should go from the status: what it resolved to is part of the inputs.",
 			run:     object(observed(common.AnsibleRunObservation{Content: &common.Content{Digest: "abc"}})),
-			report:  &executor.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
+			report:  &runs.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
 			resolve: resolved,
 			want: want{
 				o: there,
@@ -355,7 +361,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
 						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digest, StartTime: at(0),
-						Reason: executor.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
+						Reason: runs.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
 					},
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
 					Executed:  true, Interruptions: 1,
@@ -370,12 +376,12 @@ func TestObserve(t *testing.T) {
 				LastRun:   started.DeepCopy(),
 				LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 2},
 			})),
-			report:  &executor.Report{Run: noted, Attempt: 3, Untouched: true},
+			report:  &runs.Report{Run: persisted, Attempt: 3, Untouched: true},
 			resolve: resolved,
 			want: want{
 				o: there,
 				status: common.AnsibleRunObservation{
-					LastRun:   &noted,
+					LastRun:   &persisted,
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 2, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
 					Executed:  true, Interruptions: 1,
 				},
@@ -402,7 +408,7 @@ func TestObserve(t *testing.T) {
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 				AppliedDigest: digest,
 			})),
-			report:  &executor.Report{Run: queued, Attempt: 1, Request: "token"},
+			report:  &runs.Report{Run: queued, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o: there,
@@ -418,7 +424,7 @@ func TestObserve(t *testing.T) {
 		"CanceledInQueue": {
 			reason:  "A run that was canceled before it began is neither an attempt nor the answer to a request.",
 			run:     object(),
-			report:  &executor.Report{Run: discarded, Attempt: 1, Request: "token"},
+			report:  &runs.Report{Run: discarded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o:      there,
@@ -451,7 +457,7 @@ func TestObserve(t *testing.T) {
 		"InputsUnavailableWhileRunning": {
 			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",
 			run:     object(readySince(2)),
-			report:  &executor.Report{Run: started, Attempt: 1},
+			report:  &runs.Report{Run: started, Attempt: 1},
 			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
 			want: want{
 				err: errBoom,
@@ -539,8 +545,8 @@ func TestJob(t *testing.T) {
 			ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
 			Object: runner.ObjectOf(run), Inputs: in("a"), KeepOutput: true,
 		},
-		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind,
-		Before: executor.Before{Run: last, Applied: "before", Drift: drift},
+		Kind:   runKinds()[1].GroupVersionKind,
+		Before: runs.Before{Run: last, Applied: "before", Drift: drift},
 	}}
 	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "DigestKey")); diff != "" {
 		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
@@ -569,7 +575,7 @@ func TestLostOnce(t *testing.T) {
 	}
 }
 
-// The reconciler goes on with the object while the job is carried out: it writes
+// The reconciler goes on with the object while the run is carried out: it writes
 // annotations, and reads the object back into the same place.
 func TestJobIsApart(t *testing.T) {
 	p := &fakePool{}
@@ -599,7 +605,7 @@ func TestJobIsApart(t *testing.T) {
 	}
 
 	want := content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}}
-	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Known, j.Before.Content}); diff != "" {
+	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Known, content.Known(j.Before.Content)}); diff != "" {
 		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
 	}
 
@@ -608,60 +614,27 @@ func TestJobIsApart(t *testing.T) {
 	}
 }
 
-// TestAdoptInstalled has an object wait until its content is installed: its inputs are not known before. It is not run even if
-// that is so by the time when it gets a place.
+// TestAdoptInstalled has an object wait until its content is installed: its inputs are not known before. It is not run,
+// also if its turn could come.
 func TestAdoptInstalled(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
-		full    bool
-		nothing int
+		missing error
+		want    error
 	}{
-		"Installing": {reason: "It waits for its content.", full: true},
-		"Installed":  {reason: "Its content is there, and its place goes to others.", nothing: 1},
+		"Installing":    {reason: "It waits for its content."},
+		"NotInstalling": {"It says why that cannot be installed.", errBoom, errors.New("cannot adopt the object before its content is installed: boom")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, run := &fakePool{full: tc.full}, object(annotated(common.AnnotationAdopt, "true"))
+			p, run := &fakePool{missing: tc.missing}, object(annotated(common.AnnotationAdopt, "true"))
 
-			got, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
-				c.contents = &fakeContents{}
-			}).Observe(t.Context(), run)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff(there, got); diff != "" || len(p.submitted) > 0 || p.nothing != tc.nothing {
-				t.Errorf("\n%s\nwant nothing wanted %d times and none submitted, got %d and %d; -want, +got:\n%s", tc.reason, tc.nothing, p.nothing, len(p.submitted), diff)
-			}
-		})
-	}
-}
-
-// TestShownAtOnce looks at objects once: nothing may call for a second look for long.
-func TestShownAtOnce(t *testing.T) {
-	cases := map[string]struct {
-		full   bool
-		policy string
-	}{
-		"Waits":         {full: true, policy: "ObserveAndDelete"},
-		"IsChecked":     {policy: "CheckWhenObserve"},
-		"WaitsForCheck": {full: true, policy: "CheckWhenObserve"},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := &fakePool{full: tc.full}
-			run := object(annotated(common.AnnotationRunPolicy, tc.policy))
-
-			if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
-
-			if r := run.Status.AtProvider.LastRun; r == nil || r.Phase.Finished() {
-				t.Errorf("The status should show the run, got %+v", r)
-			}
-
-			if diff := cmp.Diff(common.Running().WithObservedGeneration(2), run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
-				t.Errorf("The condition should say so: -want, +got:\n%s", diff)
+			for range 2 {
+				_, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
+					c.contents = &fakeContents{}
+				}).Observe(t.Context(), run)
+				if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" || len(p.submitted) > 0 {
+					t.Errorf("\n%s\nwant none submitted, got %d; -want error, +got error:\n%s", tc.reason, len(p.submitted), diff)
+				}
 			}
 		})
 	}
@@ -670,7 +643,7 @@ func TestShownAtOnce(t *testing.T) {
 func TestNothingWanted(t *testing.T) {
 	before := &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded}
 	waits := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued}
-	p := &fakePool{report: &executor.Report{Run: waits, Before: before}}
+	p := &fakePool{report: &runs.Report{Run: waits, Before: before}}
 	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{
 		LastRun: &waits, AppliedDigest: digestOf(t, in("a")),
 	}))
@@ -696,88 +669,88 @@ func TestDrop(t *testing.T) {
 		reason string
 		run    *v1alpha1.AnsibleRun
 		// change what the run was decided with.
-		change func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report)
+		change func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report)
 		// err of the inputs.
 		err  error
 		want int
 	}{
 		"Same":   {reason: "Nothing has changed.", run: object()},
-		"Image":  {reason: "The image was wrong.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { i.Execution.Image = "b" }, want: 1},
-		"Inputs": {reason: "So were the inputs.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1},
-		"Early":  {reason: "It has waited for a moment only, or may have begun.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) { *i, r.Plan = in("b"), "" }},
-		"Installed": {reason: "It has installed its content, and counts as an apply.", run: object(), change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) {
+		"Image":  {reason: "The image was wrong.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: 1},
+		"Inputs": {reason: "So were the inputs.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1},
+		"Early":  {reason: "It has waited for a moment only, or may have begun.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) { *i, r.Plan = in("b"), "" }},
+		"Installed": {reason: "It has installed its content, and counts as an apply.", run: object(), change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
 			*i, run.Status.AtProvider.LastApply = in("b"), &common.Apply{ID: r.Run.ID}
 		}},
 		"Missing": {reason: "Nothing else can be started.", run: object(), err: errBoom},
 		"MissingEdited": {
 			reason: "Whoever has edited the object does not want what it was before.", run: object(), err: errBoom, want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) { run.Generation++ },
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) { run.Generation++ },
 		},
 		"MissingClosed": {
 			reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
 			},
 		},
 		"MissingRequested": {
 			reason: "Somebody has asked for it, outside of its window.", run: object(), err: errBoom,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				r.Run.Trigger = common.TriggerRequested
 				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
 			},
 		},
 		"MissingApproved": {
 			reason: "Its approval may be withdrawn, and nobody can tell.", run: object(), err: errBoom, want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApproved}
 			},
 		},
 		"MissingApplied": {
 			reason: "It is not the one that was approved.", run: object(), err: errBoom,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApplied}
 			},
 		},
 		"MissingEnded": {
 			reason: "What has ended cannot be revoked.", run: object(), err: errBoom,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				run.Generation++
 				r.Run.Phase = common.PhaseCanceled
 			},
 		},
 		"Requested": {
 			reason: "Somebody asks for a run, which answers.", run: object(), want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				annotated(meta.AnnotationKeyReconcileRequestedAt, "now")(run)
 			},
 		},
 		"Undone": {
 			reason: "The inputs are again those that were applied.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
-			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1,
+			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1,
 		},
 		"Closed": {
 			reason: "Its window has closed.", run: object(), want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
 			},
 		},
 		"Dependents": {
 			reason: "While there is a run nobody looks for changes of what it has made.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				run.Status.AtProvider.AppliedDigest, r.Run.Trigger = digest, common.TriggerDependents
 			},
 		},
 		"Preview":        {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
-		"PreviewChanged": {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1},
+		"PreviewChanged": {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1},
 		"Canceled": {
 			reason: "Somebody has canceled it.", run: object(), want: 1,
-			change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) {
+			change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
 				*i = in("b")
 				annotated(common.AnnotationCancel, r.Run.ID)(run)
 			},
 		},
 		"Absent":        {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
-		"AbsentChanged": {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { i.Execution.Image = "b" }, want: 1},
+		"AbsentChanged": {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: 1},
 		"AbsentMissing": {reason: "It has its inputs.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -919,7 +892,7 @@ func TestDelete(t *testing.T) {
 	})
 
 	t.Run("CancelsPresent", func(t *testing.T) {
-		p := &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
+		p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
 		run := object(beingDeleted)
 		e := connect(t, p, run, resolved)
 
@@ -952,9 +925,9 @@ func TestFollow(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		report *executor.Report
+		report *runs.Report
 	}{
-		"Attaching": {"Until the pool knows more, the status stays.", &executor.Report{Run: *status.LastRun, Attaching: true}},
+		"Attaching": {"Until the pool knows more, the status stays.", &runs.Report{Run: *status.LastRun, Attaching: true}},
 		"Stopping":  {"So it does if the pool follows no more runs: the next provider follows this one.", nil},
 	}
 
@@ -977,19 +950,19 @@ func TestFollow(t *testing.T) {
 			}
 
 			j := p.followed[0]
-			if j.ID != "1" || j.Attempt != 3 || j.Reference().Namespace != "jobs" || j.Reference().Name != "ansiblerun-1" || j.Object.UID != run.UID || len(j.DigestKey) == 0 {
+			if j.ID != "1" || j.Attempt != 3 || j.Pod.Namespace != "jobs" || j.Pod.Name != "ansiblerun-1" || j.Object.UID != run.UID {
 				t.Errorf("The job should say which run of which object it is: %+v", j)
 			}
 		})
 	}
 
-	// A run that was noted and has not begun is the next attempt.
+	// A run that was persisted and has not begun is the next attempt.
 	p := &fakePool{}
-	noted := status.DeepCopy()
-	noted.LastRun.Phase = common.PhaseQueued
-	noted.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
+	persisted := status.DeepCopy()
+	persisted.LastRun.Phase = common.PhaseQueued
+	persisted.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
 
-	if _, err := connect(t, p, object(observed(*noted)), resolved).Observe(t.Context(), object(observed(*noted))); err != nil || len(p.followed) != 1 || p.followed[0].Attempt != 5 {
+	if _, err := connect(t, p, object(observed(*persisted)), resolved).Observe(t.Context(), object(observed(*persisted))); err != nil || len(p.followed) != 1 || p.followed[0].Attempt != 5 {
 		t.Errorf("It should be the fifth attempt: %+v, %v", p.followed, err)
 	}
 
@@ -999,50 +972,6 @@ func TestFollow(t *testing.T) {
 	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.followed) > 0 {
 		t.Errorf("A run that has ended is not followed: %v, %v", p.followed, err)
 	}
-}
-
-// TestFollowLate has a cache show late that a former provider has begun a run: the run that was decided on meanwhile does not
-// take its place.
-func TestFollowLate(t *testing.T) {
-	began := make(chan string, 2)
-	runs := pool.New(executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
-		began <- j.ID
-
-		<-w.Provider.Done()
-
-		return executor.Report{Run: *j.Begun}
-	}), map[common.Place]pool.Limits{common.PlacePod: {Jobs: 1, PerTenant: 1}})
-	inPod := func() (inputs.Inputs, error) {
-		i := in("a")
-		i.Execution = common.Execution{Place: common.PlacePod, Namespace: "jobs"}
-
-		return i, nil
-	}
-
-	run := object(observed(common.AnsibleRunObservation{AppliedDigest: "former"}))
-	e := connect(t, nil, run, inPod, func(c *connector) { c.pool = runs })
-
-	if _, err := e.Observe(t.Context(), run); err != nil || run.Observation().LastRun == nil || run.Observation().LastRun.ID == "1" {
-		t.Fatalf("There should be a run: %+v, %v", run.Observation().LastRun, err)
-	}
-
-	// The API server has refused that status.
-	last := &common.Run{
-		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0), Pod: &common.PodReference{Namespace: "jobs", Name: "ansiblerun-1"},
-	}
-	run = object(observed(common.AnsibleRunObservation{AppliedDigest: "former", LastRun: last}))
-	p := &fakePool{}
-
-	o, err := connect(t, p, run, inPod, func(c *connector) { c.pool = runs }).Observe(t.Context(), run)
-	if got := run.Observation().LastRun; err != nil || !o.ResourceUpToDate || got.ID != "1" || got.Phase != common.PhaseRunning || len(p.ended) > 0 {
-		t.Fatalf("The run of the former provider should go on: %+v, %v, ended %v", got, err, p.ended)
-	}
-
-	if got := <-began; got != "1" {
-		t.Errorf("It should be followed, and not %q", got)
-	}
-
-	runs.Stop(t.Context())
 }
 
 // TestFollowElsewhere has a status name another namespace than the configuration: the Pod of the run is not looked for there.
@@ -1057,7 +986,7 @@ func TestFollowElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(p.followed) != 1 || p.followed[0].Reference().Namespace != "jobs" {
+	if len(p.followed) != 1 || p.followed[0].Pod.Namespace != "jobs" {
 		t.Errorf("want the namespace of the configuration, got %+v", p.followed)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // TestAddFinalizer answers as the API server does, with a status that was not written
@@ -49,13 +49,13 @@ func TestAddFinalizer(t *testing.T) {
 }
 
 func TestRemoveFinalizer(t *testing.T) {
-	report := func(m common.RunMode, p common.RunPhase) *executor.Report {
-		return &executor.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
+	report := func(m common.RunMode, p common.RunPhase) *runs.Report {
+		return &runs.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
 	}
 
 	cases := map[string]struct {
 		reason   string
-		report   *executor.Report
+		report   *runs.Report
 		last     *common.Run
 		cancel   string
 		want     error
@@ -159,6 +159,8 @@ func TestWhenShown(t *testing.T) {
 		"Queued":  {"It waits.", object(), object(queued), 0},
 		"Before":  {"It has been there.", object(begins), object(begins, annotated("team", "web")), 0},
 		"Running": {"It has begun.", object(begins), object(running), 0},
+		"Stops":   {"A pool that stops waits until no status shows it.", object(begins), object(queued), 1},
+		"Dropped": {"So it does when the run is not wanted any more.", object(begins), object(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			woken := 0

@@ -20,7 +20,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -33,6 +32,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // A fleet of objects with the runtime's reconciler and a pool with one place, in a
@@ -46,7 +46,7 @@ type fleet struct {
 
 	// playbook that all objects run, and what they need.
 	playbook string
-	needs    executor.Needs
+	needs    runs.Needs
 	end      chan struct{}
 
 	mu    sync.Mutex
@@ -101,7 +101,7 @@ func newFleet(t *testing.T, size int) *fleet {
 	}
 
 	f.kube = b.Build()
-	f.pool = pool.New(f, map[common.Place]pool.Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}})
+	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: f, Runs: 1, PerTenant: 1}}, func() bool { return true })
 
 	p := newSchedule(10*time.Minute, time.Second)
 	c := &connector{
@@ -120,8 +120,8 @@ func newFleet(t *testing.T, size int) *fleet {
 	}
 	c.live = newLive(c)
 
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
-	kind := Kinds()[1]
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
+	kind := runKinds()[1]
 	r := managed.NewReconciler(&rfake.Manager{Client: f.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(f.kube, "test", c, p, o)...)
 	f.reconciler = fresh{
 		Reconciler: r, pool: f.pool, reader: f.kube, schedule: p, object: kind.object, name: "test", limiter: ratelimiter.NewGlobal(1000),
@@ -146,19 +146,19 @@ func (f *fleet) wake(name types.NamespacedName) {
 	f.woken[name] = true
 }
 
-// Needs of a job.
-func (f *fleet) Forget(executor.Job) {}
+// Needs of a run.
+func (f *fleet) Recorded(runs.Run) {}
 
-func (f *fleet) Needs(executor.Job) executor.Needs { return f.needs }
+func (f *fleet) Needs(runs.Run) runs.Needs { return f.needs }
 
-// Execute a job.
-func (f *fleet) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
+// Execute a run.
+func (f *fleet) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
 	f.mu.Lock()
-	f.ran = append(f.ran, j.Inputs.Parameters.PlaybookInline)
+	f.ran = append(f.ran, executor.JobOf(run).Inputs.Parameters.PlaybookInline)
 	f.mu.Unlock()
 
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	r := executor.NewReport(j)
+	r := run.Report()
 	r.Run.Phase, r.Run.StartTime, r.Run.CompletionTime = common.PhaseRunning, &now, &now
 	r.Run.Hosts = &common.HostTotals{OK: 1}
 	w.Progress(r)
@@ -291,6 +291,30 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// TestStopShown stops a provider when a status shows that a run is about to begin. It never does, and the status says so
+// before the provider ends.
+func TestStopShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1)
+
+		for f.get(f.names[0]).Status.AtProvider.LastRun == nil {
+			f.reconcile(f.names...)
+		}
+
+		f.pool.Stop(t.Context())
+
+		if n := f.pool.Unrecorded(); n != 1 {
+			t.Errorf("The status shows a start, and %d runs are unrecorded", n)
+		}
+
+		f.settle()
+
+		if last := f.get(f.names[0]).Status.AtProvider.LastRun; last.StartTime != nil || f.pool.Unrecorded() > 0 || len(f.ran) > 0 {
+			t.Errorf("It should wait: %+v, unrecorded %d, ran %q", last, f.pool.Unrecorded(), f.ran)
+		}
+	})
+}
+
 // TestWrites counts what a run writes: each write is two events for the circuit breaker
 // that core has for the XR, which opens after 100 of them.
 func TestWrites(t *testing.T) {
@@ -324,13 +348,13 @@ func TestInstalling(t *testing.T) {
 		f := newFleet(t, 2)
 		installed := make(chan struct{})
 
-		f.needs = executor.Needs{Key: "content", Get: func(context.Context) error {
+		f.needs = runs.Needs{Key: "content", Get: func(context.Context) error {
 			<-installed
 
 			return nil
 		}}
 		f.reconcile(f.names[0])
-		f.needs = executor.Needs{}
+		f.needs = runs.Needs{}
 		f.reconcile(f.names[1])
 		f.settle()
 		time.Sleep(time.Minute) // What lasts is told.

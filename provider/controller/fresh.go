@@ -101,8 +101,9 @@ func (f fresh) records(run common.AnsibleRun) bool {
 	case recorded(run, r):
 		f.pool.Recorded(run.GetUID(), r.Run.ID)
 		return false
-	case r.Waits():
-		return last != nil && last.ID == r.Run.ID && last.StartTime != nil
+	case r.Waits() && (last == nil || last.ID != r.Run.ID || last.StartTime == nil):
+		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: last}) // No status says that it has begun.
+		return false
 	}
 
 	return true

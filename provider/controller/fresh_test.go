@@ -19,7 +19,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestFresh(t *testing.T) {
@@ -162,7 +162,7 @@ func TestPausedWants(t *testing.T) {
 		"PausedByPolicy": {"So it is with those whose management policies allow nothing.", object(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Phase: common.PhaseQueued, StartTime: at(0)}, Plan: "waits"}}
+			p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseQueued, StartTime: at(0)}, Plan: "waits"}}
 			f := fresh{
 				Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
 				reader: &test.MockClient{MockGet: test.NewMockGetFn(nil, func(o client.Object) error {

@@ -23,6 +23,7 @@ import (
 func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	g := new(gate.Gate[schema.GroupVersionKind])
 	s := &started{elected: mgr.Elected()}
+	quiet := statusManager{mgr, newSchedule(o.PollInterval, minPollInterval)}
 	needed := map[schema.GroupVersionKind]bool{}
 
 	register := func(k schema.GroupVersionKind, setup func() error, needs ...schema.GroupVersionKind) {
@@ -41,10 +42,10 @@ func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 
 	for _, k := range config.Kinds() {
-		register(k.Config, func() error { return config.Setup(mgr, k, o.Options) }, k.Config, k.Usage)
+		register(k.Config, func() error { return config.Setup(quiet, k, o.Options) }, k.Config, k.Usage)
 	}
 
-	for _, k := range Kinds() {
+	for _, k := range runKinds() {
 		needs := []schema.GroupVersionKind{k.GroupVersionKind, k.GroupVersion().WithKind(common.KindApproval)}
 
 		for _, c := range config.Kinds() {
@@ -53,7 +54,7 @@ func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			}
 		}
 
-		register(k.GroupVersionKind, func() error { return Setup(ctx, mgr, k, o) }, needs...)
+		register(k.GroupVersionKind, func() error { return setup(ctx, mgr, k, o) }, needs...)
 	}
 
 	if err := mgr.AddReadyzCheck("controllers", s.check); err != nil {

@@ -34,7 +34,7 @@ func TestLimited(t *testing.T) {
 
 		r := fresh{
 			name: "test", limiter: ratelimiter.NewGlobal(100), pool: pool.New(nil, nil), schedule: newSchedule(time.Hour, time.Hour),
-			object: Kinds()[1].object, reader: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
+			object: runKinds()[1].object, reader: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
 			Reconciler: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)
 				if req == news {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestWatchedUntil(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWatchedUntil(t *testing.T) {
 func TestLive(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outputs := &fakeOutputs{}
-	pool := &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}}
+	pool := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}}
 
 	var woken []types.NamespacedName
 
@@ -96,7 +96,7 @@ type slowOutputs struct {
 	saving, saved chan struct{}
 }
 
-func (s *slowOutputs) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
+func (s *slowOutputs) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r runs.Report) (*common.KeptOutput, error) {
 	s.saving <- struct{}{}
 	<-s.saved
 
@@ -109,7 +109,7 @@ func TestLiveSlow(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outputs := &slowOutputs{saving: make(chan struct{}), saved: make(chan struct{})}
 	l := newLive(&connector{
-		pool:    &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}},
+		pool:    &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}},
 		outputs: outputs, recorder: &reasons{}, now: func() time.Time { return now },
 	})
 

@@ -18,7 +18,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -89,18 +88,18 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 	}
 	c.live = newLive(c)
 
-	kind := Kinds()[1]
+	kind := runKinds()[1]
 	if _, ok := run.(resource.LegacyManaged); ok {
-		kind = Kinds()[0]
+		kind = runKinds()[0]
 	}
 
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
 	w.reconciler = managed.NewReconciler(&rfake.Manager{Client: w.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(w.kube, "test", c, p, o)...)
 
 	return w
 }
 
-// run carries a job out at once.
+// run carries a run out at once.
 func (w *world) run(j executor.Job) {
 	r := w.pool.report
 	r.Run.CompletionTime = r.Run.StartTime

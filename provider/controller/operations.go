@@ -27,7 +27,7 @@ type operations struct {
 	kube     client.Client
 	live     client.Reader
 	recorder event.Recorder
-	kind     Kind
+	kind     runKind
 }
 
 // Reconcile an object, or settle it. The update that settles it has it reconciled.

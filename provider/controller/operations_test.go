@@ -25,7 +25,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -123,15 +122,15 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 	ids := 0
 	c := &connector{
 		resolver: ofObject{}, tracker: nopTracker{}, contents: nopContents{}, pool: w.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
-		recorder: event.NewNopRecorder(), secrets: secrets{kube: cached, cached: cached}, kind: Kinds()[1].GroupVersionKind, key: key,
+		recorder: event.NewNopRecorder(), secrets: secrets{kube: cached, cached: cached}, kind: runKinds()[1].GroupVersionKind, key: key,
 		schedule: newSchedule(pollOfPlay, time.Second), wake: func(types.NamespacedName) {}, now: time.Now,
 		newID: func() string { ids++; return strconv.Itoa(ids) },
 	}
 	c.live = newLive(c)
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
 
 	w.runtime = managed.NewReconciler(&rfake.Manager{Client: cached, Scheme: live.Scheme()}, resource.ManagedKind(c.kind), options(cached, "test", c, c.schedule, o)...)
-	w.settled = operations{Reconciler: w.runtime, kube: cached, live: reader, recorder: event.NewNopRecorder(), kind: Kinds()[1]}
+	w.settled = operations{Reconciler: w.runtime, kube: cached, live: reader, recorder: event.NewNopRecorder(), kind: runKinds()[1]}
 
 	return w
 }
@@ -156,7 +155,7 @@ func (w *target) apply(operation, desired string) {
 	}
 
 	w.applied++
-	u.SetGroupVersionKind(Kinds()[1].GroupVersionKind)
+	u.SetGroupVersionKind(runKinds()[1].GroupVersionKind)
 	u.SetNamespace(w.key.Namespace)
 	u.SetName(w.key.Name)
 	meta.AddAnnotations(u, map[string]string{meta.AnnotationKeyReconcileRequestedAt: common.OperationRequest + strconv.Itoa(w.applied)})
@@ -179,7 +178,7 @@ func (w *target) object() *unstructured.Unstructured {
 	w.Helper()
 
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(Kinds()[1].GroupVersionKind)
+	u.SetGroupVersionKind(runKinds()[1].GroupVersionKind)
 
 	if err := w.live.Get(w.Context(), w.key, u); err != nil {
 		w.Fatal(err)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // fakeOutputs remembers what it is told.
@@ -24,7 +24,7 @@ type fakeOutputs struct {
 	dropped int
 }
 
-func (k *fakeOutputs) Save(_ context.Context, _ common.AnsibleRun, _ schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
+func (k *fakeOutputs) Save(_ context.Context, _ common.AnsibleRun, _ schema.GroupVersionKind, r runs.Report) (*common.KeptOutput, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -58,8 +58,8 @@ func TestKeepOutput(t *testing.T) {
 	kept := func(id string) *common.KeptOutput {
 		return &common.KeptOutput{Namespace: "ns", ConfigMap: "output", RunID: id}
 	}
-	ran := func(phase common.RunPhase, output string) *executor.Report {
-		return &executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Output: output}
+	ran := func(phase common.RunPhase, output string) *runs.Report {
+		return &runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Output: output}
 	}
 	wantedFor := func(d string) func(*v1alpha1.AnsibleRun) { return annotated(common.AnnotationKeepOutput, d) }
 	keptAt := func(o *v1alpha1.AnsibleRun) {
@@ -81,7 +81,7 @@ func TestKeepOutput(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
-		report *executor.Report
+		report *runs.Report
 		err    error
 		want   want
 	}{

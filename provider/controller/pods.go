@@ -25,7 +25,7 @@ const forgetting = time.Minute
 // Over tells of a Pod that is not followed whether its run is over: its object, which the Pod names, is gone, or shows
 // the end of the run or another one.
 func Over(ctx context.Context, r client.Reader, ref pods.ObjectReference) (bool, error) {
-	for _, k := range Kinds() {
+	for _, k := range runKinds() {
 		run, ok := k.object.DeepCopyObject().(common.AnsibleRun)
 		if !ok || k.GroupKind().String() != ref.GroupKind {
 			continue
@@ -56,7 +56,7 @@ func Over(ctx context.Context, r client.Reader, ref pods.ObjectReference) (bool,
 func PodNamespaces(ctx context.Context, r client.Reader) ([]string, error) {
 	all := map[string]bool{}
 
-	for _, k := range Kinds() {
+	for _, k := range runKinds() {
 		l := k.list()
 		if err := r.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, errors.Wrap(err, "cannot list AnsibleRuns")

@@ -26,7 +26,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -39,6 +38,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // seeds of random sequences, for each policy.
@@ -50,7 +50,7 @@ type steps struct {
 	// begins is told of each run that is about to begin. It may be nil.
 	begins func(executor.Job)
 	job    executor.Job
-	report *executor.Report
+	report *runs.Report
 	queued bool
 	turn   bool
 	// free is true when it is always the object's turn.
@@ -63,7 +63,7 @@ type steps struct {
 }
 
 // Want gives the object its turn when that has come, and begins what the status shows.
-func (p *steps) Want(w pool.Want) (executor.Report, bool) {
+func (p *steps) Want(w pool.Want) (runs.Report, bool) {
 	switch {
 	case p.report != nil && (w.End || !p.report.Waits()):
 		if w.End {
@@ -71,22 +71,18 @@ func (p *steps) Want(w pool.Want) (executor.Report, bool) {
 		}
 
 		return *p.report, true
-	case w.Job == nil:
+	case w.Run == nil:
 		p.queued, p.turn, p.installing = false, false, false
 
 		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
 			p.report = nil
 		}
 
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
-	j := *w.Job
-	if p.report != nil {
-		j.ID = p.report.Run.ID
-	}
-
-	r, waits := executor.NewReport(j), executor.NewReport(j)
+	j := executor.JobOf(*w.Run)
+	r, waits := w.Run.Report(), w.Run.Report()
 	p.report = &waits
 
 	if p.installing = p.lacks; p.lacks {
@@ -120,11 +116,11 @@ func (p *steps) Want(w pool.Want) (executor.Report, bool) {
 }
 
 // Report on the run.
-func (p *steps) Live(types.UID) (executor.Report, bool) { return executor.Report{}, false }
+func (p *steps) Live(types.UID) (runs.Report, bool) { return runs.Report{}, false }
 
-func (p *steps) Report(types.UID) (executor.Report, bool) {
+func (p *steps) Report(types.UID) (runs.Report, bool) {
 	if p.report == nil {
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
 	return *p.report, true
@@ -152,7 +148,7 @@ func (p *steps) cancel() {
 // Stopping is no part of it.
 func (p *steps) Stopping() bool { return false }
 
-func (p *steps) Follow(executor.Job, func()) {}
+func (p *steps) Follow(runs.Run, func()) {}
 
 func (p *steps) began() bool { return p.report != nil && p.report.Run.Phase == common.PhaseRunning }
 
@@ -189,7 +185,7 @@ func (p *steps) end(phase common.RunPhase) {
 
 func (p *steps) discard() {
 	p.end(common.PhaseCanceled)
-	p.report.Run.Reason = executor.ReasonNotStarted
+	p.report.Run.Reason = runs.ReasonNotStarted
 }
 
 // pollOfPlay is longer than any back-off, so that what only a poll would find
@@ -275,7 +271,7 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 
 	// That of all kinds of Kubernetes takes longer than a sequence.
 	kinds := apimeta.NewDefaultRESTMapper(nil)
-	kinds.Add(Kinds()[1].GroupVersionKind, apimeta.RESTScopeNamespace)
+	kinds.Add(runKinds()[1].GroupVersionKind, apimeta.RESTScopeNamespace)
 	kinds.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
 
 	w := &play{t: t, object: run, now: t0, wanted: "a"}
@@ -313,7 +309,7 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 		outputs:  &fakeOutputs{},
 		recorder: event.NewNopRecorder(),
 		secrets:  secrets{kube: w.kube, cached: w.kube},
-		kind:     Kinds()[1].GroupVersionKind,
+		kind:     runKinds()[1].GroupVersionKind,
 		key:      key,
 		wake:     func(types.NamespacedName) {},
 		now:      func() time.Time { return w.now },
@@ -351,13 +347,13 @@ func acts() []act {
 		{"fail", 2, func(w *play) { w.end(common.PhaseFailed) }},
 		{"fail by a fault of the provider", 2, func(w *play) {
 			if w.pool.began() {
-				w.pool.report.Blameless, w.pool.report.Run.Reason = true, executor.ReasonInternal
+				w.pool.report.Blameless, w.pool.report.Run.Reason = true, runs.ReasonInternal
 				w.end(common.PhaseFailed)
 			}
 		}},
 		{"execute nothing", 2, func(w *play) {
 			if w.pool.began() && w.pool.report.Untouched {
-				reasons := []string{executor.ReasonPodNotStarted, executor.ReasonForbidden, executor.ReasonInstallFailed}
+				reasons := []string{runs.ReasonPodNotStarted, runs.ReasonForbidden, runs.ReasonInstallFailed}
 				w.untried(reasons[w.ids%len(reasons)])
 			}
 		}},
@@ -587,9 +583,9 @@ func (w *play) published() bool {
 }
 
 func (w *play) reconcile() {
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
 	m := &rfake.Manager{Client: w.kube, Scheme: w.kube.Scheme()}
-	r := managed.NewReconciler(m, resource.ManagedKind(Kinds()[1].GroupVersionKind), options(w.kube, "test", w.connect, w.connect.schedule, o)...)
+	r := managed.NewReconciler(m, resource.ManagedKind(runKinds()[1].GroupVersionKind), options(w.kube, "test", w.connect, w.connect.schedule, o)...)
 
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.object)}
 
@@ -691,8 +687,8 @@ func (w *play) untried(reason string) {
 	r := w.pool.report
 	r.Run.Reason, r.Blameless = reason, true
 
-	if reason == executor.ReasonForbidden || reason == executor.ReasonInstallFailed {
-		r.NotBefore = w.now.Add(executor.AccessAgain)
+	if reason == runs.ReasonForbidden || reason == runs.ReasonInstallFailed {
+		r.NotBefore = w.now.Add(runs.AccessAgain)
 	}
 
 	w.end(common.PhaseFailed)
@@ -735,9 +731,9 @@ func (w *play) cutOff() {
 	case 1:
 		w.restart()
 	case 2:
-		w.untried(executor.ReasonForbidden)
+		w.untried(runs.ReasonForbidden)
 	default:
-		w.untried(executor.ReasonInternal)
+		w.untried(runs.ReasonInternal)
 	}
 }
 

@@ -31,8 +31,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
@@ -57,11 +56,11 @@ type Options struct {
 	// Key of the digests.
 	Key []byte
 	// Timeouts of runs.
-	Timeouts executor.Timeouts
+	Timeouts runs.Timeouts
 }
 
-// A Kind of AnsibleRun.
-type Kind struct {
+// A runKind is a kind of AnsibleRun.
+type runKind struct {
 	schema.GroupVersionKind
 
 	object resource.Managed
@@ -72,9 +71,9 @@ type Kind struct {
 	approval  client.Object
 }
 
-// Kinds of AnsibleRun: one for each group.
-func Kinds() []Kind {
-	return []Kind{
+// runKinds are the kinds of AnsibleRun: one for each group.
+func runKinds() []runKind {
+	return []runKind{
 		{
 			clusterv1alpha1.SchemeGroupVersion.WithKind(
 				common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{},
@@ -93,9 +92,9 @@ func Kinds() []Kind {
 // minPollInterval is the shortest poll interval that an object may ask for.
 const minPollInterval = 5 * time.Second
 
-// Setup the reconciler of a kind. Its watches, which start with the manager, end
+// setup the reconciler of a kind. Its watches, which start with the manager, end
 // with the context.
-func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
+func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
 	p := newSchedule(o.PollInterval, minPollInterval)
@@ -178,17 +177,13 @@ func options(kube client.Client, name string, c *connector, p *schedule, o Optio
 }
 
 // recordState every now and then. The recorder keeps what it has listed.
-func recordState(mgr ctrl.Manager, k Kind, o Options) error {
-	if o.MetricOptions == nil || o.MetricOptions.MRStateMetrics == nil {
-		return nil
-	}
-
+func recordState(mgr ctrl.Manager, k runKind, o Options) error {
 	counts := telemetry.NewObjectMetrics(mgr.GetCache(), k.Group, k.list, mgr.Elected())
 	if err := metrics.Registry.Register(counts); err != nil {
 		return errors.Wrapf(err, "cannot count %s", k.GroupKind())
 	}
 
-	r := statemetrics.NewMRStateRecorder(cached.Lists(mgr.GetClient()), o.Logger, o.MetricOptions.MRStateMetrics, k.list(),
+	r := statemetrics.NewMRStateRecorder(statusClient{mgr.GetClient(), nil}, o.Logger, o.MetricOptions.MRStateMetrics, k.list(),
 		o.MetricOptions.PollStateMetricInterval)
 
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())

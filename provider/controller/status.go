@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,15 +15,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // maxRefusal is the length of each message in a reduced status, in bytes.
 const maxRefusal = 1 << 10
 
-// A statusManager is a manager with a client that writes a reduced status when the API server
-// refuses one for good. Without that the object would never change again, since each
+// A statusManager is a manager with a client that sends no update which would change nothing, and writes a reduced status
+// when the API server refuses one for good. Without that the object would never change again, since each
 // decision depends on its status.
 type statusManager struct {
 	ctrl.Manager
@@ -41,9 +41,30 @@ type statusClient struct {
 	schedule *schedule
 }
 
+// List objects as the cache holds them, without copies: thousands are counted. They must not be changed.
+func (c statusClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return c.Client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
+}
+
+// Update an object, unless it is as it was.
+func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	if isShown(ctx, c.Client, o) {
+		return nil
+	}
+
+	return c.Client.Update(ctx, o, opts...) // Callers look for conflicts.
+}
+
 // Status returns a writer of statuses.
 func (c statusClient) Status() client.SubResourceWriter {
 	return statusWriter{c.Client.Status(), c.Client, c.schedule}
+}
+
+// isShown is true if the cache shows an object as it is.
+func isShown(ctx context.Context, cache client.Reader, o client.Object) bool {
+	was, ok := o.DeepCopyObject().(client.Object)
+
+	return ok && cache.Get(ctx, client.ObjectKeyFromObject(o), was) == nil && equality.Semantic.DeepEqual(was, o)
 }
 
 type statusWriter struct {
@@ -57,7 +78,7 @@ type statusWriter struct {
 // new, and the API server would read the object to find the same. If the API server refuses the result of a run that
 // has ended, the reduced status is written, and the error has the object looked at again.
 func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	if cached.Shows(ctx, w.reader, o) {
+	if isShown(ctx, w.reader, o) {
 		return nil
 	}
 
@@ -118,11 +139,11 @@ func reduce(run common.AnsibleRun, why error) {
 	o.Content, o.Dependents = nil, nil
 
 	if p := o.Preview; p != nil {
-		p.Reason, p.Message, p.Drift = executor.ReasonStatusRefused, message, nil
+		p.Reason, p.Message, p.Drift = runs.ReasonStatusRefused, message, nil
 	}
 
 	if r := o.LastRun; r != nil {
-		r.Reason, r.Message, r.CurrentTask = executor.ReasonStatusRefused, message, ""
+		r.Reason, r.Message, r.CurrentTask = runs.ReasonStatusRefused, message, ""
 		r.Versions, r.Failures = "", nil
 	}
 

@@ -20,8 +20,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // TestRefused has an API server that refuses outputs. The status is written without anything that content published.
@@ -45,9 +45,9 @@ func TestRefused(t *testing.T) {
 		withheld := common.Withheld{"": message}
 
 		return common.AnsibleRunObservation{
-			LastRun:         &common.Run{ID: "2", Phase: phase, Reason: executor.ReasonStatusRefused, Message: message},
+			LastRun:         &common.Run{ID: "2", Phase: phase, Reason: runs.ReasonStatusRefused, Message: message},
 			WithheldOutputs: withheld, WithheldReported: withheld, Drift: &common.Drift{Changed: 1},
-			Preview:       &common.Preview{RunID: "1", Phase: common.PhaseSucceeded, Reason: executor.ReasonStatusRefused, Message: message},
+			Preview:       &common.Preview{RunID: "1", Phase: common.PhaseSucceeded, Reason: runs.ReasonStatusRefused, Message: message},
 			AppliedDigest: "new", HandledRequest: "token", Executed: true,
 		}
 	}
@@ -125,6 +125,10 @@ func TestUnchanged(t *testing.T) {
 					writes++
 					return nil
 				},
+				MockUpdate: func(context.Context, client.Object, ...client.UpdateOption) error {
+					writes++
+					return nil
+				},
 				MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
 					if run, ok := o.(*v1alpha1.AnsibleRun); ok {
 						read.DeepCopyInto(run)
@@ -141,8 +145,12 @@ func TestUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if writes != tc.want {
-				t.Errorf("\n%s\nUpdate(...): want %d writes, got %d", tc.reason, tc.want, writes)
+			if err := (statusClient{kube, nil}).Update(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+
+			if writes != 2*tc.want {
+				t.Errorf("\n%s\nUpdate(...): want %d writes of each, got %d of both", tc.reason, tc.want, writes)
 			}
 		})
 	}
@@ -151,8 +159,8 @@ func TestUnchanged(t *testing.T) {
 func TestShowState(t *testing.T) {
 	ignores := common.StateIgnored(nil).WithObservedGeneration(2)
 	may := common.MayUseState().WithObservedGeneration(2)
-	report := func(phase common.RunPhase, ignores bool) executor.Report {
-		return executor.Report{Run: common.Run{Phase: phase}, IgnoresState: ignores}
+	report := func(phase common.RunPhase, ignores bool) runs.Report {
+		return runs.Report{Run: common.Run{Phase: phase}, IgnoresState: ignores}
 	}
 	ignored := func(r *v1alpha1.AnsibleRun) { r.SetConditions(ignores) }
 	keeps := func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["OCU"]) }
@@ -160,7 +168,7 @@ func TestShowState(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
-		report executor.Report
+		report runs.Report
 		want   []xpv2.Condition
 	}{
 		"Ignores":  {"Deletion would apply the content once more.", object(), report(common.PhaseSucceeded, true), []xpv2.Condition{ignores}},
@@ -182,7 +190,7 @@ func TestShowState(t *testing.T) {
 
 // TestShowWithheld has the condition while outputs are withheld, and no longer.
 func TestShowWithheld(t *testing.T) {
-	pool := &fakePool{report: &executor.Report{
+	pool := &fakePool{report: &runs.Report{
 		Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Generation: 2,
 	}}
 	run := object()

@@ -29,7 +29,7 @@ import (
 // watchInputs watches what AnsibleRuns of a kind depend on: configurations, and
 // the names and versions of Secrets and ConfigMaps. Their changes are changes of
 // inputs.
-func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Builder) error {
+func watchInputs(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder.Builder) error {
 	index := mgr.GetFieldIndexer()
 
 	if err := index.IndexField(ctx, k.object, config.FieldConfig, config.IndexConfig); err != nil {
@@ -87,7 +87,7 @@ func news() predicate.Predicate {
 	return predicate.And(changed, unless)
 }
 
-// whenShown wakes an object when its status has come to show a run that is about to begin.
+// whenShown wakes an object when its status has come to show a run that is about to begin, or does not show it any more.
 func whenShown(wake func(types.NamespacedName)) handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -98,16 +98,21 @@ func whenShown(wake func(types.NamespacedName)) handler.EventHandler {
 				return
 			}
 
-			r := run.Observation().LastRun
-			if r != nil && r.StartTime != nil && r.Phase == common.PhaseQueued &&
-				!equality.Semantic.DeepEqual(was.Observation().LastRun, r) {
+			before, now := was.Observation().LastRun, run.Observation().LastRun
+			if isStart(now) && !equality.Semantic.DeepEqual(before, now) ||
+				isStart(before) && (now == nil || now.ID != before.ID || now.StartTime == nil) {
 				wake(client.ObjectKeyFromObject(run))
 			}
 		},
 	}
 }
 
-// whenGone ends the jobs of objects that are gone, also without a finalizer, and forgets what
+// isStart is true for a run that is shown as about to begin.
+func isStart(r *common.Run) bool {
+	return r != nil && r.StartTime != nil && r.Phase == common.PhaseQueued
+}
+
+// whenGone ends the runs of objects that are gone, also without a finalizer, and forgets what
 // is known of them.
 func whenGone(runs Pool, p *schedule, d Dependents) handler.EventHandler {
 	gone := func(o client.Object) {

@@ -41,7 +41,7 @@ func TestWatcher(t *testing.T) {
 		Source: common.FileSourceSecret, SecretRef: &common.KeySelector{Namespace: "a", Name: "key", Key: "key"},
 	}}}
 
-	k := Kinds()[1]
+	k := runKinds()[1]
 	b := fake.NewClientBuilder().WithScheme(s).
 		WithIndex(k.object, config.FieldConfig, config.IndexConfig).
 		WithIndex(k.object, config.FieldReferences, config.IndexReferences).

@@ -30,13 +30,10 @@ import (
 // several may have to do with one object.
 func Label(uid types.UID) string { return "dependent-of." + common.GroupCluster + "/" + string(uid) }
 
-// MaxKinds of objects that are remembered of an AnsibleRun.
-const MaxKinds = 100
-
 // Check returns an error for kinds that no run reports.
 func Check(kinds []common.DependentKind) error {
-	if len(kinds) > MaxKinds {
-		return errors.Errorf("there are %d kinds of dependents, and %d are the most", len(kinds), MaxKinds)
+	if len(kinds) > common.MaxDependents {
+		return errors.Errorf("there are %d kinds of dependents, and %d are the most", len(kinds), common.MaxDependents)
 	}
 
 	known := map[string]bool{}
@@ -206,13 +203,13 @@ type Run struct {
 }
 
 // Survey the dependents of an AnsibleRun at the end of a run: in which state those of each kind are.
-// Kinds of which there are none are left out, and those after the first MaxKinds. The digest of a kind that is not
+// Kinds of which there are none are left out, and those after the first common.MaxDependents. The digest of a kind that is not
 // watched, or cannot be listed, is empty.
 func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.DependentKind) []common.DependentKind {
 	left := []common.DependentKind{}
 
 	for _, k := range kinds {
-		if len(left) == MaxKinds {
+		if len(left) == common.MaxDependents {
 			break
 		}
 

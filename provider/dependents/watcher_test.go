@@ -263,7 +263,7 @@ func TestTooMany(t *testing.T) {
 	var refused []string
 
 	watch := func(uid types.UID, namespace string) {
-		s := Subject{UID: uid, Account: inputs.Kubernetes{Namespace: namespace}, Kinds: make([]common.DependentKind, MaxKinds)}
+		s := Subject{UID: uid, Account: inputs.Kubernetes{Namespace: namespace}, Kinds: make([]common.DependentKind, common.MaxDependents)}
 		w.Watch(s, func() {})
 
 		if _, err := w.Changed(s); err != nil && strings.Contains(err.Error(), "and may have 500") {
@@ -298,7 +298,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"Namespaces": {"A kind may be in two namespaces.", []common.DependentKind{deployments(), elsewhere}, true},
 		"Kinds":      {"Objects of one resource are watched once, whatever a Pod calls them.", []common.DependentKind{deployments(), thing}, false},
-		"Many":       {"There are only so many.", make([]common.DependentKind, MaxKinds+1), false},
+		"Many":       {"There are only so many.", make([]common.DependentKind, common.MaxDependents+1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := Check(tc.kinds); (err == nil) != tc.valid {
@@ -317,7 +317,7 @@ func TestSurvey(t *testing.T) {
 	leave := counted
 	leave.Digest = state{"a": leaving}.digest()
 
-	many := make([]common.DependentKind, MaxKinds+1)
+	many := make([]common.DependentKind, common.MaxDependents+1)
 	for i := range many {
 		many[i] = deployments()
 	}
@@ -337,7 +337,7 @@ func TestSurvey(t *testing.T) {
 		"Deleted":   {"One that the run has deleted is as good as gone.", []runtime.Object{going("mine")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
 		"Forbidden": {"Of a kind that cannot be listed there may be some.", nil, errors.New("no"), true, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
 		"Ignored":   {"A kind that is not watched is remembered for when it is.", nil, nil, false, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
-		"Many":      {"So many are remembered and no more.", nil, nil, false, many, many[:MaxKinds]},
+		"Many":      {"So many are remembered and no more.", nil, nil, false, many, many[:common.MaxDependents]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := cluster(t, tc.objects...)

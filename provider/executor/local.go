@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -43,7 +44,7 @@ type Local struct {
 	confinement *common.RunConfinement
 }
 
-var _ Executor = &Local{}
+var _ runs.Backend = &Local{}
 
 // NewLocal returns an executor that installs content with i and executes it with r.
 func NewLocal(i Installer, r Runner) *Local {
@@ -57,14 +58,15 @@ func (l *Local) On(k sandbox.Kernel) *Local {
 	return l
 }
 
-// Execute a job.
-func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
+// Execute a run.
+func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.Report) {
 	progress := w.Progress
 	if progress == nil {
-		progress = func(Report) {}
+		progress = func(runs.Report) {}
 	}
 
-	r = NewReport(j)
+	j := JobOf(run)
+	r = run.Report()
 	r.Run.StartTime = l.time()
 
 	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", l.time() }()
@@ -72,7 +74,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	// A panic that one job causes must not end all others.
 	defer redact.Panic(func() {
 		r.Untouched = r.Content == nil
-		r.fault(errors.New("the provider has made a mistake; its log has a stack trace"))
+		fault(&r, errors.New("the provider has made a mistake; its log has a stack trace"))
 	})
 
 	set, release, ok := l.install(ctx, j, &r, progress)
@@ -87,7 +89,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	r.Run.InputsDigest = j.Digest(set)
 
 	if j.Approved && !j.Approves(set) {
-		r.failed(ReasonContentChanged,
+		failed(&r, runs.ReasonContentChanged,
 			errors.New("the content is not the one that was checked and approved: it is checked again"))
 		r.Blameless = true
 
@@ -99,7 +101,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 
 	result, err := l.runner.Run(ctx, j.Spec, events.Watch{
 		Progress: func(s events.Summary) {
-			r.summarize(s)
+			summarize(&r, s)
 			progress(r)
 		},
 		Task:    w.Task,
@@ -108,23 +110,23 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	})
 	if err != nil {
 		r.Untouched = result.Untouched
-		r.fault(err)
-		r.forbidden(err, l.now())
+		fault(&r, err)
+		forbidden(&r, err, l.now())
 
 		return r
 	}
 
-	r.ended(j.Spec, result)
+	ended(&r, j.Spec, result)
 
 	return r
 }
 
 // Install the content of a job, and leave the rest to another process. The set is not released. If
 // there is none (false), the report is that of the run, which has ended.
-func (l *Local) Install(ctx context.Context, j Job) (set content.Set, r Report, ok bool) {
-	r = NewReport(j)
+func (l *Local) Install(ctx context.Context, j Job) (set content.Set, r runs.Report, ok bool) {
+	r = j.Run().Report()
 	r.Run.StartTime = l.time()
-	set, _, ok = l.install(ctx, j, &r, func(Report) {})
+	set, _, ok = l.install(ctx, j, &r, func(runs.Report) {})
 	r.Run.CompletionTime = l.time()
 
 	return set, r, ok
@@ -132,15 +134,15 @@ func (l *Local) Install(ctx context.Context, j Job) (set content.Set, r Report, 
 
 // install the content of a job. It returns false if there is none, and the report
 // says why.
-func (l *Local) install(ctx context.Context, j Job, r *Report, progress func(Report)) (content.Set, func(), bool) {
+func (l *Local) install(ctx context.Context, j Job, r *runs.Report, progress func(runs.Report)) (content.Set, func(), bool) {
 	if j.Missing != nil {
-		r.notInstalled(ctx, j, j.Missing)
+		notInstalled(ctx, r, j, j.Missing)
 		return content.Set{}, nil, false
 	}
 
 	request, err := requestOf(j)
 	if err != nil {
-		r.failed(ReasonInstallFailed, err)
+		failed(r, runs.ReasonInstallFailed, err)
 		return content.Set{}, nil, false
 	}
 
@@ -151,29 +153,31 @@ func (l *Local) install(ctx context.Context, j Job, r *Report, progress func(Rep
 
 	set, release, err := l.installer.Ensure(ctx, request)
 	if err != nil {
-		r.notInstalled(ctx, j, err)
+		notInstalled(ctx, r, j, err)
 		return content.Set{}, nil, false
 	}
 
 	return set, release, true
 }
 
-// Forget a job: nothing of it is left.
-func (l *Local) Forget(Job) {}
+// Recorded has nothing to do: nothing of a run is left.
+func (l *Local) Recorded(runs.Run) {}
 
-// Needs of a job: its content. A mistake in the inputs is for Execute to report.
-func (l *Local) Needs(j Job) Needs {
+// Needs of a run: its content. A mistake in the inputs is for Execute to report.
+func (l *Local) Needs(r runs.Run) runs.Needs {
+	j := JobOf(r)
+
 	request, err := requestOf(j)
 	if err != nil {
-		return Needs{}
+		return runs.Needs{}
 	}
 
 	digest, ok := l.installer.Installed(request)
 	if ok {
-		return Needs{}
+		return runs.Needs{}
 	}
 
-	n := Needs{Key: digest + " " + j.Timeout.String(), Get: func(ctx context.Context) error {
+	n := runs.Needs{Key: digest + " " + j.Timeout.String(), Get: func(ctx context.Context) error {
 		_, release, err := l.installer.Ensure(ctx, request)
 		if err == nil {
 			release()
@@ -193,7 +197,7 @@ func (l *Local) Needs(j Job) Needs {
 // requestOf a job, for its installation.
 func requestOf(j Job) (content.Request, error) {
 	request, err := content.NewRequest(j.Inputs)
-	request.Known = j.Before.Content
+	request.Known = j.Known
 	request.Timeout = j.Timeout
 	request.Asked = j.Trigger == common.TriggerRequested || j.Trigger == common.TriggerPreview
 	request.Tenant = j.Object.Tenant()
@@ -202,17 +206,17 @@ func requestOf(j Job) (content.Request, error) {
 }
 
 // notInstalled reports why the content is not installed, and whether that is the fault of the provider.
-func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
-	r.failed(ReasonInstallFailed, err)
+func notInstalled(ctx context.Context, r *runs.Report, j Job, err error) {
+	failed(r, runs.ReasonInstallFailed, err)
 
 	again := &content.BackoffError{}
 
 	switch {
 	case ctx.Err() != nil:
-		r.Run.Phase, r.Run.Reason = common.PhaseCanceled, runner.ReasonCanceled
+		r.Run.Phase, r.Run.Reason = common.PhaseCanceled, runs.ReasonCanceled
 		r.Run.Message = "canceled while the content was being installed"
 	case content.IsOwn(err):
-		r.fault(err)
+		fault(r, err)
 	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):
 		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+j.Limit()
 	}
@@ -223,25 +227,25 @@ func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
 }
 
 // fault of the provider, or of its machine.
-func (r *Report) fault(err error) {
-	r.failed(ReasonInternal, err)
+func fault(r *runs.Report, err error) {
+	failed(r, runs.ReasonInternal, err)
 	r.Blameless = true
 }
 
 // forbidden says so if the run could not get what it reaches the API server with.
-func (r *Report) forbidden(err error, now time.Time) {
+func forbidden(r *runs.Report, err error, now time.Time) {
 	if LacksAccess(err) {
-		r.Run.Reason, r.NotBefore = ReasonForbidden, now.Add(AccessAgain)
+		r.Run.Reason, r.NotBefore = runs.ReasonForbidden, now.Add(runs.AccessAgain)
 	}
 }
 
-func (r *Report) failed(reason string, err error) {
+func failed(r *runs.Report, reason string, err error) {
 	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, reason, err.Error()
 }
 
 // ended reports the result of the runner.
-func (r *Report) ended(run runner.Spec, result runner.Result) {
-	r.summarize(result.Summary)
+func ended(r *runs.Report, run runner.Spec, result runner.Result) {
+	summarize(r, result.Summary)
 	r.Untouched = result.Untouched
 	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
 	r.ConnectionDetails = result.ConnectionDetails
@@ -254,9 +258,9 @@ func (r *Report) ended(run runner.Spec, result runner.Result) {
 	switch {
 	case result.Phase != common.PhaseSucceeded:
 	case run.Mode == common.ModeCheck && result.Summary.Ran == 0:
-		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"
+		r.Run.Reason, r.Run.Message = runs.ReasonNotCheckable, "every task was skipped in check mode"
 	case run.Mode == common.ModeApply && run.State == common.StateAbsent && result.IgnoresState:
-		r.Run.Reason = ReasonStateIgnored
+		r.Run.Reason = runs.ReasonStateIgnored
 		r.Run.Message = "the content was applied once more: " + common.IgnoresState(run.Inputs.Parameters.StateVariable)
 	}
 
@@ -266,7 +270,7 @@ func (r *Report) ended(run runner.Spec, result runner.Result) {
 }
 
 // summarize reports the events so far.
-func (r *Report) summarize(s events.Summary) {
+func summarize(r *runs.Report, s events.Summary) {
 	r.Run.Versions = s.Versions
 	r.Run.Hosts = &s.Totals
 	r.Run.CurrentTask = s.Task

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -56,7 +57,7 @@ func TestExecute(t *testing.T) {
 	}
 
 	type want struct {
-		report Report
+		report runs.Report
 		phases []common.RunPhase
 	}
 
@@ -83,7 +84,7 @@ func TestExecute(t *testing.T) {
 				return runner.Result{Phase: common.PhaseSucceeded, Summary: events.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}}, nil
 			},
 			want: want{
-				report: Report{
+				report: runs.Report{
 					Run: func() common.Run {
 						r := base(common.PhaseSucceeded, "", "", "digest of abc")
 						r.Hosts = &common.HostTotals{OK: 2, Changed: 1}
@@ -108,7 +109,7 @@ func TestExecute(t *testing.T) {
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil
 			},
 			want: want{
-				report: Report{
+				report: runs.Report{
 					Run: func() common.Run {
 						r := base(common.PhaseFailed, runner.ReasonTaskFailed, "no", "digest of ")
 						r.Hosts = &common.HostTotals{}
@@ -130,8 +131,8 @@ func TestExecute(t *testing.T) {
 				return content.Set{}, nil, &galaxy.InstallError{What: "collections", Reason: "no such collection"}
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseFailed, ReasonInstallFailed, "cannot install collections: no such collection", "digest of before"),
+				report: runs.Report{
+					Run:       base(common.PhaseFailed, runs.ReasonInstallFailed, "cannot install collections: no such collection", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
@@ -147,8 +148,8 @@ func TestExecute(t *testing.T) {
 				return content.Set{}, nil, errors.New("disk full")
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseFailed, ReasonInternal, "disk full", "digest of before"),
+				report: runs.Report{
+					Run:       base(common.PhaseFailed, runs.ReasonInternal, "disk full", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
@@ -165,8 +166,8 @@ func TestExecute(t *testing.T) {
 				return content.Set{}, nil, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}
 			},
 			want: want{
-				report: Report{
-					Run: base(common.PhaseFailed, ReasonInstallFailed,
+				report: runs.Report{
+					Run: base(common.PhaseFailed, runs.ReasonInstallFailed,
 						"cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
@@ -185,8 +186,8 @@ func TestExecute(t *testing.T) {
 				return content.Set{}, nil, &galaxy.InstallError{Err: context.DeadlineExceeded}
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseTimedOut, ReasonInstallFailed, "installing the content took longer than 1m0s", "digest of before"),
+				report: runs.Report{
+					Run:       base(common.PhaseTimedOut, runs.ReasonInstallFailed, "installing the content took longer than 1m0s", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
@@ -202,8 +203,8 @@ func TestExecute(t *testing.T) {
 				return content.Set{}, nil, &galaxy.InstallError{Err: context.DeadlineExceeded}
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseTimedOut, ReasonInstallFailed, "installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)", "digest of before"),
+				report: runs.Report{
+					Run:       base(common.PhaseTimedOut, runs.ReasonInstallFailed, "installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
@@ -217,8 +218,8 @@ func TestExecute(t *testing.T) {
 			inputs:    inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"},
 			installer: installed,
 			want: want{
-				report: Report{
-					Run: base(common.PhaseFailed, ReasonInstallFailed,
+				report: runs.Report{
+					Run: base(common.PhaseFailed, runs.ReasonInstallFailed,
 						`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`, "digest of before"),
 					Attempt:   1,
 					Request:   "token",
@@ -234,8 +235,8 @@ func TestExecute(t *testing.T) {
 				return content.Set{}, nil, ctx.Err()
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
+				report: runs.Report{
+					Run:       base(common.PhaseCanceled, runs.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
@@ -254,7 +255,7 @@ func TestExecute(t *testing.T) {
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil
 			},
 			want: want{
-				report: Report{
+				report: runs.Report{
 					Run: func() common.Run {
 						r := base(common.PhaseFailed, runner.ReasonPlaybookError, "no such role", "digest of abc")
 						r.Hosts = &common.HostTotals{}
@@ -278,8 +279,8 @@ func TestExecute(t *testing.T) {
 				return runner.Result{}, errors.New("disk full")
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseFailed, ReasonInternal, "disk full", "digest of abc"),
+				report: runs.Report{
+					Run:       base(common.PhaseFailed, runs.ReasonInternal, "disk full", "digest of abc"),
 					Attempt:   1,
 					Request:   "token",
 					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
@@ -297,14 +298,14 @@ func TestExecute(t *testing.T) {
 				return runner.Result{Untouched: true}, errors.Wrap(&runner.AccessError{Cause: errors.New("no account")}, "config")
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseFailed, ReasonForbidden, "config: no account", "digest of abc"),
+				report: runs.Report{
+					Run:       base(common.PhaseFailed, runs.ReasonForbidden, "config: no account", "digest of abc"),
 					Attempt:   1,
 					Request:   "token",
 					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
 					Untouched: true,
 					Blameless: true,
-					NotBefore: now.Add(AccessAgain),
+					NotBefore: now.Add(runs.AccessAgain),
 				},
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},
@@ -318,8 +319,8 @@ func TestExecute(t *testing.T) {
 				return runner.Result{Untouched: true}, errors.New("disk full")
 			},
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseFailed, ReasonInternal, "disk full", "digest of abc"),
+				report: runs.Report{
+					Run:       base(common.PhaseFailed, runs.ReasonInternal, "disk full", "digest of abc"),
 					Attempt:   1,
 					Request:   "token",
 					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
@@ -336,8 +337,8 @@ func TestExecute(t *testing.T) {
 			installer: installed,
 			runner:    func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { panic("hunter2") },
 			want: want{
-				report: Report{
-					Run:       base(common.PhaseFailed, ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
+				report: runs.Report{
+					Run:       base(common.PhaseFailed, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
 					Attempt:   1,
 					Request:   "token",
 					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
@@ -363,7 +364,7 @@ func TestExecute(t *testing.T) {
 				Request: "token", Known: content.Set{Digest: "before", Collections: []common.ContentItem{{Name: "before"}}},
 			}
 
-			got := x.Execute(tc.ctx, j, Watch{Progress: func(r Report) { phases = append(phases, r.Run.Phase) }})
+			got := x.Execute(tc.ctx, j.Run(), runs.Watch{Progress: func(r runs.Report) { phases = append(phases, r.Run.Phase) }})
 
 			digests := map[string]string{j.Digest(j.Known): "digest of before", j.Digest(set): "digest of abc", j.Digest(content.Set{}): "digest of "}
 			got.Run.InputsDigest = digests[got.Run.InputsDigest]
@@ -400,15 +401,15 @@ func TestNeeds(t *testing.T) {
 		Request: "token",
 	}
 
-	if n := x.Needs(Job{}); n.Get != nil {
+	if n := x.Needs(Job{}.Run()); n.Get != nil {
 		t.Error("A job without requirements should need nothing.")
 	}
 
-	if n := x.Needs(Job{Spec: runner.Spec{Inputs: inputs.Inputs{Requirements: "{"}}}); n.Get != nil {
+	if n := x.Needs(Job{Spec: runner.Spec{Inputs: inputs.Inputs{Requirements: "{"}}}.Run()); n.Get != nil {
 		t.Error("A mistake should be reported by the run.")
 	}
 
-	n := x.Needs(j)
+	n := x.Needs(j.Run())
 	if err := n.Get(t.Context()); err != nil || released != 1 || n.Key != "acme.site 1m0s" {
 		t.Errorf("Get(...) of %q: %v, released %d times", n.Key, err, released)
 	}
@@ -418,7 +419,7 @@ func TestNeeds(t *testing.T) {
 	}
 
 	j.Trigger = common.TriggerRequested
-	if n = x.Needs(j); n.Key != "acme.site 1m0s token" {
+	if n = x.Needs(j.Run()); n.Key != "acme.site 1m0s token" {
 		t.Errorf("What is requested should be tried again, not %q", n.Key)
 	}
 
@@ -427,8 +428,8 @@ func TestNeeds(t *testing.T) {
 		t.Fatalf("Get(...): %v", j.Missing)
 	}
 
-	r := x.Execute(t.Context(), j, Watch{})
-	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
+	r := x.Execute(t.Context(), j.Run(), runs.Watch{})
+	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != runs.ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
 		t.Errorf("A run whose content is missing should say why: %+v", r.Run)
 	}
 }
@@ -444,7 +445,7 @@ func TestExecuteKnown(t *testing.T) {
 		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	)
 
-	r := x.Execute(t.Context(), Job{Before: Before{Content: known}}, Watch{})
+	r := x.Execute(t.Context(), Job{Known: known}.Run(), runs.Watch{})
 	if diff := cmp.Diff(known, content.Known(r.Content)); diff != "" {
 		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
@@ -459,37 +460,35 @@ func TestExecuteApproved(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		approved bool
-		shown    string
 		now      content.Set
 		want     common.Run
-		runs     int
+		begun    int
 	}{
-		"Edited":     {reason: "Nor should it when somebody has edited the status, so that it shows that version.", approved: true, shown: "1.0.1", now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: ReasonContentChanged}},
-		"Same":       {reason: "The content that was checked should be applied.", approved: true, shown: "1.0.0", now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
-		"Changed":    {reason: "Another version should not begin.", approved: true, shown: "1.0.0", now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: ReasonContentChanged}},
-		"NotGuarded": {reason: "Without approvals the latest version should be applied.", now: set("1.0.1"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
+		"Same":       {reason: "The content that was checked should be applied.", approved: true, now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
+		"Changed":    {reason: "Another version should not begin.", approved: true, now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonContentChanged}},
+		"NotGuarded": {reason: "Without approvals the latest version should be applied.", now: set("1.0.1"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			runs := 0
+			begun := 0
 			x := NewLocal(
 				installerFn(func(context.Context, content.Request) (content.Set, func(), error) { return tc.now, func() {}, nil }),
 				runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
-					runs++
+					begun++
 					return runner.Result{Phase: common.PhaseSucceeded}, nil
 				}),
 			)
 
-			j := Job{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved}, Known: set("1.0.0"), Before: Before{Content: set(tc.shown)}}
-			r := x.Execute(t.Context(), j, Watch{})
+			j := Job{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved}, Known: set("1.0.0")}
+			r := x.Execute(t.Context(), j.Run(), runs.Watch{})
 
-			if diff := cmp.Diff(tc.want, common.Run{Phase: r.Run.Phase, Reason: r.Run.Reason}); diff != "" || runs != tc.runs {
-				t.Errorf("%s\nExecute(...): %d runs; -want, +got:\n%s", tc.reason, runs, diff)
+			if diff := cmp.Diff(tc.want, common.Run{Phase: r.Run.Phase, Reason: r.Run.Reason}); diff != "" || begun != tc.begun {
+				t.Errorf("%s\nExecute(...): %d runs; -want, +got:\n%s", tc.reason, begun, diff)
 			}
 
 			// The next check follows from the content as it is now, and the attempt does not count.
-			if tc.runs == 0 && (r.Run.InputsDigest != j.Digest(tc.now) || !r.Blameless || !r.Untouched) {
+			if tc.begun == 0 && (r.Run.InputsDigest != j.Digest(tc.now) || !r.Blameless || !r.Untouched) {
 				t.Errorf("%s\nExecute(...): got %+v", tc.reason, r)
 			}
 		})
@@ -512,7 +511,7 @@ func TestExecuteStarted(t *testing.T) {
 
 	var got []bool
 
-	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
+	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}}.Run(), runs.Watch{Progress: func(r runs.Report) { got = append(got, r.Untouched) }})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}
@@ -527,7 +526,7 @@ func TestExecuteConfinement(t *testing.T) {
 		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
 
-	r := x.Execute(t.Context(), Job{}, Watch{})
+	r := x.Execute(t.Context(), Job{}.Run(), runs.Watch{})
 	if diff := cmp.Diff(&common.RunConfinement{Landlock: 6, Seccomp: true}, r.Run.Confinement); diff != "" {
 		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
@@ -563,7 +562,7 @@ func TestIgnoresState(t *testing.T) {
 		want  common.Run
 	}{
 		"Present": {common.ModeApply, common.StatePresent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded}},
-		"Absent":  {common.ModeApply, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded, Reason: ReasonStateIgnored, Message: message}},
+		"Absent":  {common.ModeApply, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: message}},
 		"Check":   {common.ModeCheck, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded}},
 		"Failed":  {common.ModeApply, common.StateAbsent, common.PhaseFailed, common.Run{Phase: common.PhaseFailed}},
 	} {
@@ -572,10 +571,10 @@ func TestIgnoresState(t *testing.T) {
 			run.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "wanted"}
 			tc.want.Hosts = &common.HostTotals{}
 
-			got := Report{}
-			got.ended(run, runner.Result{Phase: tc.phase, IgnoresState: true, Summary: events.Summary{Ran: 1}})
+			got := runs.Report{}
+			ended(&got, run, runner.Result{Phase: tc.phase, IgnoresState: true, Summary: events.Summary{Ran: 1}})
 
-			if diff := cmp.Diff(Report{Run: tc.want, IgnoresState: true}, got, cmpopts.IgnoreFields(Report{}, "Untouched")); diff != "" {
+			if diff := cmp.Diff(runs.Report{Run: tc.want, IgnoresState: true}, got, cmpopts.IgnoreFields(runs.Report{}, "Untouched")); diff != "" {
 				t.Errorf("ended(...): -want, +got:\n%s", diff)
 			}
 		})

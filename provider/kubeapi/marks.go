@@ -48,7 +48,7 @@ const (
 	// take up to a hundred times as much. YAML with aliases, which has no such bound, is refused.
 	maxDecoded = 512 << 10
 	// maxKinds that are known while a run lasts. Of some of those that earlier runs have made nothing may be left.
-	maxKinds = 2 * dependents.MaxKinds
+	maxKinds = 2 * common.MaxDependents
 	// maxDeleted are the objects that a run has deleted and that are known.
 	maxDeleted = 10_000
 )

@@ -137,7 +137,7 @@ func (p *proxy) Kinds() []common.DependentKind {
 
 	kinds := p.marker.known()
 
-	return kinds[:min(len(kinds), dependents.MaxKinds)]
+	return kinds[:min(len(kinds), common.MaxDependents)]
 }
 
 // Close the proxy with all connections.

@@ -12,7 +12,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // A Verdict is what an Approval says of a digest.
@@ -157,7 +157,7 @@ func awaitsUnchecked(s Situation) bool {
 
 // unchecked is why a check could not tell what would change; empty if it could.
 func unchecked(r *common.Run) string {
-	if r.Phase == common.PhaseSucceeded && r.Reason != executor.ReasonNotCheckable {
+	if r.Phase == common.PhaseSucceeded && r.Reason != runs.ReasonNotCheckable {
 		return ""
 	}
 
@@ -260,7 +260,7 @@ func prediction(s Situation) string {
 	}
 
 	switch {
-	case a.Unchecked == executor.ReasonNotCheckable:
+	case a.Unchecked == runs.ReasonNotCheckable:
 		return what + " cannot be checked, since no task supports check mode"
 	case a.Unchecked != "":
 		return fmt.Sprintf("%s cannot be checked (%s)", what, a.Unchecked)

@@ -4,7 +4,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // decideChecked decides for objects with content that is applied only when a check
@@ -61,7 +61,12 @@ func afterCheck(s Situation) Decision {
 	case differs(s) && allowed(s):
 		return begin(s, triggerOfApply(s), 1)
 	case r.Phase != common.PhaseSucceeded:
-		return checkWhenDue(s, checkFailure(r))
+		d := checkWhenDue(s, checkFailure(r))
+		if d.Start != nil && changed(s) {
+			d.Start.Trigger = common.TriggerRetry
+		}
+
+		return d
 	}
 
 	return checkWhenDue(s, nil)
@@ -71,18 +76,18 @@ func afterCheck(s Situation) Decision {
 // was started for is still to be done: a requested check, or an apply of what a check has found.
 func cutOff(r *common.Run) bool {
 	return r != nil &&
-		(r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal ||
+		(r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == runs.ReasonInternal ||
 			untried(r))
 }
 
 // untried is true for a run that executed nothing of its content, because something that is no input has to be put
 // right first: rights, an image, a quota, a source. A check of this kind tells nothing.
 func untried(r *common.Run) bool {
-	return r.Reason == executor.ReasonPodNotStarted || r.Reason == executor.ReasonForbidden || uninstalled(r)
+	return r.Reason == runs.ReasonPodNotStarted || r.Reason == runs.ReasonForbidden || uninstalled(r)
 }
 
 // uninstalled is true for a run with content that could not be installed.
-func uninstalled(r *common.Run) bool { return r.Reason == executor.ReasonInstallFailed }
+func uninstalled(r *common.Run) bool { return r.Reason == runs.ReasonInstallFailed }
 
 // checkAgain starts a check run after a pause, in place of a run that was cut off.
 func checkAgain(s Situation) Decision {
@@ -90,12 +95,12 @@ func checkAgain(s Situation) Decision {
 
 	pause := backoff(s.Recorded.Interruptions)
 	if untried(r) {
-		pause = max(pause, executor.AccessAgain)
+		pause = max(pause, runs.AccessAgain)
 	}
 
 	if next := Completion(r).Add(pause); ahead(next, s.Now, lastBackoff) {
 		d := Decision{Until: next}
-		if r.Reason == executor.ReasonInternal || untried(r) {
+		if r.Reason == runs.ReasonInternal || untried(r) {
 			d.Failure = checkFailure(r)
 		}
 
@@ -170,5 +175,5 @@ func check(t common.RunTrigger) Decision {
 
 // NotCheckable is true when the last check run could not tell anything.
 func NotCheckable(s Situation) bool {
-	return checked(s) && s.Recorded.LastRun.Reason == executor.ReasonNotCheckable
+	return checked(s) && s.Recorded.LastRun.Reason == runs.ReasonNotCheckable
 }

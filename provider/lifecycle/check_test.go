@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func checking(s *Situation) {
@@ -33,6 +33,13 @@ func lastChecked(digest string, phase common.RunPhase, changed int64) option {
 			s.Recorded.Drift = &common.Drift{Changed: changed}
 		}
 	}
+}
+
+// recorded takes the report of the last run into the observation.
+func recorded(s *Situation) {
+	r := runs.Report{Run: *s.Recorded.LastRun, Attempt: 1}
+	s.Recorded.LastRun = nil
+	Record(&s.Recorded, r)
 }
 
 // because of what the last run ended.
@@ -117,7 +124,7 @@ func TestDecideChecked(t *testing.T) {
 		"NotCheckable": {
 			reason: "Content that cannot be checked should not be applied, nor checked without a pause.",
 			s: given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) {
-				s.Recorded.LastRun.Reason = executor.ReasonNotCheckable
+				s.Recorded.LastRun.Reason = runs.ReasonNotCheckable
 			}),
 			want: Decision{Exists: true, Until: t0.Add(10 * time.Minute)},
 		},
@@ -160,6 +167,16 @@ func TestDecideChecked(t *testing.T) {
 			reason: "A check that failed should be repeated when it is due.",
 			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), later(10*time.Minute)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"ChangedCheckFailed": {
+			reason: "A failed check of inputs that are not applied should be repeated after a pause, and not at the poll.",
+			s:      given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(0)),
+			want:   Decision{Exists: true, Until: t0.Add(FirstBackoff), Failure: checkFailed},
+		},
+		"ChangedCheckFailedDue": {
+			reason: "After that it should be checked again.",
+			s:      given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(FirstBackoff)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerRetry)},
 		},
 		"Changed": {
 			reason: "Changed inputs should be checked at once.",
@@ -225,7 +242,7 @@ func TestDecideChecked(t *testing.T) {
 		"DriftInterruptedInQueue": {
 			reason: "Drift whose apply waited when the provider ended should not be forgotten.",
 			s: given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift), func(s *Situation) {
-				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, executor.ReasonProviderEnded
+				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, runs.ReasonProviderEnded
 			}),
 			want: Decision{Exists: true, Start: checks(common.TriggerDrift)},
 		},
@@ -298,47 +315,47 @@ func TestDecideChecked(t *testing.T) {
 		},
 		"CheckFailedByProvider": {
 			reason: "A check that failed by a fault of the provider says nothing about what was never applied.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInternal)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInternal)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckFailedByProviderJustNow": {
 			reason: "It should be reported until the next one.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInternal), later(time.Second)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInternal), later(time.Second)),
 			want:   Decision{Exists: true, Until: t0.Add(FirstBackoff), Failure: checkFailed},
 		},
 		"CheckNotInstalled": {
 			reason: "A check whose content could not be installed says nothing about what was never applied.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInstallFailed)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInstallFailed)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckNotInstalledInTime": {
 			reason: "Nor does one whose content took too long to install.",
-			s:      given(lastChecked(digestA, common.PhaseTimedOut, 0), because(executor.ReasonInstallFailed)),
+			s:      given(lastChecked(digestA, common.PhaseTimedOut, 0), because(runs.ReasonInstallFailed)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckPodNotStarted": {
 			reason: "Nor does one whose Pod could not start.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonPodNotStarted)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonPodNotStarted)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckForbidden": {
 			reason: "Nor does one for which rights are missing.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonForbidden)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonForbidden)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckForbiddenJustNow": {
 			reason: "Somebody has to do something first, so it waits for a while, and is reported.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonForbidden), later(29*time.Second)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonForbidden), later(29*time.Second)),
 			want:   Decision{Exists: true, Until: t0.Add(30 * time.Second), Failure: checkFailed},
 		},
 		"AppliedCheckForbidden": {
 			reason: "After something was applied it does not wait for a poll either.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonForbidden)),
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonForbidden)),
 			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckNotInstalledOften": {
 			reason: "What fails each time should wait longer each time.",
-			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInstallFailed), interruptions(5)),
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInstallFailed), interruptions(5)),
 			want:   Decision{Exists: true, Until: t0.Add(16 * FirstBackoff), Failure: checkFailed},
 		},
 		"CheckInterruptedOften": {
@@ -361,8 +378,8 @@ func TestDecideChecked(t *testing.T) {
 }
 
 func TestRecordCheck(t *testing.T) {
-	report := func(changed int64, reason string) executor.Report {
-		return executor.Report{
+	report := func(changed int64, reason string) runs.Report {
+		return runs.Report{
 			Run: common.Run{
 				ID: "c", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, Reason: reason,
 				InputsDigest: digestA, StartTime: at(-time.Second), CompletionTime: at(0), Hosts: &common.HostTotals{Changed: changed},
@@ -379,7 +396,7 @@ func TestRecordCheck(t *testing.T) {
 
 	cases := map[string]struct {
 		reason  string
-		report  executor.Report
+		report  runs.Report
 		applied string
 		drift   *common.Drift
 	}{
@@ -396,7 +413,7 @@ func TestRecordCheck(t *testing.T) {
 		},
 		"NotCheckable": {
 			reason:  "Inputs that cannot be checked do not count as applied.",
-			report:  report(0, executor.ReasonNotCheckable),
+			report:  report(0, runs.ReasonNotCheckable),
 			applied: digestB,
 		},
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // A Situation is everything that a decision depends on.
@@ -336,7 +336,7 @@ func exhausted(s Situation) bool {
 	// A run that was cut off is no attempt: what it was started for is still to be done.
 	r := s.Recorded.LastRun
 	cut := last.Result == common.PhaseCanceled || last.Result == common.PhaseInterrupted ||
-		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == executor.ReasonForbidden)
+		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == runs.ReasonForbidden)
 
 	return s.RetryLimit > 0 && last.Attempts >= s.RetryLimit && !cut
 }

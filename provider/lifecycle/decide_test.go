@@ -12,8 +12,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Digests of the tests. Those of the same key are comparable.
@@ -95,7 +95,7 @@ func absentSucceeded(s *Situation) {
 // notBegun is a last run that was canceled before it began.
 func notBegun(t common.RunTrigger) option {
 	return func(s *Situation) {
-		s.Recorded.LastRun = &common.Run{ID: "4", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, CompletionTime: at(0)}
+		s.Recorded.LastRun = &common.Run{ID: "4", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseCanceled, Reason: runs.ReasonNotStarted, CompletionTime: at(0)}
 	}
 }
 
@@ -427,7 +427,7 @@ func TestDecide(t *testing.T) {
 			want:   Decision{},
 		},
 		"DeletedInterruptedInQueue": {
-			reason: "Nothing begins before it was noted: what waited when the provider ended should be gone at once.",
+			reason: "Nothing begins before it was persisted: what waited when the provider ended should be gone at once.",
 			s: given(deleted, notBegun(common.TriggerCreated), func(s *Situation) {
 				s.Recorded.LastRun.Phase = common.PhaseInterrupted
 			}),
@@ -713,7 +713,7 @@ func TestReady(t *testing.T) {
 		"NotCheckable": {
 			reason: "What a check cannot tell anything about is not being created.",
 			s: given(policy(common.CheckWhenObserve), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) {
-				s.Recorded.LastRun.Reason = executor.ReasonNotCheckable
+				s.Recorded.LastRun.Reason = runs.ReasonNotCheckable
 			}),
 			want: common.NotApplied("a check run cannot tell what there is to do, see the condition Checkable"),
 		},
@@ -837,11 +837,11 @@ func TestBackoff(t *testing.T) {
 
 // A run that was asked for after the attempts were exhausted, and that ended by no fault of its own, is tried again.
 func TestRequestedBlameless(t *testing.T) {
-	for name, r := range map[string]executor.Report{
-		"Pod evicted":      {Blameless: true, Run: common.Run{Phase: common.PhaseInterrupted, Reason: executor.ReasonPodEnded}},
+	for name, r := range map[string]runs.Report{
+		"Pod evicted":      {Blameless: true, Run: common.Run{Phase: common.PhaseInterrupted, Reason: runs.ReasonPodEnded}},
 		"Provider stopped": {Run: common.Run{Phase: common.PhaseCanceled}},
-		"Disk full":        {Blameless: true, Run: common.Run{Phase: common.PhaseFailed, Reason: executor.ReasonInternal}},
-		"Rights lacking":   {Blameless: true, NotBefore: t0.Add(executor.AccessAgain), Run: common.Run{Phase: common.PhaseFailed, Reason: executor.ReasonForbidden}},
+		"Disk full":        {Blameless: true, Run: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonInternal}},
+		"Rights lacking":   {Blameless: true, NotBefore: t0.Add(runs.AccessAgain), Run: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonForbidden}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) { s.Request = "now" })

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // TestRecordOperator records what content of Ansible operators says.
@@ -18,8 +18,8 @@ func TestRecordOperator(t *testing.T) {
 	end := metav1.NewTime(t0)
 	before := metav1.NewTime(t0.Add(-time.Second))
 	later := metav1.NewTime(t0.Add(time.Minute))
-	run := func(mode common.RunMode, state common.RunState, phase common.RunPhase, requeue time.Duration, status string) executor.Report {
-		r := executor.Report{Run: common.Run{ID: "2", Mode: mode, State: state, Phase: phase, StartTime: &end, CompletionTime: &end}, Requeue: requeue, Attempt: 1}
+	run := func(mode common.RunMode, state common.RunState, phase common.RunPhase, requeue time.Duration, status string) runs.Report {
+		r := runs.Report{Run: common.Run{ID: "2", Mode: mode, State: state, Phase: phase, StartTime: &end, CompletionTime: &end}, Requeue: requeue, Attempt: 1}
 		if status != "" {
 			r.Reported = events.Report{Status: json.RawMessage(status)}
 		}
@@ -30,7 +30,7 @@ func TestRecordOperator(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		was    *metav1.Time
-		report executor.Report
+		report runs.Report
 		next   *metav1.Time
 		status string
 	}{

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Request returns the token that a run answers: a preview answers those that ask for one, and other runs
@@ -24,7 +24,7 @@ func previews(s Situation) bool {
 
 // recordPreview shows a preview as the last run while it is in progress. Once it has ended, the
 // observation is what it was before, but for the result: no decision depends on a preview.
-func recordPreview(o *common.AnsibleRunObservation, r executor.Report) {
+func recordPreview(o *common.AnsibleRunObservation, r runs.Report) {
 	run := *r.Run.DeepCopy()
 
 	p := o.Preview.DeepCopy()
@@ -51,7 +51,7 @@ func recordPreview(o *common.AnsibleRunObservation, r executor.Report) {
 		p.Drift = d.DeepCopy()
 	}
 
-	if run.Reason != executor.ReasonNotStarted {
+	if run.Reason != runs.ReasonNotStarted {
 		o.HandledRequest = p.Request
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 const askedCheck = common.CheckRequest + "1"
 
-func preview(phase common.RunPhase, before *common.Run, os ...func(*executor.Report)) executor.Report {
-	r := executor.Report{
+func preview(phase common.RunPhase, before *common.Run, os ...func(*runs.Report)) runs.Report {
+	r := runs.Report{
 		Run: common.Run{ID: "p", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerPreview, Phase: phase, InputsDigest: digestB, StartTime: at(0)},
 		// All that another run would leave.
 		Request: askedCheck, Before: before, Content: &common.Content{Digest: "x"}, Blameless: true,
@@ -67,7 +67,7 @@ func TestRecordPreview(t *testing.T) {
 		"NotStarted": {
 			reason: "One that did not begin answers nothing.",
 			end: func(o *common.AnsibleRunObservation) {
-				Record(o, preview(common.PhaseCanceled, before.LastRun, func(r *executor.Report) { r.Run.Reason = executor.ReasonNotStarted }))
+				Record(o, preview(common.PhaseCanceled, before.LastRun, func(r *runs.Report) { r.Run.Reason = runs.ReasonNotStarted }))
 			},
 			handled: "0", phase: common.PhaseCanceled,
 		},
@@ -79,7 +79,7 @@ func TestRecordPreview(t *testing.T) {
 		"Attached": {
 			reason: "A later provider, which does not know the run before, should find it in the status.",
 			end: func(o *common.AnsibleRunObservation) {
-				Record(o, preview(common.PhaseSucceeded, nil, func(r *executor.Report) { r.Request = "" }))
+				Record(o, preview(common.PhaseSucceeded, nil, func(r *runs.Report) { r.Request = "" }))
 			},
 			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
 		},

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Back-off between attempts for the same inputs.
@@ -25,7 +25,7 @@ func backoff(times int64) time.Duration {
 // Record a report of the pool in an observation. Recording the same report again, or a
 // later one, is safe. The observation shares nothing with the report: clients decode
 // the answer of the API server, which may hold an older status, into the observation.
-func Record(o *common.AnsibleRunObservation, r executor.Report) {
+func Record(o *common.AnsibleRunObservation, r runs.Report) {
 	if r.Run.Trigger == common.TriggerPreview {
 		recordPreview(o, r)
 		return
@@ -46,7 +46,7 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 
 	// A run that has not begun answers no request and is no attempt, also when its start
 	// was already shown in the status.
-	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == executor.ReasonNotStarted {
+	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == runs.ReasonNotStarted {
 		return
 	}
 
@@ -77,13 +77,14 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 }
 
 // count the runs in a row that ended by no fault of theirs. Before is the last run that was known.
-func count(o *common.AnsibleRunObservation, r executor.Report, before *common.Run) {
+func count(o *common.AnsibleRunObservation, r runs.Report, before *common.Run) {
 	run := r.Run
 
 	switch {
 	// A fault of the provider may last, so the back-off grows with each one. A run with NotBefore is held back by that
-	// time instead, unless it is a check of a source that is out of order, which nothing else holds back.
-	case r.Blameless && r.NotBefore.IsZero(), run.Mode == common.ModeCheck && uninstalled(&run):
+	// time instead, unless it is a check of a source that is out of order, which nothing else holds back. So it is with
+	// a check that has failed and is to be tried again.
+	case r.Blameless && r.NotBefore.IsZero(), run.Mode == common.ModeCheck && uninstalled(&run), failedCheck(o, run):
 		if before == nil || before.ID != run.ID || !before.Phase.Finished() {
 			o.Interruptions++
 		}
@@ -92,8 +93,15 @@ func count(o *common.AnsibleRunObservation, r executor.Report, before *common.Ru
 	}
 }
 
+// failedCheck is true for a check of inputs that are not applied, which has failed by itself. Where its apply has to be
+// approved it is not tried again: a person decides about what it cannot tell.
+func failedCheck(o *common.AnsibleRunObservation, r common.Run) bool {
+	return r.Mode == common.ModeCheck && r.State == common.StatePresent && r.MetadataDigest == "" && r.Phase.Finished() &&
+		r.Phase != common.PhaseSucceeded && !cutOff(&r) && r.InputsDigest != o.AppliedDigest
+}
+
 // recordApply records a report about an apply that has begun.
-func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
+func recordApply(o *common.AnsibleRunObservation, r runs.Report) {
 	run := r.Run
 
 	o.Executed = o.Executed || executed(r)
@@ -125,7 +133,7 @@ func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 	recordDetails(o, r)
 }
 
-// nextRun is when the content wants to run again; nil if it does not say.
+// nextRun is when the next run follows that is not at a poll; nil if that is not known.
 func nextRun(run common.Run, after time.Duration) *metav1.Time {
 	if after <= 0 || run.CompletionTime == nil {
 		return nil
@@ -138,7 +146,7 @@ func nextRun(run common.Run, after time.Duration) *metav1.Time {
 
 // executed is true for a run that may have changed something. Of a run in progress that is
 // known once it has reported something; for one that is interrupted, see Interrupt.
-func executed(r executor.Report) bool {
+func executed(r runs.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
 	return begun && !r.Untouched
@@ -147,7 +155,7 @@ func executed(r executor.Report) bool {
 // untouched is true when it is certain that neither an apply nor the failed ones before it
 // have changed anything. An apply that has ended counts only if its content could not be
 // installed, or if neither content nor inputs made it fail.
-func untouched(before *common.Apply, r executor.Report) bool {
+func untouched(before *common.Apply, r runs.Report) bool {
 	switch {
 	case before != nil && before.Result != common.PhaseSucceeded && !before.Untouched:
 		return false
@@ -162,12 +170,16 @@ func untouched(before *common.Apply, r executor.Report) bool {
 
 // recordCheck records what a check run has found. Inputs for which there is nothing to change
 // count as applied.
-func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
+func recordCheck(o *common.AnsibleRunObservation, r runs.Report) {
 	run := r.Run
 
 	// A check is a run, too. It cannot tell when the content wants to run again.
 	if next := o.NextRunTime; next != nil && run.Phase.Finished() && !run.CompletionTime.Before(next) {
 		o.NextRunTime = nil
+	}
+
+	if failedCheck(o, run) {
+		o.NextRunTime = nextRun(run, backoff(o.Interruptions))
 	}
 
 	if run.Phase != common.PhaseSucceeded || run.Hosts == nil {
@@ -180,7 +192,7 @@ func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	case run.Hosts.Changed > 0:
 		d := common.Drift{Changed: run.Hosts.Changed, Tasks: r.Changed}
 		o.Drift = d.DeepCopy()
-	case run.Reason != executor.ReasonNotCheckable && run.State == common.StatePresent:
+	case run.Reason != runs.ReasonNotCheckable && run.State == common.StatePresent:
 		o.AppliedDigest = run.InputsDigest
 	}
 }
@@ -218,7 +230,7 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
 
 	at := metav1.NewTime(now.Truncate(time.Second))
 	r.Phase = common.PhaseInterrupted
-	r.Reason = executor.ReasonProviderEnded
+	r.Reason = runs.ReasonProviderEnded
 	r.Message = "the provider ended while the run was in progress"
 	if r.StartTime == nil {
 		r.Message = "the provider ended before the run began"

@@ -7,48 +7,48 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestRecordExecuted(t *testing.T) {
-	report := func(phase common.RunPhase, os ...func(*executor.Report)) executor.Report {
-		r := executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
+	report := func(phase common.RunPhase, os ...func(*runs.Report)) runs.Report {
+		r := runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
 		for _, o := range os {
 			o(&r)
 		}
 
 		return r
 	}
-	installed := func(r *executor.Report) { r.Content = &common.Content{} }
-	told := func(r *executor.Report) { r.Run.Hosts = &common.HostTotals{} }
-	untouched := func(r *executor.Report) { r.Untouched = true }
+	installed := func(r *runs.Report) { r.Content = &common.Content{} }
+	told := func(r *runs.Report) { r.Run.Hosts = &common.HostTotals{} }
+	untouched := func(r *runs.Report) { r.Untouched = true }
 
 	cases := map[string]struct {
 		reason  string
-		reports []executor.Report
+		reports []runs.Report
 		want    bool
 	}{
 		"NotInstalled": {
 			reason:  "Content that could not be installed has changed nothing.",
-			reports: []executor.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
+			reports: []runs.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
 		},
 		"Untouched": {
 			reason:  "Nor has content that could not be loaded, or found no host, though the run is said to be running.",
-			reports: []executor.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
+			reports: []runs.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
 		},
 		"Told": {
 			reason:  "A run that has told something may have changed something.",
-			reports: []executor.Report{report(common.PhaseRunning, installed, told)},
+			reports: []runs.Report{report(common.PhaseRunning, installed, told)},
 			want:    true,
 		},
 		"Failed": {
 			reason:  "A run that failed may have changed something, whatever it has told.",
-			reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
+			reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
 			want:    true,
 		},
 		"Stays": {
 			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
-			reports: []executor.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
+			reports: []runs.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
 			want:    true,
 		},
 	}
@@ -68,13 +68,13 @@ func TestRecordExecuted(t *testing.T) {
 }
 
 // A run that never began leaves what is known of the last apply as it was, also
-// when it was noted that it was about to.
+// when it was persisted that it was about to.
 func TestRecordNotBegun(t *testing.T) {
-	notBegun := executor.Report{Attempt: 1, Untouched: true, Request: "token", Run: common.Run{
-		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
+	notBegun := runs.Report{Attempt: 1, Untouched: true, Request: "token", Run: common.Run{
+		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: runs.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
 	}}
-	noted := notBegun
-	noted.Run.Phase, noted.Run.Reason, noted.Run.CompletionTime = common.PhaseQueued, "", nil
+	persisted := notBegun
+	persisted.Run.Phase, persisted.Run.Reason, persisted.Run.CompletionTime = common.PhaseQueued, "", nil
 
 	for name, last := range map[string]*common.Apply{
 		"Applied": {ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)},
@@ -84,7 +84,7 @@ func TestRecordNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := common.AnsibleRunObservation{LastApply: last.DeepCopy()}
 
-			for _, r := range []executor.Report{noted, notBegun} {
+			for _, r := range []runs.Report{persisted, notBegun} {
 				Record(&o, r)
 
 				if diff := cmp.Diff(common.AnsibleRunObservation{LastRun: &r.Run, LastApply: last}, o); diff != "" {
@@ -98,17 +98,17 @@ func TestRecordNotBegun(t *testing.T) {
 // What did not come as far as its content has changed nothing, unless one before
 // it has.
 func TestRecordUntouched(t *testing.T) {
-	report := func(phase common.RunPhase, os ...func(*executor.Report)) executor.Report {
-		r := executor.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
+	report := func(phase common.RunPhase, os ...func(*runs.Report)) runs.Report {
+		r := runs.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
 		for _, o := range os {
 			o(&r)
 		}
 
 		return r
 	}
-	installed := func(r *executor.Report) { r.Content = &common.Content{} }
-	own := func(r *executor.Report) { r.Blameless = true }
-	touched := func(r *executor.Report) { r.Untouched = false }
+	installed := func(r *runs.Report) { r.Content = &common.Content{} }
+	own := func(r *runs.Report) { r.Blameless = true }
+	touched := func(r *runs.Report) { r.Untouched = false }
 	succeeded := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded}
 	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed}
 	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Untouched: true}
@@ -116,17 +116,17 @@ func TestRecordUntouched(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		before  *common.Apply
-		reports []executor.Report
+		reports []runs.Report
 		want    bool
 	}{
-		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
-		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
-		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
-		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
-		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
-		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []executor.Report{report(common.PhaseSucceeded, installed)}},
-		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
-		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
+		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
+		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
+		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
+		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
+		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []runs.Report{report(common.PhaseSucceeded, installed)}},
+		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
 	}
 
 	for name, tc := range cases {
@@ -146,7 +146,7 @@ func TestRecordUntouched(t *testing.T) {
 
 func TestInterruptedIsExecuted(t *testing.T) {
 	o := &common.AnsibleRunObservation{}
-	Record(o, executor.Report{
+	Record(o, runs.Report{
 		Run:     common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
 		Content: &common.Content{},
 	})
@@ -158,8 +158,8 @@ func TestInterruptedIsExecuted(t *testing.T) {
 
 // An end that was not the run's fault is no attempt of that run.
 func TestCutOff(t *testing.T) {
-	run := func(id string, state common.RunState, phase common.RunPhase, attempt int64) executor.Report {
-		r := executor.Report{Attempt: attempt, Run: common.Run{ID: id, Mode: common.ModeApply, State: state, InputsDigest: digestA, Phase: phase, StartTime: at(0)}}
+	run := func(id string, state common.RunState, phase common.RunPhase, attempt int64) runs.Report {
+		r := runs.Report{Attempt: attempt, Run: common.Run{ID: id, Mode: common.ModeApply, State: state, InputsDigest: digestA, Phase: phase, StartTime: at(0)}}
 		if phase.Finished() {
 			r.Run.CompletionTime = at(0)
 		}
@@ -169,7 +169,7 @@ func TestCutOff(t *testing.T) {
 	end := func(state common.RunState, result common.RunPhase, attempts int64, after time.Duration) *common.Apply {
 		return &common.Apply{ID: "1", State: state, InputsDigest: digestA, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(after)}
 	}
-	blameless := func(notBefore time.Duration) executor.Report {
+	blameless := func(notBefore time.Duration) runs.Report {
 		r := run("1", common.StatePresent, common.PhaseFailed, 3)
 		r.Blameless = true
 
@@ -184,7 +184,7 @@ func TestCutOff(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		before int64
-		report executor.Report
+		report runs.Report
 		// provider ended while the run was in progress.
 		provider bool
 		want     *common.Apply
@@ -258,20 +258,21 @@ func TestCheckUntried(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		run    string
-		change func(*executor.Report)
+		change func(*runs.Report)
 		want   int64
 	}{
-		"Failed":        {"A check that fails has ended by itself.", "TaskFailed", func(*executor.Report) {}, 0},
-		"NotInstalled":  {"One whose content could not be installed has not.", executor.ReasonInstallFailed, func(*executor.Report) {}, 3},
-		"JustFailed":    {"Nor has one whose content has just failed to install.", executor.ReasonInstallFailed, func(r *executor.Report) { r.Blameless, r.NotBefore = true, t0 }, 3},
-		"PodNotStarted": {"Nor has one without a Pod.", executor.ReasonPodNotStarted, func(r *executor.Report) { r.Blameless = true }, 3},
-		"Forbidden":     {"One that lacks rights is tried again at even intervals.", executor.ReasonForbidden, func(r *executor.Report) { r.Blameless, r.NotBefore = true, t0 }, 2},
+		"Failed":        {"A check that fails has ended by itself.", "TaskFailed", func(*runs.Report) {}, 0},
+		"NewInputs":     {"One of inputs that are not applied is tried again, after longer each time.", "TaskFailed", func(r *runs.Report) { r.Run.InputsDigest = "new" }, 3},
+		"NotInstalled":  {"One whose content could not be installed has not.", runs.ReasonInstallFailed, func(*runs.Report) {}, 3},
+		"JustFailed":    {"Nor has one whose content has just failed to install.", runs.ReasonInstallFailed, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 3},
+		"PodNotStarted": {"Nor has one without a Pod.", runs.ReasonPodNotStarted, func(r *runs.Report) { r.Blameless = true }, 3},
+		"Forbidden":     {"One that lacks rights is tried again at even intervals.", runs.ReasonForbidden, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 2},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: 2}
-			r := executor.Report{Attempt: 1, Untouched: true, Run: common.Run{
+			r := runs.Report{Attempt: 1, Untouched: true, Run: common.Run{
 				ID: "1", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseFailed, Reason: tc.run, StartTime: at(0), CompletionTime: at(0),
 			}}
 			tc.change(&r)

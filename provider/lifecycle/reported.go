@@ -10,28 +10,26 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // recordOutputs records the outputs of a run with state present, and which are withheld. While the run goes on, and
 // when it fails, what it has reported is merged over what is recorded. The outputs of a run that has succeeded replace
 // all.
-func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
+func recordOutputs(o *common.AnsibleRunObservation, r runs.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
 		// A run with state absent has no outputs.
 	case r.Run.Phase == common.PhaseSucceeded:
 		o.Outputs, o.WithheldOutputs = r.Outputs.DeepCopy(), r.Withheld.DeepCopy()
 	case len(r.Reported.Outputs)+len(r.Reported.Withheld) > 0:
-		mergeOutputs(o, r.Reported)
+		mergeOutputs(o, r)
 	}
 }
 
 // recordDependents records what a run has made in the cluster. The kinds of a run that has not ended are beside those
 // that are known: if it is interrupted, the next run may not write such objects again.
-func recordDependents(o *common.AnsibleRunObservation, r executor.Report) {
+func recordDependents(o *common.AnsibleRunObservation, r runs.Report) {
 	if r.Dependents != nil {
 		o.Dependents = slices.Clone(r.Dependents)
 		return
@@ -47,7 +45,7 @@ func recordDependents(o *common.AnsibleRunObservation, r executor.Report) {
 			return d == k
 		})
 
-		if !known && len(all) < dependents.MaxKinds {
+		if !known && len(all) < common.MaxDependents {
 			all = append(all, k)
 		}
 	}
@@ -56,7 +54,7 @@ func recordDependents(o *common.AnsibleRunObservation, r executor.Report) {
 }
 
 // recordDetails records that a run has published connection details. No Secret has them yet.
-func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
+func recordDetails(o *common.AnsibleRunObservation, r runs.Report) {
 	switch d := o.ConnectionDetails; {
 	case r.Run.State != common.StatePresent || r.Run.Phase != common.PhaseSucceeded:
 		// The Secret keeps the details of the last successful apply.
@@ -68,8 +66,8 @@ func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 }
 
 // mergeOutputs records the reported outputs over the recorded ones, unless both together are too large.
-func mergeOutputs(o *common.AnsibleRunObservation, r events.Report) {
-	all, withheld := map[string]json.RawMessage{}, maps.Clone(r.Withheld)
+func mergeOutputs(o *common.AnsibleRunObservation, r runs.Report) {
+	all, withheld := map[string]json.RawMessage{}, maps.Clone(r.Reported.Withheld)
 	if o.Outputs != nil {
 		_ = json.Unmarshal(o.Outputs.Raw, &all)
 	}
@@ -79,15 +77,15 @@ func mergeOutputs(o *common.AnsibleRunObservation, r events.Report) {
 	}
 
 	for name, why := range o.WithheldOutputs {
-		if _, whole := r.Outputs[name]; !whole {
+		if _, whole := r.Reported.Outputs[name]; !whole {
 			withheld[name] = why
 		}
 	}
 
-	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { _, ok := r.Withheld[name]; return ok })
-	maps.Copy(all, r.Outputs)
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { _, ok := r.Reported.Withheld[name]; return ok })
+	maps.Copy(all, r.Reported.Outputs)
 
-	if raw := events.Encode(all); len(raw) <= events.MaxOutputs {
+	if raw, fits := runs.EncodeOutputs(all); fits {
 		o.Outputs, o.WithheldOutputs = &apiextensionsv1.JSON{Raw: raw}, withheld.Limited()
 	}
 }
@@ -96,7 +94,7 @@ func mergeOutputs(o *common.AnsibleRunObservation, r events.Report) {
 // earlier ones. A reported condition has the generation that the run is for, and a new
 // transition time when its status changes. A successful apply removes conditions of the
 // content that it did not report.
-func Conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
+func Conditions(was []xpv2.Condition, r runs.Report) []xpv2.Condition {
 	if r.Run.Mode == common.ModeCheck {
 		return was
 	}

@@ -16,12 +16,12 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-func applying(phase common.RunPhase, reported ...string) executor.Report {
+func applying(phase common.RunPhase, reported ...string) runs.Report {
 	start := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	r := executor.Report{
+	r := runs.Report{
 		Run:        common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: &start},
 		Generation: 3,
 	}
@@ -44,7 +44,7 @@ func TestRecordOutputs(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		was    *apiextensionsv1.JSON
-		report executor.Report
+		report runs.Report
 		want   *apiextensionsv1.JSON
 	}{
 		"First": {
@@ -67,7 +67,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Failed": {
 			reason: "A failed run keeps what it has reported, and publishes nothing else.",
 			was:    outputs(`{"a":1}`),
-			report: func() executor.Report {
+			report: func() runs.Report {
 				r := applying(common.PhaseFailed, "b", `2`)
 				r.Outputs = outputs(`{"b":2,"c":3}`)
 
@@ -78,7 +78,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Succeeded": {
 			reason: "What a successful run has published replaces what was there.",
 			was:    outputs(`{"a":1,"b":1}`),
-			report: func() executor.Report {
+			report: func() runs.Report {
 				r := applying(common.PhaseSucceeded, "b", `2`)
 				r.Outputs = outputs(`{"b":2,"c":3}`)
 
@@ -100,7 +100,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Absent": {
 			reason: "A run that removes things puts nothing out.",
 			was:    outputs(`{"a":1}`),
-			report: func() executor.Report {
+			report: func() runs.Report {
 				r := applying(common.PhaseRunning, "b", `2`)
 				r.Run.State = common.StateAbsent
 
@@ -111,7 +111,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Check": {
 			reason: "A check run reports nothing.",
 			was:    outputs(`{"a":1}`),
-			report: func() executor.Report {
+			report: func() runs.Report {
 				r := applying(common.PhaseSucceeded, "b", `2`)
 				r.Run.Mode = common.ModeCheck
 
@@ -147,7 +147,7 @@ func TestRecordWithheld(t *testing.T) {
 
 		return all
 	}
-	reporting := func(phase common.RunPhase, names []string, reported ...string) executor.Report {
+	reporting := func(phase common.RunPhase, names []string, reported ...string) runs.Report {
 		r := applying(phase, reported...)
 		r.Reported.Withheld = withheld(names...)
 
@@ -169,7 +169,7 @@ func TestRecordWithheld(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		was    want
-		report executor.Report
+		report runs.Report
 		want   want
 	}{
 		"Reported": {
@@ -193,7 +193,7 @@ func TestRecordWithheld(t *testing.T) {
 		"Succeeded": {
 			"A successful run replaces everything, whatever it has reported on its way.",
 			want{`{"a":1,"b":2}`, withheld("c", "")},
-			func() executor.Report {
+			func() runs.Report {
 				r := reporting(common.PhaseSucceeded, []string{"b"})
 				r.Outputs, r.Withheld = &apiextensionsv1.JSON{Raw: []byte(`{"c":3}`)}, withheld("a")
 
@@ -264,10 +264,10 @@ func TestRecordWithheldFields(t *testing.T) {
 // TestRecordCopies decodes another status over what was recorded, as clients do
 // with the answer to each write.
 func TestRecordCopies(t *testing.T) {
-	report := func(task string, at int64) executor.Report {
+	report := func(task string, at int64) runs.Report {
 		then := metav1.Unix(at, 0)
 
-		return executor.Report{
+		return runs.Report{
 			Run: common.Run{
 				ID: task, Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: &then, CompletionTime: &then,
 				Hosts: &common.HostTotals{OK: at, Changed: at}, Failures: []common.Failure{{Task: task}},
@@ -277,7 +277,7 @@ func TestRecordCopies(t *testing.T) {
 			Outputs: &apiextensionsv1.JSON{Raw: []byte(`"` + task + `"`)},
 		}
 	}
-	apply := func(r executor.Report) executor.Report {
+	apply := func(r runs.Report) runs.Report {
 		r.Run.Mode = common.ModeApply
 
 		return r
@@ -285,8 +285,8 @@ func TestRecordCopies(t *testing.T) {
 
 	cases := map[string]struct {
 		reason         string
-		report, answer executor.Report
-		want           executor.Report
+		report, answer runs.Report
+		want           runs.Report
 	}{
 		"Check": {
 			reason: "What an old status says of a check run should not become what the pool knows.",
@@ -330,7 +330,7 @@ func TestConditions(t *testing.T) {
 			Type: xpv2.ConditionType(typ), Status: status, Reason: xpv2.ConditionReason(reason), LastTransitionTime: at, ObservedGeneration: generation,
 		}
 	}
-	with := func(r executor.Report, cs ...xpv2.Condition) executor.Report {
+	with := func(r runs.Report, cs ...xpv2.Condition) runs.Report {
 		r.Reported.Conditions = cs
 		return r
 	}
@@ -342,7 +342,7 @@ func TestConditions(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		was    []xpv2.Condition
-		report executor.Report
+		report runs.Report
 		want   []xpv2.Condition
 	}{
 		"New": {
@@ -384,7 +384,7 @@ func TestConditions(t *testing.T) {
 		"Absent": {
 			reason: "A run that removes things reports how it goes on.",
 			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-			report: func() executor.Report {
+			report: func() runs.Report {
 				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
 				r.Run.State = common.StateAbsent
 
@@ -395,7 +395,7 @@ func TestConditions(t *testing.T) {
 		"Check": {
 			reason: "A check run reports nothing.",
 			was:    []xpv2.Condition{ready},
-			report: func() executor.Report {
+			report: func() runs.Report {
 				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
 				r.Run.Mode = common.ModeCheck
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
@@ -53,8 +53,8 @@ func (x Machine) Validate() error {
 }
 
 // Timeouts of runs.
-func (x Machine) Timeouts() executor.Timeouts {
-	return executor.Timeouts{Default: defaultTimeout, Longest: x.MaxTimeout}
+func (x Machine) Timeouts() runs.Timeouts {
+	return runs.Timeouts{Default: defaultTimeout, Longest: x.MaxTimeout}
 }
 
 // ContentDir is where content is installed that stays.

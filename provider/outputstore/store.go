@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Labels of the ConfigMaps.
@@ -46,7 +46,7 @@ func New(c client.Client, namespace string) *Store {
 // Save the output of a run in place of that of the run before. A
 // ConfigMap of that name that is not the store's is left alone, and is an error.
 func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
-	r executor.Report,
+	r runs.Report,
 ) (*common.KeptOutput, error) {
 	name := s.name(run, kind)
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
@@ -104,7 +104,7 @@ func (s *Store) Delete(ctx context.Context, run common.AnsibleRun, kind schema.G
 }
 
 // shown is what a run displayed, or why it displayed nothing.
-func shown(r executor.Report) string {
+func shown(r runs.Report) string {
 	if r.Output == "" && r.Run.Message != "" {
 		return r.Run.Message + "\n"
 	}

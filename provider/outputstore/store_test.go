@@ -19,7 +19,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 var (
@@ -50,13 +50,13 @@ func kept(namespace, name string, kind schema.GroupVersionKind, uid, output stri
 
 func TestSave(t *testing.T) {
 	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
-	report := executor.Report{
+	report := runs.Report{
 		Run: common.Run{
 			ID: "1", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: &ended,
 		},
 		Output: "PLAY\n",
 	}
-	failed := executor.Report{Run: report.Run}
+	failed := runs.Report{Run: report.Run}
 	failed.Run.Message = "cannot install"
 
 	const name = "site.output.ansible.m.crossplane.io"
@@ -69,7 +69,7 @@ func TestSave(t *testing.T) {
 		reason  string
 		run     common.AnsibleRun
 		kind    schema.GroupVersionKind
-		report  executor.Report
+		report  runs.Report
 		there   []corev1.ConfigMap
 		want    []corev1.ConfigMap
 		wantErr string

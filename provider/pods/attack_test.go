@@ -17,14 +17,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 // TestAttackReport has the image of a Pod, which may be an attacker's, report what no run reports.
 func TestAttackReport(t *testing.T) {
-	report := func(phase common.RunPhase, change ...func(*executor.Report)) executor.Report {
-		r := executor.Report{Run: common.Run{ID: "forged", Phase: phase, CompletionTime: new(metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))}}
+	report := func(phase common.RunPhase, change ...func(*runs.Report)) runs.Report {
+		r := runs.Report{Run: common.Run{ID: "forged", Phase: phase, CompletionTime: new(metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))}}
 		for _, fn := range change {
 			fn(&r)
 		}
@@ -42,23 +42,23 @@ func TestAttackReport(t *testing.T) {
 		"NoPhase":       {"A phase that the API server would refuse in the status is not taken over.", sealed.Frame{Report: report("Hacked")}, false, common.PhaseQueued},
 		"Unfinished":    {"A run that goes on has no last report: the pool would never forget it.", sealed.Frame{Final: true, Report: report(common.PhaseRunning)}, false, common.PhaseQueued},
 		"Interrupted":   {"That a run was interrupted is for the cluster to say.", sealed.Frame{Final: true, Report: report(common.PhaseInterrupted)}, false, common.PhaseQueued},
-		"StillAttached": {"A run cannot keep its report out of the status.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) { r.Attaching = true })}, true, common.PhaseFailed},
-		"OwnCondition": {"A run reports no condition of Crossplane.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+		"StillAttached": {"A run cannot keep its report out of the status.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *runs.Report) { r.Attaching = true })}, true, common.PhaseFailed},
+		"OwnCondition": {"A run reports no condition of Crossplane.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *runs.Report) {
 			r.Reported = events.Report{Conditions: []xpv2.Condition{xpv2.Available()}}
 		})}, true, common.PhaseFailed},
-		"Dependents": {"A run that does not reach the API server has made nothing there.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+		"Dependents": {"A run that does not reach the API server has made nothing there.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *runs.Report) {
 			r.Dependents = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}
 		})}, true, common.PhaseFailed},
-		"DependentPath": {"What others are to watch is the name of a kind, and not a path.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+		"DependentPath": {"What others are to watch is the name of a kind, and not a path.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *runs.Report) {
 			r.Dependents = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
 		})}, false, common.PhaseQueued},
-		"KindPath": {"Nor is what a run says that has not ended.", sealed.Frame{Report: report(common.PhaseRunning, func(r *executor.Report) {
+		"KindPath": {"Nor is what a run says that has not ended.", sealed.Frame{Report: report(common.PhaseRunning, func(r *runs.Report) {
 			r.Kinds = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
 		})}, false, common.PhaseQueued},
-		"Kinds": {"A run that goes on has made nothing there, either.", sealed.Frame{Report: report(common.PhaseRunning, func(r *executor.Report) {
+		"Kinds": {"A run that goes on has made nothing there, either.", sealed.Frame{Report: report(common.PhaseRunning, func(r *runs.Report) {
 			r.Kinds = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}
 		})}, false, common.PhaseRunning},
-		"DependentMany": {"As many are watched as of a run in the provider.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+		"DependentMany": {"As many are watched as of a run in the provider.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *runs.Report) {
 			r.Dependents = slices.Repeat([]common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}, 101)
 		})}, false, common.PhaseQueued},
 	}
@@ -212,8 +212,8 @@ func raw(s string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []b
 // room there. The API server would refuse it again and again.
 func TestAttackStatus(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	conditions := func(all ...xpv2.Condition) func(*executor.Report) {
-		return func(r *executor.Report) { r.Reported.Conditions = all }
+	conditions := func(all ...xpv2.Condition) func(*runs.Report) {
+		return func(r *runs.Report) { r.Reported.Conditions = all }
 	}
 	up := xpv2.Condition{Type: "Up", Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Unix(1767319445, 0))}
 	with := func(change func(*xpv2.Condition)) xpv2.Condition {
@@ -226,45 +226,45 @@ func TestAttackStatus(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		change func(*executor.Report)
+		change func(*runs.Report)
 		want   bool
 	}{
-		"Nothing":       {"A report may have nothing.", func(*executor.Report) {}, true},
+		"Nothing":       {"A report may have nothing.", func(*runs.Report) {}, true},
 		"Condition":     {"A run reports conditions.", conditions(up), true},
 		"NoStatus":      {"A condition has one of three statuses.", conditions(with(func(c *xpv2.Condition) { c.Status = "Maybe" })), false},
 		"NoTime":        {"A condition has a time.", conditions(with(func(c *xpv2.Condition) { c.LastTransitionTime = metav1.Time{} })), false},
 		"LongCondition": {"The message of a condition is bounded.", conditions(with(func(c *xpv2.Condition) { c.Message = long })), false},
 		"Twice":         {"A condition is there once.", conditions(up, up), false},
-		"Outputs":       {"A run has outputs.", func(r *executor.Report) { r.Outputs = raw(`{"a":{"b":1.5}}`) }, true},
-		"NoObject":      {"Outputs are an object.", func(r *executor.Report) { r.Outputs = raw(`[]`) }, false},
-		"LongOutputs":   {"Outputs are bounded.", func(r *executor.Report) { r.Outputs = raw(`{"a":"` + long + `"}`) }, false},
-		"LongReported": {"So are outputs that are reported.", func(r *executor.Report) {
+		"Outputs":       {"A run has outputs.", func(r *runs.Report) { r.Outputs = raw(`{"a":{"b":1.5}}`) }, true},
+		"NoObject":      {"Outputs are an object.", func(r *runs.Report) { r.Outputs = raw(`[]`) }, false},
+		"LongOutputs":   {"Outputs are bounded.", func(r *runs.Report) { r.Outputs = raw(`{"a":"` + long + `"}`) }, false},
+		"LongReported": {"So are outputs that are reported.", func(r *runs.Report) {
 			r.Reported.Outputs = map[string]json.RawMessage{"a": json.RawMessage(`"` + long + `"`)}
 		}, false},
-		"Number":      {"No number in outputs is larger than the API server keeps it.", func(r *executor.Report) { r.Outputs = raw(`{"a":1e999}`) }, false},
-		"Details":     {"A run has connection details.", func(r *executor.Report) { r.ConnectionDetails = map[string][]byte{"a.b": []byte("x")} }, true},
-		"NoKey":       {"Their names are keys of a Secret.", func(r *executor.Report) { r.ConnectionDetails = map[string][]byte{"a/b": nil} }, false},
-		"LongDetails": {"They fit into a Secret.", func(r *executor.Report) { r.ConnectionDetails = map[string][]byte{"a": []byte(long + "x")} }, false},
-		"Items": {"So many collections are installed nowhere.", func(r *executor.Report) {
+		"Number":      {"No number in outputs is larger than the API server keeps it.", func(r *runs.Report) { r.Outputs = raw(`{"a":1e999}`) }, false},
+		"Details":     {"A run has connection details.", func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a.b": []byte("x")} }, true},
+		"NoKey":       {"Their names are keys of a Secret.", func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a/b": nil} }, false},
+		"LongDetails": {"They fit into a Secret.", func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a": []byte(long + "x")} }, false},
+		"Items": {"So many collections are installed nowhere.", func(r *runs.Report) {
 			r.Content = &common.Content{Collections: make([]common.ContentItem, 100_000)}
 		}, false},
-		"LongItem": {"Content goes to the status, which is bounded.", func(r *executor.Report) { r.Content = &common.Content{Roles: []common.ContentItem{{Source: long}}} }, false},
-		"Year":     {"Times are those of a run.", func(r *executor.Report) { r.Content = &common.Content{Resolved: &early} }, false},
-		"Texts": {"Texts are cut.", func(r *executor.Report) {
+		"LongItem": {"Content goes to the status, which is bounded.", func(r *runs.Report) { r.Content = &common.Content{Roles: []common.ContentItem{{Source: long}}} }, false},
+		"Year":     {"Times are those of a run.", func(r *runs.Report) { r.Content = &common.Content{Resolved: &early} }, false},
+		"Texts": {"Texts are cut.", func(r *runs.Report) {
 			r.Run.Message, r.Run.Reason, r.Run.CurrentTask, r.Output = long, long, long, long
 		}, true},
-		"Lists": {"Lists are cut, and their texts.", func(r *executor.Report) {
+		"Lists": {"Lists are cut, and their texts.", func(r *runs.Report) {
 			r.Changed = make([]common.DriftTask, 1000)
 			r.Run.Failures = make([]common.Failure, 1000)
 			r.Changed[0].Diff, r.Run.Failures[0].Message = long, long
 		}, true},
-		"NotBefore": {"A run does not put off the next one.", func(r *executor.Report) { r.NotBefore = time.Unix(1<<36, 0) }, true},
+		"NotBefore": {"A run does not put off the next one.", func(r *runs.Report) { r.NotBefore = time.Unix(1<<36, 0) }, true},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t)
-			f := sealed.Frame{Final: true, Report: executor.Report{Run: common.Run{Phase: common.PhaseFailed}}}
+			f := sealed.Frame{Final: true, Report: runs.Report{Run: common.Run{Phase: common.PhaseFailed}}}
 			tc.change(&f.Report)
 
 			if got := r.take(hear(f)); got != tc.want || got != (r.unbelieved == nil) {
@@ -289,7 +289,7 @@ func TestAttackTasks(t *testing.T) {
 
 	r.watch.Task = func(r events.TaskResult) { got = append(got, r.Outcome) }
 	r.take(hear(sealed.Frame{
-		Time: time.Now(), Report: executor.Report{Run: common.Run{Phase: common.PhaseRunning}},
+		Time: time.Now(), Report: runs.Report{Run: common.Run{Phase: common.PhaseRunning}},
 		Tasks: []events.TaskResult{{Outcome: "forged 1"}, {Outcome: events.OutcomeOK}, {Outcome: "forged 2"}},
 	}))
 

@@ -35,6 +35,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -60,7 +61,7 @@ type cluster struct {
 	log  string
 	away bool
 	// last report of the run.
-	last executor.Report
+	last runs.Report
 }
 
 // newCluster with some objects, and a job of the payload of fill.
@@ -91,7 +92,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	}
 	c.x = &Executor{
 		config: config, logs: logs, unpacking: make(chan struct{}, unpackers), now: time.Now,
-		forget: make(chan executor.Job, 1), watches: newWatches(config),
+		forget: make(chan runs.Run, 1), watches: newWatches(config),
 	}
 	c.x.watches.all[""] = &asCache{reader: c.kube}
 
@@ -106,9 +107,9 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 	c.x.now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 	return &run{
-		Executor: c.x, job: c.job, ref: *c.job.Reference(), report: executor.NewReport(c.job), shown: &shown{}, stop: func() {},
+		Executor: c.x, job: c.job, ref: *c.job.Reference(), report: c.job.Run().Report(), shown: &shown{}, stop: func() {},
 		sight: &sight{changed: make(chan struct{}, 1)}, key: sealed.NewKey(), given: true,
-		watch: executor.Watch{Provider: context.Background(), Wanted: context.Background(), Progress: func(executor.Report) {}},
+		watch: runs.Watch{Provider: context.Background(), Wanted: context.Background(), Progress: func(runs.Report) {}},
 	}
 }
 
@@ -374,7 +375,7 @@ func (c *cluster) writes(phases ...common.RunPhase) {
 	}
 
 	for n, phase := range phases {
-		if err := w.Write(sealed.Frame{Report: executor.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}); err != nil {
+		if err := w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}); err != nil {
 			c.t.Fatal(err)
 		}
 	}
@@ -402,7 +403,7 @@ type execution struct {
 	// cancel the job, revoke it, or end the provider.
 	cancel, revoke, leave context.CancelFunc
 
-	ended chan executor.Report
+	ended chan runs.Report
 }
 
 // execute the job, which a former provider has begun if there is such a run.
@@ -416,14 +417,19 @@ func (c *cluster) execute(begun *common.Run) *execution {
 		j.Inputs.Credentials, j.Inputs.Kubernetes = nil, nil
 	}
 
-	e := &execution{ended: make(chan executor.Report, 1)}
+	e := &execution{ended: make(chan runs.Report, 1)}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	wanted, revoke := context.WithCancel(c.t.Context())
 	provider, leave := context.WithCancel(c.t.Context())
 	e.cancel, e.revoke, e.leave = cancel, revoke, leave
 
 	go func() {
-		e.ended <- c.x.Execute(ctx, j, executor.Watch{Wanted: wanted, Provider: provider, Progress: func(r executor.Report) {
+		todo := j.Run()
+		if j.Begun != nil {
+			todo.Run, todo.Begun = *j.Begun, true
+		}
+
+		e.ended <- c.x.Execute(ctx, todo, runs.Watch{Wanted: wanted, Provider: provider, Progress: func(r runs.Report) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 
@@ -464,7 +470,7 @@ func (c *cluster) requests(some ...string) []string {
 }
 
 // reported last.
-func (c *cluster) reported() executor.Report {
+func (c *cluster) reported() runs.Report {
 	synctest.Wait()
 
 	c.mu.Lock()

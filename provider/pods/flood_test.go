@@ -20,7 +20,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -36,9 +36,9 @@ func TestLongAttackFlood(t *testing.T) {
 	const pods = 5
 
 	running := common.Run{Phase: common.PhaseRunning}
-	values := sealed.Frame{Report: executor.Report{Run: running, Content: &common.Content{Collections: make([]common.ContentItem, 100_000)}}}
-	tasks := sealed.Frame{Report: executor.Report{Run: running}, Tasks: make([]events.TaskResult, 20_000)}
-	long := sealed.Frame{Report: executor.Report{Run: running}}
+	values := sealed.Frame{Report: runs.Report{Run: running, Content: &common.Content{Collections: make([]common.ContentItem, 100_000)}}}
+	tasks := sealed.Frame{Report: runs.Report{Run: running}, Tasks: make([]events.TaskResult, 20_000)}
+	long := sealed.Frame{Report: runs.Report{Run: running}}
 	long.Report.Run.Message = strings.Repeat("x", sealed.MaxFrame-1000)
 
 	cases := map[string]struct {

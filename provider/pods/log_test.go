@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -34,7 +34,7 @@ func TestLogAgain(t *testing.T) {
 	report := func(phase common.RunPhase, final bool) string {
 		reports.Reset()
 
-		if err := w.Write(sealed.Frame{Report: executor.Report{Run: common.Run{Phase: phase}}, Final: final}); err != nil {
+		if err := w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: final}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -45,7 +46,7 @@ type Payload struct {
 	// Request that the run answers.
 	Request string
 	// Before is what was known of the object when the run was decided on.
-	Before executor.Before
+	Before runs.Before
 	// Key that seals the reports of the run.
 	Key []byte
 	// ContentKey is the key of the digests of content.

@@ -12,10 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -44,9 +43,9 @@ func fill(t *testing.T) Payload {
 			Timeout: time.Minute, KeepOutput: true,
 		},
 		Request: "token",
-		Before: executor.Before{
+		Before: runs.Before{
 			Applied: "digest",
-			Content: content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: time.Unix(1767319445, 0).UTC()},
+			Content: &common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: &metav1.Time{Time: time.Unix(1767319445, 0)}},
 		},
 		Key: sealed.NewKey(), ContentKey: []byte("key"), Pod: "pod",
 	}

@@ -37,6 +37,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 const (
@@ -109,7 +110,7 @@ type Executor struct {
 	config  Config
 	watches *watches
 	logs    kubernetes.Interface
-	forget  chan executor.Job
+	forget  chan runs.Run
 	// kept has the UIDs of Pods that are deleted in time.
 	kept sync.Map
 	// unpacking has a place for each report that is unpacked: that takes memory.
@@ -117,7 +118,7 @@ type Executor struct {
 	now       func() time.Time
 }
 
-var _ executor.Executor = &Executor{}
+var _ runs.Backend = &Executor{}
 
 // New returns an executor. Start has to be called once the provider leads.
 func New(c Config) (*Executor, error) {
@@ -127,13 +128,13 @@ func New(c Config) (*Executor, error) {
 	}
 
 	return &Executor{
-		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
+		config: c, logs: logs, now: time.Now, forget: make(chan runs.Run, maxForgotten),
 		unpacking: make(chan struct{}, unpackers), watches: newWatches(c),
 	}, nil
 }
 
-// Needs of a job: nothing. Its Pod installs the content.
-func (x *Executor) Needs(executor.Job) executor.Needs { return executor.Needs{} }
+// Needs of a run: nothing. Its Pod installs the content.
+func (x *Executor) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
 // Start to look after Pods of runs that have ended, until the context is done.
 func (x *Executor) Start(ctx context.Context) error {
@@ -223,11 +224,11 @@ func (x *Executor) sweepPod(ctx context.Context, p *corev1.Pod) error {
 	return x.release(ctx, p, finishedAt(p))
 }
 
-// Forget a job: the credentials of its Pod go now, the Pod when it has been kept for as long as the configuration says.
+// Recorded is the end of a run: the credentials of its Pod go now, the Pod when it has been kept for as long as the configuration says.
 // Nothing of it waits for the API server.
-func (x *Executor) Forget(j executor.Job) {
+func (x *Executor) Recorded(r runs.Run) {
 	select {
-	case x.forget <- j:
+	case x.forget <- r:
 	default:
 	}
 }
@@ -236,10 +237,10 @@ func (x *Executor) Forget(j executor.Job) {
 func (x *Executor) releaseForgotten(ctx context.Context) {
 	for {
 		select {
-		case j := <-x.forget:
+		case r := <-x.forget:
 			// The sweep tries again.
-			if err := x.releasePodOf(ctx, j); err != nil {
-				x.config.Log.Info("Cannot clean up after a run", "run", j.ID, "error", err)
+			if err := x.releasePodOf(ctx, r); err != nil {
+				x.config.Log.Info("Cannot clean up after a run", "run", r.ID, "error", err)
 			}
 		case <-ctx.Done():
 			return
@@ -247,11 +248,11 @@ func (x *Executor) releaseForgotten(ctx context.Context) {
 	}
 }
 
-func (x *Executor) releasePodOf(ctx context.Context, j executor.Job) error {
+func (x *Executor) releasePodOf(ctx context.Context, r runs.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
-	ref := j.Reference()
+	ref := r.Pod
 
 	w, err := x.watches.of(ctx, ref.Namespace)
 	if err != nil {
@@ -264,7 +265,7 @@ func (x *Executor) releasePodOf(ctx context.Context, j executor.Job) error {
 	}
 
 	// The status of an object may name the run of another one.
-	if !isOwn(p, j.Object) {
+	if !isOwn(p, r.Object.UID) {
 		return nil
 	}
 

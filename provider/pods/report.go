@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -97,7 +97,7 @@ func sends(phase common.RunPhase, final bool) bool {
 }
 
 // clipReport cuts the texts and lists of a report, and keeps nothing of what it leaves out.
-func clipReport(r *executor.Report) {
+func clipReport(r *runs.Report) {
 	r.Before = nil
 
 	n := &r.Run
@@ -145,7 +145,7 @@ func clipTasks(all []events.TaskResult) []events.TaskResult {
 func name(s string) string { return clip.Text(s, events.MaxName) }
 
 // checkTimes returns an error for a time that the API server would refuse.
-func checkTimes(r executor.Report) error {
+func checkTimes(r runs.Report) error {
 	times := []*metav1.Time{r.Run.CompletionTime}
 	if r.Content != nil {
 		times = append(times, r.Content.Resolved)

@@ -119,7 +119,7 @@ func (r *run) adoptPosted(ctx context.Context, o client.Object) error {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		is := &corev1.Pod{}
-		if err = r.config.Client.Get(ctx, key, is); isOwn(is, r.job.Object) {
+		if err = r.config.Client.Get(ctx, key, is); isOwn(is, r.job.Object.UID) {
 			*o, found = *is, true
 		}
 	case *corev1.Secret:

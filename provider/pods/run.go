@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -46,8 +47,8 @@ type run struct {
 
 	job    executor.Job
 	ref    common.PodReference
-	watch  executor.Watch
-	report executor.Report
+	watch  runs.Watch
+	report runs.Report
 
 	// pod of the run as it was seen last, of which sight knows; nil before it was made or found. It was asked for at
 	// askedAt, and gone is true once the API server does not have it any more.
@@ -97,10 +98,12 @@ type run struct {
 	unread string
 }
 
-// Execute a job.
-func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch) (report executor.Report) {
+// Execute a run.
+func (x *Executor) Execute(ctx context.Context, todo runs.Run, w runs.Watch) (report runs.Report) {
+	j := executor.JobOf(todo)
+
 	if w.Progress == nil {
-		w.Progress = func(executor.Report) {}
+		w.Progress = func(runs.Report) {}
 	}
 
 	if w.Provider == nil {
@@ -125,7 +128,7 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 
 		report = r.report
 		s := &report.Run
-		s.Phase, s.Reason, s.CompletionTime = common.PhaseInterrupted, executor.ReasonInternal, r.time()
+		s.Phase, s.Reason, s.CompletionTime = common.PhaseInterrupted, runs.ReasonInternal, r.time()
 		s.Message = "the provider has made a mistake; its log has a stack trace"
 		report.Blameless, report.Untouched, report.Plan = true, false, ""
 	})
@@ -158,7 +161,7 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 
 // begin the run: make its Pod, and give it its inputs. The error says why it has not begun.
 func (r *run) begin(ctx context.Context) error {
-	r.report = executor.NewReport(r.job)
+	r.report = r.job.Run().Report()
 	r.report.Run.Pod, r.report.Run.StartTime = &r.ref, r.time()
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -202,7 +205,7 @@ func (r *run) prepare(ctx context.Context) (*corev1.Pod, []*corev1.Secret, error
 		Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(),
 		ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint,
 	}
-	payload.Before.Content = r.job.Known
+	payload.Before.Content = r.job.Known.Status()
 	r.key = payload.Key
 
 	secrets, err := payload.secrets(r.job)
@@ -256,7 +259,7 @@ func (r *run) give(ctx context.Context, secrets []*corev1.Secret) error {
 // it is found.
 func (r *run) attach() error {
 	r.since = r.now()
-	r.report = executor.NewReport(r.job)
+	r.report = r.job.Run().Report()
 	r.report.Run = *r.job.Begun.DeepCopy()
 	r.given = true // So it may be.
 
@@ -321,43 +324,43 @@ func (r *run) adopt(p Payload) {
 
 	r.key = p.Key
 	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
-	r.job.Known = p.Before.Content
+	r.job.Known = content.Known(p.Before.Content)
 	r.job.Object = p.Spec.Object
 	r.job.Inputs = p.Spec.Inputs
 	r.job.Inputs.Execution = execution
 
 	shown := r.report.Run
-	r.report = executor.NewReport(r.job)
+	r.report = r.job.Run().Report()
 	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
 	r.report.Run = shown
 }
 
 // notBegun returns the report of a run that was not begun, or has ended, and of one that is left to the next provider.
-func (r *run) notBegun(ctx context.Context, err error) executor.Report {
+func (r *run) notBegun(ctx context.Context, err error) runs.Report {
 	if errors.Is(err, errEnded) || r.isLeft() {
 		return r.report
 	}
 
 	s := &r.report.Run
-	s.Phase, s.Reason = common.PhaseFailed, executor.ReasonPodNotStarted
+	s.Phase, s.Reason = common.PhaseFailed, runs.ReasonPodNotStarted
 	s.Message, s.CompletionTime = err.Error(), r.time()
 	r.report.Untouched, r.report.Blameless, r.report.Plan = true, true, ""
 
 	switch {
 	case ctx.Err() != nil || r.watch.Wanted.Err() != nil:
-		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Pod could begin"
+		s.Phase, s.Reason, s.Message = common.PhaseCanceled, runs.ReasonNotStarted, "canceled before its Pod could begin"
 	case executor.LacksAccess(err):
-		s.Reason = executor.ReasonForbidden
-		r.report.NotBefore = r.now().Add(executor.AccessAgain)
+		s.Reason = runs.ReasonForbidden
+		r.report.NotBefore = r.now().Add(runs.AccessAgain)
 	case !errors.As(err, new(*refusal)):
-		s.Reason = executor.ReasonInternal
+		s.Reason = runs.ReasonInternal
 	}
 
 	return r.report
 }
 
 // follow the run to its end.
-func (r *run) follow(ctx context.Context) executor.Report {
+func (r *run) follow(ctx context.Context) runs.Report {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 
@@ -422,7 +425,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.cancel(ctx, nil)
 	case waits && r.report.Plan != "" && r.watch.Wanted.Err() != nil:
 		r.cancel(ctx, &end{
-			common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
+			common.PhaseCanceled, runs.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
 		})
 	default:
 		r.renewDue(ctx)
@@ -464,7 +467,7 @@ func (r *run) ask(ctx context.Context) error {
 	switch {
 	case client.IgnoreNotFound(err) != nil:
 		return errors.Wrap(err, "cannot get the Pod of the run")
-	case err != nil || r.pod == nil && !isOwn(p, r.job.Object) || r.pod != nil && p.UID != r.pod.UID:
+	case err != nil || r.pod == nil && !isOwn(p, r.job.Object.UID) || r.pod != nil && p.UID != r.pod.UID:
 		r.gone = r.pod != nil
 		r.sight.see(before, r.pod, true)
 	default:
@@ -493,7 +496,7 @@ func (r *run) notStarted(ctx context.Context) {
 	case r.stuckSince.IsZero():
 		r.stuckSince = r.now()
 	case r.now().Sub(r.stuckSince) > stuckFor:
-		r.cancel(ctx, &end{common.PhaseFailed, executor.ReasonPodNotStarted, message, true})
+		r.cancel(ctx, &end{common.PhaseFailed, runs.ReasonPodNotStarted, message, true})
 
 		return
 	}
@@ -637,16 +640,16 @@ func (r *run) conclude() {
 	switch {
 	case r.key == nil && r.pod != nil:
 		e = end{
-			common.PhaseInterrupted, executor.ReasonProviderEnded,
+			common.PhaseInterrupted, runs.ReasonProviderEnded,
 			"the provider ended before the run had its inputs, or they were removed", true,
 		}
-	case r.why != nil && (r.why.reason != executor.ReasonNotStarted || !began):
+	case r.why != nil && (r.why.reason != runs.ReasonNotStarted || !began):
 		e = *r.why
 	case !r.canceled.IsZero():
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
 	}
 
-	if r.unbelieved != nil && e.reason == executor.ReasonInternal {
+	if r.unbelieved != nil && e.reason == runs.ReasonInternal {
 		e.message += "; " + r.unbelieved.Error()
 	}
 
@@ -706,7 +709,7 @@ func (r *run) take(f heard) bool {
 
 // adoptReport takes over what the Pod reports. Which run it is about, and its digest, is known
 // here. Conditions of Crossplane and the provider are not for content to report.
-func (r *run) adoptReport(got executor.Report) {
+func (r *run) adoptReport(got runs.Report) {
 	was := r.report
 	if k := r.job.Inputs.Kubernetes; k == nil || !k.WatchDependents {
 		got.Dependents, got.Kinds = nil, nil

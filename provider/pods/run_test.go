@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // TestRun follows a run from its Pod to its result, and cleans up after it. It counts what it asks the API server for.
@@ -59,7 +59,7 @@ func TestRun(t *testing.T) {
 // forget the job, and clean up after it.
 func (c *cluster) forget() {
 	c.t.Helper()
-	c.x.Forget(c.job)
+	c.x.Recorded(c.job.Run())
 
 	if err := c.x.releasePodOf(c.t.Context(), <-c.x.forget); err != nil {
 		c.t.Fatal(err)
@@ -221,7 +221,7 @@ func TestQuotaPace(t *testing.T) {
 
 		e.revoke()
 
-		if got := <-e.ended; got.Run.Phase != common.PhaseCanceled || got.Run.Reason != executor.ReasonNotStarted || !got.Untouched {
+		if got := <-e.ended; got.Run.Phase != common.PhaseCanceled || got.Run.Reason != runs.ReasonNotStarted || !got.Untouched {
 			t.Errorf("Execute(...): %+v", got.Run)
 		}
 	})
@@ -324,7 +324,7 @@ func (c *cluster) append() {
 
 // TestEnds ends a run in some ways while its Pod is on its node and may have begun.
 func TestEnds(t *testing.T) {
-	waits, runs := container(containerRun, waiting("ContainerCreating", "")), container(containerRun, running())
+	waits, working := container(containerRun, waiting("ContainerCreating", "")), container(containerRun, running())
 	stops := func(change ...func(*corev1.Pod)) func(*cluster, *execution) {
 		return func(c *cluster, _ *execution) { c.gone(change...) }
 	}
@@ -341,16 +341,16 @@ func TestEnds(t *testing.T) {
 		why             string
 		untouched, rest bool
 	}{
-		"Revoked":        {"A run that waits is given up.", waits, revokes, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, executor.ReasonNotStarted, true, false},
+		"Revoked":        {"A run that waits is given up.", waits, revokes, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runs.ReasonNotStarted, true, false},
 		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
 		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runner.ReasonCanceled, true, false},
-		"CanceledRuns":   {"One that has begun may have.", runs, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
+		"CanceledRuns":   {"One that has begun may have.", working, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
 		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runner.ReasonCanceled, false, true},
-		"Forced":         {"A Pod that is deleted by force may work on.", runs, nil, stops(), common.PhaseInterrupted, executor.ReasonPodEnded, false, true},
-		"Evicted":        {"A Pod that is told to end says how it has.", runs, nil, stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), container(containerRun, terminated(143, "Error", ""))), common.PhaseInterrupted, executor.ReasonPodEnded, false, false},
-		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, executor.ReasonPodEnded, true, false},
-		"Ended":          {"A container may end without a report.", runs, nil, func(c *cluster, _ *execution) { c.node(container(containerRun, terminated(1, "Error", ""))) }, common.PhaseFailed, executor.ReasonInternal, false, false},
-		"NoImage":        {"What cannot start for long is given up.", container(containerRun, waiting("ErrImagePull", "")), func(*execution) { time.Sleep(2 * stuckFor) }, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseFailed, executor.ReasonPodNotStarted, true, false},
+		"Forced":         {"A Pod that is deleted by force may work on.", working, nil, stops(), common.PhaseInterrupted, runs.ReasonPodEnded, false, true},
+		"Evicted":        {"A Pod that is told to end says how it has.", working, nil, stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), container(containerRun, terminated(143, "Error", ""))), common.PhaseInterrupted, runs.ReasonPodEnded, false, false},
+		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, runs.ReasonPodEnded, true, false},
+		"Ended":          {"A container may end without a report.", working, nil, func(c *cluster, _ *execution) { c.node(container(containerRun, terminated(1, "Error", ""))) }, common.PhaseFailed, runs.ReasonInternal, false, false},
+		"NoImage":        {"What cannot start for long is given up.", container(containerRun, waiting("ErrImagePull", "")), func(*execution) { time.Sleep(2 * stuckFor) }, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseFailed, runs.ReasonPodNotStarted, true, false},
 	}
 
 	for name, tc := range cases {
@@ -388,8 +388,8 @@ func TestUnscheduled(t *testing.T) {
 		finalizer string
 		want      string
 	}{
-		"Goes":      {"It has not begun.", false, "", executor.ReasonNotStarted},
-		"Held":      {"Nor has one that Kueue keeps by its finalizer.", false, "kueue.x-k8s.io/managed", executor.ReasonNotStarted},
+		"Goes":      {"It has not begun.", false, "", runs.ReasonNotStarted},
+		"Held":      {"Nor has one that Kueue keeps by its finalizer.", false, "kueue.x-k8s.io/managed", runs.ReasonNotStarted},
 		"Scheduled": {"It begins in that moment, which the watch does not show yet.", true, "", runner.ReasonCanceled},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -578,7 +578,7 @@ func TestPanic(t *testing.T) {
 		c.x.config.Leads = func() bool { panic("hunter2") }
 
 		got := <-c.execute(nil).ended
-		if got.Run.Phase != common.PhaseInterrupted || got.Run.Reason != executor.ReasonInternal || !got.Blameless || strings.Contains(got.Run.Message, "hunter2") {
+		if got.Run.Phase != common.PhaseInterrupted || got.Run.Reason != runs.ReasonInternal || !got.Blameless || strings.Contains(got.Run.Message, "hunter2") {
 			t.Errorf("Execute(...): %+v", got)
 		}
 

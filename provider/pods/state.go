@@ -10,8 +10,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // What a Pod shows of its run. None of these functions has effects.
@@ -160,7 +160,7 @@ type end struct {
 
 // interrupted is the end of a run that something else has ended.
 func interrupted(message string) end {
-	return end{common.PhaseInterrupted, executor.ReasonPodEnded, message, true}
+	return end{common.PhaseInterrupted, runs.ReasonPodEnded, message, true}
 }
 
 // endOf a run that is over and has sent no last report, by the last sight of its Pod. Limit says how long the run may
@@ -208,14 +208,14 @@ func endOf(p *corev1.Pod, limit string) end {
 		why := clip.Text(strings.TrimSpace(t.Message), maxMessage)
 		if !hasStarted(t) {
 			return end{
-				common.PhaseFailed, executor.ReasonPodNotStarted,
+				common.PhaseFailed, runs.ReasonPodNotStarted,
 				fmt.Sprintf("the container %s could not be started: %s", c.Name, why), true,
 			}
 		}
 
 		message := fmt.Sprintf("the container %s ended with exit code %d and without a report", c.Name, t.ExitCode)
 
-		return end{common.PhaseFailed, executor.ReasonInternal, strings.TrimSuffix(message+": "+why, ": "), true}
+		return end{common.PhaseFailed, runs.ReasonInternal, strings.TrimSuffix(message+": "+why, ": "), true}
 	}
 
 	return interrupted("its Pod ended without a report")

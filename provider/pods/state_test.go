@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func aPod(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
@@ -168,15 +168,15 @@ func TestEnd(t *testing.T) {
 	}{
 		"Deleted": {
 			aPod(corev1.PodFailed, deleted, container(containerRun, terminated(1, "Error", ""))),
-			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted", true},
+			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was deleted", true},
 		},
 		"DeletedByForce": {
 			aPod(corev1.PodRunning, container(containerRun, running())),
-			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted", true},
+			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was deleted", true},
 		},
 		"Evicted": {
 			aPod(corev1.PodFailed, status("Evicted", "The node was low on resource: memory."), container(containerRun, terminated(137, "Error", ""))),
-			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod ended: Evicted: The node was low on resource: memory.", true},
+			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod ended: Evicted: The node was low on resource: memory.", true},
 		},
 		"Deadline": {
 			aPod(corev1.PodFailed, status("DeadlineExceeded", "x")),
@@ -188,27 +188,27 @@ func TestEnd(t *testing.T) {
 		},
 		"Disrupted": {
 			aPod(corev1.PodFailed, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "preempted")),
-			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was disrupted: PreemptionByScheduler: preempted", true},
+			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was disrupted: PreemptionByScheduler: preempted", true},
 		},
 		"NodeGone": {
 			aPod(corev1.PodFailed, deleted, container(containerRun, terminated(143, "Error", ""))),
-			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted", true},
+			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was deleted", true},
 		},
 		"NotStarted": {
 			aPod(corev1.PodFailed, container(containerRun, notStarted("StartError", "no such user"))),
-			end{common.PhaseFailed, executor.ReasonPodNotStarted, "the container run could not be started: no such user", true},
+			end{common.PhaseFailed, runs.ReasonPodNotStarted, "the container run could not be started: no such user", true},
 		},
 		"NoPython": {
 			aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", "cannot find \"ansible-runner\" in PATH\n"))),
-			end{common.PhaseFailed, executor.ReasonInternal, `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`, true},
+			end{common.PhaseFailed, runs.ReasonInternal, `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`, true},
 		},
 		"NoBinary": {
 			aPod(corev1.PodFailed, func(p *corev1.Pod) {
 				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: containerCopy, State: terminated(2, "Error", "disk full")}}
 			}),
-			end{common.PhaseFailed, executor.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
+			end{common.PhaseFailed, runs.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
 		},
-		"Unknown": {aPod(corev1.PodFailed), end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod ended without a report", true}},
+		"Unknown": {aPod(corev1.PodFailed), end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod ended without a report", true}},
 	}
 
 	for name, tc := range cases {

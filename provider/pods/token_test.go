@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // tokens of a cluster, which are numbers. It notes what it is asked for.
@@ -131,7 +131,7 @@ func TestTokenMissing(t *testing.T) {
 		c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
 
 		got := <-c.execute(nil).ended
-		if got.Run.Phase != common.PhaseFailed || got.Run.Reason != executor.ReasonForbidden || !got.Blameless || got.NotBefore.IsZero() {
+		if got.Run.Phase != common.PhaseFailed || got.Run.Reason != runs.ReasonForbidden || !got.Blameless || got.NotBefore.IsZero() {
 			t.Errorf("Execute(...): %+v", got)
 		}
 

@@ -12,13 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // maxKept is the length of the longest value that the cache keeps of the metadata of a Pod, in bytes. Those of the
@@ -261,6 +260,6 @@ func some(all map[string]string, keys ...string) map[string]string {
 }
 
 // isOwn is true for what the provider has made for a run of an object. Its name says which run.
-func isOwn(o client.Object, object runner.Object) bool {
-	return o.GetLabels()[labelObject] == string(object.UID)
+func isOwn(o client.Object, object types.UID) bool {
+	return o.GetLabels()[labelObject] == string(object)
 }

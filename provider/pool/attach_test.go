@@ -8,29 +8,27 @@ import (
 	"testing/synctest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// outliving executes jobs as Pods do: it leaves them when the provider ends.
+// outliving executes runs as Pods do: it leaves them when the provider ends.
 type outliving struct {
 	scripted
 
 	forgotten chan string
-	// plans that the job of a reports.
+	// plans that the run of a reports.
 	plans chan string
 }
 
-func (o *outliving) Forget(j executor.Job) { o.forgotten <- j.ID }
+func (o *outliving) Recorded(j runs.Run) { o.forgotten <- j.ID }
 
-func (o *outliving) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
-	r := executor.NewReport(j)
+func (o *outliving) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
+	r := j.Report()
 	r.Run.Phase = common.PhaseRunning
 	o.began <- j
 
 	plans := o.plans
-	if j.UID() != "a" {
+	if j.Object.UID != "a" {
 		plans = nil
 	}
 
@@ -52,48 +50,48 @@ func (o *outliving) Execute(ctx context.Context, j executor.Job, w executor.Watc
 	}
 }
 
-func inPod(uid string) executor.Job {
-	j := newJob(uid, common.TriggerCreated)
-	j.Spec = runner.Spec{ID: j.ID, Trigger: j.Trigger, Object: j.Object, Mode: common.ModeApply, Inputs: inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: "ns"}}}
+func inPod(uid string) runs.Run {
+	j := newRun(uid, common.TriggerCreated)
+	j.Mode, j.Pod = common.ModeApply, &common.PodReference{Namespace: "ns", Name: "ansiblerun-" + j.ID}
 
 	return j
 }
 
-func newLanes(t *testing.T) (*Pool, *outliving) {
+func newPlaces(t *testing.T) (*Pool, *outliving) {
 	t.Helper()
 
 	x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
 
-	return New(x, map[common.Place]Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}, common.PlacePod: {Jobs: 1, PerTenant: 1}}), x
+	return New(map[common.Place]Place{common.PlaceProvider: {x, 1, 1}, common.PlacePod: {x, 1, 1}}, leading), x
 }
 
 // Jobs in Pods do not wait for the places of the provider, and the other way round.
 func TestLanes(t *testing.T) {
-	p, _ := newLanes(t)
+	p, _ := newPlaces(t)
 	_, wake := wakes()
 
-	turn := func(j executor.Job) bool { return wait(p, j, wake).Run.StartTime != nil }
+	turn := func(j runs.Run) bool { return wait(p, j, wake).Run.StartTime != nil }
 
-	if !turn(newJob("a", common.TriggerCreated)) || !turn(inPod("b")) {
-		t.Fatal("Each place should have a job.")
+	if !turn(newRun("a", common.TriggerCreated)) || !turn(inPod("b")) {
+		t.Fatal("Each place should have a run.")
 	}
 
-	if turn(inPod("c")) || turn(newJob("d", common.TriggerCreated)) {
-		t.Error("No place should have more jobs than its limit.")
+	if turn(inPod("c")) || turn(newRun("d", common.TriggerCreated)) {
+		t.Error("No place should have more runs than its limit.")
 	}
 
 	// While it waits, the configuration of c is changed to the provider.
 	nothing(p, "a")
 
-	if c := newJob("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || turn(c) || p.Stats()[common.PlacePod].Urgent != 0 {
+	if c := newRun("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || turn(c) || p.Stats()[common.PlacePod].Urgent != 0 {
 		t.Error("An object should wait where its configuration says.")
 	}
 }
 
-// A provider that ends does not wait for the Pod of a canceled job: it has to end before another
+// A provider that ends does not wait for the Pod of a canceled run: it has to end before another
 // provider leads.
 func TestDetachCanceled(t *testing.T) {
-	p, x := newLanes(t)
+	p, x := newPlaces(t)
 	_, wake := wakes()
 
 	j := inPod("a")
@@ -106,7 +104,7 @@ func TestDetachCanceled(t *testing.T) {
 	p.Stop(t.Context())
 
 	if _, known := p.Report("a"); known || p.Unrecorded() > 0 {
-		t.Error("The job should be left to the next provider.")
+		t.Error("The run should be left to the next provider.")
 	}
 }
 
@@ -114,11 +112,11 @@ func TestDetachCanceled(t *testing.T) {
 // run is in progress all the same: only its executor can end it.
 func TestFollowAndCancel(t *testing.T) {
 	for range 100 {
-		p, x := newLanes(t)
+		p, x := newPlaces(t)
 		_, wake := wakes()
 
 		j := inPod("a")
-		j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning}
+		j.Phase, j.Begun = common.PhaseRunning, true
 		p.Follow(j, wake)
 		end(p, "a")
 
@@ -131,9 +129,9 @@ func TestFollowAndCancel(t *testing.T) {
 	}
 }
 
-// A provider that ends leaves jobs in Pods alone. The next one attaches to them.
+// A provider that ends leaves runs in Pods alone. The next one attaches to them.
 func TestDetachAndFollow(t *testing.T) {
-	p, x := newLanes(t)
+	p, x := newPlaces(t)
 	_, wake := wakes()
 
 	j := inPod("a")
@@ -151,24 +149,24 @@ func TestDetachAndFollow(t *testing.T) {
 	p.Stop(t.Context())
 
 	if _, known := p.Report("a"); known || p.Unrecorded() > 0 || len(x.forgotten) > 0 {
-		t.Error("Nothing should be recorded or forgotten of a job that goes on.")
+		t.Error("Nothing should be recorded or forgotten of a run that goes on.")
 	}
 
-	p, x = newLanes(t)
+	p, x = newPlaces(t)
 	r.Run.Phase = common.PhaseRunning
-	j.Begun = &r.Run
+	j.Run, j.Begun = r.Run, true
 
 	woken, wake := wakes()
 
 	p.Follow(j, wake)
 	p.Follow(j, wake)
 
-	if got := <-x.began; got.Begun == nil {
-		t.Error("The job should say that it has begun.")
+	if got := <-x.began; !got.Begun {
+		t.Error("The run should say that it has begun.")
 	}
 
 	if r, known := p.Report("a"); !known || !r.Attaching || r.Run.Phase != common.PhaseRunning || begin(p, inPod("b"), wake) {
-		t.Errorf("A job that is attached to should have a place, and its report say what the status says: %+v", r)
+		t.Errorf("A run that is attached to should have a place, and its report say what the status says: %+v", r)
 	}
 
 	x.end <- common.PhaseSucceeded
@@ -194,20 +192,20 @@ func TestFollowShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 3, PerTenant: 1}})
+				p := New(map[common.Place]Place{common.PlacePod: {x, 3, 1}}, leading)
 
 				for n := range tc.attached {
 					for _, tenant := range []string{"a", "b"} {
 						j := inPod(fmt.Sprint(tenant, n))
-						j.Object.Namespace = tenant
-						j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Pod: j.Reference()}
+						j.Object.Tenant = tenant
+						j.Phase, j.Begun = common.PhaseRunning, true
 						p.Follow(j, func() {})
 						<-x.began
 					}
 				}
 
 				j := inPod("c")
-				j.Object.Namespace = "c"
+				j.Object.Tenant = "c"
 
 				if wait(p, j, func() {}).Run.StartTime == nil {
 					t.Errorf("%s\nThere should be a place for another tenant.", tc.reason)
@@ -235,15 +233,15 @@ func TestFollowLate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		// before the run is found.
-		before func(p *Pool, j executor.Job)
+		before func(p *Pool, j runs.Run)
 		want   string
 	}{
-		"Turn":  {"A job that no status shows gives way.", func(p *Pool, j executor.Job) { wait(p, j, func() {}) }, "former"},
-		"Begun": {"One that a status has shown may have begun.", func(p *Pool, j executor.Job) { begin(p, j, func() {}) }, "a"},
+		"Turn":  {"A run that no status shows gives way.", func(p *Pool, j runs.Run) { wait(p, j, func() {}) }, "former"},
+		"Begun": {"One that a status has shown may have begun.", func(p *Pool, j runs.Run) { begin(p, j, func() {}) }, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, x := newLanes(t)
+				p, x := newPlaces(t)
 
 				j := inPod("a")
 				j.ID = "a"
@@ -251,7 +249,7 @@ func TestFollowLate(t *testing.T) {
 
 				former := inPod("a")
 				former.ID = "former"
-				former.Begun = &common.Run{ID: former.ID, Phase: common.PhaseRunning, Pod: former.Reference()}
+				former.Phase, former.Begun = common.PhaseRunning, true
 				p.Follow(former, func() {})
 				synctest.Wait()
 
@@ -287,11 +285,11 @@ func TestFollowLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
-				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 2, PerTenant: 2}})
+				p := New(map[common.Place]Place{common.PlacePod: {x, 2, 2}}, leading)
 				found := func(id string) {
 					j := inPod("a")
 					j.ID = id
-					j.Begun = &common.Run{ID: id, Phase: common.PhaseRunning, Pod: j.Reference()}
+					j.Phase, j.Begun = common.PhaseRunning, true
 					p.Follow(j, func() {})
 				}
 
@@ -319,9 +317,9 @@ func TestFollowLater(t *testing.T) {
 	}
 }
 
-// The executor is told that another job is due in place of one that waits.
+// The executor is told that another run is due in place of one that waits.
 func TestDrop(t *testing.T) {
-	p, x := newLanes(t)
+	p, x := newPlaces(t)
 	x.plans = make(chan string)
 	woken, wake := wakes()
 
@@ -342,7 +340,7 @@ func TestDrop(t *testing.T) {
 	await(t, p, "a", woken, common.PhaseCanceled)
 }
 
-// A job that waits for its Pod keeps no other one from a place, and begins when it can.
+// A run that waits for its Pod keeps no other one from a place, and begins when it can.
 func TestLend(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
@@ -351,13 +349,13 @@ func TestLend(t *testing.T) {
 		want      bool
 	}{
 		"Urgent":   {"Its place does not count.", common.TriggerCreated, 2, true},
-		"Periodic": {"Nor does it where the last place is for urgent jobs.", common.TriggerDrift, 2, true},
-		"Tenant":   {"It is one of the jobs of its tenant.", common.TriggerCreated, 1, false},
+		"Periodic": {"Nor does it where the last place is for urgent runs.", common.TriggerDrift, 2, true},
+		"Tenant":   {"It is one of the runs of its tenant.", common.TriggerCreated, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 1, PerTenant: tc.perTenant}})
+				p := New(map[common.Place]Place{common.PlacePod: {x, 1, tc.perTenant}}, leading)
 				begin := func(uid string) bool {
 					j := inPod(uid)
 					j.Trigger = tc.trigger

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A counting executor counts the jobs in progress and those that have ended, by object.
+// A counting executor counts the runs in progress and those that have ended, by object.
 type counting struct {
 	t     *testing.T
 	limit int
@@ -26,15 +26,15 @@ type counting struct {
 	ended   map[types.UID]int
 }
 
-// Needs of a job, now and then, for some time.
-func (c *counting) Forget(executor.Job) {}
+// Needs of a run, now and then, for some time.
+func (c *counting) Recorded(runs.Run) {}
 
-func (c *counting) Needs(executor.Job) executor.Needs {
+func (c *counting) Needs(runs.Run) runs.Needs {
 	if rand.IntN(3) > 0 {
-		return executor.Needs{}
+		return runs.Needs{}
 	}
 
-	return executor.Needs{Key: strconv.Itoa(rand.IntN(2)), Get: func(ctx context.Context) error {
+	return runs.Needs{Key: strconv.Itoa(rand.IntN(2)), Get: func(ctx context.Context) error {
 		select {
 		case <-time.After(time.Duration(rand.IntN(10)) * time.Second):
 			return nil
@@ -44,12 +44,12 @@ func (c *counting) Needs(executor.Job) executor.Needs {
 	}}
 }
 
-// Execute a job, for some time.
-func (c *counting) Execute(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
+// Execute a run, for some time.
+func (c *counting) Execute(ctx context.Context, j runs.Run, _ runs.Watch) runs.Report {
 	c.begin(j)
 	defer c.end(j)
 
-	r := executor.NewReport(j)
+	r := j.Report()
 	r.Run.Phase = common.PhaseSucceeded
 
 	select {
@@ -61,11 +61,11 @@ func (c *counting) Execute(ctx context.Context, j executor.Job, _ executor.Watch
 	return r
 }
 
-func (c *counting) begin(j executor.Job) {
+func (c *counting) begin(j runs.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.running[j.UID()]++
+	c.running[j.Object.UID]++
 
 	total := 0
 	for uid, n := range c.running {
@@ -77,19 +77,19 @@ func (c *counting) begin(j executor.Job) {
 	}
 
 	if total > c.limit {
-		c.t.Errorf("No more than %d jobs should run at a time, got %d", c.limit, total)
+		c.t.Errorf("No more than %d runs should run at a time, got %d", c.limit, total)
 	}
 }
 
-func (c *counting) end(j executor.Job) {
+func (c *counting) end(j runs.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.running[j.UID()]--
-	c.ended[j.UID()]++
+	c.running[j.Object.UID]--
+	c.ended[j.Object.UID]++
 }
 
-// TestFairness submits jobs at random, most of them periodic, more than can be
+// TestFairness submits runs at random, most of them periodic, more than can be
 // carried out.
 func TestFairness(t *testing.T) {
 	triggers := []common.RunTrigger{
@@ -104,9 +104,9 @@ func TestFairness(t *testing.T) {
 				p := newPool(limit, limit, c)
 
 				for i := range 2000 {
-					j := newJob(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
-					j.Object.Namespace = strconv.Itoa(i % 3)
-					enter(p, j, func() { go p.Recorded(j.UID(), j.ID) })
+					j := newRun(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
+					j.Object.Tenant = strconv.Itoa(i % 3)
+					enter(p, j, func() { go p.Recorded(j.Object.UID, j.ID) })
 
 					switch uid := strconv.Itoa(rand.IntN(50)); rand.IntN(20) {
 					case 0:
@@ -122,7 +122,7 @@ func TestFairness(t *testing.T) {
 				time.Sleep(time.Hour)
 
 				if n := p.Unrecorded(); n > 0 {
-					t.Errorf("Every job should have had its turn, %d have not", n)
+					t.Errorf("Every run should have had its turn, %d have not", n)
 				}
 
 				for _, uid := range []types.UID{"0", "25", "49"} {
@@ -137,14 +137,14 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves keeps the urgent queue full, in front of one job that can
+// TestNobodyStarves keeps the urgent queue full, in front of one run that can
 // wait.
 func TestNobodyStarves(t *testing.T) {
 	s := newScripted()
 	p := newPool(1, 1, s)
 
 	submit := func(uid string, trigger common.RunTrigger) {
-		enter(p, newJob(uid, trigger), func() {})
+		enter(p, newRun(uid, trigger), func() {})
 	}
 
 	submit("first", common.TriggerChanged)
@@ -156,7 +156,7 @@ func TestNobodyStarves(t *testing.T) {
 		j := <-s.began
 		s.end <- common.PhaseSucceeded
 
-		if j.UID() == "patient" {
+		if j.Object.UID == "patient" {
 			return
 		}
 	}
@@ -164,8 +164,8 @@ func TestNobodyStarves(t *testing.T) {
 	t.Errorf("What can wait should begin after %d others at most, although there is always something urgent", fairness)
 }
 
-// order in which a pool with one place carries out jobs that wait together.
-func order(t *testing.T, js ...executor.Job) []string {
+// order in which a pool with one place carries out runs that wait together.
+func order(t *testing.T, js ...runs.Run) []string {
 	t.Helper()
 
 	var got []string
@@ -174,7 +174,7 @@ func order(t *testing.T, js ...executor.Job) []string {
 		s := newScripted()
 		p := newPool(1, 1, s)
 
-		enter(p, newJob("first", common.TriggerCreated), func() {})
+		enter(p, newRun("first", common.TriggerCreated), func() {})
 		<-s.began
 
 		for _, j := range js {
@@ -185,7 +185,7 @@ func order(t *testing.T, js ...executor.Job) []string {
 			s.end <- common.PhaseSucceeded
 
 			j := <-s.began
-			got = append(got, string(j.UID()))
+			got = append(got, string(j.Object.UID))
 		}
 
 		s.end <- common.PhaseSucceeded
@@ -196,9 +196,9 @@ func order(t *testing.T, js ...executor.Job) []string {
 
 // TestNamespaces has one namespace fill the queue before another comes.
 func TestNamespaces(t *testing.T) {
-	of := func(namespace, uid string) executor.Job {
-		j := newJob(uid, common.TriggerCreated)
-		j.Object.Namespace = namespace
+	of := func(namespace, uid string) runs.Run {
+		j := newRun(uid, common.TriggerCreated)
+		j.Object.Tenant = namespace
 
 		return j
 	}
@@ -216,13 +216,13 @@ func TestNamespaceLimit(t *testing.T) {
 		p := newPool(3, 1, s)
 
 		for _, uid := range []string{"a1", "a2", "b1", "a3"} {
-			j := newJob(uid, common.TriggerCreated)
-			j.Object.Namespace = uid[:1]
+			j := newRun(uid, common.TriggerCreated)
+			j.Object.Tenant = uid[:1]
 			enter(p, j, func() {})
 		}
 
-		if a, b := <-s.began, <-s.began; a.UID()[:1] == b.UID()[:1] {
-			t.Errorf("No namespace should have two places: %s, %s", a.UID(), b.UID())
+		if a, b := <-s.began, <-s.began; a.Object.UID[:1] == b.Object.UID[:1] {
+			t.Errorf("No namespace should have two places: %s, %s", a.Object.UID, b.Object.UID)
 		}
 
 		if began(s) {
@@ -237,13 +237,13 @@ func TestNamespaceLimit(t *testing.T) {
 	})
 }
 
-// TestRetriesBeforePolls has retries wait behind urgent jobs, and not behind polls.
+// TestRetriesBeforePolls has retries wait behind urgent runs, and not behind polls.
 func TestRetriesBeforePolls(t *testing.T) {
-	again := newJob("deletion", common.TriggerDeleted)
+	again := newRun("deletion", common.TriggerDeleted)
 	again.Attempt = 2
 
-	got := order(t, newJob("poll1", common.TriggerDrift), newJob("poll2", common.TriggerDrift), newJob("retry", common.TriggerRetry), again,
-		newJob("urgent", common.TriggerChanged))
+	got := order(t, newRun("poll1", common.TriggerDrift), newRun("poll2", common.TriggerDrift), newRun("retry", common.TriggerRetry), again,
+		newRun("urgent", common.TriggerChanged))
 	if diff := cmp.Diff([]string{"urgent", "retry", "deletion", "poll1", "poll2"}, got); diff != "" {
 		t.Errorf("-want order, +got:\n%s", diff)
 	}
@@ -255,18 +255,18 @@ func TestUrgentPlace(t *testing.T) {
 		s := newScripted()
 		p := newPool(2, 2, s)
 
-		enter(p, newJob("poll1", common.TriggerDrift), func() {})
+		enter(p, newRun("poll1", common.TriggerDrift), func() {})
 		<-s.began
-		enter(p, newJob("poll2", common.TriggerDrift), func() {})
+		enter(p, newRun("poll2", common.TriggerDrift), func() {})
 
 		if began(s) {
 			t.Error("The last place should be kept for something urgent.")
 		}
 
-		enter(p, newJob("urgent", common.TriggerDeleted), func() {})
+		enter(p, newRun("urgent", common.TriggerDeleted), func() {})
 
-		if j := <-s.began; j.UID() != "urgent" {
-			t.Errorf("What is urgent should begin at once, not %s", j.UID())
+		if j := <-s.began; j.Object.UID != "urgent" {
+			t.Errorf("What is urgent should begin at once, not %s", j.Object.UID)
 		}
 
 		s.end <- common.PhaseSucceeded
@@ -283,17 +283,17 @@ func TestTurn(t *testing.T) {
 		s := newScripted()
 		p := newPool(1, 1, s)
 
-		if wait(p, newJob("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
+		if wait(p, newRun("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
 			t.Fatal("There should be a place.")
 		}
 
-		enter(p, newJob("b", common.TriggerCreated), func() {})
+		enter(p, newRun("b", common.TriggerCreated), func() {})
 
-		if j := <-s.began; j.UID() != "b" {
-			t.Errorf("The next one should have the place, not %s", j.UID())
+		if j := <-s.began; j.Object.UID != "b" {
+			t.Errorf("The next one should have the place, not %s", j.Object.UID)
 		}
 
-		if begin(p, newJob("a", common.TriggerCreated), func() {}) {
+		if begin(p, newRun("a", common.TriggerCreated), func() {}) {
 			t.Error("A place that was not taken in time should be somebody else's.")
 		}
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Pauses between the times at which an object is told what is new. Each update of a composed resource takes a token of
@@ -18,7 +18,7 @@ const (
 	lastPause  = time.Minute
 )
 
-// News of a job, the least urgent first.
+// News of a run, the least urgent first.
 type news int
 
 const (
@@ -30,8 +30,8 @@ const (
 	entered
 )
 
-// newsOf returns what is new in a report of a job, compared to the last one.
-func newsOf(last, now executor.Report) news {
+// newsOf returns what is new in a report of a run, compared to the last one.
+func newsOf(last, now runs.Report) news {
 	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 	switch {
@@ -47,7 +47,7 @@ func newsOf(last, now executor.Report) news {
 }
 
 // due is when an object is told its news: a phase when it has lasted for a moment, the first report of its content at
-// once and later ones after a pause, and progress the more seldom the longer the job takes.
+// once and later ones after a pause, and progress the more seldom the longer the run takes.
 func (e *entry) due(n news) time.Time {
 	switch {
 	case n == entered:
@@ -61,7 +61,7 @@ func (e *entry) due(n news) time.Time {
 	return e.told.Add(min(max(e.told.Sub(e.begun)/2, firstPause), lastPause))
 }
 
-// tell the object its news when they are due. The start of a job and its end are told at once.
+// tell the object its news when they are due. The start of a run and its end are told at once.
 func (p *Pool) tell(e *entry, n news) {
 	now, at := p.now(), e.due(n)
 

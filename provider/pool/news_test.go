@@ -11,27 +11,27 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestNewsOf(t *testing.T) {
-	was := func() executor.Report {
-		return executor.Report{Run: common.Run{Phase: common.PhaseRunning}, Reported: events.Report{
+	was := func() runs.Report {
+		return runs.Report{Run: common.Run{Phase: common.PhaseRunning}, Reported: events.Report{
 			Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}, Conditions: []xpv2.Condition{{Type: "Up"}}, Status: json.RawMessage("{}"),
 		}}
 	}
 
 	for name, tc := range map[string]struct {
 		reason string
-		change func(*executor.Report)
+		change func(*runs.Report)
 		want   news
 	}{
-		"Nothing":    {"A report that says the same is no news of the content.", func(*executor.Report) {}, progressed},
-		"Task":       {"Neither is one of another task.", func(r *executor.Report) { r.Run.CurrentTask = "b" }, progressed},
-		"Outputs":    {"Outputs are.", func(r *executor.Report) { r.Reported.Outputs["a"] = json.RawMessage("2") }, reported},
-		"Conditions": {"So are conditions.", func(r *executor.Report) { r.Reported.Conditions[0].Type = "Down" }, reported},
-		"Status":     {"So is the status of the XR.", func(r *executor.Report) { r.Reported.Status = json.RawMessage(`{"a":1}`) }, reported},
-		"Phase":      {"A phase is another thing.", func(r *executor.Report) { r.Run.Phase = common.PhaseInstalling }, entered},
+		"Nothing":    {"A report that says the same is no news of the content.", func(*runs.Report) {}, progressed},
+		"Task":       {"Neither is one of another task.", func(r *runs.Report) { r.Run.CurrentTask = "b" }, progressed},
+		"Outputs":    {"Outputs are.", func(r *runs.Report) { r.Reported.Outputs["a"] = json.RawMessage("2") }, reported},
+		"Conditions": {"So are conditions.", func(r *runs.Report) { r.Reported.Conditions[0].Type = "Down" }, reported},
+		"Status":     {"So is the status of the XR.", func(r *runs.Report) { r.Reported.Status = json.RawMessage(`{"a":1}`) }, reported},
+		"Phase":      {"A phase is another thing.", func(r *runs.Report) { r.Run.Phase = common.PhaseInstalling }, entered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := was()
@@ -50,7 +50,7 @@ func TestDue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		news   news
-		// told is how long after the start of the job something was told, and reported whether by its content.
+		// told is how long after the start of the run something was told, and reported whether by its content.
 		told     time.Duration
 		reported bool
 		want     time.Duration
@@ -59,7 +59,7 @@ func TestDue(t *testing.T) {
 		"First":    {"The first report should not wait.", reported, 0, false, 0},
 		"Report":   {"A later one should wait for 10 s.", reported, time.Hour, true, 10 * time.Second},
 		"Progress": {"So should progress.", progressed, 0, false, 10 * time.Second},
-		"Longer":   {"It should wait the longer the longer the job takes.", progressed, 40 * time.Second, true, 20 * time.Second},
+		"Longer":   {"It should wait the longer the longer the run takes.", progressed, 40 * time.Second, true, 20 * time.Second},
 		"Longest":  {"But for a minute at most.", progressed, time.Hour, false, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

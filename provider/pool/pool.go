@@ -1,9 +1,9 @@
-// Package pool schedules jobs: a bounded number is carried out at a time, never two of
+// Package pool schedules runs: a bounded number is carried out at a time, never two of
 // one object, and namespaces take turns. Each reconcile tells it what its object wants,
-// and is told what there is to show; the job begins once the status shows it. An executor
-// carries the job out.
+// and is told what there is to show; the run begins once the status shows it. A backend
+// carries the run out.
 //
-//	Want      a job is wanted: its object waits for what the job needs, and for its turn
+//	Want      a run is wanted: its object waits for what the run needs, and for its turn
 //	Want      its turn has come: the report has a start, and the status is to show it
 //	Want      the status shows the run: it begins
 //	Report    the object is woken when there is news, until the run has ended
@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // reservationLimit is how long a free place is kept for an object that has its turn, until its status shows the run.
@@ -30,59 +30,44 @@ const reservationLimit = 15 * time.Second
 // maxGone is the number of deleted objects that are remembered.
 const maxGone = 1024
 
-// A Pool schedules jobs. Objects wait for a place, not jobs: the reconcile of an object
+// A Pool schedules runs. Objects wait for a place, not runs: the reconcile of an object
 // that was given a place decides with the inputs of that moment whether it takes it. The
-// pool remembers the report of each job until the status shows its end.
+// pool remembers the report of each run until the status shows its end.
 type Pool struct {
-	executor executor.Executor
-	now      func() time.Time
+	// leads is false when another provider may carry out runs.
+	leads func() bool
+	now   func() time.Time
 
 	mu      sync.Mutex
 	stopped bool
 	entries map[types.UID]*entry
-	lanes   map[common.Place]*lane
+	queues  map[common.Place]*queue
 	// preparations in progress, by their keys.
 	preparations map[string]*preparation
-	// work waits for all jobs and preparations in progress.
+	// work waits for all runs and preparations in progress.
 	work sync.WaitGroup
 	// gone has the uids of the objects that were deleted last.
 	gone *lru.Cache
 }
 
-// Limits of the jobs that are carried out at a time.
-type Limits struct {
-	// Jobs at most. If it is more than one, one of the places is for urgent jobs only.
-	Jobs int
-	// PerTenant is the number of jobs of one tenant at most.
+// A Place where runs are carried out.
+type Place struct {
+	runs.Backend
+
+	// Runs at a time at most. If it is more than one, one of the places is for urgent runs only.
+	Runs int
+	// PerTenant is the number of runs of one tenant at most.
 	PerTenant int
 }
 
-// A lane has the jobs of one place, which do not wait for those of another one.
-type lane struct {
-	*queue
-
-	limit int
-	// running counts the places that are taken, or kept for an object, without those that are lent.
-	running int
-}
-
-// count the place of an object, or do not count it any more: n is 1 or -1.
-func (l *lane) count(e *entry, n int) {
-	l.running += n
-
-	if e.class != executor.Urgent {
-		l.patient += n
-	}
-}
-
-// An entry is an object that waits for a place, or has a job that is carried out.
+// An entry is an object that waits for a place, or has a run that is carried out.
 type entry struct {
 	uid    types.UID
 	tenant string
-	lane   *lane
-	class  executor.Class
+	queue  *queue
+	class  runs.Class
 	queued time.Time
-	report executor.Report
+	report runs.Report
 	wake   func()
 
 	// preparation for what the object waits for; nil when it needs nothing.
@@ -92,25 +77,25 @@ type entry struct {
 	// start since its turn has come.
 	reservation *time.Timer
 	start       *metav1.Time
+	// shown is true for a run that has not begun while the status shows a start.
+	shown bool
 
-	// job that has taken its place, and what cancels it; nil before that.
-	job    executor.Job
-	cancel context.CancelCauseFunc
-	// provider is done, and leave makes it so, when the job is left to the next one.
-	provider context.Context //nolint:containedctx // It is not that of the job.
+	// run that has taken its place, and what cancels it; nil before that.
+	run    runs.Run
+	cancel context.CancelFunc
+	// provider is done, and leave makes it so, when the run is left to the next one.
+	provider context.Context //nolint:containedctx // It is not that of the run.
 	leave    context.CancelFunc
-	// wanted is done, and revoke makes it so, when another job is due in place of this one.
-	wanted context.Context //nolint:containedctx // It is not that of the job.
+	// wanted is done, and revoke makes it so, when another run is due in place of this one.
+	wanted context.Context //nolint:containedctx // It is not that of the run.
 	revoke context.CancelFunc
-	// lent is true while the job waits for something else, so that its place does not count.
+	// lent is true while the run waits for something else, so that its place does not count.
 	lent bool
-	// attached is true for a run that a former provider has begun.
-	attached bool
-	// extra is true for a job that has no place: the pool was attached to it, and its tenant has all that it may have.
+	// extra is true for a run that has no place: the pool was attached to it, and its tenant has all that it may have.
 	extra bool
-	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
+	// tail reads the end of what the run has displayed so far; nil if it displays nothing.
 	tail func() string
-	// begun is when the job was, told when its object was told something last, and reported is true once that was a
+	// begun is when the run was, told when its object was told something last, and reported is true once that was a
 	// report of its content.
 	begun, told time.Time
 	reported    bool
@@ -121,15 +106,15 @@ type entry struct {
 	abandoned bool
 }
 
-// New returns a pool that has lanes with these limits.
-func New(x executor.Executor, limits map[common.Place]Limits) *Pool {
+// New returns a pool of places, in which nothing begins while leads is false.
+func New(places map[common.Place]Place, leads func() bool) *Pool {
 	p := &Pool{
-		executor: x, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
-		lanes: map[common.Place]*lane{}, gone: lru.New(maxGone),
+		leads: leads, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
+		queues: map[common.Place]*queue{}, gone: lru.New(maxGone),
 	}
 
-	for place, l := range limits {
-		p.lanes[place] = &lane{queue: newQueue(l.PerTenant), limit: l.Jobs}
+	for name, place := range places {
+		p.queues[name] = newQueue(place)
 	}
 
 	return p
@@ -139,8 +124,10 @@ func New(x executor.Executor, limits map[common.Place]Limits) *Pool {
 type Want struct {
 	// UID of the object.
 	UID types.UID
-	// Job that is to begin; nil if none is.
-	Job *executor.Job
+	// Run that is to begin; nil if none is.
+	Run *runs.Run
+	// Prepare the run only: it gets what it needs, and never begins.
+	Prepare bool
 	// Shown is the run that the status shows; nil if it shows none.
 	Shown *common.Run
 	// Drop the run that waits, as its report says with its plan: it is not the one that is wanted. It ends unless it has
@@ -155,13 +142,13 @@ type Want struct {
 }
 
 // Want says what an object wants. It returns the report to show, and whether its run has begun. Without a run, the run
-// of the report has no id. A job that does not begin yet waits until it has what it needs and its turn comes: then its
+// of the report has no id. A run that does not begin yet waits until it has what it needs and its turn comes: then its
 // run has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process if
-// this one were killed. Nothing is kept of a job that waits but its report and its needs.
-func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
-	var needs executor.Needs
-	if w.Job != nil {
-		needs = p.executor.Needs(*w.Job)
+// this one were killed. Nothing is kept of a run that waits but its report and its needs.
+func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
+	var needs runs.Needs
+	if w.Run != nil {
+		needs = p.queues[w.Run.Place()].Needs(*w.Run)
 	}
 
 	p.mu.Lock()
@@ -176,7 +163,7 @@ func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 		p.gone.Add(w.UID, nil)
 		p.abandon(e)
 
-		return executor.Report{}, false
+		return runs.Report{}, false
 	case known && w.End && e.waits():
 		p.withdraw(e)
 		p.dispatch(nil)
@@ -189,8 +176,8 @@ func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 		e.heed(w)
 
 		return e.report, true
-	case w.Job == nil && known:
-		e.start = nil
+	case w.Run == nil && known:
+		e.start, e.shown = nil, e.starts(w.Shown)
 		p.withdraw(e)
 		p.dispatch(nil)
 
@@ -198,11 +185,16 @@ func (p *Pool) Want(w Want) (r executor.Report, begun bool) {
 		if w.Shown == nil || w.Shown.ID != e.report.Run.ID {
 			delete(p.entries, w.UID)
 		}
-	case w.Job != nil && !gone && (known || !p.stopped):
+	case w.Run != nil && !gone && (known || !p.stopped):
 		return p.wait(w, needs)
 	}
 
-	return executor.Report{}, false
+	return runs.Report{}, false
+}
+
+// starts is true when a status shows that the run of an object is about to begin.
+func (e *entry) starts(shown *common.Run) bool {
+	return shown != nil && shown.ID == e.report.Run.ID && shown.StartTime != nil
 }
 
 // waits is true for an object with a run that has not begun.
@@ -213,31 +205,30 @@ func (e *entry) heed(w Want) {
 	switch {
 	case e.cancel == nil:
 	case w.End:
-		e.cancel(context.Canceled)
+		e.cancel()
 	case w.Drop && e.report.Plan != "":
 		e.revoke()
 	}
 }
 
-// wait for what a job needs, and for the turn of its object, and begin what the status shows.
-func (p *Pool) wait(w Want, needs executor.Needs) (r executor.Report, begun bool) {
-	j := *w.Job
-	e, known := p.entries[w.UID]
+// wait for what a run needs, and for the turn of its object, and begin what the status shows.
+func (p *Pool) wait(w Want, needs runs.Needs) (report runs.Report, begun bool) {
+	r := *w.Run
 
-	if known {
-		j.ID = e.report.Run.ID
-	} else {
-		e = &entry{uid: w.UID, tenant: j.Object.Tenant(), lane: p.lanes[j.Place()]}
+	e, known := p.entries[w.UID]
+	if !known {
+		e = &entry{uid: w.UID, tenant: r.Object.Tenant, queue: p.queues[r.Place()]}
 		p.entries[w.UID] = e
 	}
 
 	// The configuration may say another place than when the object began to wait.
-	if l := p.lanes[j.Place()]; l != e.lane {
+	if q := p.queues[r.Place()]; q != e.queue {
 		p.dequeue(e)
-		e.lane = l
+		e.queue = q
 	}
 
-	e.report, e.wake = executor.NewReport(j), w.Wake
+	e.report, e.wake = r.Report(), w.Wake
+	e.shown = e.starts(w.Shown)
 
 	switch {
 	case p.stopped:
@@ -246,8 +237,10 @@ func (p *Pool) wait(w Want, needs executor.Needs) (r executor.Report, begun bool
 
 		p.dequeue(e)
 		p.dispatch(nil)
+	case w.Prepare:
+		return p.onlyPrepared(e), false
 	case e.reservation == nil:
-		p.enqueue(e, j.Class())
+		p.enqueue(e, r.Class())
 	}
 
 	if e.reservation == nil {
@@ -256,81 +249,99 @@ func (p *Pool) wait(w Want, needs executor.Needs) (r executor.Report, begun bool
 		return e.report, false
 	}
 
-	r = e.report
-	r.Run.StartTime, r.Run.Pod = e.start, j.Reference()
+	report = e.report
+	report.Run.StartTime, report.Run.Pod = e.start, r.Pod
 
-	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
-		return r, false
+	if !equality.Semantic.DeepEqual(w.Shown, &report.Run) || !p.leads() {
+		return report, false
 	}
 
 	e.reservation.Stop()
 	e.reservation = nil
-	j.Queued = e.queued
+	r.Run, r.Queued = report.Run, e.queued
 
 	if e.preparation != nil {
-		j.Missing = e.preparation.err
+		r.Missing = e.preparation.err
 	}
 
 	p.unprepare(e)
-	p.begin(e, j, r)
+	p.begin(e, r, report)
 
-	return r, true
+	return report, true
+}
+
+// onlyPrepared is the report of a run that has what it needs, so that its object is to be looked at, or cannot have it:
+// then it has failed, and the next want tries again.
+func (p *Pool) onlyPrepared(e *entry) runs.Report {
+	p.dequeue(e)
+	p.dispatch(nil)
+
+	r := e.report
+
+	if e.preparation == nil || e.preparation.err == nil {
+		e.wake()
+	} else {
+		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, runs.ReasonInstallFailed, e.preparation.err.Error()
+		p.withdraw(e)
+		delete(p.entries, e.uid)
+	}
+
+	return r
 }
 
 // enqueue an object, or leave it where it waits.
-func (p *Pool) enqueue(e *entry, c executor.Class) {
-	if e.class != c || !e.lane.has(e) {
-		e.lane.drop(e)
+func (p *Pool) enqueue(e *entry, c runs.Class) {
+	if e.class != c || !e.queue.has(e) {
+		e.queue.drop(e)
 		e.class, e.queued = c, p.now()
-		e.lane.push(e)
+		e.queue.push(e)
 	}
 
 	p.dispatch(e)
 }
 
-// Follow a run that a former provider has begun, and that outlives it: the job says which.
+// Follow a run that a former provider has begun, and that outlives it.
 // It takes a place at once, since it has one already, but no tenant has more than its share of those: the status may be
 // made up, or show a run that has ended. Until more is known, its report
 // says that it is in progress.
-func (p *Pool) Follow(j executor.Job, wake func()) {
+func (p *Pool) Follow(r runs.Run, wake func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	_, gone := p.gone.Get(j.UID())
-	e, known := p.entries[j.UID()]
+	uid := r.Object.UID
+	_, gone := p.gone.Get(uid)
+	e, known := p.entries[uid]
 
 	switch {
-	case gone, p.stopped, known && e.report.Run.ID == j.ID:
+	case gone, p.stopped, known && e.report.Run.ID == r.ID:
 		return
 	case !known:
 	// The cache did not show the run yet when another one was decided on, which no status shows, or was followed, which
 	// is over then.
 	case e.cancel == nil:
 		p.withdraw(e)
-	case e.attached:
+	case e.run.Begun:
 		e.leave()
 	default:
 		return // The status was made up.
 	}
 
-	e = &entry{
-		uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, attached: true,
-	}
-	p.entries[e.uid] = e
+	e = &entry{uid: uid, tenant: r.Object.Tenant, queue: p.queues[r.Place()], class: r.Class(), wake: wake}
+	p.entries[uid] = e
 
-	if e.extra = e.lane.shares.Full(e.tenant); !e.extra {
-		e.lane.take(e)
-		e.lane.count(e, 1)
+	if e.extra = e.queue.shares.Full(e.tenant); !e.extra {
+		e.queue.take(e)
+		e.queue.count(e, 1)
 	}
 
-	p.begin(e, j, executor.Report{Run: *j.Begun.DeepCopy(), Attaching: true})
+	p.begin(e, r, runs.Report{Run: *r.Run.DeepCopy(), Attaching: true})
 	p.dispatch(nil)
 }
 
-// begin to carry a job out.
-func (p *Pool) begin(e *entry, j executor.Job, r executor.Report) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	e.job, e.report, e.cancel = j, r, cancel
+// begin to carry a run out.
+func (p *Pool) begin(e *entry, r runs.Run, report runs.Report) {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.run, e.report, e.cancel = r, report, cancel
 	e.provider, e.leave = context.WithCancel(context.Background())
 	e.wanted, e.revoke = context.WithCancel(context.Background())
 	e.begun, e.told = p.now(), p.now()
@@ -338,14 +349,14 @@ func (p *Pool) begin(e *entry, j executor.Job, r executor.Report) {
 	p.work.Go(func() { p.carryOut(ctx, e) })
 }
 
-// Report returns what is known of the job of an object; false if nothing is.
-func (p *Pool) Report(uid types.UID) (executor.Report, bool) {
+// Report returns what is known of the run of an object; false if nothing is.
+func (p *Pool) Report(uid types.UID) (runs.Report, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	e, known := p.entries[uid]
 	if !known {
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
 	return e.report, true
@@ -368,11 +379,11 @@ func (p *Pool) forget(e *entry) {
 	}
 
 	if delete(p.entries, e.uid); e.cancel != nil {
-		p.executor.Forget(e.job)
+		e.queue.Recorded(e.run)
 	}
 }
 
-// abandon the job of an object that is gone, if there is one.
+// abandon the run of an object that is gone, if there is one.
 func (p *Pool) abandon(e *entry) {
 	switch {
 	case e == nil:
@@ -382,7 +393,7 @@ func (p *Pool) abandon(e *entry) {
 		p.dispatch(nil)
 	default:
 		e.abandoned = true
-		e.cancel(context.Canceled)
+		e.cancel()
 		p.forget(e)
 	}
 }
@@ -395,7 +406,7 @@ func (p *Pool) withdraw(e *entry) {
 
 // dequeue takes an object out of the queue, or frees the place that is kept for it.
 func (p *Pool) dequeue(e *entry) {
-	e.lane.drop(e)
+	e.queue.drop(e)
 
 	if e.reservation != nil {
 		e.reservation.Stop()
@@ -404,9 +415,9 @@ func (p *Pool) dequeue(e *entry) {
 	}
 }
 
-// Stop taking jobs, drop those that have not begun, leave those that outlive the provider, and
+// Stop taking runs, drop those that have not begun, leave those that outlive the provider, and
 // wait for the others. When the context is done the others are canceled, and waited for still.
-// An object is woken for a job that was dropped only if its status may show a start. The next process wants the job
+// An object is woken for a run that was dropped only if its status may show a start. The next process wants the run
 // again.
 func (p *Pool) Stop(ctx context.Context) {
 	p.stopTaking()
@@ -421,38 +432,38 @@ func (p *Pool) cancelAll() {
 
 	for _, e := range p.entries {
 		if e.cancel != nil {
-			e.cancel(context.Canceled)
+			e.cancel()
 		}
 	}
 }
 
-// Stats of a lane at one moment.
+// Stats of a queue at one moment.
 type Stats struct {
-	// Urgent jobs that wait for their turn, and Patient ones: retries and periodic
+	// Urgent runs that wait for their turn, and Patient ones: retries and periodic
 	// ones.
 	Urgent, Patient int
-	// Installing jobs wait for what they need.
+	// Installing runs wait for what they need.
 	Installing int
-	// Running jobs, and how many may run at a time.
+	// Running runs, and how many may run at a time.
 	Running, Limit int
 }
 
-// Stats of the lanes, by their places.
+// Stats of the queues, by their places.
 func (p *Pool) Stats() map[common.Place]Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	all := map[common.Place]Stats{}
 
-	for place, l := range p.lanes {
-		w := l.waiting
+	for place, q := range p.queues {
+		w := q.waiting
 		s := Stats{
-			Urgent: len(w[executor.Urgent]), Patient: len(w[executor.Retry]) + len(w[executor.Periodic]),
-			Running: l.running, Limit: l.limit,
+			Urgent: len(w[runs.Urgent]), Patient: len(w[runs.Retry]) + len(w[runs.Periodic]),
+			Running: q.running, Limit: q.Runs,
 		}
 
 		for _, e := range p.entries {
-			if e.lane == l && e.preparation != nil && !e.preparation.done {
+			if e.queue == q && e.preparation != nil && !e.preparation.done {
 				s.Installing++
 			}
 		}
@@ -463,7 +474,7 @@ func (p *Pool) Stats() map[common.Place]Stats {
 	return all
 }
 
-// Unrecorded is the number of jobs that have begun, or are shown so, and have no recorded end yet.
+// Unrecorded is the number of runs that have begun, or are shown so, and have no recorded end yet.
 func (p *Pool) Unrecorded() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -471,7 +482,7 @@ func (p *Pool) Unrecorded() int {
 	n := 0
 
 	for _, e := range p.entries {
-		if e.cancel != nil || e.start != nil {
+		if e.cancel != nil || e.start != nil || e.shown {
 			n++
 		}
 	}
@@ -479,7 +490,7 @@ func (p *Pool) Unrecorded() int {
 	return n
 }
 
-// Stopping is true once the pool takes no more jobs.
+// Stopping is true once the pool takes no more runs.
 func (p *Pool) Stopping() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -487,7 +498,7 @@ func (p *Pool) Stopping() bool {
 	return p.stopped
 }
 
-// stopTaking refuses new jobs from now on, drops those that have not begun, and leaves those
+// stopTaking refuses new runs from now on, drops those that have not begun, and leaves those
 // that outlive the provider.
 func (p *Pool) stopTaking() {
 	p.mu.Lock()
@@ -497,13 +508,13 @@ func (p *Pool) stopTaking() {
 
 	for _, e := range p.entries {
 		switch {
-		case e.cancel != nil && e.job.Place() == common.PlacePod:
+		case e.cancel != nil && e.run.Place() == common.PlacePod:
 			e.leave()
 		case e.cancel != nil:
 		default:
 			p.withdraw(e)
 
-			if e.start != nil {
+			if e.start != nil || e.shown {
 				e.wake() // Its status may show that it has begun.
 			}
 		}
@@ -512,14 +523,14 @@ func (p *Pool) stopTaking() {
 
 // dispatch gives free places to objects that wait, and wakes these, except the one that asks.
 func (p *Pool) dispatch(asks *entry) {
-	for _, l := range p.lanes {
-		for l.running < l.limit && !p.stopped {
-			e := l.next(l.limit)
+	for _, q := range p.queues {
+		for q.running < q.Runs && !p.stopped {
+			e := q.next()
 			if e == nil {
 				break
 			}
 
-			l.count(e, 1)
+			q.count(e, 1)
 			p.reserve(e)
 
 			if e.start == nil {
@@ -557,26 +568,26 @@ func (p *Pool) free(e *entry) {
 		return
 	}
 
-	e.lane.shares.Take(e.tenant)
+	e.queue.shares.Take(e.tenant)
 
 	if !e.lent {
-		e.lane.count(e, -1)
+		e.queue.count(e, -1)
 	}
 }
 
-// lend the place of a job that waits to others, or take it back: then there may be more jobs than places. The tenant
-// keeps its share, so that its jobs do not fill the cluster while they wait.
+// lend the place of a run that waits to others, or take it back: then there may be more runs than places. The tenant
+// keeps its share, so that its runs do not fill the cluster while they wait.
 func (p *Pool) lend(e *entry, waits bool) {
 	if e.extra || e.lent == waits {
 		return
 	}
 
 	if e.lent = waits; !waits {
-		e.lane.count(e, 1)
+		e.queue.count(e, 1)
 		return
 	}
 
-	e.lane.count(e, -1)
+	e.queue.count(e, -1)
 	p.dispatch(nil)
 }
 
@@ -586,19 +597,19 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	e.cancel(nil)
+	e.cancel()
 	defer e.leave()
 	defer e.revoke()
 	e.stopNews()
 	e.report, e.tail = report, nil
 
-	e.job = e.job.WithoutInputs()
+	e.run.Work = nil
 
 	// The next provider reports a run that was left to it.
 	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()
 
 	if e.abandoned && !detached {
-		p.executor.Forget(e.job)
+		e.queue.Recorded(e.run)
 	}
 
 	// Another run of the object may have replaced it.
@@ -614,11 +625,11 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	p.dispatch(nil)
 }
 
-func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
-	return p.executor.Execute(ctx, e.job, executor.Watch{
+func (p *Pool) execute(ctx context.Context, e *entry) runs.Report {
+	return e.queue.Execute(ctx, e.run, runs.Watch{
 		Provider: e.provider,
 		Wanted:   e.wanted,
-		Progress: func(r executor.Report) { p.progress(e, r) },
+		Progress: func(r runs.Report) { p.progress(e, r) },
 		Tail: func(read func() string) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -628,16 +639,16 @@ func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
 	})
 }
 
-// Live returns what is known of the job in progress of an object, with the end of what it has
-// displayed so far as its Output; false if no job has displayed anything.
-func (p *Pool) Live(uid types.UID) (executor.Report, bool) {
+// Live returns what is known of the run in progress of an object, with the end of what it has
+// displayed so far as its Output; false if no run has displayed anything.
+func (p *Pool) Live(uid types.UID) (runs.Report, bool) {
 	p.mu.Lock()
 
 	e, known := p.entries[uid]
 	if !known || e.tail == nil || e.abandoned {
 		p.mu.Unlock()
 
-		return executor.Report{}, false
+		return runs.Report{}, false
 	}
 
 	r, read := e.report, e.tail
@@ -650,7 +661,7 @@ func (p *Pool) Live(uid types.UID) (executor.Report, bool) {
 	return r, r.Output != "" && !r.Run.Phase.Finished()
 }
 
-func (p *Pool) progress(e *entry, r executor.Report) {
+func (p *Pool) progress(e *entry, r runs.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 

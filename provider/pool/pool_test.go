@@ -12,26 +12,39 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// scripted carries out jobs as the test tells it to.
+// leading is true in tests in which no other provider may lead.
+func leading() bool { return true }
+
+// A backend of runs that need nothing.
+type backend func(context.Context, runs.Run, runs.Watch) runs.Report
+
+func (fn backend) Needs(runs.Run) runs.Needs { return runs.Needs{} }
+
+func (fn backend) Execute(ctx context.Context, r runs.Run, w runs.Watch) runs.Report {
+	return fn(ctx, r, w)
+}
+
+func (fn backend) Recorded(runs.Run) {}
+
+// scripted carries out runs as the test tells it to.
 type scripted struct {
-	began chan executor.Job
+	began chan runs.Run
 	end   chan common.RunPhase
 }
 
 func newScripted() *scripted {
-	return &scripted{began: make(chan executor.Job), end: make(chan common.RunPhase)}
+	return &scripted{began: make(chan runs.Run), end: make(chan common.RunPhase)}
 }
 
-func (s *scripted) Forget(executor.Job) {}
+func (s *scripted) Recorded(runs.Run) {}
 
-func (s *scripted) Needs(executor.Job) executor.Needs { return executor.Needs{} }
+func (s *scripted) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
-func (s *scripted) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
-	r := executor.NewReport(j)
+func (s *scripted) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
+	r := j.Report()
 	r.Run.Phase = common.PhaseRunning
 	w.Progress(r)
 
@@ -46,21 +59,22 @@ func (s *scripted) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	return r
 }
 
-func newJob(uid string, trigger common.RunTrigger) executor.Job {
-	return executor.Job{
-		Spec: runner.Spec{ID: "run-of-" + uid, Trigger: trigger, Object: runner.Object{UID: types.UID(uid)}},
+func newRun(uid string, trigger common.RunTrigger) runs.Run {
+	return runs.Run{
+		Run:    common.Run{ID: "run-of-" + uid, Trigger: trigger, Phase: common.PhaseQueued},
+		Object: runs.Object{UID: types.UID(uid)},
 	}
 }
 
-// enter a job, as reconcilers do: they want it each time when the object is woken, and show what there is to show.
-func enter(p *Pool, j executor.Job, wake func()) {
+// enter a run, as reconcilers do: they want it each time when the object is woken, and show what there is to show.
+func enter(p *Pool, j runs.Run, wake func()) {
 	var woken func()
 
 	woken = func() {
 		wake()
 
 		go func() {
-			if r, _ := p.Report(j.UID()); r.Waits() {
+			if r, _ := p.Report(j.Object.UID); r.Waits() {
 				begin(p, j, woken)
 			}
 		}()
@@ -69,21 +83,21 @@ func enter(p *Pool, j executor.Job, wake func()) {
 	begin(p, j, woken)
 }
 
-// begin a job, if its turn has come.
-func begin(p *Pool, j executor.Job, wake func()) bool {
+// begin a run, if its turn has come.
+func begin(p *Pool, j runs.Run, wake func()) bool {
 	r := wait(p, j, wake)
 	if r.Run.StartTime == nil {
 		return false
 	}
 
-	_, begun := p.Want(Want{UID: j.UID(), Job: &j, Shown: &r.Run, Wake: wake})
+	_, begun := p.Want(Want{UID: j.Object.UID, Run: &j, Shown: &r.Run, Wake: wake})
 
 	return begun
 }
 
-// wait for the turn of a job, and return what is to be shown. It has a start if the turn has come.
-func wait(p *Pool, j executor.Job, wake func()) executor.Report {
-	r, _ := p.Want(Want{UID: j.UID(), Job: &j, Wake: wake})
+// wait for the turn of a run, and return what is to be shown. It has a start if the turn has come.
+func wait(p *Pool, j runs.Run, wake func()) runs.Report {
+	r, _ := p.Want(Want{UID: j.Object.UID, Run: &j, Wake: wake})
 
 	return r
 }
@@ -124,21 +138,21 @@ func TestOneJobOfAnObject(t *testing.T) {
 		p := newPool(2, 2, s)
 		woken, wake := wakes()
 
-		enter(p, newJob("a", common.TriggerCreated), wake)
+		enter(p, newRun("a", common.TriggerCreated), wake)
 
 		<-s.began
 
-		another := newJob("a", common.TriggerChanged)
+		another := newRun("a", common.TriggerChanged)
 		another.ID = "another"
 
 		if begin(p, another, wake); began(s) {
-			t.Error("A second job of an object should not begin while the first runs.")
+			t.Error("A second run of an object should not begin while the first runs.")
 		}
 
 		p.Recorded("a", "run-of-a")
 
 		if _, known := p.Report("a"); !known {
-			t.Error("A job that runs should not be forgotten.")
+			t.Error("A run that runs should not be forgotten.")
 		}
 
 		s.end <- common.PhaseSucceeded
@@ -146,7 +160,7 @@ func TestOneJobOfAnObject(t *testing.T) {
 		await(t, p, "a", woken, common.PhaseSucceeded)
 
 		if begin(p, another, wake); began(s) {
-			t.Error("A second job should not begin until the result of the first was recorded.")
+			t.Error("A second run should not begin until the result of the first was recorded.")
 		}
 
 		p.Recorded("a", "another")
@@ -170,7 +184,7 @@ func TestOrder(t *testing.T) {
 	submit := func(uid string, trigger common.RunTrigger) {
 		t.Helper()
 
-		enter(p, newJob(uid, trigger), func() {})
+		enter(p, newRun(uid, trigger), func() {})
 	}
 
 	submit("first", common.TriggerCreated)
@@ -185,11 +199,11 @@ func TestOrder(t *testing.T) {
 
 	for range 8 {
 		j := <-s.began
-		got = append(got, j.UID())
+		got = append(got, j.Object.UID)
 		s.end <- common.PhaseSucceeded
 	}
 
-	// The job that was free to begin, then urgent ones; every fourth is a
+	// The run that was free to begin, then urgent ones; every fourth is a
 	// periodic one, so that they do not wait for ever.
 	want := []types.UID{"first", "u1", "u2", "drift1", "u3", "u4", "u5", "drift2"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -202,20 +216,20 @@ func TestBounded(t *testing.T) {
 	p := newPool(2, 2, s)
 
 	for _, uid := range []string{"a", "b", "c"} {
-		enter(p, newJob(uid, common.TriggerCreated), func() {})
+		enter(p, newRun(uid, common.TriggerCreated), func() {})
 	}
 
 	<-s.began
 	<-s.began
 
 	if r, _ := p.Report("c"); r.Run.Phase != common.PhaseQueued {
-		t.Errorf("A job beyond the limit should be queued, not %s.", r.Run.Phase)
+		t.Errorf("A run beyond the limit should be queued, not %s.", r.Run.Phase)
 	}
 
 	s.end <- common.PhaseSucceeded
 
-	if j := <-s.began; j.UID() != "c" {
-		t.Errorf("The queued job should begin when a place is free, not %q.", j.UID())
+	if j := <-s.began; j.Object.UID != "c" {
+		t.Errorf("The queued run should begin when a place is free, not %q.", j.Object.UID)
 	}
 }
 
@@ -225,9 +239,9 @@ func TestEnd(t *testing.T) {
 	woken, wake := wakes()
 	queued, wakeQueued := wakes()
 
-	enter(p, newJob("a", common.TriggerCreated), wake)
+	enter(p, newRun("a", common.TriggerCreated), wake)
 
-	enter(p, newJob("b", common.TriggerCreated), wakeQueued)
+	enter(p, newRun("b", common.TriggerCreated), wakeQueued)
 
 	<-s.began
 
@@ -235,7 +249,7 @@ func TestEnd(t *testing.T) {
 	await(t, p, "b", queued, common.PhaseCanceled)
 
 	if s := p.Stats()[common.PlaceProvider]; s.Urgent != 0 {
-		t.Errorf("A job that was canceled in the queue should not wait any more, got %+v", s)
+		t.Errorf("A run that was canceled in the queue should not wait any more, got %+v", s)
 	}
 
 	end(p, "a")
@@ -250,7 +264,7 @@ func TestGone(t *testing.T) {
 	woken, wake := wakes()
 
 	for _, uid := range []string{"a", "b"} {
-		enter(p, newJob(uid, common.TriggerCreated), wake)
+		enter(p, newRun(uid, common.TriggerCreated), wake)
 	}
 
 	<-s.began
@@ -259,7 +273,7 @@ func TestGone(t *testing.T) {
 	p.Want(Want{UID: "b", Gone: true})
 
 	if _, known := p.Report("b"); known {
-		t.Error("A job that did not begin should be forgotten when its object is gone.")
+		t.Error("A run that did not begin should be forgotten when its object is gone.")
 	}
 
 	p.Want(Want{UID: "a", Gone: true})
@@ -268,12 +282,12 @@ func TestGone(t *testing.T) {
 		select {
 		case <-woken:
 		case <-t.Context().Done():
-			t.Fatal("A job in progress should be canceled and forgotten when its object is gone.")
+			t.Fatal("A run in progress should be canceled and forgotten when its object is gone.")
 		}
 	}
 
-	if begin(p, newJob("a", common.TriggerCreated), wake) {
-		t.Error("A reconcile that began before should get no job for an object that is gone.")
+	if begin(p, newRun("a", common.TriggerCreated), wake) {
+		t.Error("A reconcile that began before should get no run for an object that is gone.")
 	}
 }
 
@@ -283,9 +297,9 @@ func TestNothing(t *testing.T) {
 	woken, wake := wakes()
 	_, wakeQueued := wakes()
 
-	enter(p, newJob("a", common.TriggerCreated), wake)
+	enter(p, newRun("a", common.TriggerCreated), wake)
 
-	enter(p, newJob("b", common.TriggerDrift), wakeQueued)
+	enter(p, newRun("b", common.TriggerDrift), wakeQueued)
 
 	<-s.began
 
@@ -294,11 +308,11 @@ func TestNothing(t *testing.T) {
 	}
 
 	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Patient != 0 || !known || !r.Waits() {
-		t.Errorf("A job that was withdrawn should not wait any more, and be known for as long as its object may show it, got %+v", r.Run)
+		t.Errorf("A run that was withdrawn should not wait any more, and be known for as long as its object may show it, got %+v", r.Run)
 	}
 
 	if r, _ := p.Report("a"); r.Run.Phase != common.PhaseRunning {
-		t.Errorf("A job that has begun should not be withdrawn, got %s", r.Run.Phase)
+		t.Errorf("A run that has begun should not be withdrawn, got %s", r.Run.Phase)
 	}
 
 	s.end <- common.PhaseSucceeded
@@ -306,13 +320,13 @@ func TestNothing(t *testing.T) {
 	await(t, p, "a", woken, common.PhaseSucceeded)
 
 	if p.Want(Want{UID: "b"}); len(p.entries) != 1 {
-		t.Errorf("A job that its object does not show any more should be forgotten: %+v", p.entries)
+		t.Errorf("A run that its object does not show any more should be forgotten: %+v", p.entries)
 	}
 
-	enter(p, newJob("b", common.TriggerChanged), wakeQueued)
+	enter(p, newRun("b", common.TriggerChanged), wakeQueued)
 
 	if j := <-s.began; j.Trigger != common.TriggerChanged {
-		t.Errorf("The job that was withdrawn should not begin, got %s", j.Trigger)
+		t.Errorf("The run that was withdrawn should not begin, got %s", j.Trigger)
 	}
 }
 
@@ -322,9 +336,9 @@ func TestStop(t *testing.T) {
 	woken, wake := wakes()
 	queued, wakeQueued := wakes()
 
-	enter(p, newJob("a", common.TriggerCreated), wake)
+	enter(p, newRun("a", common.TriggerCreated), wake)
 
-	enter(p, newJob("b", common.TriggerCreated), wakeQueued)
+	enter(p, newRun("b", common.TriggerCreated), wakeQueued)
 
 	<-s.began
 
@@ -340,8 +354,8 @@ func TestStop(t *testing.T) {
 		runtime.Gosched()
 	}
 
-	if r := wait(p, newJob("c", common.TriggerCreated), func() {}); r.Run.ID != "" {
-		t.Error("A pool that stops should take no jobs.")
+	if r := wait(p, newRun("c", common.TriggerCreated), func() {}); r.Run.ID != "" {
+		t.Error("A pool that stops should take no runs.")
 	}
 
 	// The grace period is over.
@@ -355,11 +369,11 @@ func TestStop(t *testing.T) {
 	}
 
 	if r, _ := p.Report("b"); len(queued) > 0 || r.Run.Phase != common.PhaseQueued {
-		t.Errorf("Nothing has happened to an object whose job has not begun: it was woken %d times, got %s.", len(queued), r.Run.Phase)
+		t.Errorf("Nothing has happened to an object whose run has not begun: it was woken %d times, got %s.", len(queued), r.Run.Phase)
 	}
 }
 
-// TestNews lets a job go on in a time of its own, and looks at when its object
+// TestNews lets a run go on in a time of its own, and looks at when its object
 // is woken, and for what.
 func TestNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -378,8 +392,8 @@ func TestNews(t *testing.T) {
 
 		ended := make(chan struct{})
 
-		p = newPool(1, 1, executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
-			r := executor.NewReport(j)
+		p = newPool(1, 1, backend(func(_ context.Context, j runs.Run, w runs.Watch) runs.Report {
+			r := j.Report()
 
 			step := func(after time.Duration, phase common.RunPhase, task, outputs string) {
 				time.Sleep(after)
@@ -409,7 +423,7 @@ func TestNews(t *testing.T) {
 
 		woken := make(chan struct{}, 100)
 
-		enter(p, newJob("a", common.TriggerCreated), func() { woken <- struct{}{} })
+		enter(p, newRun("a", common.TriggerCreated), func() { woken <- struct{}{} })
 
 		go func() {
 			defer close(ended)
@@ -438,7 +452,7 @@ func TestNews(t *testing.T) {
 	})
 }
 
-// newPool returns a pool for jobs in the provider.
-func newPool(limit, perTenant int, x executor.Executor) *Pool {
-	return New(x, map[common.Place]Limits{common.PlaceProvider: {Jobs: limit, PerTenant: perTenant}})
+// newPool returns a pool for runs in the provider.
+func newPool(limit, perTenant int, x runs.Backend) *Pool {
+	return New(map[common.Place]Place{common.PlaceProvider: {x, limit, perTenant}}, leading)
 }

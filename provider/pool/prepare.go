@@ -3,11 +3,11 @@ package pool
 import (
 	"context"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A preparation gets what jobs need before their objects wait for a place, once for all
-// objects that need the same. The pool keeps nothing else of these jobs.
+// A preparation gets what runs need before their objects wait for a place, once for all
+// objects that need the same. The pool keeps nothing else of these runs.
 type preparation struct {
 	// key of what is needed.
 	key    string
@@ -19,9 +19,9 @@ type preparation struct {
 	err  error
 }
 
-// prepared is true when the job of an object may have a place. After a preparation that
+// prepared is true when the run of an object may have a place. After a preparation that
 // failed it may have one, too: it says so when it is carried out. The pool is locked.
-func (p *Pool) prepared(e *entry, n executor.Needs) bool {
+func (p *Pool) prepared(e *entry, n runs.Needs) bool {
 	if pr := e.preparation; pr != nil && pr.key == n.Key {
 		return pr.done
 	}
@@ -44,7 +44,7 @@ func (p *Pool) prepared(e *entry, n executor.Needs) bool {
 }
 
 // prepare what is needed, in the background.
-func (p *Pool) prepare(n executor.Needs) *preparation {
+func (p *Pool) prepare(n runs.Needs) *preparation {
 	ctx, cancel := context.WithCancel(context.Background())
 	pr := &preparation{key: n.Key, cancel: cancel, waiting: map[*entry]bool{}}
 	p.preparations[n.Key] = pr

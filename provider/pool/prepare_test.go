@@ -10,24 +10,24 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A preparing executor has jobs that need something first.
+// A preparing executor has runs that need something first.
 type preparing struct {
 	*scripted
 
 	// needs of objects.
-	needs map[types.UID]executor.Needs
+	needs map[types.UID]runs.Needs
 }
 
-func (p preparing) Needs(j executor.Job) executor.Needs { return p.needs[j.UID()] }
+func (p preparing) Needs(j runs.Run) runs.Needs { return p.needs[j.Object.UID] }
 
 // something that is got once it is given, or fails when that is an error.
-func something(key string) (n executor.Needs, give chan error, ended chan struct{}) {
+func something(key string) (n runs.Needs, give chan error, ended chan struct{}) {
 	give, ended = make(chan error), make(chan struct{})
 
-	return executor.Needs{Key: key, Get: func(ctx context.Context) error {
+	return runs.Needs{Key: key, Get: func(ctx context.Context) error {
 		defer close(ended)
 
 		select {
@@ -43,10 +43,10 @@ func something(key string) (n executor.Needs, give chan error, ended chan struct
 func TestNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, give, _ := something("slow")
-		s := preparing{newScripted(), map[types.UID]executor.Needs{"slow": slow}}
+		s := preparing{newScripted(), map[types.UID]runs.Needs{"slow": slow}}
 		p := newPool(1, 1, s)
 
-		enter(p, newJob("slow", common.TriggerCreated), func() {})
+		enter(p, newRun("slow", common.TriggerCreated), func() {})
 
 		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits() || p.Stats()[common.PlaceProvider].Installing != 1 {
 			t.Errorf("It should be shown what the object waits for: %+v", r.Run)
@@ -59,18 +59,18 @@ func TestNeeds(t *testing.T) {
 		}
 
 		// Looking again starts nothing again.
-		enter(p, newJob("slow", common.TriggerCreated), func() {})
-		enter(p, newJob("other", common.TriggerDrift), func() {})
+		enter(p, newRun("slow", common.TriggerCreated), func() {})
+		enter(p, newRun("other", common.TriggerDrift), func() {})
 
-		if j := <-s.began; j.UID() != "other" {
-			t.Errorf("Who needs nothing should have the place, not %s", j.UID())
+		if j := <-s.began; j.Object.UID != "other" {
+			t.Errorf("Who needs nothing should have the place, not %s", j.Object.UID)
 		}
 
 		s.end <- common.PhaseSucceeded
 		give <- nil
 
-		if j := <-s.began; j.UID() != "slow" || j.Missing != nil {
-			t.Errorf("Who has what it needs should have the place, not %s: %v", j.UID(), j.Missing)
+		if j := <-s.began; j.Object.UID != "slow" || j.Missing != nil {
+			t.Errorf("Who has what it needs should have the place, not %s: %v", j.Object.UID, j.Missing)
 		}
 
 		s.end <- common.PhaseSucceeded
@@ -81,11 +81,11 @@ func TestNeeds(t *testing.T) {
 func TestNeedsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, give, ended := something("shared")
-		s := preparing{newScripted(), map[types.UID]executor.Needs{"a": n, "b": n, "c": n}}
+		s := preparing{newScripted(), map[types.UID]runs.Needs{"a": n, "b": n, "c": n}}
 		p := newPool(2, 2, s)
 
 		for _, uid := range []string{"a", "b", "c"} {
-			enter(p, newJob(uid, common.TriggerCreated), func() {})
+			enter(p, newRun(uid, common.TriggerCreated), func() {})
 		}
 
 		// What others wait for goes on.
@@ -99,7 +99,7 @@ func TestNeedsShared(t *testing.T) {
 
 		give <- nil
 
-		if a, b := <-s.began, <-s.began; a.UID() == "a" || b.UID() == "a" {
+		if a, b := <-s.began, <-s.began; a.Object.UID == "a" || b.Object.UID == "a" {
 			t.Error("Who does not wait any more should not run.")
 		}
 
@@ -112,19 +112,19 @@ func TestNeedsShared(t *testing.T) {
 	})
 }
 
-// TestNeedsMissing has a job say what could not be got for it.
+// TestNeedsMissing has a run say what could not be got for it.
 func TestNeedsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		failing, give, _ := something("failing")
-		s := preparing{newScripted(), map[types.UID]executor.Needs{"a": failing}}
+		s := preparing{newScripted(), map[types.UID]runs.Needs{"a": failing}}
 		p := newPool(1, 1, s)
 
-		enter(p, newJob("a", common.TriggerCreated), func() {})
+		enter(p, newRun("a", common.TriggerCreated), func() {})
 		give <- boom
 
 		if j := <-s.began; !errors.Is(j.Missing, boom) {
-			t.Errorf("The job should know what is missing: %v", j.Missing)
+			t.Errorf("The run should know what is missing: %v", j.Missing)
 		}
 
 		s.end <- common.PhaseFailed
@@ -136,11 +136,11 @@ func TestNeedsChange(t *testing.T) {
 	gone := map[string]func(*Pool, preparing){
 		"Another": func(p *Pool, s preparing) {
 			s.needs["a"], _, _ = something("another")
-			enter(p, newJob("a", common.TriggerCreated), func() {})
+			enter(p, newRun("a", common.TriggerCreated), func() {})
 		},
 		"Nothing": func(p *Pool, s preparing) {
 			delete(s.needs, "a")
-			wait(p, newJob("a", common.TriggerCreated), func() {})
+			wait(p, newRun("a", common.TriggerCreated), func() {})
 		},
 		"Withdrawn": func(p *Pool, _ preparing) { nothing(p, "a") },
 		"Deleted":   func(p *Pool, _ preparing) { p.Want(Want{UID: "a", Gone: true}) },
@@ -151,10 +151,10 @@ func TestNeedsChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				old, _, ended := something("old")
-				s := preparing{newScripted(), map[types.UID]executor.Needs{"a": old}}
+				s := preparing{newScripted(), map[types.UID]runs.Needs{"a": old}}
 				p := newPool(1, 1, s)
 
-				wait(p, newJob("a", common.TriggerCreated), func() {})
+				wait(p, newRun("a", common.TriggerCreated), func() {})
 				change(p, s)
 				<-ended
 				synctest.Wait()
@@ -181,17 +181,17 @@ func TestNeedsChange(t *testing.T) {
 // something by now.
 func TestNeedsKeptPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := preparing{newScripted(), map[types.UID]executor.Needs{}}
+		s := preparing{newScripted(), map[types.UID]runs.Needs{}}
 		p := newPool(1, 1, s)
 
-		if wait(p, newJob("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
+		if wait(p, newRun("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
 			t.Fatal("There should be a place.")
 		}
 
 		var give chan error
 
 		s.needs["a"], give, _ = something("new")
-		if enter(p, newJob("a", common.TriggerCreated), func() {}); p.Stats()[common.PlaceProvider].Running != 0 {
+		if enter(p, newRun("a", common.TriggerCreated), func() {}); p.Stats()[common.PlaceProvider].Running != 0 {
 			t.Error("Who waits for something else should have no place.")
 		}
 
@@ -200,4 +200,42 @@ func TestNeedsKeptPlace(t *testing.T) {
 		<-s.began
 		s.end <- common.PhaseSucceeded
 	})
+}
+
+// TestPrepare has a run only get what it needs: it asks for no place, and never begins.
+func TestPrepare(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		want   common.RunPhase
+	}{
+		"Got":    {"Its object is looked at when it is there.", nil, common.PhaseQueued},
+		"Failed": {"So it is when that cannot be had.", errors.New("no such collection"), common.PhaseFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, give, _ := something("content")
+				s := newScripted()
+				p := newPool(1, 1, preparing{s, map[types.UID]runs.Needs{"a": n}})
+				woken := 0
+				r := newApply("a")
+				w := Want{UID: "a", Run: &r, Prepare: true, Wake: func() { woken++ }}
+
+				if got, _ := p.Want(w); got.Run.Phase != common.PhaseInstalling {
+					t.Errorf("It should wait for its content, got %+v", got.Run)
+				}
+
+				give <- tc.err
+				synctest.Wait()
+
+				if got, begun := p.Want(w); got.Run.Phase != tc.want || got.Run.StartTime != nil || begun || woken == 0 {
+					t.Errorf("%s\nwoken %d times, got %+v", tc.reason, woken, got.Run)
+				}
+
+				if began(s) || p.Stats()[common.PlaceProvider].Running > 0 {
+					t.Error("It should have no place.")
+				}
+			})
+		})
+	}
 }

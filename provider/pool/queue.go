@@ -3,30 +3,40 @@ package pool
 import (
 	"slices"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
-// fairness bounds how long a job waits: of the places that become free, one in four goes
-// to a retry before urgent jobs, and one in four of these to a periodic job first.
+// fairness bounds how long a run waits: of the places that become free, one in four goes
+// to a retry before urgent runs, and one in four of these to a periodic run first.
 const fairness = 4
 
-// A queue of objects that wait for a place. Urgent jobs go before retries, and these
+// A queue of objects that wait for a place, and those that have one. Urgent runs go before retries, and these
 // before periodic ones. Within a class the tenant that has the fewest places goes first, then
 // the tenant that was served longest ago, then the object that came first.
 type queue struct {
-	waiting [executor.Classes][]*entry
+	Place
+
+	waiting [runs.Classes][]*entry
+	// running counts the places that are taken, or kept for an object, without those that are lent.
+	running int
 	// taken is how many places were given away so far.
 	taken int
 	// shares of the tenants in the places.
 	shares *share.Shares
-	// patient is the number of places that count of jobs which are not urgent.
+	// patient is the number of places that count of runs which are not urgent.
 	patient int
 }
 
-// newQueue for places of which one tenant may have limitPerTenant.
-func newQueue(limitPerTenant int) *queue {
-	return &queue{shares: share.NewShares(limitPerTenant)}
+func newQueue(p Place) *queue { return &queue{Place: p, shares: share.NewShares(p.PerTenant)} }
+
+// count the place of an object, or do not count it any more: n is 1 or -1.
+func (q *queue) count(e *entry, n int) {
+	q.running += n
+
+	if e.class != runs.Urgent {
+		q.patient += n
+	}
 }
 
 func (q *queue) push(e *entry) {
@@ -41,10 +51,10 @@ func (q *queue) drop(e *entry) {
 func (q *queue) has(e *entry) bool { return slices.Contains(q.waiting[e.class], e) }
 
 // next takes the object that gets the next place out of the queue; nil if none may have
-// it. Only an urgent job may have the last place.
-func (q *queue) next(limit int) *entry {
+// it. Only an urgent run may have the last place.
+func (q *queue) next() *entry {
 	for _, c := range q.order() {
-		if c != executor.Urgent && q.patient >= max(limit-1, 1) {
+		if c != runs.Urgent && q.patient >= max(q.Runs-1, 1) {
 			continue
 		}
 
@@ -63,15 +73,15 @@ func (q *queue) next(limit int) *entry {
 }
 
 // order of the classes for the next place.
-func (q *queue) order() []executor.Class {
+func (q *queue) order() []runs.Class {
 	switch n := q.taken + 1; {
 	case n%(fairness*fairness) == 0:
-		return []executor.Class{executor.Periodic, executor.Retry, executor.Urgent}
+		return []runs.Class{runs.Periodic, runs.Retry, runs.Urgent}
 	case n%fairness == 0:
-		return []executor.Class{executor.Retry, executor.Periodic, executor.Urgent}
+		return []runs.Class{runs.Retry, runs.Periodic, runs.Urgent}
 	}
 
-	return []executor.Class{executor.Urgent, executor.Retry, executor.Periodic}
+	return []runs.Class{runs.Urgent, runs.Retry, runs.Periodic}
 }
 
 func (q *queue) take(e *entry) {

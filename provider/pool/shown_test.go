@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// newApply is a job that may change something.
-func newApply(uid string) executor.Job {
-	j := newJob(uid, common.TriggerCreated)
+// newApply is a run that may change something.
+func newApply(uid string) runs.Run {
+	j := newRun(uid, common.TriggerCreated)
 	j.Mode = common.ModeApply
 
 	return j
@@ -35,7 +35,7 @@ func TestShown(t *testing.T) {
 		shown func(r common.Run) *common.Run
 		want  bool
 	}{
-		"Shown":   {"A job should begin once the status shows it.", func(r common.Run) *common.Run { return r.DeepCopy() }, true},
+		"Shown":   {"A run should begin once the status shows it.", func(r common.Run) *common.Run { return r.DeepCopy() }, true},
 		"Nothing": {"It should not before.", func(common.Run) *common.Run { return nil }, false},
 		"Waits": {"That it waits is not that it begins.", func(r common.Run) *common.Run {
 			r.StartTime = nil
@@ -61,14 +61,14 @@ func TestShown(t *testing.T) {
 
 				r := wait(p, j, func() {})
 				if r.Run.StartTime == nil || r.Run.Phase != common.PhaseQueued {
-					t.Errorf("What is to be shown is a job that is about to begin, got %+v", r.Run)
+					t.Errorf("What is to be shown is a run that is about to begin, got %+v", r.Run)
 				}
 
 				if known, _ := p.Report("a"); !known.Waits() {
 					t.Errorf("It waits until then, got %+v", known.Run)
 				}
 
-				p.Want(Want{UID: "a", Job: &j, Shown: tc.shown(r.Run), Wake: func() {}})
+				p.Want(Want{UID: "a", Run: &j, Shown: tc.shown(r.Run), Wake: func() {}})
 
 				if got := began(s); got != tc.want {
 					t.Fatalf("%s\nIt has begun: %t", tc.reason, got)
@@ -98,17 +98,17 @@ func TestShownLate(t *testing.T) {
 			t.Errorf("The place should be free, and the object be looked at: woken %d times, %+v", woken, p.Stats())
 		}
 
-		p.Want(Want{UID: "a", Job: &j, Shown: &r.Run, Wake: func() {}})
+		p.Want(Want{UID: "a", Run: &j, Shown: &r.Run, Wake: func() {}})
 
 		if !began(s) {
-			t.Error("The job should begin as it is shown.")
+			t.Error("The run should begin as it is shown.")
 		}
 
 		s.end <- common.PhaseSucceeded
 	})
 }
 
-// TestNotBegun gives the place of a job that does not begin to another one.
+// TestNotBegun gives the place of a run that does not begin to another one.
 func TestNotBegun(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -124,7 +124,7 @@ func TestNotBegun(t *testing.T) {
 				p := newPool(1, 1, s)
 
 				wait(p, newApply("a"), func() {})
-				enter(p, newJob("b", common.TriggerCreated), func() {})
+				enter(p, newRun("b", common.TriggerCreated), func() {})
 				tc.do(p)
 
 				if !began(s) {
@@ -137,8 +137,8 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestShownWhileStopping has a job shown when the pool has stopped: it does not begin any more, and its object is woken to
-// say so.
+// TestShownWhileStopping has a run shown when the pool has stopped: it does not begin any more, and its object is woken to
+// say so. Until the status does, the provider does not end: the next one would take the run for one that was cut off.
 func TestShownWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
@@ -153,9 +153,35 @@ func TestShownWhileStopping(t *testing.T) {
 			t.Errorf("The object should be woken: %d, unrecorded %d", woken, p.Unrecorded())
 		}
 
-		r, begun := p.Want(Want{UID: "a", Job: &j, Shown: &r.Run, Wake: func() {}})
-		if began(s) || begun || r.Run.StartTime != nil || p.Unrecorded() != 0 {
-			t.Errorf("It should wait, got %+v, unrecorded %d", r.Run, p.Unrecorded())
+		r, begun := p.Want(Want{UID: "a", Run: &j, Shown: &r.Run, Wake: func() {}})
+		if began(s) || begun || r.Run.StartTime != nil || p.Unrecorded() != 1 {
+			t.Errorf("It should wait, and the status not say so yet: got %+v, unrecorded %d", r.Run, p.Unrecorded())
 		}
+
+		if p.Want(Want{UID: "a", Shown: &r.Run}); p.Unrecorded() != 0 {
+			t.Errorf("The status does not show a start any more, and %d are unrecorded", p.Unrecorded())
+		}
+	})
+}
+
+// TestNotLeading has another provider lead by the time when a run could begin. It begins once this one leads again.
+func TestNotLeading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leads := newScripted(), false
+		p := New(map[common.Place]Place{common.PlaceProvider: {s, 1, 1}}, func() bool { return leads })
+
+		if enter(p, newApply("a"), func() {}); began(s) {
+			t.Error("A run should not begin while another provider may lead.")
+		}
+
+		leads = true
+
+		time.Sleep(2 * reservationLimit)
+
+		if !began(s) {
+			t.Error("It should begin after that.")
+		}
+
+		s.end <- common.PhaseSucceeded
 	})
 }

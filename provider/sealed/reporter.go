@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // every is the time between two reports, at least. A new phase, and the end, are reported at once.
@@ -30,7 +30,7 @@ type Reporter struct {
 func NewReporter(w *Writer, log io.Writer) *Reporter { return &Reporter{w: w, log: log} }
 
 // Progress reports what is known so far.
-func (r *Reporter) Progress(report executor.Report) {
+func (r *Reporter) Progress(report runs.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -69,7 +69,7 @@ func (r *Reporter) Display(text string) {
 }
 
 // End with the last report.
-func (r *Reporter) End(report executor.Report) error {
+func (r *Reporter) End(report runs.Report) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 

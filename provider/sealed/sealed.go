@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 const (
@@ -49,7 +49,7 @@ type Frame struct {
 	// Time at which the frame was written.
 	Time time.Time `json:"time"`
 	// Report of all that is known so far. Its digests are empty: the Pod has no key for them.
-	Report executor.Report `json:"report"`
+	Report runs.Report `json:"report"`
 	// Tasks that have ended since the frame before.
 	Tasks []events.TaskResult `json:"tasks,omitempty"`
 	// Final is true for the last frame.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // written returns the lines of some frames.
@@ -52,7 +52,7 @@ func reader(t *testing.T, key []byte, run string) *Reader {
 
 func TestFrames(t *testing.T) {
 	key := NewKey()
-	report := executor.Report{
+	report := runs.Report{
 		Run:               common.Run{ID: "a", Phase: common.PhaseSucceeded},
 		ConnectionDetails: map[string][]byte{"password": {0, 255, 10}},
 		Output:            "PLAY [x]\n",
@@ -156,7 +156,7 @@ func TestFrameBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := w.Write(Frame{Report: executor.Report{Output: strings.Repeat("x", MaxFrame)}}); err == nil || out.Len() > 0 {
+	if err := w.Write(Frame{Report: runs.Report{Output: strings.Repeat("x", MaxFrame)}}); err == nil || out.Len() > 0 {
 		t.Errorf("Write(...) of too much: %v, %d bytes", err, out.Len())
 	}
 }
@@ -192,7 +192,7 @@ func TestManyTasks(t *testing.T) {
 		"Short": make([]events.TaskResult, maxCommas/5),
 	} {
 		t.Run(name, func(t *testing.T) {
-			lines := written(t, key, "a", Frame{Report: executor.Report{Request: "r"}, Tasks: many, Final: true})
+			lines := written(t, key, "a", Frame{Report: runs.Report{Request: "r"}, Tasks: many, Final: true})
 
 			f, ok := reader(t, key, "a").Read(lines[0])
 			if !ok || !f.Final || f.Report.Request != "r" || f.Number != 1 || len(f.Tasks) > 0 {
@@ -207,7 +207,7 @@ func TestOutputs(t *testing.T) {
 	key := NewKey()
 	outputs := `{"page":"<&>"}`
 
-	lines := written(t, key, "a", Frame{Report: executor.Report{Outputs: &apiextensionsv1.JSON{Raw: []byte(outputs)}}})
+	lines := written(t, key, "a", Frame{Report: runs.Report{Outputs: &apiextensionsv1.JSON{Raw: []byte(outputs)}}})
 
 	f, ok := reader(t, key, "a").Read(lines[0])
 	if !ok || string(f.Report.Outputs.Raw) != outputs {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Reasons of events.
@@ -53,40 +53,40 @@ const (
 
 // announce returns the events of a run that has ended. A periodic run that ended like the
 // one before has none, nor has a retry that failed as before.
-func announce(j executor.Job, r executor.Report, took time.Duration) []event.Event {
+func announce(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 	var es []event.Event
 
-	if news := installed(j, r); news != "" {
+	if news := installed(run, r); news != "" {
 		es = append(es, event.Normal(ReasonContentInstalled, clip.Text(news, maxMessage)))
 	}
 
 	if r.Run.Phase == common.PhaseSucceeded {
-		return append(es, succeeded(j, r, took)...)
+		return append(es, succeeded(run, r, took)...)
 	}
 
-	if !failedBefore(j, r) {
+	if !failedBefore(run, r) {
 		es = append(es, failed(r, took))
 	}
 
-	if exhausted(j, r) {
+	if exhausted(run, r) {
 		es = append(es, warning(ReasonRetriesExhausted,
 			"%s run, gave up after attempt %d of %d: %s", kind(
-				r.Run), r.Attempt, *j.Inputs.Parameters.RetryLimit, r.Run.Message))
+				r.Run), r.Attempt, *run.RetryLimit, r.Run.Message))
 	}
 
 	return es
 }
 
-func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Event {
+func succeeded(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 	changed := changes(r.Run)
 
 	switch {
-	case !news(j, r):
+	case !news(run, r):
 		return nil
-	case r.Run.Reason == executor.ReasonStateIgnored:
+	case r.Run.Reason == runs.ReasonStateIgnored:
 		return []event.Event{warning(ReasonNothingRemoved, "%s run is not known to have removed anything: %s", kind(r.Run),
 			r.Run.Message)}
-	case r.Run.Mode == common.ModeCheck && changed > 0 && r.Run.InputsDigest == j.Before.Applied:
+	case r.Run.Mode == common.ModeCheck && changed > 0 && r.Run.InputsDigest == run.Before.Applied:
 		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s",
 			count(changed), tasks(r))}
 	case r.Run.Mode == common.ModeCheck && changed > 0:
@@ -101,18 +101,18 @@ func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Ev
 
 // news is true for a successful run that is not periodic, and for a periodic one that
 // ended in another way than the run before.
-func news(j executor.Job, r executor.Report) bool {
-	before, changed := j.Before.Run, changes(r.Run)
+func news(run runs.Run, r runs.Report) bool {
+	before, changed := run.Before.Run, changes(r.Run)
 
 	switch {
 	case r.Run.Trigger != common.TriggerDrift, before == nil:
 		return true
-	case before.Reason == executor.ReasonNotStarted && r.Run.Mode == common.ModeApply:
+	case before.Reason == runs.ReasonNotStarted && r.Run.Mode == common.ModeApply:
 		return changed > 0
-	case unsuccessful(before.Phase) && before.Reason != executor.ReasonNotStarted:
+	case unsuccessful(before.Phase) && before.Reason != runs.ReasonNotStarted:
 		return true
 	case r.Run.Mode == common.ModeCheck:
-		return !sameDrift(j.Before.Drift, changed, r.Changed)
+		return !sameDrift(run.Before.Drift, changed, r.Changed)
 	case before.Mode == common.ModeCheck:
 		return changed > 0
 	}
@@ -134,8 +134,8 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 }
 
 // failedBefore is true for a periodic run or a retry that failed like the run before.
-func failedBefore(j executor.Job, r executor.Report) bool {
-	before := j.Before.Run
+func failedBefore(run runs.Run, r runs.Report) bool {
+	before := run.Before.Run
 	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
 		r.Run.Trigger == common.TriggerDeleted && r.Attempt > 1
 
@@ -143,7 +143,7 @@ func failedBefore(j executor.Job, r executor.Report) bool {
 		before.Phase == r.Run.Phase && before.Reason == r.Run.Reason && before.Message == r.Run.Message
 }
 
-func failed(r executor.Report, took time.Duration) event.Event {
+func failed(r runs.Report, took time.Duration) event.Event {
 	reason := ReasonRunFailed
 
 	switch r.Run.Phase {
@@ -161,8 +161,8 @@ func failed(r executor.Report, took time.Duration) event.Event {
 
 // exhausted is true for the last attempt that the retry limit allows. A run that was
 // canceled or interrupted is no attempt.
-func exhausted(j executor.Job, r executor.Report) bool {
-	limit := j.Inputs.Parameters.RetryLimit
+func exhausted(run runs.Run, r runs.Report) bool {
+	limit := run.RetryLimit
 	counts := r.Run.Phase == common.PhaseFailed || r.Run.Phase == common.PhaseTimedOut
 
 	return counts && r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
@@ -170,9 +170,10 @@ func exhausted(j executor.Job, r executor.Report) bool {
 
 // installed lists the collections, the roles and the project that a run used; empty if the object used the same
 // before.
-func installed(j executor.Job, r executor.Report) string {
+func installed(run runs.Run, r runs.Report) string {
 	c := r.Content
-	was := j.Before.Content
+	was := ptr.Deref(run.Before.Content, common.Content{})
+
 	if c == nil || c.Digest == "" ||
 		slices.Equal(c.Collections, was.Collections) && slices.Equal(c.Roles, was.Roles) &&
 			ptr.Equal(c.Project, was.Project) {
@@ -192,7 +193,7 @@ func installed(j executor.Job, r executor.Report) string {
 }
 
 // tasks lists the first tasks that changed something.
-func tasks(r executor.Report) string {
+func tasks(r runs.Report) string {
 	items := make([]string, 0, maxItems)
 	for _, t := range r.Changed[:min(len(r.Changed), maxItems)] {
 		items = append(items, fmt.Sprintf("%q on host %q", t.Task, t.Host))

@@ -11,9 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // ended is a run that ended some way.
@@ -42,7 +40,7 @@ func because(message string) func(*common.Run) {
 	return func(r *common.Run) { r.Reason, r.Message = "TaskFailed", message }
 }
 
-func notStarted(r *common.Run) { r.Reason = executor.ReasonNotStarted }
+func notStarted(r *common.Run) { r.Reason = runs.ReasonNotStarted }
 
 func absent(r *common.Run) { r.State = common.StateAbsent }
 
@@ -51,11 +49,11 @@ func TestAnnounce(t *testing.T) {
 	site := []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}
 
 	type args struct {
-		before  executor.Before
+		before  runs.Before
 		run     common.Run
 		changed []common.DriftTask
 		content *common.Content
-		known   content.Set
+		known   *common.Content
 		attempt int64
 		limit   int32
 	}
@@ -86,48 +84,48 @@ func TestAnnounce(t *testing.T) {
 		"NothingRemoved": {
 			reason: "The deletion of content that does not look at the state is no removal.",
 			args: args{run: applied(common.TriggerDeleted, common.PhaseSucceeded, absent, func(r *common.Run) {
-				r.Reason, r.Message = executor.ReasonStateIgnored, "the content was applied once more"
+				r.Reason, r.Message = runs.ReasonStateIgnored, "the content was applied once more"
 			})},
 			want: []event.Event{failed(ReasonNothingRemoved, "absent run is not known to have removed anything: the content was applied once more")},
 		},
 		"SameContent": {
 			reason: "Content that the object used before should not be announced.",
 			args: args{
-				before: executor.Before{Run: &good}, run: applied(common.TriggerChanged, common.PhaseSucceeded),
-				content: &common.Content{Digest: "other", Collections: site}, known: content.Set{Digest: "abc", Collections: site},
+				before: runs.Before{Run: &good}, run: applied(common.TriggerChanged, common.PhaseSucceeded),
+				content: &common.Content{Digest: "other", Collections: site}, known: &common.Content{Digest: "abc", Collections: site},
 			},
 			want: []event.Event{succeeded},
 		},
 		"NewVersion": {
 			reason: "A new version should be announced, also at a periodic run.",
 			args: args{
-				before:  executor.Before{Run: &good},
+				before:  runs.Before{Run: &good},
 				run:     applied(common.TriggerDrift, common.PhaseSucceeded),
 				content: &common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.1"}}},
-				known:   content.Set{Digest: "abc", Collections: site},
+				known:   &common.Content{Digest: "abc", Collections: site},
 			},
 			want: []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.1")},
 		},
 		"Poll": {
 			reason: "A periodic run that found everything as it was should not be announced.",
-			args:   args{before: executor.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseSucceeded)},
+			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseSucceeded)},
 		},
 		"PollNotIdempotent": {
 			reason: "A periodic run that changed as much as the one before should not be announced.",
 			args: args{
-				before: executor.Before{Run: new(applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)))},
+				before: runs.Before{Run: new(applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)))},
 				run:    applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 		},
 		"DriftCorrected": {
 			reason: "A periodic run that changed something should be announced with what it was.",
-			args:   args{before: executor.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseSucceeded, changing(3)), changed: page},
+			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseSucceeded, changing(3)), changed: page},
 			want:   []event.Event{event.Normal(ReasonDriftCorrected, `3 tasks put right what had drifted: "Write the page" on host "web1", and 2 more`)},
 		},
 		"DriftCorrectedAfterCheck": {
 			reason: "So should the run that follows a check run, although that predicted as many changes.",
 			args: args{
-				before: executor.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Drift: drift},
+				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Drift: drift},
 				run:    applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 			want: []event.Event{event.Normal(ReasonDriftCorrected, `1 task put right what had drifted: "Write the page" on host "web1"`)},
@@ -135,7 +133,7 @@ func TestAnnounce(t *testing.T) {
 		"DriftDetected": {
 			reason: "What a check run of applied inputs would change has drifted.",
 			args: args{
-				before: executor.Before{Run: &good, Applied: "now"},
+				before: runs.Before{Run: &good, Applied: "now"},
 				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web1"`)},
@@ -143,14 +141,14 @@ func TestAnnounce(t *testing.T) {
 		"DriftStill": {
 			reason: "Drift that is known should not be announced again.",
 			args: args{
-				before: executor.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
 				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 		},
 		"DriftElsewhere": {
 			reason: "Drift of something else should be announced.",
 			args: args{
-				before: executor.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
 				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: []common.DriftTask{{Task: "Write the page", Host: "web2"}},
 			},
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web2"`)},
@@ -158,7 +156,7 @@ func TestAnnounce(t *testing.T) {
 		"DriftGone": {
 			reason: "That drift is gone without our doing should be announced.",
 			args: args{
-				before: executor.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
 				run:    checked(common.TriggerDrift, common.PhaseSucceeded),
 			},
 			want: []event.Event{event.Normal(ReasonRunSucceeded, "check run succeeded in 1.5s: ok=2 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0")},
@@ -166,14 +164,14 @@ func TestAnnounce(t *testing.T) {
 		"NoDrift": {
 			reason: "A periodic check run that finds nothing should not be announced.",
 			args: args{
-				before: executor.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded)), Applied: "now"},
+				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded)), Applied: "now"},
 				run:    checked(common.TriggerDrift, common.PhaseSucceeded),
 			},
 		},
 		"Predicted": {
 			reason: "What new inputs would change is no drift.",
 			args: args{
-				before: executor.Before{Run: &good, Applied: "before"},
+				before: runs.Before{Run: &good, Applied: "before"},
 				run:    checked(common.TriggerChanged, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 			want: []event.Event{event.Normal(ReasonChangesPredicted, `1 task would change something: "Write the page" on host "web1"`)},
@@ -185,62 +183,62 @@ func TestAnnounce(t *testing.T) {
 		},
 		"FailedAgain": {
 			reason: "A retry that failed as before should not be announced.",
-			args:   args{before: executor.Before{Run: &wrong}, run: wrong, attempt: 2},
+			args:   args{before: runs.Before{Run: &wrong}, run: wrong, attempt: 2},
 		},
 		"FailedOtherwise": {
 			reason: "A retry that failed otherwise should be announced.",
-			args:   args{before: executor.Before{Run: &wrong}, run: applied(common.TriggerRetry, common.PhaseFailed, because("never")), attempt: 2},
+			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerRetry, common.PhaseFailed, because("never")), attempt: 2},
 			want:   []event.Event{failure("present run, attempt 2: never")},
 		},
 		"FailedOnRequest": {
 			reason: "A run that somebody asked for should be announced, however it ended.",
-			args:   args{before: executor.Before{Run: &wrong}, run: applied(common.TriggerRequested, common.PhaseFailed, because("no")), attempt: 3},
+			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerRequested, common.PhaseFailed, because("no")), attempt: 3},
 			want:   []event.Event{failure("present run, attempt 3: no")},
 		},
 		"Exhausted": {
 			reason: "The last attempt should be announced, also when it failed as before.",
-			args:   args{before: executor.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2},
+			args:   args{before: runs.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2},
 			want:   []event.Event{failed(ReasonRetriesExhausted, "present run, gave up after attempt 2 of 2: no")},
 		},
 		"AfterNotStarted": {
 			reason: "A periodic run after one that did not begin should not be announced for that.",
 			args: args{
-				before: executor.Before{Run: new(applied(common.TriggerDrift, common.PhaseCanceled, notStarted))},
+				before: runs.Before{Run: new(applied(common.TriggerDrift, common.PhaseCanceled, notStarted))},
 				run:    applied(common.TriggerDrift, common.PhaseSucceeded),
 			},
 		},
 		"CheckAfterNotStarted": {
 			reason: "Nor should a check run that finds the drift that is known.",
 			args: args{
-				before: executor.Before{Run: new(checked(common.TriggerDrift, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
+				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
 				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 		},
 		"Recovered": {
 			reason: "A run that succeeds after one that failed should be announced, also a periodic one.",
-			args:   args{before: executor.Before{Run: &wrong}, run: applied(common.TriggerDrift, common.PhaseSucceeded)},
+			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerDrift, common.PhaseSucceeded)},
 			want:   []event.Event{succeeded},
 		},
 		"CheckFailed": {
 			reason: "A check run that failed should be announced, and is no attempt.",
-			args:   args{before: executor.Before{Run: &good}, run: checked(common.TriggerDrift, common.PhaseFailed, because("no")), limit: 1},
+			args:   args{before: runs.Before{Run: &good}, run: checked(common.TriggerDrift, common.PhaseFailed, because("no")), limit: 1},
 			want:   []event.Event{failure("check run, attempt 1: no")},
 		},
 		"DeletionFailedAgain": {
 			reason: "A deletion that is tried again should be announced only when it fails otherwise.",
 			args: args{
-				before: executor.Before{Run: new(applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent))},
+				before: runs.Before{Run: new(applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent))},
 				run:    applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent), attempt: 2,
 			},
 		},
 		"DeletionFailedAsPresentRun": {
 			reason: "A deletion that fails as the run before the deletion should be announced.",
-			args:   args{before: executor.Before{Run: &wrong}, run: applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent)},
+			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent)},
 			want:   []event.Event{failure("absent run, attempt 1: no")},
 		},
 		"TimedOut": {
 			reason: "A run that took too long should have a reason of its own.",
-			args:   args{before: executor.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseTimedOut, because("timed out after 20m"))},
+			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseTimedOut, because("timed out after 20m"))},
 			want:   []event.Event{failed(ReasonRunTimedOut, "present run, attempt 1: timed out after 20m")},
 		},
 		"Interrupted": {
@@ -262,13 +260,13 @@ func TestAnnounce(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			j := executor.Job{Before: tc.args.before}
+			j := runs.Run{Before: tc.args.before}
 			j.Before.Content = tc.args.known
 			if tc.args.limit > 0 {
-				j.Inputs = inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: &tc.args.limit}}
+				j.RetryLimit = &tc.args.limit
 			}
 
-			r := executor.Report{Run: tc.args.run, Attempt: max(tc.args.attempt, 1), Content: tc.args.content, Changed: tc.args.changed}
+			r := runs.Report{Run: tc.args.run, Attempt: max(tc.args.attempt, 1), Content: tc.args.content, Changed: tc.args.changed}
 
 			got := announce(j, r, 1500*time.Millisecond)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -279,9 +277,9 @@ func TestAnnounce(t *testing.T) {
 }
 
 func TestAnnounceBounded(t *testing.T) {
-	r := executor.Report{Run: applied(common.TriggerCreated, common.PhaseFailed, because(strings.Repeat("é", maxMessage))), Attempt: 1}
+	r := runs.Report{Run: applied(common.TriggerCreated, common.PhaseFailed, because(strings.Repeat("é", maxMessage))), Attempt: 1}
 
-	for _, e := range announce(executor.Job{}, r, time.Second) {
+	for _, e := range announce(runs.Run{}, r, time.Second) {
 		if len(e.Message) > maxMessage || !strings.HasSuffix(e.Message, "é…") {
 			t.Errorf("A message should be cut to %d bytes between characters, got %d: …%q", maxMessage, len(e.Message), e.Message[len(e.Message)-8:])
 		}

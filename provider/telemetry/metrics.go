@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // namespace of all metrics: the start of their names.
@@ -66,20 +66,20 @@ func newMetrics(r prometheus.Registerer) *metrics {
 }
 
 // started observes how long a run has waited.
-func (m *metrics) started(j executor.Job) {
+func (m *metrics) started(run runs.Run) {
 	queue := queuePatient
-	if j.Class() == executor.Urgent {
+	if run.Class() == runs.Urgent {
 		queue = queueUrgent
 	}
 
-	m.wait.WithLabelValues(queue, string(j.Place())).Observe(time.Since(j.Queued).Seconds())
+	m.wait.WithLabelValues(queue, string(run.Place())).Observe(time.Since(run.Queued).Seconds())
 }
 
 // ended counts a run, and how long it took.
-func (m *metrics) ended(j executor.Job, r executor.Report, took time.Duration) {
+func (m *metrics) ended(run runs.Run, r runs.Report, took time.Duration) {
 	mode, result := string(r.Run.Mode), string(r.Run.Phase)
 
-	m.runs.WithLabelValues(string(j.Policy), string(r.Run.Trigger), mode, result).Inc()
+	m.runs.WithLabelValues(string(run.Policy), string(r.Run.Trigger), mode, result).Inc()
 
 	// How long an interrupted run took is not known: its end is noticed when the
 	// provider is back.

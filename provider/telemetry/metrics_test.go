@@ -13,8 +13,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestMetrics(t *testing.T) {
@@ -32,10 +32,10 @@ func TestMetrics(t *testing.T) {
 	retry.Trigger = common.TriggerRetry
 	retry.Queued = time.Now().Add(-10 * time.Minute)
 	o.started(retry)
-	o.Ended(retry, executor.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
+	o.Ended(retry, runs.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
 	inPod := example
-	inPod.Inputs.Execution.Place = common.PlacePod
+	inPod.Pod = &common.PodReference{}
 	o.started(inPod)
 
 	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})

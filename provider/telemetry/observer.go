@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // An Observer is told of runs. It writes to the log, records Kubernetes events of their objects, and counts.
@@ -27,26 +27,26 @@ func NewObserver(log logging.Logger, recorder event.Recorder, r prometheus.Regis
 }
 
 // started is called once, when a run starts.
-func (o *Observer) started(j executor.Job) {
-	o.logOf(j).Info("Run begins", "policy", j.Policy, "mode", j.Mode, "state", j.State, "trigger", j.Trigger,
-		"attempt", j.Attempt)
-	o.metrics.started(j)
+func (o *Observer) started(run runs.Run) {
+	o.logOf(run).Info("Run begins", "policy", run.Policy, "mode", run.Mode, "state", run.State, "trigger", run.Trigger,
+		"attempt", run.Attempt)
+	o.metrics.started(run)
 }
 
 // taskEnded is called when a task of a run has ended on a host. An object has few events: it has none.
-func (o *Observer) taskEnded(j executor.Job, t events.TaskResult) {
+func (o *Observer) taskEnded(run runs.Run, t events.TaskResult) {
 	kv := []any{"play", t.Play, "task", t.Task, "host", t.Host, "result", t.Outcome, "duration", t.Duration.String()}
 
 	if t.Message != "" {
 		kv = append(kv, "message", t.Message)
 	}
 
-	o.logOf(j).Debug("Task ended", kv...)
+	o.logOf(run).Debug("Task ended", kv...)
 	o.metrics.tasks.WithLabelValues(string(t.Outcome)).Inc()
 }
 
 // Ended is called once, when a run has ended, with how long it took.
-func (o *Observer) Ended(j executor.Job, r executor.Report, took time.Duration) {
+func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
 	kv := []any{
 		"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration",
 		took.Round(time.Millisecond).String(),
@@ -56,57 +56,57 @@ func (o *Observer) Ended(j executor.Job, r executor.Report, took time.Duration) 
 		kv = append(kv, "recap", recap(*h))
 	}
 
-	o.logOf(j).Info("Run ended", kv...)
+	o.logOf(run).Info("Run ended", kv...)
 
-	for _, news := range announce(j, r, took) {
-		o.recorder.Event(reference(j), news)
+	for _, news := range announce(run, r, took) {
+		o.recorder.Event(reference(run), news)
 	}
 
-	o.metrics.ended(j, r, took)
+	o.metrics.ended(run, r, took)
 }
 
-func (o *Observer) logOf(j executor.Job) logging.Logger {
-	return o.log.WithValues("run", j.ID, "group", j.Kind.Group, "namespace", j.Object.Namespace, "name", j.Object.Name)
+func (o *Observer) logOf(run runs.Run) logging.Logger {
+	return o.log.WithValues("run", run.ID, "group", run.Object.Kind.Group, "namespace", run.Object.Namespace, "name", run.Object.Name)
 }
 
-// reference to the object of a job. Events of cluster scoped objects are in the
+// reference to the object of a run. Events of cluster scoped objects are in the
 // namespace default, which the recorder sees to.
-func reference(j executor.Job) *corev1.ObjectReference {
-	version, kind := j.Kind.ToAPIVersionAndKind()
+func reference(run runs.Run) *corev1.ObjectReference {
+	version, kind := run.Object.Kind.ToAPIVersionAndKind()
 
 	return &corev1.ObjectReference{
-		APIVersion: version, Kind: kind, Namespace: j.Object.Namespace, Name: j.Object.Name, UID: j.Object.UID,
+		APIVersion: version, Kind: kind, Namespace: run.Object.Namespace, Name: run.Object.Name, UID: run.Object.UID,
 	}
 }
 
-// Observed returns an executor that tells an observer of the jobs that x executes.
-func Observed(x executor.Executor, o *Observer) executor.Executor {
-	return observed{Executor: x, observer: o}
+// Observed returns a backend that tells an observer of the runs that x executes.
+func Observed(x runs.Backend, o *Observer) runs.Backend {
+	return observed{Backend: x, observer: o}
 }
 
 type observed struct {
-	executor.Executor
+	runs.Backend
 
 	observer *Observer
 }
 
-// Execute a job.
-func (x observed) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
+// Execute a run.
+func (x observed) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
 	start := time.Now()
 
-	if j.Begun != nil && j.Begun.StartTime != nil {
-		start = j.Begun.StartTime.Time
+	if run.Begun {
+		start = run.StartTime.Time
 	} else {
-		x.observer.started(j)
+		x.observer.started(run)
 	}
 
-	w.Task = func(t events.TaskResult) { x.observer.taskEnded(j, t) }
+	w.Task = func(t events.TaskResult) { x.observer.taskEnded(run, t) }
 
-	r := x.Executor.Execute(ctx, j, w)
+	r := x.Backend.Execute(ctx, run, w)
 
 	// The next provider tells of a run that was left to it.
 	if r.Run.Phase.Finished() {
-		x.observer.Ended(j, r, time.Since(start))
+		x.observer.Ended(run, r, time.Since(start))
 	}
 
 	return r

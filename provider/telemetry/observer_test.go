@@ -18,36 +18,46 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-var example = executor.Job{
-	Spec: runner.Spec{
-		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
-		Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
+var example = runs.Run{
+	Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated},
+	Object: runs.Object{
+		Kind: v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), Namespace: "ns", Name: "site", UID: "uid",
 	},
-	Policy: common.RunOnChange,
-	Kind:   v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
+	Attempt: 1,
+	Policy:  common.RunOnChange,
+}
+
+// A backend of runs.
+type backend struct {
+	runs.Backend
+
+	execute func(runs.Run, runs.Watch) runs.Report
+}
+
+func (b backend) Execute(_ context.Context, r runs.Run, w runs.Watch) runs.Report {
+	return b.execute(r, w)
 }
 
 // execute the example, observed.
 func execute(t *testing.T, o *Observer, phase common.RunPhase) {
 	t.Helper()
 
-	x := Observed(executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+	x := Observed(backend{execute: func(run runs.Run, w runs.Watch) runs.Report {
 		w.Task(events.TaskResult{
 			Play: "Site", Task: "Write the page", Host: "web1", Outcome: events.OutcomeFailed, Duration: 1500 * time.Millisecond, Message: "disk full",
 		})
 
-		r := executor.NewReport(j)
+		r := run.Report()
 		r.Run.Phase = phase
 		r.Run.Hosts = &common.HostTotals{OK: 1}
 
 		return r
-	}), o)
+	}}, o)
 
-	if r := x.Execute(t.Context(), example, executor.Watch{}); r.Run.Phase != phase {
+	if r := x.Execute(t.Context(), example, runs.Watch{}); r.Run.Phase != phase {
 		t.Errorf("The report should be passed on, got %+v", r)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // maxShown is how many characters of a line are shown, unless all are to be.
@@ -50,7 +50,7 @@ func New(out, errs io.Writer, asJSON, whole bool) *Terminal {
 }
 
 // Progress of the run.
-func (t *Terminal) Progress(r executor.Report) {
+func (t *Terminal) Progress(r runs.Report) {
 	if r.Run.Phase == common.PhaseInstalling && t.phase != r.Run.Phase {
 		t.Printf("Installing the content")
 	}
@@ -79,7 +79,7 @@ type result struct {
 }
 
 // End shows the result, and returns an error unless the run succeeded. Failures were displayed.
-func (t *Terminal) End(r executor.Report) error {
+func (t *Terminal) End(r runs.Report) error {
 	for _, c := range r.Reported.Conditions {
 		t.Printf("condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}

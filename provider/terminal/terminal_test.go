@@ -9,12 +9,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // TestTerminal shows what people and programs see of a run.
 func TestTerminal(t *testing.T) {
-	failed := executor.Report{
+	failed := runs.Report{
 		Run: common.Run{
 			ID: "1", Mode: common.ModeCheck, Phase: common.PhaseFailed, Reason: "TaskFailed", Message: "no \x1b]0;title\x07",
 			Failures: []common.Failure{{Task: "t", Host: "h", Message: "no"}},
@@ -29,7 +29,7 @@ func TestTerminal(t *testing.T) {
 		var o, e bytes.Buffer
 
 		term := New(&o, &e, asJSON, false)
-		term.Progress(executor.Report{Run: common.Run{Phase: common.PhaseInstalling}})
+		term.Progress(runs.Report{Run: common.Run{Phase: common.PhaseInstalling}})
 		term.Display("TASK [t] ***\nok: [h]")
 		err = term.End(failed)
 
@@ -70,7 +70,7 @@ func TestTerminal(t *testing.T) {
 func TestTerminalSucceeded(t *testing.T) {
 	var out, errs bytes.Buffer
 
-	r := executor.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: executor.ReasonStateIgnored, Message: "the content was applied once more"}}
+	r := runs.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: "the content was applied once more"}}
 	if err := New(&out, &errs, false, false).End(r); err != nil {
 		t.Fatal(err)
 	}

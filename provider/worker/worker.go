@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -47,7 +48,7 @@ func (c *Worker) Work(ctx context.Context) error {
 		return err
 	}
 
-	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: p.Before.Content}
+	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: content.Known(p.Before.Content)}
 	j.Inputs.Grant.ServiceAccount = c.ServiceAccount
 
 	if c.Install {
@@ -100,7 +101,7 @@ type installation struct {
 	// Set that is installed.
 	Set content.Set
 	// Failed is the report of a run with content that could not be installed; nil for any other.
-	Failed *executor.Report
+	Failed *runs.Report
 }
 
 // notes is the file of the installation.
@@ -202,7 +203,7 @@ func refresh(ctx context.Context, store *content.Store, req content.Request, log
 const longestRun = 365 * 24 * time.Hour
 
 // carryOut the run. That this machine cannot do it is reported, too.
-func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporter) (report executor.Report, err error) {
+func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporter) (report runs.Report, err error) {
 	i, err := c.noted()
 
 	switch {
@@ -224,14 +225,14 @@ func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporte
 		return report, err
 	}
 
-	w := executor.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display}
+	w := runs.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display}
 
-	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w)), nil
+	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j.Run(), w)), nil
 }
 
 // explained is a report that says so when the run needed too much memory. With cgroups v2 the kernel ends the whole
 // container, and the Pod says it.
-func explained(report executor.Report) executor.Report {
+func explained(report runs.Report) runs.Report {
 	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
 		report.Run.Reason = runner.ReasonOutOfMemory
 		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its " +
@@ -273,9 +274,9 @@ func (c *Worker) prepareOwn() logging.Logger {
 }
 
 // cannot returns the report of a run that this machine cannot carry out.
-func cannot(j executor.Job, err error) *executor.Report {
-	report := executor.NewReport(j)
-	report.Run.Phase, report.Run.Reason = common.PhaseFailed, executor.ReasonInternal
+func cannot(j executor.Job, err error) *runs.Report {
+	report := j.Run().Report()
+	report.Run.Phase, report.Run.Reason = common.PhaseFailed, runs.ReasonInternal
 	report.Run.Message = "the Pod cannot carry out runs: " + err.Error()
 	report.Blameless = true
 

@@ -66,7 +66,7 @@ func TestWorkEnd(t *testing.T) {
 		}
 	}
 
-	failed := executor.NewReport(executor.Job{})
+	failed := executor.Job{}.Run().Report()
 	failed.Run.Phase, failed.Run.Reason, failed.Run.Message = common.PhaseFailed, "Content", "no such role"
 
 	if err := c.note(installation{Failed: &failed}); err != nil {
@@ -124,7 +124,7 @@ func TestInstallation(t *testing.T) {
 		Digest: "abc", Dir: "/set", Resolved: time.Unix(1767319445, 0).UTC(),
 		Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "c", Revision: "r"}},
 	}
-	failed := executor.NewReport(executor.Job{})
+	failed := executor.Job{}.Run().Report()
 	failed.Run.Phase, failed.Run.Message, failed.NotBefore = common.PhaseFailed, "no such role", time.Unix(1767319445, 0).UTC()
 
 	for name, want := range map[string]installation{"None": {}, "Installed": {Set: set}, "Failed": {Failed: &failed}} {

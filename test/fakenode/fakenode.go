@@ -32,9 +32,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -364,9 +366,9 @@ func (n *Nodes) work(ctx context.Context, p *pods.Payload, l *log) (common.RunPh
 	if err != nil {
 		return "", err
 	}
-	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: p.Before.Content}
-	report := executor.NewLocal(nothing{}, n.script).Execute(ctx, j, executor.Watch{
-		Progress: func(r executor.Report) { n.note(w.Write(sealed.Frame{Report: r})) },
+	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: content.Known(p.Before.Content)}
+	report := executor.NewLocal(nothing{}, n.script).Execute(ctx, j.Run(), runs.Watch{
+		Progress: func(r runs.Report) { n.note(w.Write(sealed.Frame{Report: r})) },
 	})
 	if n.script.Ended != nil {
 		n.script.Ended(j)

@@ -1,0 +1,219 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+)
+
+// show what follows from a decision: conditions, what is watched, and when to look again.
+func (e *external) show(run common.AnsibleRun, s lifecycle.Situation) {
+	if !s.Deleted {
+		run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+		showCheckable(run, s)
+		showWithheld(run)
+		showConfined(run)
+		showContent(run, e.resolution)
+		e.refresh(run, s)
+	}
+
+	e.watchDependents(run, s)
+	e.showApproval(run, s)
+
+	if e.decision.Exhausted {
+		run.Observation().LastApply.NextRetryTime = nil
+	}
+
+	until := lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll)
+	e.schedule.set(run.GetUID(), lookAgain(until, expires(run), s.Now, s.Poll))
+	e.wakeAt(run, s.Active, e.decision.Until)
+}
+
+// showCheckable sets the condition Checkable to False when check runs cannot tell anything,
+// and back to True when they can again.
+func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
+	switch {
+	case s.Active != nil && !s.Active.Finished:
+		// The run in progress may be a check run that tells more.
+	case s.Policy == common.CheckWhenObserve && !s.Approvals.Required && lifecycle.NotCheckable(s):
+		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
+	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
+		run.SetConditions(common.Checkable().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// showState sets the condition StateAware to False when content would be applied once more by the deletion of its
+// object, and back to True when that is not so any more.
+func showState(run common.AnsibleRun, r runs.Report) {
+	switch {
+	case r.Run.Phase != common.PhaseSucceeded:
+		// It may not have come as far as its content.
+	case r.IgnoresState && allows(run, xpv2.ManagementActionDelete):
+		run.SetConditions(common.StateIgnored(run.Parameters().StateVariable).WithObservedGeneration(run.GetGeneration()))
+	case run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse:
+		run.SetConditions(common.MayUseState().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// showConfined has the condition Confined be there while the last run in the provider was not confined.
+func showConfined(run common.AnsibleRun) {
+	last := run.Observation().LastRun
+	if last == nil || last.Confinement == nil {
+		return
+	}
+
+	if last.Confinement.Landlock == 0 && last.Pod == nil {
+		run.SetConditions(common.NotConfined(*last.Confinement).WithObservedGeneration(run.GetGeneration()))
+		return
+	}
+
+	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool {
+		return c.Type == common.TypeConfined
+	})
+}
+
+// showWithheld has the condition OutputsWithheld be there while outputs are withheld.
+func showWithheld(run common.AnsibleRun) {
+	if o := run.Observation(); len(o.WithheldOutputs)+len(o.WithheldReported) > 0 {
+		run.SetConditions(
+			common.OutputsWithheld(o.WithheldOutputs, o.WithheldReported).WithObservedGeneration(run.GetGeneration()))
+		return
+	}
+
+	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool {
+		return c.Type == common.TypeOutputsWithheld
+	})
+}
+
+// showContent sets the condition ContentUpToDate to False when content could not be resolved
+// again, and back to True when it could after that.
+func showContent(run common.AnsibleRun, r content.Resolution) {
+	was := run.GetCondition(common.TypeContentUpToDate)
+
+	switch {
+	case r.Err != nil:
+		run.SetConditions(outdated(r).WithObservedGeneration(run.GetGeneration()))
+	case was.Status == corev1.ConditionFalse && !r.Stale:
+		run.SetConditions(common.ContentUpToDate().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// outdated is the condition for content that could not be resolved again. Its message says
+// why, and which content runs use meanwhile.
+func outdated(r content.Resolution) xpv2.Condition {
+	serves := "none is installed, so that no run can start"
+
+	switch {
+	case r.Found && r.Resolved.IsZero():
+		serves = "what is installed goes on serving"
+	case r.Found:
+		serves = fmt.Sprintf("what was resolved at %s goes on serving", r.Resolved.UTC().Format(time.RFC3339))
+	}
+
+	message := fmt.Sprintf("cannot resolve the content again: %s; %s", r.Err, serves)
+
+	var failed *galaxy.InstallError
+	if errors.As(r.Err, &failed) {
+		return common.SourceUnavailable(message)
+	}
+
+	return common.CannotInstall(message)
+}
+
+// refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that is
+// not in the store is left to the next run, which installs it, unless no run is to come since the inputs are applied.
+func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
+	r, applied := e.resolution, s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
+	if r.Stale && (r.Found || applied) {
+		e.contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
+	}
+}
+
+// lookAgain is when to look at an object again: when the decision says so, or
+// when its content is due, if that is earlier.
+func lookAgain(until, due, now time.Time, poll time.Duration) time.Time {
+	switch {
+	case !due.After(now):
+		return until
+	case until.IsZero() && due.Before(now.Add(poll)), !until.IsZero() && due.Before(until):
+		return due
+	}
+
+	return until
+}
+
+// showApproval sets the condition Approved and prepares, for a deletion, that which Delete sets.
+func (e *external) showApproval(run common.AnsibleRun, s lifecycle.Situation) {
+	if reason, message, waits := lifecycle.Unapproved(s); waits && s.Deleted {
+		e.unapproved = new(common.Unapproved(common.TypeDeletable, reason, message))
+	}
+
+	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
+		run.SetConditions(c.WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// watchDependents of an object as long as nothing runs: changes during a run are not looked at. The
+// condition DependentsWatched says when they cannot be watched.
+func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation) {
+	if e.dependents == nil {
+		return
+	}
+
+	subject, watched := e.subject(run)
+
+	if !watched || s.Deleted || s.Runs() {
+		e.dependents.Stop(run.GetUID())
+	}
+
+	if !watched || s.Deleted {
+		showWatched(run, nil)
+		return
+	}
+
+	if s.Runs() {
+		return
+	}
+
+	e.dependents.Watch(subject, e.waker(run))
+
+	_, err := e.dependents.Changed(subject)
+	if err == nil && len(run.Observation().Dependents) >= common.MaxDependents {
+		err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
+	}
+
+	showWatched(run, err)
+}
+
+// showWatched sets the condition DependentsWatched to False with an error, and back to True without.
+func showWatched(run common.AnsibleRun, err error) {
+	switch was := run.GetCondition(common.TypeDependentsWatched); {
+	case err != nil:
+		run.SetConditions(common.DependentsNotWatched(err).WithObservedGeneration(run.GetGeneration()))
+	case was.Status == corev1.ConditionFalse:
+		run.SetConditions(common.DependentsWatched().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// wakeAt wakes the object at a time when the runtime would not reconcile it: errors and
+// deletions requeue the object at other times, and a requeued object with a result to be
+// recorded would wait behind those that are polled.
+func (e *external) wakeAt(run common.AnsibleRun, a *lifecycle.Active, at time.Time) {
+	if at.IsZero() || a == nil && e.decision.Failure == nil && !meta.WasDeleted(run) {
+		return
+	}
+
+	e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), e.waker(run))
+}

@@ -1,0 +1,51 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+)
+
+// A Backend carries out runs.
+type Backend interface {
+	// Needs of a run: what it waits for before it takes a place of the pool.
+	Needs(r Run) Needs
+	// Execute a run. The report says how it ended, errors included. When the context is done, Execute ends all
+	// processes of the run and returns soon. When the provider ends, as the watch says, and the run outlives it, Execute
+	// leaves the run as it is, and the report is about a run in progress.
+	Execute(ctx context.Context, r Run, w Watch) Report
+	// Recorded says that the status shows the end of a run, which has no work any more.
+	Recorded(r Run)
+}
+
+// AccessAgain is when a run that lacks access is tried again. No watch tells when access is granted.
+const AccessAgain = 30 * time.Second
+
+// Needs of a run are met before it takes a place of the pool: its content is to be installed.
+type Needs struct {
+	// Key of the needs: runs with the same needs have the same key.
+	Key string
+	// Get meets the needs and returns when they are met; nil when nothing is needed.
+	Get func(context.Context) error
+}
+
+// A Watch follows a run while it is carried out. Each function may be nil; the
+// run waits for it.
+type Watch struct {
+	// Provider is done when the provider ends: the next one follows a run that outlives it, also
+	// one that was canceled and has not ended yet. Nil is never done.
+	Provider context.Context //nolint:containedctx // It is not that of the run.
+	// Wanted is done when a run that waits, as its report says with its plan, is revoked: it ends if it has not begun,
+	// and goes on otherwise. Nil is never done.
+	Wanted context.Context //nolint:containedctx // It is not that of the run.
+	// Progress is called with what is known so far.
+	Progress func(Report)
+	// Task is called when a task has ended on a host.
+	Task func(events.TaskResult)
+	// Display is called with what a terminal would show, redacted.
+	Display func(text string)
+	// Tail is called once the run is about to begin, with what reads the end of what it has displayed so
+	// far, redacted and at most events.MaxTail long.
+	Tail func(read func() string)
+}
