@@ -65,9 +65,13 @@ func (n *Node) moment(at, now time.Time, periodic bool) Moment {
 	return Moment{At: at}
 }
 
-// Retry is when a run that failed is tried again.
+// Retry is when a run that failed is tried again: an apply, or a check of what is not applied.
 func (n *Node) Retry(now time.Time) Moment {
 	at := n.LastApply.NextRetryTime
+	if n.LastRun.Mode == common.ModeCheck {
+		at = n.NextRunTime
+	}
+
 	if at == nil || n.GaveUp() {
 		return Moment{}
 	}

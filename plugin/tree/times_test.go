@@ -31,6 +31,7 @@ func TestTimes(t *testing.T) {
 	}{
 		"None":      {reason: "Nothing says when the provider looks again.", status: ended},
 		"Retry":     {reason: "A retry has a time.", status: retries, want: times{Retry: Moment{At: now.Add(10 * time.Second)}}},
+		"Check":     {reason: "So has a check of what is not applied.", status: "lastRun: {id: a, mode: Check, phase: Failed, completionTime: '2026-11-24T11:00:00Z'}, nextRunTime: '2026-11-24T12:00:10Z'", want: times{Retry: Moment{At: now.Add(10 * time.Second)}, Periodic: Moment{At: now.Add(10 * time.Second)}}},
 		"Held":      {reason: "A retry waits for the window.", spec: window, status: retries, want: times{Retry: Moment{At: night, Window: true}}},
 		"NotHeld":   {reason: "Unless only periodic runs do.", spec: immediate, status: retries, want: times{Retry: Moment{At: now.Add(10 * time.Second)}}},
 		"Exhausted": {reason: "What was tried as often as it may be has no retry.", spec: "retryLimit: 2", status: retries, want: times{GaveUp: true}},

@@ -41,7 +41,6 @@ type Pool interface {
 	Want(w pool.Want) (r runs.Report, begun bool)
 	Follow(r runs.Run, wake func())
 	Recorded(uid types.UID, runID string)
-	Stopping() bool
 }
 
 // Contents know what requirements resolve to at present.

@@ -154,7 +154,8 @@ func (nopContents) Resolution(r content.Request) content.Resolution {
 }
 func (nopContents) Refresh(content.Request, string, func()) {}
 
-func (p *fakePool) Stopping() bool { return false }
+// never is true.
+func never() bool { return false }
 
 func in(playbook string) inputs.Inputs {
 	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}

@@ -124,7 +124,7 @@ func newFleet(t *testing.T, size int) *fleet {
 	kind := runKinds()[1]
 	r := managed.NewReconciler(&rfake.Manager{Client: f.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(f.kube, "test", c, p, o)...)
 	f.reconciler = fresh{
-		Reconciler: r, pool: f.pool, reader: f.kube, schedule: p, object: kind.object, name: "test", limiter: ratelimiter.NewGlobal(1000),
+		Reconciler: r, pool: f.pool, stopping: f.pool.Stopping, reader: f.kube, schedule: p, object: kind.object, name: "test", limiter: ratelimiter.NewGlobal(1000),
 	}
 
 	return f

@@ -33,6 +33,7 @@ type fresh struct {
 	reconcile.Reconciler
 
 	pool     Pool
+	stopping func() bool
 	reader   client.Reader
 	schedule *schedule
 	// object of the kind that is reconciled.
@@ -49,7 +50,7 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 	switch {
 	case f.isStale(req, run, ok):
 		return reconcile.Result{RequeueAfter: staleAgain, Priority: new(newsPriority)}, nil
-	case f.pool.Stopping() && (!ok || !f.records(run)):
+	case f.stopping() && (!ok || !f.records(run)):
 		return reconcile.Result{}, nil
 	case ok && isPaused(run):
 		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, Drop: true})
@@ -116,7 +117,7 @@ func (f fresh) limit(ctx context.Context, req reconcile.Request) bool {
 	item := f.name + req.String()
 	defer f.limiter.Forget(item)
 
-	if f.pool.Stopping() {
+	if f.stopping() {
 		return true
 	}
 

@@ -116,7 +116,7 @@ func TestFresh(t *testing.T) {
 						got++
 						return reconcile.Result{}, nil
 					}),
-					reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{}, pool: &fakePool{}, limiter: ratelimiter.NewGlobal(1000),
+					reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{}, pool: &fakePool{}, stopping: never, limiter: ratelimiter.NewGlobal(1000),
 				}
 
 				result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
@@ -170,7 +170,7 @@ func TestPausedWants(t *testing.T) {
 
 					return nil
 				})},
-				schedule: newSchedule(time.Minute, time.Minute), object: &v1alpha1.AnsibleRun{}, pool: p, limiter: ratelimiter.NewGlobal(1000),
+				schedule: newSchedule(time.Minute, time.Minute), object: &v1alpha1.AnsibleRun{}, pool: p, stopping: never, limiter: ratelimiter.NewGlobal(1000),
 			}
 
 			if _, err := f.Reconcile(t.Context(), reconcile.Request{}); err != nil || p.drops != tc.want || p.ends > 0 {

@@ -33,7 +33,7 @@ func TestLimited(t *testing.T) {
 		heard := make(chan int64, 1)
 
 		r := fresh{
-			name: "test", limiter: ratelimiter.NewGlobal(100), pool: pool.New(nil, nil), schedule: newSchedule(time.Hour, time.Hour),
+			name: "test", limiter: ratelimiter.NewGlobal(100), pool: pool.New(nil, nil), stopping: never, schedule: newSchedule(time.Hour, time.Hour),
 			object: runKinds()[1].object, reader: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
 			Reconciler: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)

@@ -75,7 +75,7 @@ func TestWaiting(t *testing.T) {
 
 			e := connect(t, &fakePool{}, run, func() (inputs.Inputs, error) { return inputs.Inputs{}, tc.err }, func(c *connector) { c.schedule = p })
 
-			w := fresh{schedule: p, pool: &fakePool{}, object: run, reader: kube, limiter: ratelimiter.NewGlobal(1000), Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			w := fresh{schedule: p, pool: &fakePool{}, stopping: never, object: run, reader: kube, limiter: ratelimiter.NewGlobal(1000), Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 				if _, err := e.Observe(ctx, run); err == nil {
 					t.Error("Observe should fail")
 				}

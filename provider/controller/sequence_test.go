@@ -145,9 +145,6 @@ func (p *steps) cancel() {
 	}
 }
 
-// Stopping is no part of it.
-func (p *steps) Stopping() bool { return false }
-
 func (p *steps) Follow(runs.Run, func()) {}
 
 func (p *steps) began() bool { return p.report != nil && p.report.Run.Phase == common.PhaseRunning }

@@ -31,6 +31,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
@@ -44,7 +45,7 @@ type Options struct {
 	// Tracker of the use of configurations.
 	Tracker Tracker
 	// Pool that carries out runs.
-	Pool Pool
+	Pool *pool.Pool
 	// Observer of runs that were interrupted.
 	Observer RunObserver
 	// Outputs of runs.
@@ -148,7 +149,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	st := operations{Reconciler: r, kube: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: c.recorder, kind: k}
 
 	return b.Complete(fresh{
-		Reconciler: st, pool: o.Pool, reader: mgr.GetClient(), schedule: p, object: k.object,
+		Reconciler: st, pool: o.Pool, stopping: o.Pool.Stopping, reader: mgr.GetClient(), schedule: p, object: k.object,
 		name: name, limiter: o.GlobalRateLimiter,
 	})
 }

@@ -62,7 +62,7 @@ func afterCheck(s Situation) Decision {
 		return begin(s, triggerOfApply(s), 1)
 	case r.Phase != common.PhaseSucceeded:
 		d := checkWhenDue(s, checkFailure(r))
-		if d.Start != nil && changed(s) {
+		if d.Start != nil && d.Start.Trigger == common.TriggerDrift && changed(s) {
 			d.Start.Trigger = common.TriggerRetry
 		}
 
