@@ -197,9 +197,9 @@ func (s *stage) seen(e trap.Event) {
 	defer s.records.mu.Unlock()
 
 	// A provider that ends between its note of a run and the Pod leaves one that has not begun, and one that ends before
-	// it can record that a run was canceled leaves no Pod.
+	// it can record that a run was canceled, as a deletion does, leaves no Pod.
 	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil &&
-		s.records.told[e.RunID] != string(common.PhaseCanceled) {
+		s.records.told[e.RunID] != string(common.PhaseCanceled) && !s.book.IsDeleted(e.UID) {
 		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that",
 			fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}

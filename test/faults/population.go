@@ -387,7 +387,7 @@ func (p *population) delete(ctx context.Context, o *object) error {
 	o.deleted = true
 	p.mu.Unlock()
 
-	p.book.Note(string(o.uid), "deleted")
+	p.book.Deleted(string(o.uid))
 
 	err := p.try(ctx, func() error { return client.IgnoreNotFound(p.kube.Delete(ctx, o.blank())) })
 

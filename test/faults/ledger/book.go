@@ -65,6 +65,7 @@ type Book struct {
 	runs     []*Run
 	targets  map[string]string
 	gone     map[string]bool
+	deleted  map[string]bool
 	struck   map[string]bool
 	notes    map[string][]string
 	breaches []Breach
@@ -74,7 +75,7 @@ type Book struct {
 // happens.
 func NewBook(out io.Writer) *Book {
 	return &Book{
-		out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{},
+		out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, deleted: map[string]bool{},
 		struck: map[string]bool{}, notes: map[string][]string{},
 	}
 }
@@ -153,6 +154,23 @@ func (b *Book) Drift(uid string) bool {
 	b.note(uid, "drift")
 
 	return true
+}
+
+// Deleted says that an object is about to be deleted.
+func (b *Book) Deleted(uid string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.deleted[uid] = true
+	b.note(uid, "deleted")
+}
+
+// IsDeleted is true for an object that is being deleted, or is gone.
+func (b *Book) IsDeleted(uid string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.deleted[uid]
 }
 
 // Gone says that an object is gone. It may only go after a successful absent
