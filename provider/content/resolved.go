@@ -7,7 +7,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 )
 
 // maxResolved is how many resolutions a store remembers. A request has the resolution from the
@@ -86,5 +86,5 @@ func (s Set) digest(key []byte, wanted string) string {
 func sign(key []byte, purpose string, v any) string {
 	text, _ := json.Marshal(v) //nolint:errchkjson // It has nothing that cannot be encoded.
 
-	return hex.EncodeToString(keyed.Sum(key, purpose, text)[:16])
+	return hex.EncodeToString(mac.Sum(key, purpose, text)[:16])
 }

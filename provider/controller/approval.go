@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -206,7 +206,7 @@ func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalOb
 
 // seal a text with the key of the object.
 func (e *external) seal(text []byte) string {
-	return hex.EncodeToString(keyed.Sum(e.digestKey, "approval", text))[:digestLength]
+	return hex.EncodeToString(mac.Sum(e.digestKey, "approval", text))[:digestLength]
 }
 
 // command that approves what an AnsibleRun awaits.

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 )
 
 // Schema of digests. It changes when a version of the provider computes another digest of
@@ -101,7 +101,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		return "", errors.Wrap(err, "cannot encode the inputs")
 	}
 
-	return strings.Join([]string{Schema, fingerprint(key), hex.EncodeToString(keyed.Sum(key, Schema, text))}, "."), nil
+	return strings.Join([]string{Schema, fingerprint(key), hex.EncodeToString(mac.Sum(key, Schema, text))}, "."), nil
 }
 
 // AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
@@ -115,7 +115,7 @@ func AbsentDigest(generation int64) string {
 // key for all objects, an attacker could guess a secret of another object, create an object
 // with the guess, and compare the digests.
 func ObjectKey(key []byte, uid types.UID) []byte {
-	return keyed.Sum(key, "object", []byte(uid))
+	return mac.Sum(key, "object", []byte(uid))
 }
 
 // Comparable is true for digests of the same schema and key. If they differ, the inputs
@@ -139,7 +139,7 @@ func prefix(digest string) string {
 
 // fingerprint of a key: enough to tell keys apart, useless for guessing them.
 func fingerprint(key []byte) string {
-	return hex.EncodeToString(keyed.Sum(key, "fingerprint", nil)[:4])
+	return hex.EncodeToString(mac.Sum(key, "fingerprint", nil)[:4])
 }
 
 // canonicalParameters are the parameters without empty variables and without fields that

@@ -22,8 +22,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
@@ -198,7 +198,7 @@ func ownedBy(p *corev1.Pod) metav1.OwnerReference {
 func (x *Executor) proof(j executor.Job, p *corev1.Pod, hash []byte) string {
 	whose := strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")
 
-	return hex.EncodeToString(keyed.Sum(x.config.Key, "payload of a run", append(hash, whose...)))
+	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", append(hash, whose...)))
 }
 
 // given is the payload that the provider has given to the Pod of a run; false if there is none. A Secret

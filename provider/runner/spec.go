@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 )
 
 // A Spec is everything that a Runner needs to carry out one run: plain values, none of
@@ -150,7 +150,7 @@ const digestLength = 32
 func (o Object) Digest(key []byte) string {
 	text, _ := json.Marshal([]any{values(o.Labels), o.approvable(), o.Owner}) //nolint:errchkjson // It has strings only.
 
-	return hex.EncodeToString(keyed.Sum(key, "metadata", text))[:digestLength]
+	return hex.EncodeToString(mac.Sum(key, "metadata", text))[:digestLength]
 }
 
 // ownerOf an object is what controls it.

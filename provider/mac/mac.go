@@ -1,5 +1,5 @@
-// Package keyed computes HMACs with a key.
-package keyed
+// Package mac computes HMACs with a key.
+package mac
 
 import (
 	"crypto/hmac"
