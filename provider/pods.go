@@ -42,7 +42,7 @@ func (c *startCommand) podsExecutor(ctx context.Context, mgr ctrl.Manager, api *
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	cfg.QPS, cfg.Burst, cfg.RateLimiter = podRequests, 2*podRequests, nil
 
-	kube, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	kube, err := client.NewWithWatch(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client for Pods")
 	}

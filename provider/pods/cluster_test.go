@@ -19,13 +19,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -57,6 +55,8 @@ type cluster struct {
 	mu sync.Mutex
 	// asked is what the provider has asked for.
 	asked []string
+	// events of the Pod that is watched; nil before it is.
+	events *watch.RaceFreeFakeWatcher
 	// log of the Pod, and whether its node cannot be reached.
 	log  string
 	away bool
@@ -68,12 +68,7 @@ type cluster struct {
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-
-	c := &cluster{t: t, kube: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()}
+	c := &cluster{t: t, kube: fake.NewClientBuilder().WithObjects(objects...).Build()}
 	c.job = executor.Job{Spec: fill(t).Spec, Request: "token", Kind: schema.GroupVersionKind{Group: "ansible.m.crossplane.io", Version: "v1alpha1", Kind: "AnsibleRun"}}
 	c.job.Inputs.Credentials = nil // They take several Secrets.
 
@@ -84,17 +79,13 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 
 	config := Config{
 		Context: t.Context(), Client: interceptor.NewClient(c.kube, interceptor.Funcs{
-			Create: c.create, Delete: c.remove, Get: c.get, List: c.list, Patch: c.patch,
+			Create: c.create, Delete: c.remove, Get: c.get, List: c.list, Patch: c.patch, Watch: c.watch,
 		}),
 		Own: func(context.Context) (Own, error) { return Own{Image: image}, nil },
 		Key: []byte("key of the provider"), Log: logging.NewNopLogger(), Leads: func() bool { return true },
 		Over: func(context.Context, ObjectReference) (bool, error) { return true, nil },
 	}
-	c.x = &Executor{
-		config: config, logs: logs, unpacking: make(chan struct{}, unpackers), now: time.Now,
-		forget: make(chan runs.Run, 1), watches: newWatches(config),
-	}
-	c.x.watches.all[""] = &asCache{reader: c.kube}
+	c.x = newExecutor(config, logs)
 
 	return c
 }
@@ -106,11 +97,10 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 	c := newCluster(t, objects...)
 	c.x.now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-	return &run{
-		Executor: c.x, job: c.job, ref: *c.job.Reference(), report: c.job.Run().Report(), shown: &shown{}, stop: func() {},
-		sight: &sight{changed: make(chan struct{}, 1)}, key: sealed.NewKey(), given: true,
-		watch: runs.Watch{Provider: context.Background(), Wanted: context.Background(), Progress: func(runs.Report) {}},
-	}
+	r := c.x.newRun(t.Context(), c.job, runs.Watch{Provider: t.Context(), Wanted: t.Context(), Progress: func(runs.Report) {}})
+	r.sealKey, r.log = sealed.NewKey(), &podLog{}
+
+	return r
 }
 
 // podOf returns the Pod that the provider makes for a run.
@@ -139,21 +129,6 @@ func templateOf(t *testing.T, r *run) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
 }
 
-// asCache reads what is on a cluster.
-type asCache struct {
-	informertest.FakeInformers
-
-	reader client.Reader
-}
-
-func (c *asCache) List(ctx context.Context, l client.ObjectList, _ ...client.ListOption) error {
-	return c.reader.List(ctx, l)
-}
-
-func (c *asCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	return c.reader.Get(ctx, key, o, opts...)
-}
-
 // ask for something, unless it is refused. It is noted.
 func (c *cluster) ask(ctx context.Context, verb string, o client.Object) error {
 	c.mu.Lock()
@@ -178,15 +153,34 @@ func (c *cluster) get(ctx context.Context, k client.WithWatch, key client.Object
 	return k.Get(ctx, key, o, opts...)
 }
 
-func (c *cluster) list(ctx context.Context, _ client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
-	events, ok := l.(*corev1.EventList)
-	if !ok {
-		return errors.Errorf("the provider lists %T", l)
+func (c *cluster) list(ctx context.Context, k client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+	if events, ok := l.(*corev1.EventList); ok {
+		events.Items = []corev1.Event{{Type: corev1.EventTypeNormal, Reason: "CreatedWorkload", Message: "Created Workload: ns/pod-x"}}
+
+		return c.ask(ctx, "list", &corev1.Event{})
 	}
 
-	events.Items = []corev1.Event{{Type: corev1.EventTypeNormal, Reason: "CreatedWorkload", Message: "Created Workload: ns/pod-x"}}
+	return k.List(ctx, l, opts...)
+}
 
-	return c.ask(ctx, "list", &corev1.Event{})
+// watch the Pod. It is shown as it is at first.
+func (c *cluster) watch(ctx context.Context, k client.WithWatch, _ client.ObjectList, _ ...client.ListOption) (watch.Interface, error) {
+	if err := c.ask(ctx, "watch", &corev1.Pod{}); err != nil {
+		return nil, err
+	}
+
+	w, p := watch.NewRaceFreeFake(), &corev1.Pod{}
+	context.AfterFunc(ctx, w.Stop)
+
+	c.mu.Lock()
+	c.events = w
+	c.mu.Unlock()
+
+	if k.Get(ctx, client.ObjectKey{Namespace: c.job.Reference().Namespace, Name: c.job.Reference().Name}, p) == nil {
+		c.saw(p, false)
+	}
+
+	return w, nil
 }
 
 func (c *cluster) patch(ctx context.Context, k client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
@@ -203,8 +197,7 @@ func (c *cluster) create(ctx context.Context, k client.WithWatch, o client.Objec
 		return nil
 	}
 
-	p, ok := o.(*corev1.Pod)
-	if ok {
+	if p, ok := o.(*corev1.Pod); ok {
 		p.UID, p.CreationTimestamp, p.Status.Phase = types.UID("pod of "+time.Now().String()), metav1.Now(), corev1.PodPending
 	}
 
@@ -212,12 +205,7 @@ func (c *cluster) create(ctx context.Context, k client.WithWatch, o client.Objec
 		return err
 	}
 
-	err := k.Create(ctx, o, opts...)
-	if ok && err == nil {
-		c.saw(p, false)
-	}
-
-	return err
+	return k.Create(ctx, o, opts...)
 }
 
 // remove an object as an API server does: a Pod that has a node is told to end, and goes when its node says so.
@@ -259,12 +247,16 @@ func (c *cluster) remove(ctx context.Context, k client.WithWatch, o client.Objec
 
 // saw tells the provider what the watch shows.
 func (c *cluster) saw(p *corev1.Pod, gone bool) {
-	if c.hangs {
-		return
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 
-	s, _ := strip(p.DeepCopy())
-	c.x.watches.saw(s, gone)
+	switch {
+	case c.hangs || c.events == nil || c.events.IsStopped():
+	case gone:
+		c.events.Delete(p.DeepCopy())
+	default:
+		c.events.Modify(p.DeepCopy())
+	}
 }
 
 // pod of the run; nil if there is none.
@@ -423,12 +415,12 @@ func (c *cluster) execute(begun *common.Run) *execution {
 	provider, leave := context.WithCancel(c.t.Context())
 	e.cancel, e.revoke, e.leave = cancel, revoke, leave
 
-	go func() {
-		todo := j.Run()
-		if j.Begun != nil {
-			todo.Run, todo.Begun = *j.Begun, true
-		}
+	todo := j.Run()
+	if j.Begun != nil {
+		todo.Run, todo.Begun = *j.Begun, true
+	}
 
+	go func() {
 		e.ended <- c.x.Execute(ctx, todo, runs.Watch{Wanted: wanted, Provider: provider, Progress: func(r runs.Report) {
 			c.mu.Lock()
 			defer c.mu.Unlock()

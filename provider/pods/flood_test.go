@@ -218,14 +218,14 @@ func flood(t *testing.T, x *Executor, key []byte) <-chan struct{} {
 	}
 
 	frames := make(chan heard)
-	l := &podLog{Executor: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, sight: &sight{}, shown: &shown{}}
+	l := &podLog{Executor: x, reader: reader, pace: pace, namespace: "ns", pod: "p", heard: frames, shown: &shown{}}
 	r := onCluster(t)
 	end := make(chan struct{})
 
 	go func() {
 		defer close(end)
 
-		if _, err := l.readOnce(ctx); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
+		if err := l.readOnce(ctx); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
 			t.Errorf("readOnce(...): %v", err)
 		}
 	}()

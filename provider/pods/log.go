@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	// logAgain is how long to wait before a log that broke off is asked for again. That doubles for as
-	// long as nothing more is read: maxDoubled times, and maxDoubledOver times after the end of the Pod.
-	logAgain       = 500 * time.Millisecond
-	maxDoubled     = 5
-	maxDoubledOver = 3
+	// logAgain is how long to wait before a log that broke off is asked for again. That doubles, maxDoubled times, for as
+	// long as nothing more is read.
+	logAgain   = 500 * time.Millisecond
+	maxDoubled = 5
 	// logRate is how many bytes of a log are read per second for long, and logBurst how many at once,
 	// with those of its reports when they are unpacked: reading must not take the provider, nor the
 	// API server and the kubelet, for what a hostile image writes. A kubelet keeps a few files of
@@ -35,124 +34,77 @@ const (
 	logPatience = 2 * time.Minute
 )
 
-// followLog of the Pod, in the background, from its start.
-func (r *run) followLog() {
-	if r.frames != nil {
-		return
-	}
-
-	r.frames, r.logged = make(chan heard), make(chan struct{})
-
-	reader, err := sealed.NewReader(r.key, r.job.ID, string(r.pod.UID))
-	if err != nil {
-		close(r.logged) // The key has the right length.
-		return
-	}
-
-	ctx, cancel := context.WithCancel(r.config.Context)
-	r.stop = cancel
-	l := &podLog{
-		Executor: r.Executor, reader: reader, pace: newPace(),
-		sight: r.sight, namespace: r.ref.Namespace, pod: r.ref.Name, frames: r.frames, shown: r.shown,
-	}
-
-	go func() {
-		defer close(r.logged)
-
-		if err := l.follow(ctx); err != nil {
-			l.config.Log.Debug("Cannot read the last report in the log of a Pod", "namespace", l.namespace, "pod", l.pod,
-				"error", err)
-		}
-	}()
-}
-
-// A podLog is the log of a run's Pod.
+// A podLog is the log of a run's Pod. It is read from its start as often as it breaks off: reports have numbers.
 type podLog struct {
 	*Executor
 
 	reader         *sealed.Reader
 	pace           *rate.Limiter
-	sight          *sight
 	namespace, pod string
-	frames         chan<- heard
 	shown          *shown
-	// heard counts the reports that were read.
-	heard int
+
+	// heard are the reports, and broken says why the log broke off; nil for one that was read to its last report.
+	heard  chan heard
+	broken chan error
+
+	// What follows is for the run that has the log read.
+
+	// reading is true while it is read, which has begun after the end of its container if it is whole.
+	reading, whole bool
+	// tries without anything new. The next one is due at again.
+	tries int
+	again time.Time
+	// ended is when the container was first seen to have ended.
+	ended time.Time
 }
 
-// follow the log to its end, whatever breaks off meanwhile.
-func (l *podLog) follow(ctx context.Context) error {
-	var (
-		ended time.Time
-		told  string
-	)
+// newLog of the Pod of a run.
+func (x *Executor) newLog(p *corev1.Pod, runID string, key []byte, s *shown) (*podLog, error) {
+	reader, err := sealed.NewReader(key, runID, string(p.UID))
 
-	for tries, idle := 0, 0; ; {
-		// A log that was opened after the end of its container is whole.
-		over, succeeded := l.isOver()
-		if over && ended.IsZero() {
-			ended = l.now()
-		}
+	return &podLog{
+		Executor: x, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: s,
+		heard: make(chan heard), broken: make(chan error, 1),
+	}, err
+}
 
-		before := l.heard
+// broke off after an error. Done is true if it is not to be read again, and unread says so if a Pod that has succeeded
+// has written a last report that cannot be read: without that the run would be repeated.
+func (l *podLog) broke(err error, succeeded bool) (done, unread bool) {
+	l.reading = false
+	l.again = l.now().Add(logAgain << min(l.tries, maxDoubled))
+	l.tries++
 
-		final, err := l.readOnce(ctx)
-		if final || ctx.Err() != nil {
-			return ctx.Err()
-		}
+	missing := errors.Is(err, io.EOF) || kerrors.IsNotFound(err) || kerrors.IsBadRequest(err)
+	late := l.whole && l.now().Sub(l.ended) > logPatience
 
-		if idle++; l.heard != before {
-			idle = 0
-		}
-
-		missing := errors.Is(err, io.EOF) || kerrors.IsNotFound(err) || kerrors.IsBadRequest(err)
-		if over && missing {
-			tries++
-		}
-
-		late := over && l.now().Sub(ended) > logPatience
-		if tries >= logTries || late && !succeeded {
-			return err
-		}
-
-		// A Pod that has succeeded has written its last report. Without that, the run would be repeated.
-		if late && !missing && err.Error() != told {
-			told = err.Error()
-
-			select {
-			case l.frames <- heard{unread: err}:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-
-		doubled := min(idle, maxDoubled)
-		if over && !late {
-			doubled = min(tries, maxDoubledOver)
-		}
-
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(logAgain << doubled):
-		}
+	switch {
+	case err == nil:
+		return true, false
+	case l.whole && missing:
+		return l.tries >= logTries, false
 	}
+
+	return late && !succeeded, late && succeeded
 }
 
-// isOver is true once the container of the run has ended. Of a Pod that is gone the log may be, too.
-func (l *podLog) isOver() (over, ok bool) {
-	p, gone := l.sight.last()
+// read the log until it breaks off, in the background. Over says whether its container has ended.
+func (l *podLog) read(ctx context.Context, over bool) {
+	if over && l.ended.IsZero() {
+		l.ended, l.tries = l.now(), 0
+	}
 
-	return gone || stopped(p), !gone && succeeded(p)
+	l.reading, l.whole = true, over
+
+	go func() { l.broken <- l.readOnce(ctx) }()
 }
 
-// readOnce reads the log from its start until it breaks off. It is true once the last report was read. What was read
-// before is left out: reports have numbers.
-func (l *podLog) readOnce(ctx context.Context) (final bool, err error) {
+// readOnce reads the log from its start until it breaks off. What was read before is left out.
+func (l *podLog) readOnce(ctx context.Context) error {
 	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod,
 		&corev1.PodLogOptions{Container: containerRun, Follow: true}).Stream(ctx)
 	if err != nil {
-		return false, errors.Wrap(err, "cannot read the log of the Pod")
+		return errors.Wrap(err, "cannot read the log of the Pod")
 	}
 	defer stream.Close() //nolint:errcheck // It was read.
 
@@ -164,7 +116,7 @@ func (l *podLog) readOnce(ctx context.Context) (final bool, err error) {
 	for {
 		line, err := readLine(lines)
 		if err != nil {
-			return false, err
+			return err
 		}
 
 		if !sealed.MayBeFrame(line) {
@@ -173,7 +125,7 @@ func (l *podLog) readOnce(ctx context.Context) (final bool, err error) {
 		}
 
 		if final, err := l.pass(ctx, line); final || err != nil {
-			return final, err
+			return err
 		}
 	}
 }
@@ -191,10 +143,8 @@ func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) 
 	}
 
 	if ok {
-		l.heard++
-
 		select {
-		case l.frames <- h:
+		case l.heard <- h:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}

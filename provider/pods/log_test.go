@@ -2,17 +2,12 @@ package pods
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
-	clientset "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -80,12 +75,12 @@ func TestLogAgain(t *testing.T) {
 			x := onCluster(t).Executor
 			x.logs = logs
 
-			l := &podLog{Executor: x, reader: reader, pace: newPace(), frames: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", sight: &sight{}, shown: &shown{}}
+			l := &podLog{Executor: x, reader: reader, pace: newPace(), heard: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
 			l.shown.know(inputs.Inputs{}, nil)
 
 			for n := range tc.logs {
-				if final, err := l.readOnce(t.Context()); final != (n == len(tc.logs)-1) {
-					t.Errorf("%s\nreadOnce(...): %t, %v", tc.reason, final, err)
+				if err := l.readOnce(t.Context()); (err == nil) != (n == len(tc.logs)-1) {
+					t.Errorf("%s\nreadOnce(...): %v", tc.reason, err)
 				}
 			}
 
@@ -94,31 +89,4 @@ func TestLogAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A log that cannot be read for long is asked for ever less often: many Pods may be on such a node.
-func TestLogIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := aPod(corev1.PodRunning, container(containerRun, running()))
-		r := onCluster(t)
-		r.now = time.Now
-		logs := clientset.NewClientset()
-		r.logs = logs
-
-		reader, err := sealed.NewReader(sealed.NewKey(), "id", "pod")
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		l := &podLog{Executor: r.Executor, sight: &sight{pod: p}, reader: reader, pace: newPace(), namespace: "ns", pod: "p", shown: &shown{}}
-
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-
-		_ = l.follow(ctx) // It ends with its context.
-
-		if asked := len(logs.Actions()); asked < 10 || asked > 60 {
-			t.Errorf("The log of a Pod that runs should be asked for, and not too often: %d times in ten minutes", asked)
-		}
-	})
 }

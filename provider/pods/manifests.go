@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Labels and annotations of Pods and their Secrets.
@@ -33,6 +33,8 @@ const (
 	annotationKeepFor   = "ansible.crossplane.io/keepFor"
 	// annotationSecrets is how many Secrets the Pod has.
 	annotationSecrets = "ansible.crossplane.io/secrets"
+	// annotationMark tells what a request of this run has made from anything else of its name.
+	annotationMark = "ansible.crossplane.io/mark"
 )
 
 // Containers of the Pod.
@@ -213,10 +215,9 @@ func granted(mounts []corev1.VolumeMount) []string {
 	var args []string
 
 	for _, m := range mounts {
-		private := m.MountPath == dirTmp || slices.ContainsFunc([]string{dirWork, dirContent, dirSecrets, "/run/secrets"},
-			func(dir string) bool {
-				return within(m.MountPath, dir) || within(dir, m.MountPath)
-			})
+		at := path.Clean(m.MountPath)
+		private := at == dirTmp || slices.ContainsFunc([]string{dirWork, dirContent, dirSecrets, "/run/secrets"},
+			func(dir string) bool { return sandbox.Within(at, dir) || sandbox.Within(dir, at) })
 
 		switch {
 		case private:
@@ -228,13 +229,6 @@ func granted(mounts []corev1.VolumeMount) []string {
 	}
 
 	return args
-}
-
-// within is true for a path that is a directory, or below it.
-func within(p, dir string) bool {
-	dir = strings.TrimSuffix(path.Clean(dir), "/")
-
-	return p == dir || strings.HasPrefix(path.Clean(p), dir+"/")
 }
 
 // installer is the container that installs content, by the container of the run, whatever a
@@ -408,7 +402,7 @@ func projected(j executor.Job, secrets int) *corev1.ProjectedVolumeSource {
 	}}}
 
 	for n := range secrets {
-		s := &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: secretName(*j.Reference(), n)}}
+		s := &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: secretName(j.Reference().Name, n)}}
 		if n == secrets-1 && j.Inputs.Kubernetes != nil {
 			s.Items = []corev1.KeyToPath{{Key: FileToken, Path: FileToken}}
 		}

@@ -9,9 +9,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,21 +20,25 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 const (
 	// maxPart is how much of a payload one Secret has, in bytes. The API server takes a
 	// mebibyte, base64 and the rest of the object included.
 	maxPart = 700 << 10
-	// maxPayload is the length of the longest payload, in bytes of JSON.
-	maxPayload = 64 << 20
+	// maxSecrets is how many Secrets a run has at most, with that of its token. Inputs have a few mebibytes.
+	maxSecrets = 20
+	// filePod has the UID of the Pod, beside the parts of its payload, and fileMeant the UID of the Pod that they are for.
+	filePod   = "pod"
+	fileMeant = "podUID"
+	// annotationProof tells the Secret that the provider has made from any other Secret of the namespace. It says for
+	// which account a token is renewed.
+	annotationProof = "ansible.crossplane.io/proof"
 )
 
 // A Payload is what the Pod of a run is given, in Secrets that only the Pod mounts. The first of them is the gate: it
@@ -70,29 +74,27 @@ func (p Payload) pack() ([]byte, error) {
 		return nil, errors.Wrap(err, "cannot compress the inputs of a run")
 	}
 
+	if packed.Len() > (maxSecrets-1)*maxPart {
+		return nil, errors.Errorf("the inputs of the run take %d bytes, more than the %d that a Pod gets", packed.Len(),
+			(maxSecrets-1)*maxPart)
+	}
+
 	return packed.Bytes(), nil
 }
 
-const (
-	// filePod has the UID of the Pod, beside the parts of its payload, and fileMeant the UID of the Pod that they are for.
-	filePod   = "pod"
-	fileMeant = "podUID"
-	// maxSecrets is how many Secrets a run has at most, with that of its token.
-	maxSecrets = maxPayload/maxPart + 2
-	// annotationProof tells the Secret that the provider has made from any other Secret of the namespace. It says for
-	// which account a token is renewed.
-	annotationProof = "ansible.crossplane.io/proof"
-)
+// unpack a payload.
+func unpack(packed []byte) (p Payload, err error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		err = json.NewDecoder(z).Decode(&p) //nolint:musttag // The same program has written it.
+	}
 
-// partName is the key in a Secret of the part of a payload with a number, from 0.
-func partName(n int) string { return fmt.Sprintf("payload.%03d", n) }
+	return p, errors.Wrap(err, "cannot read the inputs of the run")
+}
 
 // ReadPayload from the directory where its Secrets are mounted.
 func ReadPayload(dir fs.FS) (Payload, error) {
-	names, err := fs.Glob(dir, "payload.*")
-	if err != nil {
-		return Payload{}, errors.Wrap(err, "cannot list the inputs of the run")
-	}
+	names, _ := fs.Glob(dir, "payload.*") // Only a pattern that is none is an error.
 
 	var packed []byte
 
@@ -125,124 +127,90 @@ func ReadPayload(dir fs.FS) (Payload, error) {
 	return p, nil
 }
 
-// unpack a payload.
-func unpack(packed []byte) (Payload, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return Payload{}, errors.Wrap(err, "cannot read the inputs of the run")
+// partName is the key in a Secret of the part of a payload with a number, from 0.
+func partName(n int) string { return fmt.Sprintf("payload.%03d", n) }
+
+// secretName is the name of the Secret of a Pod with a number, from 0. The last one has the token, if there is one.
+func secretName(pod string, n int) string {
+	if n == 0 {
+		return pod
 	}
 
-	p := Payload{}
-	err = json.NewDecoder(io.LimitReader(z, maxPayload)).Decode(&p) //nolint:musttag // The same program has written it.
-
-	return p, errors.Wrap(err, "cannot decode the inputs of the run")
+	return fmt.Sprintf("%s-%03d", pod, n)
 }
 
-// secrets with the payload, for a Pod that is still to be made. The first is the gate.
-func (p Payload) secrets(j executor.Job) ([]*corev1.Secret, error) {
-	packed, err := p.pack()
-	if err != nil {
-		return nil, err
+// secretsOf a Pod are so many. Others may have changed the number.
+func secretsOf(p *corev1.Pod) int {
+	n, _ := strconv.Atoi(p.Annotations[annotationSecrets])
+
+	return min(n, maxSecrets)
+}
+
+// newSecret of a run with a number, for the Pod that owns it. It does not block the deletion of the Pod: where the
+// admission plugin OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
+func newSecret(j executor.Job, p *corev1.Pod, n int, data map[string][]byte) *corev1.Secret {
+	owner := metav1.NewControllerRef(p, corev1.SchemeGroupVersion.WithKind("Pod"))
+	owner.BlockOwnerDeletion = nil
+
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: secretName(p.Name, n), Labels: labelsOf(j),
+			OwnerReferences: []metav1.OwnerReference{*owner},
+		},
+		Type: "ansible.crossplane.io/run",
+		Data: data,
 	}
+}
 
-	ref := j.Reference()
-
+// secrets with a packed payload, for the Pod that is to have it. The first is the gate.
+func (x *Executor) secrets(j executor.Job, p *corev1.Pod, packed []byte) []*corev1.Secret {
 	var all []*corev1.Secret
 
 	for part := range slices.Chunk(packed, maxPart) {
-		n := len(all)
-
-		all = append(all, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: secretName(*ref, n), Labels: labelsOf(j)},
-			Type:       "ansible.crossplane.io/run",
-			Immutable:  new(true),
-			Data:       map[string][]byte{partName(n): part},
-		})
+		s := newSecret(j, p, len(all), map[string][]byte{partName(len(all)): part})
+		s.Immutable = new(true)
+		all = append(all, s)
 	}
 
-	return all, nil
+	all[0].Data[fileMeant] = []byte(p.UID)
+	all[0].Annotations = map[string]string{annotationProof: x.proof(j, p, packed)}
+
+	return all
 }
 
-// secretName is the name of the Secret of a run with a number, from 0. The last one has the token, if there is one.
-func secretName(ref common.PodReference, n int) string {
-	if n == 0 {
-		return ref.Name
-	}
+// proof that the provider has given a packed payload to a Pod.
+func (x *Executor) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
+	hash := sha256.Sum256(packed)
+	given := append(hash[:], strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")...)
 
-	return fmt.Sprintf("%s-%03d", ref.Name, n)
+	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", given))
 }
 
-// assign Secrets with a payload to the Pod that owns them.
-func (x *Executor) assign(secrets []*corev1.Secret, j executor.Job, p *corev1.Pod) {
-	h := sha256.New()
-
-	for n, s := range secrets {
-		s.OwnerReferences = []metav1.OwnerReference{ownedBy(p)}
-		h.Write(s.Data[partName(n)])
-	}
-
-	secrets[0].Data[fileMeant] = []byte(p.UID)
-	secrets[0].Annotations = map[string]string{annotationProof: x.proof(j, p, h.Sum(nil))}
-}
-
-// ownedBy is a reference to a Pod. It does not block the deletion of the Pod: where the admission plugin
-// OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
-func ownedBy(p *corev1.Pod) metav1.OwnerReference {
-	o := metav1.NewControllerRef(p, corev1.SchemeGroupVersion.WithKind("Pod"))
-	o.BlockOwnerDeletion = nil
-
-	return *o
-}
-
-// proof that the provider has given a payload with some hash to a Pod.
-func (x *Executor) proof(j executor.Job, p *corev1.Pod, hash []byte) string {
-	whose := strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")
-
-	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", append(hash, whose...)))
-}
-
-// given is the payload that the provider has given to the Pod of a run; false if there is none. A Secret
-// from elsewhere has no proof, and is not unpacked.
-func (x *Executor) given(ctx context.Context, j executor.Job, p *corev1.Pod) (Payload, bool, error) {
-	select {
-	case x.unpacking <- struct{}{}:
-	case <-ctx.Done():
-		return Payload{}, false, errors.Wrap(ctx.Err(), "cannot read the inputs of the run")
-	}
-
-	defer func() { <-x.unpacking }()
-
+// payloadOf the Pod of a run, that the provider has given it; nil if there is none. A Secret from elsewhere has no proof,
+// and is not unpacked.
+func (x *Executor) payloadOf(ctx context.Context, j executor.Job, p *corev1.Pod) (*Payload, error) {
 	var (
 		packed []byte
 		proof  string
 	)
 
-	for n := 0; len(packed) <= maxPayload; n++ {
+	for n := range secretsOf(p) {
 		s := &corev1.Secret{}
 
-		err := x.config.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: secretName(*j.Reference(), n)}, s)
+		err := x.config.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: secretName(p.Name, n)}, s)
 		if client.IgnoreNotFound(err) != nil {
-			return Payload{}, false, errors.Wrap(err, "cannot read the inputs of the run")
+			return nil, errors.Wrap(err, "cannot read the inputs of the run")
 		}
 
-		part := s.Data[partName(n)]
-		if len(part) == 0 {
-			break
-		}
-
-		if n == 0 {
-			proof = s.Annotations[annotationProof]
-		}
-
-		packed = append(packed, part...)
+		packed = append(packed, s.Data[partName(n)]...)
+		proof += s.Annotations[annotationProof]
 	}
 
-	hash := sha256.Sum256(packed)
-	if !hmac.Equal([]byte(proof), []byte(x.proof(j, p, hash[:]))) {
-		return Payload{}, false, nil
+	if !hmac.Equal([]byte(proof), []byte(x.proof(j, p, packed))) {
+		return nil, nil
 	}
 
 	payload, err := unpack(packed)
 
-	return payload, err == nil && len(payload.Key) == sealed.KeySize, nil
+	return &payload, err
 }

@@ -58,12 +58,12 @@ func TestLongPayload(t *testing.T) {
 
 	r := onCluster(t)
 
-	secrets, err := want.secrets(r.job)
+	packed, err := want.pack()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	r.assign(secrets, r.job, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}})
+	secrets := r.secrets(r.job, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}}, packed)
 
 	if len(secrets) < 3 {
 		t.Errorf("Inputs of more than a mebibyte should be in several Secrets, not in %d", len(secrets))

@@ -3,13 +3,14 @@
 // follows finds the Pods that its predecessor made, and goes on following them: neither the end of a provider nor an
 // upgrade interrupts a run.
 //
-// One run, from top to bottom (run.go, state.go, watch.go):
+// One run is followed by one goroutine (run.go). It looks at the Pod, decides what is next (state.go), and does it:
 //
-//	begin    make the Pod; then give it the Secret with its inputs, once, which names the Pod by its UID
-//	attach   a former provider has begun it: a Pod with its Secret goes on, one without is deleted, no Pod has ended
-//	follow   show what it waits for; once its container has started, read the reports in its log
-//	conclude it ended without a last report: what the Pod shows says how
-//	Forget   the result is recorded: the Secret goes, and the Pod once it was kept for long enough
+//	no Pod     begun here: make it; by a former provider: look for it, and for its Secret. None has ended
+//	made       give it the Secret with its inputs, once, which names the Pod by its UID
+//	given      show what it waits for; what cannot start for two minutes is given up
+//	running    read the reports in the log
+//	over       read the log to its end; without a last report, what the Pod shows says how it ended
+//	recorded   the Secret goes, and the Pod once it was kept for long enough
 //
 // The Secret is the gate: a Pod without it never begins, and it begins no other Pod than the one that it names. The Pod
 // needs no access to the API server unless its content does. What it reports comes back through its log, see package
@@ -19,7 +20,6 @@ package pods
 import (
 	"context"
 	"encoding/hex"
-	"strconv"
 	"sync"
 	"time"
 
@@ -33,7 +33,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
@@ -44,22 +43,20 @@ const (
 	// requestTimeout of what is done after a run, and of requests when a run is canceled.
 	requestTimeout = 30 * time.Second
 	// sweepEvery is how often Pods of runs that are not followed are looked for, and unfollowedFor how old they are at
-	// least.
-	sweepEvery    = time.Minute
+	// least. So many are read at once.
+	sweepEvery    = 2 * time.Minute
 	unfollowedFor = 2 * time.Minute
-	// releasers clean up after so many runs at a time, while maxForgotten wait. The sweep finds the others.
-	releasers    = 8
-	maxForgotten = 10000
+	sweepAtOnce   = 100
 )
 
 // A Config of an executor.
 type Config struct {
-	// Context of the provider. Watches end with it.
+	// Context of the provider.
 	Context context.Context //nolint:containedctx // It outlives each call of the executor.
 	// REST is how the API server is reached. Its requests must not be limited to few.
 	REST *rest.Config
 	// Client that reads from the API server, not from a cache.
-	Client client.Client
+	Client client.WithWatch
 	// Own is what Pods take over from the provider's own one.
 	Own func(ctx context.Context) (Own, error)
 	// Template of all Pods: a PodTemplateSpec in JSON, which those of configurations are merged
@@ -107,12 +104,11 @@ type ObjectReference struct {
 
 // Executor gives each run a Pod. Use New.
 type Executor struct {
-	config  Config
-	watches *watches
-	logs    kubernetes.Interface
-	forget  chan runs.Run
-	// kept has the UIDs of Pods that are deleted in time.
-	kept sync.Map
+	config Config
+	logs   kubernetes.Interface
+	// followed has the run that is followed, by its key, and ended the last Pod of each that is to be forgotten. Kept has
+	// the UIDs of Pods that are deleted in time.
+	followed, ended, kept sync.Map
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
 	now       func() time.Time
@@ -123,38 +119,55 @@ var _ runs.Backend = &Executor{}
 // New returns an executor. Start has to be called once the provider leads.
 func New(c Config) (*Executor, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client for logs")
-	}
 
-	return &Executor{
-		config: c, logs: logs, now: time.Now, forget: make(chan runs.Run, maxForgotten),
-		unpacking: make(chan struct{}, unpackers), watches: newWatches(c),
-	}, nil
+	return newExecutor(c, logs), errors.Wrap(err, "cannot make a client for logs")
+}
+
+func newExecutor(c Config, logs kubernetes.Interface) *Executor {
+	return &Executor{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
 }
 
 // Needs of a run: nothing. Its Pod installs the content.
 func (x *Executor) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
-// Start to look after Pods of runs that have ended, until the context is done.
-func (x *Executor) Start(ctx context.Context) error {
-	for range releasers {
-		go x.releaseForgotten(ctx)
+// Execute a run: follow it to its end.
+func (x *Executor) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {
+	r := x.newRun(ctx, executor.JobOf(todo), w)
+
+	x.followed.Store(r.key(), r)
+	// Not that of the next one, which may have begun to follow before this one has ended.
+	defer x.followed.CompareAndDelete(r.key(), r)
+
+	return r.execute()
+}
+
+// Recorded runs have no work any more: the credentials of the Pod go now, the Pod when it has been kept for as long as
+// the configuration says. Nothing of it waits for the API server.
+func (x *Executor) Recorded(r runs.Run) {
+	p, ok := x.ended.LoadAndDelete(runKey{string(r.Object.UID), r.ID})
+	if !ok {
+		return // It has made none, or the sweep finds it.
 	}
 
-	// With rights for the cluster one watch does for all namespaces.
-	_, err := x.watches.of(ctx, "")
-	all := err == nil
+	go func() {
+		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
+		defer cancel()
 
+		if err := x.release(ctx, p.(*corev1.Pod)); err != nil { //nolint:forcetypeassert // There are no others.
+			x.config.Log.Info("Cannot clean up after a run, trying again", "run", r.ID, "error", err)
+		}
+	}()
+}
+
+// Start to look after Pods of runs that are not followed, until the context is done.
+func (x *Executor) Start(ctx context.Context) error {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
 
 	for {
-		if !all {
-			all = x.watchAll(ctx)
+		if err := x.sweep(ctx); err != nil {
+			x.config.Log.Info("Cannot look for the Pods of former runs, trying again", "error", err)
 		}
-
-		x.sweep(ctx)
 
 		select {
 		case <-t.C:
@@ -164,54 +177,61 @@ func (x *Executor) Start(ctx context.Context) error {
 	}
 }
 
-// watchAll namespaces in which a former provider may have left Pods. It is false when it has to be tried again.
-func (x *Executor) watchAll(ctx context.Context) bool {
-	namespaces, err := x.config.Namespaces(ctx)
-
-	for _, ns := range namespaces {
-		if _, e := x.watches.of(ctx, ns); e != nil {
-			err = e
-		}
-	}
-
-	if err != nil {
-		x.config.Log.Info("WARNING: Cannot look for the Pods of former runs, trying again", "error", err)
-	}
-
-	return err == nil
-}
+// A runKey identifies a run. The id alone is what the status of an object says, which may be the
+// id of another object's run.
+type runKey struct{ object, run string }
 
 // sweep up Pods that are not followed: those of objects that are gone or show another run, and those of a provider that
-// ended right after it had recorded the run.
-func (x *Executor) sweep(ctx context.Context) {
-	for _, w := range x.watches.list() {
-		l := &corev1.PodList{}
-		if err := w.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
-			continue
+// ended right after it had recorded the run. They are in all of the cluster, or where the provider may look for them.
+func (x *Executor) sweep(ctx context.Context) error {
+	err := x.sweepNamespace(ctx, "")
+	if !kerrors.IsForbidden(err) {
+		return err
+	}
+
+	namespaces, err := x.config.Namespaces(ctx)
+	for _, ns := range namespaces {
+		err = errors.Join(err, x.sweepNamespace(ctx, ns))
+	}
+
+	return err
+}
+
+// sweepNamespace sweeps a namespace, or the cluster. Others may have made very many Pods with much in them.
+func (x *Executor) sweepNamespace(ctx context.Context, namespace string) error {
+	l := &corev1.PodList{}
+
+	for {
+		err := x.config.Client.List(ctx, l, client.InNamespace(namespace), client.HasLabels{labelRun},
+			client.Limit(sweepAtOnce), client.Continue(l.Continue))
+		if err != nil {
+			return errors.Wrap(err, "cannot list Pods")
 		}
 
 		for i := range l.Items {
-			p := &l.Items[i]
-			if err := x.sweepPod(ctx, p); err != nil {
-				x.config.Log.Info("Cannot clean up after a run", "pod", p.Namespace+"/"+p.Name, "error", err)
+			if p := &l.Items[i]; p.Name == podName(p.Labels[labelRun]) {
+				err = errors.Join(err, errors.Wrapf(x.sweepPod(ctx, p), "cannot clean up after Pod %s/%s", p.Namespace, p.Name))
 			}
+		}
+
+		if err != nil || l.Continue == "" {
+			return err
 		}
 	}
 }
 
 func (x *Executor) sweepPod(ctx context.Context, p *corev1.Pod) error {
 	_, kept := x.kept.Load(p.UID)
+	_, followed := x.followed.Load(runKey{p.Labels[labelObject], p.Labels[labelRun]})
 	young := x.now().Sub(p.CreationTimestamp.Time) < unfollowedFor
 
-	if kept || young || p.DeletionTimestamp != nil || p.Name != podName(p.Labels[labelRun]) ||
-		x.watches.followed(keyOf(p)) {
+	if kept || followed || young || p.DeletionTimestamp != nil {
 		return nil
 	}
 
 	over, err := x.config.Over(ctx, ObjectReference{
 		GroupKind: p.Annotations[annotationKind], Namespace: p.Annotations[annotationNamespace],
-		Name: p.Annotations[annotationName],
-		UID:  p.Labels[labelObject], RunID: p.Labels[labelRun],
+		Name: p.Annotations[annotationName], UID: p.Labels[labelObject], RunID: p.Labels[labelRun],
 	})
 
 	switch {
@@ -221,73 +241,20 @@ func (x *Executor) sweepPod(ctx context.Context, p *corev1.Pod) error {
 		return client.IgnoreNotFound(x.deletePod(ctx, p, false))
 	}
 
-	return x.release(ctx, p, finishedAt(p))
-}
-
-// Recorded is the end of a run: the credentials of its Pod go now, the Pod when it has been kept for as long as the configuration says.
-// Nothing of it waits for the API server.
-func (x *Executor) Recorded(r runs.Run) {
-	select {
-	case x.forget <- r:
-	default:
-	}
-}
-
-// releaseForgotten releases Pods of runs with results that were recorded, until the context is done.
-func (x *Executor) releaseForgotten(ctx context.Context) {
-	for {
-		select {
-		case r := <-x.forget:
-			// The sweep tries again.
-			if err := x.releasePodOf(ctx, r); err != nil {
-				x.config.Log.Info("Cannot clean up after a run", "run", r.ID, "error", err)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (x *Executor) releasePodOf(ctx context.Context, r runs.Run) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-
-	ref := r.Pod
-
-	w, err := x.watches.of(ctx, ref.Namespace)
-	if err != nil {
-		return err
-	}
-
-	p := &corev1.Pod{}
-	if err := w.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, p); err != nil {
-		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the Pod of the run")
-	}
-
-	// The status of an object may name the run of another one.
-	if !isOwn(p, r.Object.UID) {
-		return nil
-	}
-
-	// Its container ends after the last report.
-	return x.release(ctx, p, x.now())
+	return x.release(ctx, p)
 }
 
 // release the Pod of a run that has ended: its Secrets go, and the Pod itself once it was kept for long enough.
-func (x *Executor) release(ctx context.Context, p *corev1.Pod, ended time.Time) error {
-	ref := common.PodReference{Namespace: p.Namespace, Name: p.Name}
-
-	// Others may have changed the number.
-	count, _ := strconv.Atoi(p.Annotations[annotationSecrets])
-	for n := range min(count, maxSecrets) {
-		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: secretName(ref, n)}}
+func (x *Executor) release(ctx context.Context, p *corev1.Pod) error {
+	for n := range secretsOf(p) {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: secretName(p.Name, n)}}
 		if err := x.config.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
 			return errors.Wrap(err, "cannot remove a Secret of the run")
 		}
 	}
 
 	x.kept.Store(p.UID, nil)
-	time.AfterFunc(ended.Add(keepFor(p)).Sub(x.now()), func() {
+	time.AfterFunc(keepFor(p), func() {
 		defer x.kept.Delete(p.UID)
 
 		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
@@ -317,15 +284,13 @@ func (x *Executor) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool)
 
 // contentKey is the key of what Pods install for one configuration and one tenant.
 func (x *Executor) contentKey(j executor.Job) []byte {
-	return x.derived("content of pods", j)
+	return mac.Sum(x.config.Key, "content of pods", contentOf(j))
 }
 
 // contentDir is the name of the directory on a claim with what they install.
 func (x *Executor) contentDir(j executor.Job) string {
-	return hex.EncodeToString(x.derived("directory of the content of pods", j)[:16])
+	return hex.EncodeToString(mac.Sum(x.config.Key, "directory of the content of pods", contentOf(j))[:16])
 }
 
-// derived key for one configuration and one tenant.
-func (x *Executor) derived(purpose string, j executor.Job) []byte {
-	return mac.Sum(x.config.Key, purpose, []byte(j.Object.Tenant()+"\x00"+j.Inputs.Config))
-}
+// contentOf one configuration and one tenant.
+func contentOf(j executor.Job) []byte { return []byte(j.Object.Tenant() + "\x00" + j.Inputs.Config) }

@@ -39,8 +39,6 @@ type heard struct {
 	sealed.Frame
 
 	unbelieved error
-	// unread is why nothing was heard from a Pod that has succeeded, for long; nil for a frame.
-	unread error
 }
 
 // hear a frame that was read.

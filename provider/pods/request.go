@@ -2,7 +2,8 @@ package pods
 
 import (
 	"context"
-	"reflect"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,7 +14,11 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 const (
@@ -27,15 +32,15 @@ const (
 	lostFor = 2 * time.Minute
 )
 
-// A refusal is an error of the API server that the same request would get again.
+// A refusal is an error that the same request would get again.
 type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// isRefusal is true for an error of the API server that the same request would get again.
+// isRefusal is true for an error that the same request would get again.
 func isRefusal(err error) bool {
-	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsNotFound(err) || kerrors.IsForbidden(err) &&
-		!isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
+	return errors.As(err, new(*refusal)) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) ||
+		kerrors.IsNotFound(err) || kerrors.IsForbidden(err) && !isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
 }
 
 // isQuota is true for an error of a ResourceQuota.
@@ -43,120 +48,60 @@ func isQuota(err error) bool {
 	return kerrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
-// sleep until then, or until the context is done.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
-}
+// post an object of the run, with a mark that nothing else knows. The answer to an earlier request may have been lost,
+// and others may have made another object of its name.
+func (r *run) post(ctx context.Context, o client.Object) error {
+	key := client.ObjectKeyFromObject(o)
+	mark := hex.EncodeToString(mac.Sum(r.sealKey, "request", fmt.Appendf(nil, "%T %s", o, key)))
+	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{annotationMark: mark}))
 
-// watched starts the watch of the namespace of the run, unless there is one.
-func (r *run) watched(ctx context.Context) error {
-	for tries := 0; ; tries++ {
-		_, err := r.watches.of(ctx, r.ref.Namespace)
-		if err == nil || tries == rightsTries || !executor.LacksAccess(err) || sleep(ctx, againAfter) != nil {
-			return err
-		}
-	}
-}
-
-// insist on a request: one that fails for a reason that may pass is sent again.
-func (r *run) insist(ctx context.Context, request func() error) error {
-	for again := againAfter; ; again = min(2*again, againAtMost) {
-		err := request()
-
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, new(*refusal)), executor.LacksAccess(err):
-			return err
-		case isRefusal(err):
-			if e := r.explained(ctx, err); executor.LacksAccess(e) {
-				return e
-			}
-
-			return &refusal{err}
-		}
-
-		r.waits(err.Error())
-
-		if err := sleep(ctx, again); err != nil {
-			return err
-		}
-	}
-}
-
-// post an object of the run. Sent is true if it is there, or may be: the answer to a request may be lost. What is there
-// at the first try is of others.
-func (r *run) post(ctx context.Context, o client.Object) (sent bool, err error) {
-	err = r.insist(ctx, func() error {
-		err := r.config.Client.Create(ctx, o)
-
-		switch {
-		case kerrors.IsAlreadyExists(err) && sent:
-			return r.adoptPosted(ctx, o)
-		case kerrors.IsAlreadyExists(err):
-			return taken(o)
-		case err == nil || !isRefusal(err) && !isQuota(err):
-			sent = true
-		}
-
+	err := r.config.Client.Create(ctx, o)
+	if !kerrors.IsAlreadyExists(err) {
 		return err
-	})
-
-	return sent, err
-}
-
-// adoptPosted adopts an object that an earlier request may have made. Others may have made another one of its name.
-func (r *run) adoptPosted(ctx context.Context, o client.Object) error {
-	var err error
-
-	found, key := false, client.ObjectKeyFromObject(o)
-
-	switch o := o.(type) {
-	case *corev1.Pod:
-		is := &corev1.Pod{}
-		if err = r.config.Client.Get(ctx, key, is); isOwn(is, r.job.Object.UID) {
-			*o, found = *is, true
-		}
-	case *corev1.Secret:
-		is := &corev1.Secret{}
-		err = r.config.Client.Get(ctx, key, is)
-		found = reflect.DeepEqual(is.Data, o.Data) && reflect.DeepEqual(is.OwnerReferences, o.OwnerReferences)
 	}
 
-	switch {
-	case err != nil:
+	if err := r.config.Client.Get(ctx, key, o); err != nil {
 		return errors.Wrap(err, "cannot get what was made for the run")
-	case !found:
-		return taken(o)
+	}
+
+	if o.GetAnnotations()[annotationMark] != mark {
+		return &refusal{errors.Errorf("%s is there already, and something else has made it", key)}
 	}
 
 	return nil
 }
 
-// taken is the error for an object that is there, and was not made for the run.
-func taken(o client.Object) error {
-	return &refusal{errors.Errorf("%s/%s is there already, and something else has made it", o.GetNamespace(), o.GetName())}
-}
+// failed is called when a request has. It is true when the run ends by that; otherwise it is sent again, or another one.
+func (r *run) failed(ctx context.Context, err error) bool {
+	err = r.explained(ctx, err)
+	r.again = min(againAfter<<min(r.failures, maxDoubled), againAtMost)
+	r.failures++
 
-// unseen is what follows when the API server does not show the Pod. It is true when the run has ended.
-func (r *run) unseen(ctx context.Context, err error, cancel bool) bool {
+	if r.pod != nil {
+		r.again = min(r.again, lookEvery)
+	}
+
+	lacks := executor.LacksAccess(err)
+
+	switch {
+	case r.given:
+	case lacks && r.failures > rightsTries:
+		r.notBegun(end{common.PhaseFailed, runs.ReasonForbidden, err.Error(), true})
+		r.report.NotBefore = r.now().Add(runs.AccessAgain)
+
+		return true
+	case !lacks && isRefusal(err):
+		r.notBegun(end{common.PhaseFailed, runs.ReasonPodNotStarted, err.Error(), true})
+
+		return true
+	}
+
 	if r.isLost(ctx, err) {
-		return r.lost() != nil
-	}
-
-	if cancel && r.canceled.IsZero() {
-		r.cancel(ctx, nil)
-	}
-
-	if message := r.explained(ctx, err).Error(); r.begun {
-		r.says(message)
+		r.gone, r.again = true, 0
+	} else if r.begun || r.pod == nil && r.attached {
+		r.says(err.Error())
 	} else {
-		r.waits(message)
+		r.waits(common.PhaseQueued, err.Error())
 	}
 
 	return false
@@ -164,7 +109,7 @@ func (r *run) unseen(ctx context.Context, err error, cancel bool) bool {
 
 // explained is an error that says which rights are missing and which command grants them, if that is so.
 func (r *run) explained(ctx context.Context, err error) error {
-	if kerrors.IsForbidden(err) {
+	if kerrors.IsForbidden(err) && !isQuota(err) {
 		if e := checkRights(ctx, r.config.Client, r.ref.Namespace); executor.LacksAccess(e) {
 			return e
 		}
@@ -177,11 +122,10 @@ func (r *run) explained(ctx context.Context, err error) error {
 // deletes the RoleBindings of a namespace with everything else in it, so that nothing may ever see the run
 // again.
 func (r *run) isLost(ctx context.Context, err error) bool {
-	denied := kerrors.IsForbidden(err) || executor.LacksAccess(err)
-	_, gone := r.sight.last()
+	denied := r.given && (kerrors.IsForbidden(err) || executor.LacksAccess(err))
 
 	switch {
-	case !denied || !gone && !isDeleted(ctx, r.config.Client, r.ref.Namespace):
+	case !denied || !isDeleted(ctx, r.config.Client, r.ref.Namespace):
 		r.lostSince = time.Time{}
 	case r.lostSince.IsZero():
 		r.lostSince = r.now()
@@ -199,4 +143,9 @@ func isDeleted(ctx context.Context, kube client.Client, namespace string) bool {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "ansiblerun-"}}, client.DryRunAll)
 
 	return kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// isOwn is true for what the provider has made for a run of an object. Its name says which run.
+func isOwn(o client.Object, object runner.Object) bool {
+	return o.GetLabels()[labelObject] == string(object.UID)
 }

@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,279 +37,256 @@ const (
 	restsFor = time.Minute
 )
 
-// errEnded is the error of a run that has ended, as its report says.
-var errEnded = errors.New("the run has ended")
-
-// A run is followed by one call of Execute.
+// A run is followed by one goroutine.
 type run struct {
 	*Executor
 
+	known
+
 	job    executor.Job
-	ref    common.PodReference
 	watch  runs.Watch
 	report runs.Report
+	// ctx is that of the job, which is canceled with it.
+	ctx context.Context //nolint:containedctx // It is not that of requests.
 
-	// pod of the run as it was seen last, of which sight knows; nil before it was made or found. It was asked for at
-	// askedAt, and gone is true once the API server does not have it any more.
-	pod     *corev1.Pod
-	sight   *sight
-	askedAt time.Time
-	gone    bool
-	// given is true once the Pod may have its inputs, so that it may begin. key seals its reports; nil if it is not known.
-	given bool
-	key   []byte
-	// since is when the run was attached to: its tasks before that were counted. It is zero
-	// for a run that was begun here.
+	// ref names the Pod, of which sights come. Unseen is why the API server does not show it; nil if it does.
+	ref    client.ObjectKey
+	sights chan sight
+	unseen error
+	// made is the Pod that the run makes, and packed what it then gets.
+	made   *corev1.Pod
+	packed []byte
+	// sealKey seals the reports of the run; nil if it is not known.
+	sealKey []byte
+	// since is when the run was attached to: its tasks before that were counted. It is zero for a run that was begun here.
 	since time.Time
-
-	// frames and logged come from the log of the Pod: the reports in it, and its end. Both are nil before that is
-	// followed, which stop ends. It was read to its end if read is true.
-	frames chan heard
-	logged chan struct{}
-	stop   context.CancelFunc
-	read   bool
-	// shown is what the log shows, other than its reports.
+	// log of the Pod, once that has begun. What it shows, other than reports, is shown.
+	log   *podLog
 	shown *shown
+	// lasting is the context of what goes on in the background, until stop.
+	lasting context.Context //nolint:containedctx // It outlives each request.
+	stop    context.CancelFunc
 
 	// plan of a run of which it is certain whether it has begun; empty for others.
 	plan string
-	// begun is true once the container has started, touched once content may have changed
+	// unbegun is true for a run whose Pod was deleted before it had a node. Touched is true once content may have changed
 	// something, and complete once the Pod has sent its last report.
-	begun, touched, complete bool
+	unbegun, touched, complete bool
+	// why the Pod was deleted, if there is another reason than a cancelation.
+	why *end
 	// stuckSince is since when the Pod has failed to start; zero if it has not.
 	stuckSince time.Time
-	// troubleText is what events say is wrong, as of troubleAt.
-	troubleAt   time.Time
-	troubleText string
-	// canceled is when the Pod was deleted by the provider, and why says so in its place if there is
-	// another reason than a cancelation; the zero time if it was not deleted.
-	canceled time.Time
-	why      *end
+	// events say what is wrong, as of askedEvents.
+	events      string
+	askedEvents time.Time
 	// renewal of the token is due then; zero if that is not known, since a former provider has made it.
 	renewal time.Time
-	// lostSince is since when the API server has refused to show a run of which nothing can be left; zero if it does not.
-	lostSince time.Time
-	// uncanceled is why the run could not be canceled; empty if that has not failed.
-	uncanceled string
 	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
 	unbelieved error
-	// unread says why the last report of a Pod that has succeeded cannot be read; empty if it can, or is not missed yet.
-	unread string
+
+	// failures of requests in a row, and since when the API server shows nothing of a run of which nothing can be left;
+	// zero if it does.
+	failures  int
+	lostSince time.Time
+	// again is after how long the run is looked at without news.
+	again time.Duration
 }
 
-// Execute a run.
-func (x *Executor) Execute(ctx context.Context, todo runs.Run, w runs.Watch) (report runs.Report) {
-	j := executor.JobOf(todo)
+// newRun of a job. It is canceled with the context.
+func (x *Executor) newRun(ctx context.Context, j executor.Job, w runs.Watch) *run {
+	r := &run{
+		Executor: x, job: j, ctx: ctx, watch: w, report: j.Run().Report(), shown: &shown{}, sights: make(chan sight),
+		ref: client.ObjectKey{Namespace: j.Reference().Namespace, Name: j.Reference().Name},
+	}
+	r.lasting, r.stop = context.WithCancel(x.config.Context)
 
-	if w.Progress == nil {
-		w.Progress = func(runs.Report) {}
+	if j.Begun == nil {
+		r.report.Run.Pod, r.report.Run.StartTime = j.Reference(), r.time()
+		return r
 	}
 
-	if w.Provider == nil {
-		w.Provider = context.Background()
-	}
+	r.report.Run = *j.Begun.DeepCopy()
+	r.attached, r.given, r.gave, r.since = true, true, true, r.now()
 
-	if w.Wanted == nil {
-		w.Wanted = context.Background()
-	}
+	return r
+}
 
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(w.Provider, cancel)()
+// key of the run.
+func (r *run) key() runKey { return runKey{string(r.job.Object.UID), r.job.ID} }
 
-	r := &run{Executor: x, job: j, ref: *j.Reference(), watch: w, stop: func() {}, shown: &shown{}}
-
-	defer func() { r.stop() }()
+// execute the run: follow it to its end, or to that of the provider.
+func (r *run) execute() (report runs.Report) {
+	defer r.stop()
+	defer func() {
+		if r.pod != nil && !r.gone && report.Run.Phase.Finished() {
+			r.ended.Store(r.key(), r.pod)
+		}
+	}()
 
 	// A panic that one job causes must not end the provider, again and again.
 	defer redact.Panic(func() {
-		r.deleteAnyway(ctx)
+		r.deleteAnyway()
+		r.finish(end{
+			common.PhaseInterrupted, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", true,
+		}, true)
 
 		report = r.report
-		s := &report.Run
-		s.Phase, s.Reason, s.CompletionTime = common.PhaseInterrupted, runs.ReasonInternal, r.time()
-		s.Message = "the provider has made a mistake; its log has a stack trace"
-		report.Blameless, report.Untouched, report.Plan = true, false, ""
 	})
 
-	if w.Tail != nil {
-		w.Tail(r.shown.read)
+	if r.watch.Tail != nil {
+		r.watch.Tail(r.shown.read)
 	}
 
-	var release func()
-
-	r.sight, release = x.watches.follow(runKey{string(j.Object.UID), j.ID})
-	defer release()
-
-	var err error
-
-	if j.Begun != nil {
-		err = r.attach()
-	} else {
-		err = r.begin(ctx)
+	if r.attached {
+		r.observe(nil)
 	}
 
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+
+	canceled, revoked := r.ctx.Done(), r.watch.Wanted.Done()
+
+	for {
+		var (
+			heard  <-chan heard
+			broken <-chan error
+		)
+
+		if r.log != nil {
+			heard, broken = r.log.heard, r.log.broken
+		}
+
+		select {
+		case h := <-heard:
+			if r.take(h) {
+				return r.report
+			}
+
+			continue
+		case err := <-broken:
+			r.logBroke(err)
+		case s := <-r.sights:
+			r.sees(s)
+		case <-timer.C:
+		case <-canceled:
+			canceled = nil
+		case <-revoked:
+			revoked = nil
+		case <-r.watch.Provider.Done():
+		}
+
+		if r.step() {
+			return r.report
+		}
+
+		timer.Reset(r.again)
+	}
+}
+
+// isLeft is true once the run is left to the next provider.
+func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
+
+// step looks at the Pod, and does what is next. It is true when the run has ended, or is left.
+func (r *run) step() bool {
+	ctx, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
+	defer stop()
+
+	r.again = lookEvery
+
+	ended, err := r.act(ctx)
+
+	switch {
+	case r.isLeft():
+		return true
+	case err != nil:
+		return r.failed(ctx, err)
+	}
+
+	r.failures, r.lostSince = 0, time.Time{}
+
+	return ended
+}
+
+// act on what is known. It is true when the run has ended.
+func (r *run) act(ctx context.Context) (bool, error) {
+	if r.unseen != nil {
+		return false, r.unseen
+	}
+
+	k := r.known
+	k.keyed, k.canceled, k.revoked = r.sealKey != nil, r.ctx.Err() != nil, r.watch.Wanted.Err() != nil
+	k.idle = r.report.Plan != ""
+
+	switch next(k) {
+	case look:
+		return false, nil
+	case find:
+		return false, r.find(ctx)
+	case create:
+		return false, r.create(ctx)
+	case give:
+		return false, r.give(ctx)
+	case await:
+		return false, r.await(ctx)
+	case follow:
+		return false, r.follow(ctx)
+	case remove:
+		var why *end
+		if k.keyed && !k.canceled {
+			why = &end{
+				common.PhaseCanceled, runs.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
+			}
+		}
+
+		return false, r.remove(ctx, why)
+	case giveUp:
+		r.notBegun(end{common.PhaseCanceled, runs.ReasonNotStarted, "canceled before its Pod could begin", true})
+	case conclude:
+		r.conclude(k.canceled)
+	}
+
+	return true, nil
+}
+
+// observe the Pod, which was just made, or is nil.
+func (r *run) observe(made *corev1.Pod) {
+	go r.Executor.observe(r.lasting, r.ref, made, func(s sight) {
+		select {
+		case r.sights <- s:
+		case <-r.lasting.Done():
+		}
+	})
+}
+
+// sees how the Pod is. A status may name the Pod of a neighbour, and another Pod have its name by now.
+func (r *run) sees(s sight) {
+	r.unseen = s.err
+
+	switch p := s.pod; {
+	case s.err != nil:
+	case p == nil, r.pod == nil && !isOwn(p, r.job.Object), r.pod != nil && p.UID != r.pod.UID:
+		r.gone = true
+	default:
+		if r.pod = p; started(p) {
+			r.begun, r.report.Plan = true, ""
+		}
+	}
+}
+
+// find what a former provider has given the Pod.
+func (r *run) find(ctx context.Context) error {
+	payload, err := r.payloadOf(ctx, r.job, r.pod)
 	if err != nil {
-		return r.notBegun(ctx, err)
+		return err
+	}
+
+	if r.found, r.again = true, 0; payload != nil {
+		r.adopt(*payload)
 	}
 
 	r.shown.know(r.job.Inputs, nil)
 
-	return r.follow(ctx)
-}
-
-// begin the run: make its Pod, and give it its inputs. The error says why it has not begun.
-func (r *run) begin(ctx context.Context) error {
-	r.report = r.job.Run().Report()
-	r.report.Run.Pod, r.report.Run.StartTime = &r.ref, r.time()
-
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(r.watch.Wanted, cancel)()
-
-	if err := r.watched(ctx); err != nil {
-		return err
-	}
-
-	// Nothing is made for a run that cannot reach what it is to manage.
-	if err := r.grantable(ctx); err != nil {
-		return err
-	}
-
-	p, secrets, err := r.prepare(ctx)
-	if err != nil {
-		return &refusal{err}
-	}
-
-	// Without its inputs a Pod never begins. One that comes late is swept up.
-	if _, err := r.post(ctx, p); err != nil {
-		return err
-	}
-
-	r.pod, r.askedAt = p, r.now()
-	r.sight.see(nil, p, false)
-
-	if err := r.give(ctx, secrets); err != nil && !r.given {
-		r.deleteAnyway(ctx)
-
-		return err
-	}
-
 	return nil
-}
-
-// prepare the Pod and the Secrets of the run.
-func (r *run) prepare(ctx context.Context) (*corev1.Pod, []*corev1.Secret, error) {
-	payload := Payload{
-		Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(),
-		ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint,
-	}
-	payload.Before.Content = r.job.Known.Status()
-	r.key = payload.Key
-
-	secrets, err := payload.secrets(r.job)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	own, err := r.config.Own(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	count := len(secrets)
-	if r.job.Inputs.Kubernetes != nil {
-		count++
-	}
-
-	p, err := r.newPod(r.job, own, count)
-	if err == nil && p.Spec.NodeName == "" {
-		r.plan = r.job.Plan()
-	}
-
-	return p, secrets, err
-}
-
-// give the Pod its inputs. The first Secret comes last, since it lets the run begin.
-func (r *run) give(ctx context.Context, secrets []*corev1.Secret) error {
-	r.assign(secrets, r.job, r.pod)
-
-	if err := r.grant(ctx); err != nil {
-		return err
-	}
-
-	for _, s := range secrets[1:] {
-		if _, err := r.post(ctx, s); err != nil {
-			return err
-		}
-	}
-
-	if !r.config.Leads() {
-		return errors.New("another provider may lead by now")
-	}
-
-	var err error
-	r.given, err = r.post(ctx, secrets[0])
-
-	return err
-}
-
-// attach to the run that a former provider has begun. A run that is canceled meanwhile may be in progress: it ends once
-// it is found.
-func (r *run) attach() error {
-	r.since = r.now()
-	r.report = r.job.Run().Report()
-	r.report.Run = *r.job.Begun.DeepCopy()
-	r.given = true // So it may be.
-
-	for {
-		ctx, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
-
-		err := r.find(ctx)
-		if err != nil && !errors.Is(err, errEnded) && r.isLost(ctx, err) {
-			err = r.lost()
-		}
-
-		stop()
-
-		if err == nil || errors.Is(err, errEnded) || r.isLeft() {
-			return err
-		}
-
-		r.says(err.Error())
-
-		_ = sleep(r.watch.Provider, lookEvery)
-	}
-}
-
-// lost ends a run of which nothing is left, or can be known.
-func (r *run) lost() error {
-	r.gone = true
-	r.conclude()
-
-	return errEnded
-}
-
-// find the Pod of the run, and its inputs.
-func (r *run) find(ctx context.Context) error {
-	if err := r.watched(ctx); err != nil {
-		return err
-	}
-
-	if err := r.ask(ctx); err != nil {
-		return err
-	}
-
-	if r.pod == nil {
-		return r.lost()
-	}
-
-	payload, ok, err := r.Executor.given(ctx, r.job, r.pod)
-	if ok {
-		r.adopt(payload)
-	}
-
-	return err
 }
 
 // adopt what a run was begun with. Which run of which object it is, says the object.
@@ -322,7 +298,7 @@ func (r *run) adopt(p Payload) {
 		r.plan = executor.Job{Spec: p.Spec, Request: p.Request}.Plan()
 	}
 
-	r.key = p.Key
+	r.sealKey = p.Key
 	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
 	r.job.Known = content.Known(p.Before.Content)
 	r.job.Object = p.Spec.Object
@@ -335,157 +311,107 @@ func (r *run) adopt(p Payload) {
 	r.report.Run = shown
 }
 
-// notBegun returns the report of a run that was not begun, or has ended, and of one that is left to the next provider.
-func (r *run) notBegun(ctx context.Context, err error) runs.Report {
-	if errors.Is(err, errEnded) || r.isLeft() {
-		return r.report
-	}
+// create the Pod. Nothing is made for a run that cannot reach what it is to manage.
+func (r *run) create(ctx context.Context) error {
+	r.again = 0
 
-	s := &r.report.Run
-	s.Phase, s.Reason = common.PhaseFailed, runs.ReasonPodNotStarted
-	s.Message, s.CompletionTime = err.Error(), r.time()
-	r.report.Untouched, r.report.Blameless, r.report.Plan = true, true, ""
-
-	switch {
-	case ctx.Err() != nil || r.watch.Wanted.Err() != nil:
-		s.Phase, s.Reason, s.Message = common.PhaseCanceled, runs.ReasonNotStarted, "canceled before its Pod could begin"
-	case executor.LacksAccess(err):
-		s.Reason = runs.ReasonForbidden
-		r.report.NotBefore = r.now().Add(runs.AccessAgain)
-	case !errors.As(err, new(*refusal)):
-		s.Reason = runs.ReasonInternal
-	}
-
-	return r.report
-}
-
-// follow the run to its end.
-func (r *run) follow(ctx context.Context) runs.Report {
-	tick := time.NewTimer(0)
-	defer tick.Stop()
-
-	done, revoked := ctx.Done(), r.watch.Wanted.Done()
-
-	for {
-		select {
-		case <-r.sight.changed:
-		case <-tick.C:
-		case h := <-r.frames:
-			if r.take(h) {
-				return r.report
-			}
-
-			continue
-		case <-r.logged:
-			r.read, r.logged = true, nil
-		case <-done:
-			done = nil
-		case <-revoked:
-			revoked = nil
-		case <-r.watch.Provider.Done():
-		}
-
-		if r.isLeft() || r.look(r.watch.Provider, ctx.Err() != nil) {
-			return r.report
-		}
-
-		tick.Reset(lookEvery)
-	}
-}
-
-// isLeft is true once the run is left to the next provider.
-func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
-
-// look at the Pod, and do what follows from it. It is true when the run has ended.
-func (r *run) look(ctx context.Context, cancel bool) bool {
-	ctx, stop := context.WithTimeout(ctx, requestTimeout)
-	defer stop()
-
-	if err := r.refresh(ctx); err != nil {
-		return r.unseen(ctx, err, cancel)
-	}
-
-	if started(r.pod) {
-		r.begun, r.report.Plan = true, ""
-
-		if r.key != nil {
-			r.followLog()
+	if k := r.job.Inputs.Kubernetes; k != nil {
+		if _, err := r.config.Cluster.Token(ctx, *k, 0, nil); err != nil {
+			return err
 		}
 	}
 
-	if r.gone || stopped(r.pod) || neverStarts(r.pod) {
-		return r.ended(cancel)
-	}
-
-	waits := !r.begun && !installing(r.pod)
-
-	switch {
-	case !r.canceled.IsZero():
-	case cancel || r.key == nil:
-		r.cancel(ctx, nil)
-	case waits && r.report.Plan != "" && r.watch.Wanted.Err() != nil:
-		r.cancel(ctx, &end{
-			common.PhaseCanceled, runs.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
-		})
-	default:
-		r.renewDue(ctx)
-	}
-
-	switch {
-	case r.begun || !r.canceled.IsZero() || r.uncanceled != "":
-		message := cmp.Or(ending(r.pod), r.uncanceled)
-		if message != "" || r.report.Run.Phase == common.PhaseRunning {
-			r.says(message)
+	if r.made == nil {
+		if err := r.prepare(ctx); err != nil {
+			return &refusal{err}
 		}
-	default:
-		r.notStarted(ctx)
 	}
 
-	return false
-}
-
-// refresh what is known of the Pod. It is gone when the API server says so.
-func (r *run) refresh(ctx context.Context) error {
-	seen, gone := r.sight.last()
-	if seen != nil && seen.UID == r.pod.UID {
-		r.pod = seen
+	if err := r.post(ctx, r.made); err != nil {
+		return err
 	}
 
-	if r.gone || !gone && r.now().Sub(r.askedAt) < askEvery {
-		return nil
-	}
-
-	return r.ask(ctx)
-}
-
-// ask the API server for the Pod.
-func (r *run) ask(ctx context.Context) error {
-	p := &corev1.Pod{}
-	before, _ := r.sight.last()
-	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, p)
-
-	switch {
-	case client.IgnoreNotFound(err) != nil:
-		return errors.Wrap(err, "cannot get the Pod of the run")
-	case err != nil || r.pod == nil && !isOwn(p, r.job.Object.UID) || r.pod != nil && p.UID != r.pod.UID:
-		r.gone = r.pod != nil
-		r.sight.see(before, r.pod, true)
-	default:
-		r.sight.see(before, p, false)
-		r.pod = p
-	}
-
-	r.askedAt, r.lostSince = r.now(), time.Time{}
+	r.pod = r.made
+	r.observe(r.made)
 
 	return nil
 }
 
-// notStarted shows what the run waits for. A Pod that cannot start is given up.
-func (r *run) notStarted(ctx context.Context) {
-	if installing(r.pod) {
-		r.shows(common.PhaseInstalling, "the Pod installs the content")
+// prepare the Pod and its inputs.
+func (r *run) prepare(ctx context.Context) (err error) {
+	payload := Payload{
+		Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(),
+		ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint,
+	}
+	payload.Before.Content = r.job.Known.Status()
+	r.sealKey = payload.Key
 
-		return
+	if r.packed, err = payload.pack(); err != nil {
+		return err
+	}
+
+	own, err := r.config.Own(ctx)
+	if err != nil {
+		return err
+	}
+
+	count := (len(r.packed) + maxPart - 1) / maxPart
+	if r.job.Inputs.Kubernetes != nil {
+		count++
+	}
+
+	if r.made, err = r.newPod(r.job, own, count); err != nil {
+		return err
+	}
+
+	if r.made.Spec.NodeName == "" {
+		r.plan = r.job.Plan()
+	}
+
+	r.shown.know(r.job.Inputs, nil)
+
+	return nil
+}
+
+// give the Pod its inputs. The first Secret comes last, since it lets the run begin.
+func (r *run) give(ctx context.Context) error {
+	r.again = 0
+
+	if err := r.grant(ctx); err != nil {
+		return err
+	}
+
+	secrets := r.secrets(r.job, r.pod, r.packed)
+	for _, s := range secrets[1:] {
+		if err := r.post(ctx, s); err != nil {
+			return err
+		}
+	}
+
+	if !r.config.Leads() {
+		return &refusal{errors.New("another provider may lead by now")}
+	}
+
+	err := r.post(ctx, secrets[0])
+	r.gave = err == nil
+	r.given = r.given || !isRefusal(err) && !isQuota(err) // The answer to an earlier request may be lost.
+
+	return err
+}
+
+// await the start of the run, and show what it waits for, or its end. A Pod that cannot start is given up.
+func (r *run) await(ctx context.Context) error {
+	switch {
+	case r.deleted:
+		r.saysEnding()
+		return nil
+	case installing(r.pod):
+		r.plan = "" // It goes on as it is.
+		r.waits(common.PhaseInstalling, "the Pod installs the content")
+
+		r.renewDue(ctx)
+
+		return nil
 	}
 
 	message, stuck := waitsFor(r.pod, r.trouble(ctx))
@@ -496,156 +422,115 @@ func (r *run) notStarted(ctx context.Context) {
 	case r.stuckSince.IsZero():
 		r.stuckSince = r.now()
 	case r.now().Sub(r.stuckSince) > stuckFor:
-		r.cancel(ctx, &end{common.PhaseFailed, runs.ReasonPodNotStarted, message, true})
-
-		return
+		return r.remove(ctx, &end{common.PhaseFailed, runs.ReasonPodNotStarted, message, true})
 	}
 
-	r.waits(message)
+	r.waits(common.PhaseQueued, message)
+	r.renewDue(ctx)
+
+	return nil
 }
 
-// waits shows what the run waits for.
-func (r *run) waits(message string) { r.shows(common.PhaseQueued, message) }
-
-// shows what goes on before the run begins.
-func (r *run) shows(phase common.RunPhase, message string) {
-	if r.begun {
-		return
+// follow the log of the run.
+func (r *run) follow(ctx context.Context) (err error) {
+	if r.log == nil {
+		if r.log, err = r.newLog(r.pod, r.job.ID, r.sealKey, r.shown); err != nil {
+			return err
+		}
 	}
 
-	// What has installed its content goes on as it is.
-	if phase == common.PhaseInstalling {
-		r.plan = ""
+	over := r.gone || isOver(r.pod)
+
+	switch due := r.log.again.Sub(r.now()); {
+	case r.log.reading:
+	case due > 0:
+		r.again = min(due, lookEvery)
+	default:
+		r.log.read(r.lasting, over)
 	}
 
-	was := r.report.Plan
-	r.report.Run.Phase, r.report.Plan = phase, ""
-
-	if phase == common.PhaseQueued && r.isIdle() {
-		r.report.Plan = r.plan
+	if over {
+		return nil
 	}
 
-	if r.report.Plan == was {
-		r.says(message)
-		return
+	r.saysEnding()
+
+	if !r.deleted {
+		r.renewDue(ctx)
 	}
 
-	r.report.Run.Message = message
-	r.watch.Progress(r.report)
+	return nil
 }
 
-// isIdle is true for a run that has waited for long, and for nothing else. A run that was attached to has done so once
-// it was looked at for as long.
-func (r *run) isIdle() bool {
-	since := r.since
-	if t := r.report.Run.StartTime; t != nil && since.Before(t.Time) {
-		since = t.Time
-	}
+// logBroke notes why the log broke off.
+func (r *run) logBroke(err error) {
+	ok := !r.gone && succeeded(r.pod)
 
-	return !r.touched && r.now().Sub(since) >= idleAfter
+	if r.read, r.unread = r.log.broke(err, ok); r.unread {
+		r.says(fmt.Sprintf(
+			"the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
+			clip.Text(err.Error(), maxMessage)))
+	}
 }
 
-// says something about the run, in whatever phase it is, or nothing.
-func (r *run) says(message string) {
-	if r.report.Run.Message == message {
-		return
-	}
-
-	r.report.Run.Message = message
-	r.watch.Progress(r.report)
-}
-
-// cancel the run: delete its Pod. A Pod that has no node, and goes as it was seen, has not begun.
-func (r *run) cancel(ctx context.Context, why *end) {
+// remove the Pod. One that has no node, and goes as it was seen, has not begun.
+func (r *run) remove(ctx context.Context, why *end) error {
 	waits := r.pod.Spec.NodeName == ""
-	r.askedAt = time.Time{}
 
 	err := r.deletePod(ctx, r.pod, waits)
 
 	switch {
-	case kerrors.IsConflict(err):
-		r.again()
+	case kerrors.IsConflict(err): // It may have begun in this moment.
+		r.sees(r.ask(ctx, r.ref))
+		r.again = 0
 
-		return
-	case kerrors.IsNotFound(err):
-	case err != nil:
-		r.config.Log.Info("Cannot cancel a run, trying again", "pod", r.ref.Namespace+"/"+r.ref.Name, "error", err)
-		r.uncanceled = "cannot cancel the run: " + r.explained(ctx, err).Error()
-
-		return
+		return nil
+	case client.IgnoreNotFound(err) != nil:
+		return err
 	}
 
-	r.given = r.given && (!waits || err != nil)
-	r.canceled, r.why, r.uncanceled, r.report.Plan = r.now(), why, "", ""
-	r.again()
-}
+	r.unbegun = waits && err == nil
+	r.deleted, r.why, r.report.Plan = true, why, ""
 
-// again has the run looked at once more.
-func (r *run) again() {
-	select {
-	case r.sight.changed <- struct{}{}:
-	default:
-	}
+	return nil
 }
 
 // deleteAnyway deletes the Pod of a run that does not go on, if there is one. The sweep finds what is left.
-func (r *run) deleteAnyway(ctx context.Context) {
+func (r *run) deleteAnyway() {
 	if r.pod == nil {
 		return
 	}
 
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	ctx, stop := context.WithTimeout(r.config.Context, requestTimeout)
 	defer stop()
 
 	_ = r.deletePod(ctx, r.pod, false)
 }
 
-// ended is true once all is known of a run in a Pod that has stopped.
-func (r *run) ended(cancel bool) bool {
-	switch {
-	case cancel && r.unread != "":
-		r.canceled = r.now() // Its result is given up.
-	case r.frames != nil && !r.read:
-		return false
-	}
-
-	r.conclude()
-
-	return true
-}
-
-// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs, or its node
-// has said that its container did not start. A node says how a Pod has stopped before it goes.
-func (r *run) mayHaveBegun() bool {
-	switch {
-	case r.begun || r.pod != nil && started(r.pod):
-		return true
-	case !r.given || r.pod != nil && (stopped(r.pod) || neverStarts(r.pod)):
-		return false
-	}
-
-	return true
+// notBegun ends a run whose Pod has no inputs.
+func (r *run) notBegun(e end) {
+	r.deleteAnyway()
+	r.finish(e, false)
 }
 
 // conclude the report of a run that has ended without its last one.
-func (r *run) conclude() {
+func (r *run) conclude(canceled bool) {
 	began := r.mayHaveBegun()
-	r.touched = r.touched || began && !r.complete
-
 	e := interrupted("its Pod was deleted, or the provider ended before it had made it")
+
 	if r.pod != nil {
 		e = endOf(r.pod, r.job.Limit())
 	}
 
 	switch {
-	case r.key == nil && r.pod != nil:
+	case r.sealKey == nil && r.pod != nil:
 		e = end{
 			common.PhaseInterrupted, runs.ReasonProviderEnded,
 			"the provider ended before the run had its inputs, or they were removed", true,
 		}
 	case r.why != nil && (r.why.reason != runs.ReasonNotStarted || !began):
 		e = *r.why
-	case !r.canceled.IsZero():
+	case r.deleted, canceled && r.unread:
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
 	}
 
@@ -654,43 +539,75 @@ func (r *run) conclude() {
 	}
 
 	// Something of it may still work that the cluster does not know any more.
-	if r.gone && r.given && (r.pod == nil || !stopped(r.pod)) {
+	if r.gone && began && (r.pod == nil || !stopped(r.pod)) {
 		r.report.NotBefore = r.now().Add(restsFor)
 	}
 
-	s := &r.report.Run
-	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
-	r.report.Blameless, r.report.Plan = e.blameless, ""
-	r.report.Untouched = !r.touched
+	r.finish(e, began && !r.complete)
 }
 
-// take a frame. It is true for the last one of a run that has ended by itself.
-func (r *run) take(f heard) bool {
-	if r.unread = ""; f.unread != nil {
-		r.unread = fmt.Sprintf(
-			"the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
-			clip.Text(f.unread.Error(), maxMessage))
-		r.says(r.unread)
-		r.again()
+// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs, or its node
+// has said that its container did not start. A node says how a Pod has stopped before it goes.
+func (r *run) mayHaveBegun() bool {
+	return r.begun || r.given && !r.unbegun && (r.pod == nil || !isOver(r.pod))
+}
 
+// finish the report. The run may have touched something.
+func (r *run) finish(e end, touched bool) {
+	s := &r.report.Run
+	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
+	r.report.Blameless, r.report.Untouched, r.report.Plan = e.blameless, !touched && !r.touched, ""
+}
+
+// waits shows what goes on before the run begins.
+func (r *run) waits(phase common.RunPhase, message string) {
+	was := r.report.Plan
+	r.report.Run.Phase, r.report.Plan = phase, ""
+
+	if t := r.report.Run.StartTime; t != nil && r.now().Sub(t.Time) >= idleAfter {
+		r.report.Plan = r.plan
+	}
+
+	if r.report.Plan != was || r.report.Run.Message != message {
+		r.report.Run.Message = message
+		r.watch.Progress(r.report)
+	}
+}
+
+// says something about the run, in whatever phase it is, or nothing.
+func (r *run) says(message string) {
+	if r.report.Run.Message != message {
+		r.report.Run.Message = message
+		r.watch.Progress(r.report)
+	}
+}
+
+// saysEnding says what keeps the run from its end, or from being seen.
+func (r *run) saysEnding() {
+	if message := ending(r.pod); message != "" || r.report.Run.Phase == common.PhaseRunning {
+		r.says(message)
+	}
+}
+
+// take what was heard. It is true for the last report of a run that has ended by itself.
+func (r *run) take(h heard) bool {
+	r.unread, r.log.tries = false, 0
+
+	if h.unbelieved != nil {
+		r.unbelieved = h.unbelieved
 		return false
 	}
 
-	if f.unbelieved != nil {
-		r.unbelieved = f.unbelieved
-		return false
-	}
-
-	if r.watch.Task != nil && f.Time.After(r.since) {
-		for _, t := range f.Tasks {
+	if r.watch.Task != nil && h.Time.After(r.since) {
+		for _, t := range h.Tasks {
 			r.watch.Task(t)
 		}
 	}
 
-	r.begun, r.complete = true, f.Final
-	r.adoptReport(f.Report)
+	r.begun, r.complete = true, h.Final
+	r.adoptReport(h.Report)
 
-	if f.Final && (f.Report.Run.Phase != common.PhaseCanceled || !r.canceled.IsZero()) {
+	if h.Final && (h.Report.Run.Phase != common.PhaseCanceled || r.deleted) {
 		return true
 	}
 

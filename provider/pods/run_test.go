@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 
 		time.Sleep(time.Minute)
 
-		if diff := cmp.Diff([]string{"create Pod", "create Secret", "delete Secret", "delete Pod"}, c.requests()); diff != "" {
+		if diff := cmp.Diff([]string{"create Pod", "create Secret", "watch Pod", "delete Secret", "delete Pod"}, c.requests()); diff != "" {
 			t.Errorf("requests: -want, +got:\n%s", diff)
 		}
 	})
@@ -60,10 +60,7 @@ func TestRun(t *testing.T) {
 func (c *cluster) forget() {
 	c.t.Helper()
 	c.x.Recorded(c.job.Run())
-
-	if err := c.x.releasePodOf(c.t.Context(), <-c.x.forget); err != nil {
-		c.t.Fatal(err)
-	}
+	synctest.Wait()
 }
 
 // TestLatePost has a request to make the Pod arrive when the Pod was deleted. The Secret may still be there.
@@ -142,7 +139,7 @@ func TestBegin(t *testing.T) {
 		"Unanswered":  {"A Pod that was made without an answer is the run's.", fails("Pod", 1, away, true), true, "connection reset", true},
 		"Taken":       {"A Pod of that name that is there at first is of others.", func(c *cluster) { fails("", 0, nil, false)(c); neighbours(c) }, false, "", true},
 		"TakenLater":  {"So is one with the label of another object.", func(c *cluster) { fails("Pod", 1, away, false)(c); neighbours(c) }, false, "connection reset", true},
-		"Secret":      {"A Secret that was made without an answer is the run's.", fails("Secret", 1, away, true), true, "connection reset", true},
+		"Secret":      {"A Secret that was made without an answer is the run's.", fails("Secret", 1, away, true), true, "", true},
 		"NoSecret":    {"A run whose inputs are refused does not begin, and its Pod goes.", fails("Secret", 1, kerrors.NewBadRequest("no"), false), false, "", false},
 		"OtherSecret": {"Nor does one whose Secret is there already.", func(c *cluster) { c.plant() }, false, "", false},
 		"Follows":     {"A provider that does not lead any more gives no inputs.", func(c *cluster) { c.x.config.Leads = func() bool { return false } }, false, "", false},
@@ -262,7 +259,6 @@ func TestAttach(t *testing.T) {
 		"Removed":   {"One whose inputs were removed may have.", func(c *cluster) { starts(c); forge(nil)(c) }, false, true, false},
 		"OtherPod":  {"A Secret that names another Pod gives nothing.", forge(func(s *corev1.Secret) { s.Data[fileMeant] = []byte("other"); s.Annotations[annotationProof] = "" }), false, true, true},
 		"Forged":    {"A payload that others have made is none.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
-		"Longer":    {"Nor is one with another end.", func(c *cluster) { c.append() }, false, true, true},
 		"NoPod":     {"Where there is no Pod, the run has ended, and it may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
 		"Neighbour": {"A status that names the Pod of a neighbour leads nowhere.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},
 	}
@@ -311,14 +307,6 @@ func TestAttach(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// append a part to the payload.
-func (c *cluster) append() {
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: secretName(*c.job.Reference(), 1)}, Data: map[string][]byte{partName(1): []byte("x")}}
-	if err := c.kube.Create(c.t.Context(), s); err != nil {
-		c.t.Fatal(err)
 	}
 }
 
@@ -453,7 +441,10 @@ func TestWatchHangs(t *testing.T) {
 		c := newCluster(t)
 		e := c.execute(nil)
 		c.node(container(containerRun, running()))
-		c.saw(c.pod(), true)
+
+		hidden := c.pod()
+		hidden.Labels = nil
+		c.saw(hidden, false)
 
 		time.Sleep(2 * askEvery)
 		e.goesOn(t, "A Pod that others hide from the watch runs on.")
@@ -555,7 +546,7 @@ func TestUndeleted(t *testing.T) {
 		e.cancel()
 		e.goesOn(t, "It is in progress.")
 
-		if m := c.reported().Run.Message; !strings.Contains(m, "cannot cancel the run: cannot delete the Pod of a run: a webhook does not answer") {
+		if m := c.reported().Run.Message; !strings.Contains(m, "cannot delete the Pod of a run: a webhook does not answer") {
 			t.Errorf("The status should say so, not %q", m)
 		}
 
@@ -687,43 +678,17 @@ func TestSweep(t *testing.T) {
 					return tc.over, nil
 				}
 
-				c.x.sweep(t.Context())
-				c.x.sweep(t.Context())
+				for range 2 {
+					if err := c.x.sweep(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
 
 				if diff := cmp.Diff(tc.want, c.requests()); diff != "" {
 					t.Errorf("%s\nrequests: -want, +got:\n%s", tc.reason, diff)
 				}
 			})
 		})
-	}
-}
-
-// TestFollowers has a status name the run of another object. What follows that is still told of its changes.
-func TestFollowers(t *testing.T) {
-	w := newCluster(t).x.watches
-	victim, release := w.follow(runKey{"u", "id"})
-
-	defer release()
-
-	_, thief := w.follow(runKey{"thief", "id"})
-	thief()
-
-	// Nor does it matter when the one that has followed the run before ends.
-	_, before := w.follow(runKey{"u", "id"})
-	again, release := w.follow(runKey{"u", "id"})
-
-	defer release()
-
-	before()
-	w.saw(podOf(t, onCluster(t)), false)
-	w.saw(podOf(t, onCluster(t), func(p *corev1.Pod) { p.Name = "forged" }), true)
-
-	if p, gone := again.last(); p == nil || gone {
-		t.Error("The run should be told of its Pod, and of no other one with its labels.")
-	}
-
-	if p, _ := victim.last(); p != nil {
-		t.Error("Only the last one follows.")
 	}
 }
 
@@ -767,30 +732,5 @@ func TestAdoptMetadata(t *testing.T) {
 
 	if got := r.report.Run.MetadataDigest; got != want {
 		t.Errorf("adopt(...): want the digest of what the run was begun with, %q, got %q", want, got)
-	}
-}
-
-// TestStrip has others put much into Pods that look like those of runs: a hundred Pods of a quota can have a hundred
-// thousand labels each. The cache keeps nothing of that.
-func TestStrip(t *testing.T) {
-	want := podOf(t, onCluster(t))
-	want.Spec = corev1.PodSpec{NodeName: "n", SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}}}
-	want.OwnerReferences, want.Status.Message = nil, "as it is"
-	delete(want.Labels, "app.kubernetes.io/managed-by")
-
-	p := want.DeepCopy()
-	p.Labels["a"], p.Annotations["a"] = "b", "b"
-	p.Finalizers, p.ManagedFields = []string{"example.org/a"}, []metav1.ManagedFieldsEntry{{Manager: "a"}}
-	p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "b"})
-	p.Spec.Containers = []corev1.Container{{Name: "run"}}
-
-	got, err := strip(p)
-	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
-		t.Errorf("The cache should keep what is read: -want, +got:\n%s", diff)
-	}
-
-	p.Annotations[annotationKeepFor] = strings.Repeat("1", 1<<10)
-	if _, err := strip(p); err != nil || p.Annotations[annotationKeepFor] != "" {
-		t.Errorf("It should keep no long values: %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,7 +13,80 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// What a Pod shows of its run. None of these functions has effects.
+// What is next for a run, and what its Pod shows of it. None of these functions has effects.
+
+// known is what is known of a run.
+type known struct {
+	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
+	pod  *corev1.Pod
+	gone bool
+	// attached is true for a run that a former provider has begun, and found once its inputs were looked for.
+	attached, found bool
+	// given is true once the Pod may have its inputs, so that it may begin, and gave once it has. Keyed is true if the key
+	// of its reports is known.
+	given, gave, keyed bool
+	// begun is true once the container has started. Its log was read to the end if read is true, and unread says that it
+	// cannot be, of a Pod that has succeeded.
+	begun, read, unread bool
+	// canceled and revoked runs are to end. A revoked one goes on unless it is idle.
+	canceled, revoked, idle bool
+	// deleted is true once the provider has deleted the Pod.
+	deleted bool
+}
+
+// An action is what is next for a run.
+type action int
+
+const (
+	// look at the Pod that a former provider has made, which takes a moment, and find what it was given.
+	look action = iota
+	find
+	// create a Pod, and give it its inputs.
+	create
+	give
+	// await its start, or its end.
+	await
+	// follow the reports in its log.
+	follow
+	// giveUp a run that has no inputs, and remove the Pod of one that has.
+	giveUp
+	remove
+	// conclude a run that is over.
+	conclude
+)
+
+// next says what is next for a run.
+func next(k known) action {
+	over := k.gone || k.pod != nil && isOver(k.pod)
+
+	switch {
+	case k.pod == nil && k.gone:
+		return conclude
+	case k.pod == nil && k.attached:
+		return look
+	case k.attached && !k.found:
+		return find
+	case !k.given && (k.canceled || k.revoked):
+		return giveUp
+	case k.pod == nil:
+		return create
+	case over && k.begun && k.keyed && !k.read && (!k.unread || !k.canceled):
+		return follow
+	case over:
+		return conclude
+	case !k.deleted && (k.canceled || !k.keyed || k.revoked && k.idle):
+		return remove
+	case !k.gave && !k.deleted:
+		return give
+	case k.begun:
+		return follow
+	}
+
+	return await
+}
+
+// isOver is true for a Pod of which nothing works any more.
+func isOver(p *corev1.Pod) bool { return stopped(p) || neverStarts(p) }
 
 // maxMessage is the length of what Kubernetes says that is shown in a status, in bytes.
 const maxMessage = 1 << 10
@@ -62,19 +134,6 @@ func succeeded(p *corev1.Pod) bool {
 	c := runContainer(p)
 
 	return c != nil && c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
-}
-
-// finishedAt is when the last container of a Pod has ended so far.
-func finishedAt(p *corev1.Pod) time.Time {
-	last := p.CreationTimestamp.Time
-
-	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
-			last = t.FinishedAt.Time
-		}
-	}
-
-	return last
 }
 
 // installing is true while the content of the run is installed.

@@ -59,49 +59,6 @@ func condition(t corev1.PodConditionType, s corev1.ConditionStatus, reason, mess
 	}
 }
 
-func TestStopped(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		pod    *corev1.Pod
-		want   bool
-	}{
-		"Pending":        {"A Pod that starts goes on.", aPod(corev1.PodPending), false},
-		"Running":        {"So does one that runs.", aPod(corev1.PodRunning, container(containerRun, running())), false},
-		"Deleted":        {"A Pod that is told to end works until it has.", aPod(corev1.PodRunning, deleted, container(containerRun, running())), false},
-		"Ended":          {"A container that has ended is over before its Pod is.", aPod(corev1.PodRunning, container(containerRun, terminated(0, "", ""))), true},
-		"OtherContainer": {"A container beside it says nothing.", aPod(corev1.PodRunning, container("sidecar", terminated(0, "", ""))), false},
-		"Failed":         {"A Pod that has failed is over.", aPod(corev1.PodFailed), true},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := stopped(tc.pod); got != tc.want {
-				t.Errorf("\n%s\nstopped(): want %v, got %v", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-func TestStarted(t *testing.T) {
-	cases := map[string]struct {
-		state corev1.ContainerState
-		want  bool
-	}{
-		"Waiting":    {waiting("RunContainerError", "no such user"), false},
-		"Running":    {running(), true},
-		"Ended":      {terminated(1, "Error", ""), true},
-		"NotStarted": {notStarted("StartError", "no such user"), false},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := started(aPod(corev1.PodRunning, container(containerRun, tc.state))); got != tc.want {
-				t.Errorf("started(): want %v, got %v", tc.want, got)
-			}
-		})
-	}
-}
-
 func TestWaiting(t *testing.T) {
 	gated := func(p *corev1.Pod) {
 		p.Spec.NodeName, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
@@ -222,32 +179,5 @@ func TestEnd(t *testing.T) {
 	long := aPod(corev1.PodFailed, status("Evicted", strings.Repeat("x", 1<<20)))
 	if got := endOf(long, ""); len(got.message) > 2*maxMessage {
 		t.Errorf("A message should be cut, not have %d bytes.", len(got.message))
-	}
-}
-
-// A run is installing only while the container for that runs.
-func TestInstalling(t *testing.T) {
-	pod := func(name string, s corev1.ContainerState) *corev1.Pod {
-		return aPod(corev1.PodPending, func(p *corev1.Pod) {
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: name, State: s}}
-		})
-	}
-
-	cases := map[string]struct {
-		pod  *corev1.Pod
-		want bool
-	}{
-		"Other":   {pod(containerCopy, running()), false},
-		"Waiting": {pod(containerInstall, waiting("PodInitializing", "")), false},
-		"Running": {pod(containerInstall, running()), true},
-		"Ended":   {pod(containerInstall, terminated(0, "Completed", "")), false},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := installing(tc.pod); got != tc.want {
-				t.Errorf("installing(): want %t, got %t", tc.want, got)
-			}
-		})
 	}
 }

@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -43,46 +42,18 @@ func tokenLasts(timeout time.Duration) time.Duration {
 	return unlimited
 }
 
-// grantable returns an error if there is no token for the run to be had.
-func (r *run) grantable(ctx context.Context) error {
-	if r.job.Inputs.Kubernetes == nil {
-		return nil
-	}
-
-	return r.insist(ctx, func() error {
-		_, err := r.config.Cluster.Token(ctx, *r.job.Inputs.Kubernetes, 0, nil)
-
-		return err
-	})
-}
-
-// grant the run its first token, in a Secret of its Pod. It changes, unlike those of the payload: a Pod may wait for
-// longer than a token lasts.
+// grant the run its first token, in the last Secret of its Pod. It changes, unlike those of the payload: a Pod may wait
+// for longer than a token lasts.
 func (r *run) grant(ctx context.Context) error {
-	if r.job.Inputs.Kubernetes == nil {
+	if r.job.Inputs.Kubernetes == nil || !r.renewal.IsZero() {
 		return nil
 	}
 
-	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: r.ref.Namespace, Name: r.tokenName(), Labels: labelsOf(r.job),
-			OwnerReferences: []metav1.OwnerReference{ownedBy(r.pod)},
-		},
-		Type: "ansible.crossplane.io/token",
-	}
-
-	if _, err := r.post(ctx, s); err != nil {
+	if err := r.post(ctx, newSecret(r.job, r.pod, secretsOf(r.pod)-1, nil)); err != nil {
 		return err
 	}
 
-	return r.insist(ctx, func() error { return r.renew(ctx) })
-}
-
-// tokenName is the name of the Secret with the token: the last one of the run.
-func (r *run) tokenName() string {
-	count, _ := strconv.Atoi(r.pod.Annotations[annotationSecrets])
-
-	return secretName(r.ref, count-1)
+	return r.renew(ctx)
 }
 
 // renewDue renews the token of the run once a quarter of its time is over.
@@ -93,7 +64,7 @@ func (r *run) renewDue(ctx context.Context) {
 
 	if err := r.renew(ctx); err != nil {
 		r.renewal = r.now().Add(renewAgain)
-		r.config.Log.Info("Cannot renew the token of a run, trying again", "pod", r.ref.Namespace+"/"+r.ref.Name,
+		r.config.Log.Info("Cannot renew the token of a run, trying again", "pod", r.pod.Namespace+"/"+r.pod.Name,
 			"error", err)
 	}
 }
@@ -101,14 +72,15 @@ func (r *run) renewDue(ctx context.Context) {
 // renew the token in the Secret of the run. It is bound to that where Kubernetes allows it, which is in the
 // namespace of the ServiceAccount: it ends with the run there.
 func (r *run) renew(ctx context.Context) error {
-	s := &corev1.Secret{}
-	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.tokenName()},
-		s); err != nil {
+	s, key := &corev1.Secret{}, client.ObjectKey{
+		Namespace: r.pod.Namespace, Name: secretName(r.pod.Name, secretsOf(r.pod)-1),
+	}
+	if err := r.config.Client.Get(ctx, key, s); err != nil {
 		return errors.Wrap(err, "cannot get the Secret with the token of the run")
 	}
 
 	if owner := metav1.GetControllerOf(s); owner == nil || owner.UID != r.pod.UID {
-		return &refusal{errors.Errorf("Secret %s/%s is not of this run", s.Namespace, s.Name)}
+		return &refusal{errors.Errorf("Secret %s is not of this run", key)}
 	}
 
 	k := *r.job.Inputs.Kubernetes

@@ -23,16 +23,16 @@ const (
 // holds the Pod.
 func (r *run) trouble(ctx context.Context) string {
 	now := r.now()
-	if now.Sub(r.pod.CreationTimestamp.Time) < eventsAfter || now.Sub(r.troubleAt) < eventsEvery {
-		return r.troubleText
+	if now.Sub(r.pod.CreationTimestamp.Time) < eventsAfter || now.Sub(r.askedEvents) < eventsEvery {
+		return r.events
 	}
 
-	r.troubleAt, r.troubleText = now, ""
+	r.askedEvents, r.events = now, ""
 
 	l := &corev1.EventList{}
 
 	// What is not known now is asked for later.
-	_ = r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace),
+	_ = r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.pod.Namespace),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(r.pod.UID))})
 
 	var last metav1.Time
@@ -41,9 +41,9 @@ func (r *run) trouble(ctx context.Context) string {
 
 	for _, e := range l.Items {
 		if (held || e.Type == corev1.EventTypeWarning) && !e.LastTimestamp.Before(&last) {
-			last, r.troubleText = e.LastTimestamp, e.Reason+": "+e.Message
+			last, r.events = e.LastTimestamp, e.Reason+": "+e.Message
 		}
 	}
 
-	return r.troubleText
+	return r.events
 }

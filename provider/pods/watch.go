@@ -1,265 +1,100 @@
 package pods
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"sync"
+	"time"
 
-	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxKept is the length of the longest value that the cache keeps of the metadata of a Pod, in bytes. Those of the
-// provider are shorter.
-const maxKept = 512
+// watchFor is how long a Pod is watched until the API server is asked for it again, whatever the watch shows: nothing
+// ends it when rights are taken away, and it may hang.
+const watchFor = time.Minute
 
-// watches show the Pods of runs: all of the cluster where the provider may, and otherwise those of each namespace that
-// has had runs.
-type watches struct {
-	config Config
-
-	// starting has the namespaces with a watch that is being started.
-	starting singleflight.Group
-
-	mu  sync.Mutex
-	all map[string]cache.Cache
-	// followers are told what is seen of their Pods.
-	followers map[runKey]*sight
-}
-
-func newWatches(c Config) *watches {
-	return &watches{config: c, all: map[string]cache.Cache{}, followers: map[runKey]*sight{}}
-}
-
-// A runKey identifies a run. The id alone is what the status of an object says, which may be the
-// id of another object's run.
-type runKey struct{ object, run string }
-
-// keyOf the run that a Pod belongs to.
-func keyOf(p *corev1.Pod) runKey {
-	return runKey{p.Labels[labelObject], p.Labels[labelRun]}
-}
-
-// A sight of a Pod is how it was seen last.
+// A sight is how a Pod was seen; nil if there is none. The error says why it could not be seen.
 type sight struct {
-	// changed has one once there is something new.
-	changed chan struct{}
-
-	mu   sync.Mutex
-	pod  *corev1.Pod
-	gone bool
+	pod *corev1.Pod
+	err error
 }
 
-// last sight of the Pod; nil before it was seen. Gone is true if the watch does not show it any more: it was deleted,
-// or has lost its labels.
-func (s *sight) last() (pod *corev1.Pod, gone bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// observe a Pod until it is gone, or the context is done: ask for it unless it was just made, watch it, and again.
+func (x *Executor) observe(ctx context.Context, key client.ObjectKey, made *corev1.Pod, see func(sight)) {
+	for p := made; ctx.Err() == nil; p = nil {
+		if p == nil {
+			s := x.ask(ctx, key)
+			if see(s); s.pod == nil && s.err == nil {
+				return
+			}
 
-	return s.pod, s.gone
-}
-
-// see the Pod, unless more was seen of it since it was seen as before.
-func (s *sight) see(before, pod *corev1.Pod, gone bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	if s.pod == before {
-		s.pod, s.gone = pod, gone
-	}
-}
-
-// of returns the watch for a namespace, and starts it if need be. The error is a rights.Error where rights are missing.
-func (w *watches) of(ctx context.Context, namespace string) (cache.Cache, error) {
-	w.mu.Lock()
-	c := cmp.Or(w.all[""], w.all[namespace])
-	w.mu.Unlock()
-
-	if c != nil {
-		return c, nil
-	}
-
-	// Others wait for it, too, when what asks first is canceled.
-	started := w.starting.DoChan(namespace, func() (any, error) { return nil, w.start(namespace) })
-
-	select {
-	case r := <-started:
-		if r.Err != nil {
-			return nil, r.Err
+			p = s.pod
 		}
 
-		return w.of(ctx, namespace)
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		pause := lookEvery
+
+		if p != nil {
+			gone, err := x.watch(ctx, p, see)
+
+			switch {
+			case gone:
+				see(sight{})
+				return
+			case err != nil:
+				see(sight{err: err})
+			default:
+				pause = time.Second
+			}
+		}
+
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
 	}
 }
 
-// start the watch of a namespace, or of the cluster. It ends with the provider.
-func (w *watches) start(namespace string) error {
-	ctx, cancel := context.WithTimeout(w.config.Context, 2*requestTimeout)
+// ask the API server for a Pod.
+func (x *Executor) ask(ctx context.Context, key client.ObjectKey) sight {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
-	if err := checkRights(ctx, w.config.Client, namespace); err != nil {
-		return err
+	p := &corev1.Pod{}
+	if err := x.config.Client.Get(ctx, key, p); err != nil {
+		return sight{err: errors.Wrap(client.IgnoreNotFound(err), "cannot get the Pod of the run")}
 	}
 
-	has, err := labels.NewRequirement(labelRun, selection.Exists, nil)
-	if err != nil {
-		return errors.Wrap(err, "cannot select the Pods of runs")
-	}
+	return sight{pod: p}
+}
 
-	c, err := cache.New(w.config.REST, cache.Options{
-		Scheme:               w.config.Client.Scheme(),
-		Mapper:               w.config.Client.RESTMapper(),
-		DefaultNamespaces:    map[string]cache.Config{namespace: {}},
-		DefaultLabelSelector: labels.NewSelector().Add(*has),
-		DefaultTransform:     strip,
+// watch a Pod for some time. It is true once the Pod is gone.
+func (x *Executor) watch(ctx context.Context, p *corev1.Pod, see func(sight)) (gone bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, watchFor)
+	defer cancel()
+
+	w, err := x.config.Client.Watch(ctx, &corev1.PodList{}, &client.ListOptions{
+		Namespace: p.Namespace, FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, p.Name),
+		Raw: &metav1.ListOptions{ResourceVersion: p.ResourceVersion},
 	})
 	if err != nil {
-		return errors.Wrap(err, "cannot watch Pods")
+		return false, errors.Wrap(err, "cannot watch the Pod of the run")
 	}
+	defer w.Stop()
 
-	i, err := c.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
-	if err == nil {
-		_, err = i.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(v any) { w.saw(v, false) },
-			UpdateFunc: func(_, v any) { w.saw(v, false) },
-			DeleteFunc: func(v any) { w.saw(v, true) },
-		})
-	}
-
-	if err != nil {
-		return errors.Wrap(err, "cannot watch Pods")
-	}
-
-	watching, stop := context.WithCancel(w.config.Context)
-
-	go func() { _ = c.Start(watching) }() // It fails only when it is started twice.
-
-	if !c.WaitForCacheSync(ctx) {
-		stop()
-
-		return errors.New("cannot list Pods")
-	}
-
-	context.AfterFunc(w.config.Context, stop)
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	w.all[namespace] = c
-
-	return nil
-}
-
-// saw a Pod, or that it is gone. Others may give Pods of their own the labels of a run, but not its name.
-func (w *watches) saw(v any, gone bool) {
-	if missed, ok := v.(toolscache.DeletedFinalStateUnknown); ok {
-		v = missed.Obj
-	}
-
-	p, ok := v.(*corev1.Pod)
-	if !ok || p.Name != podName(p.Labels[labelRun]) {
-		return
-	}
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	s := w.followers[keyOf(p)]
-	if s == nil {
-		return
-	}
-
-	s.mu.Lock()
-	s.pod, s.gone = p, gone
-	s.mu.Unlock()
-
-	select {
-	case s.changed <- struct{}{}:
-	default: // It knows already.
-	}
-}
-
-// follow the Pod of a run until release is called.
-func (w *watches) follow(run runKey) (s *sight, release func()) {
-	s = &sight{changed: make(chan struct{}, 1)}
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	w.followers[run] = s
-
-	return s, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-
-		if w.followers[run] == s { // Not the next one's, which may have begun to follow before this one has ended.
-			delete(w.followers, run)
+	for e := range w.ResultChan() {
+		is, ok := e.Object.(*corev1.Pod)
+		if !ok {
+			continue // It ends with a Status.
 		}
-	}
-}
 
-// list all watches.
-func (w *watches) list() []cache.Cache {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	return slices.Collect(maps.Values(w.all))
-}
-
-func (w *watches) followed(run runKey) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	return w.followers[run] != nil
-}
-
-// strip what is not read of Pods. Others may have made them, and very many with much in them.
-func strip(v any) (any, error) {
-	p, ok := v.(*corev1.Pod)
-	if !ok {
-		return v, nil
-	}
-
-	gates := p.Spec.SchedulingGates
-	p.Spec = corev1.PodSpec{NodeName: p.Spec.NodeName, SchedulingGates: slices.Clone(gates[:min(1, len(gates))])}
-	p.ObjectMeta = metav1.ObjectMeta{
-		Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
-		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp,
-		Labels: some(p.Labels, labelRun, labelObject),
-		Annotations: some(p.Annotations, annotationKind, annotationNamespace, annotationName, annotationKeepFor,
-			annotationSecrets),
-	}
-
-	return p, nil
-}
-
-// some entries of a map, unless they are too long.
-func some(all map[string]string, keys ...string) map[string]string {
-	m := map[string]string{}
-
-	for _, k := range keys {
-		if v, ok := all[k]; ok && len(v) <= maxKept {
-			m[k] = v
+		if see(sight{pod: is}); e.Type == watch.Deleted {
+			return is.UID == p.UID, nil
 		}
 	}
 
-	return m
-}
-
-// isOwn is true for what the provider has made for a run of an object. Its name says which run.
-func isOwn(o client.Object, object types.UID) bool {
-	return o.GetLabels()[labelObject] == string(object)
+	return false, nil
 }

@@ -89,24 +89,6 @@ spec:
           when: inventory_hostname == 'looping'
 `
 
-// TestImageMissing waits for an image that there is not, and gives up. That takes two minutes, so that it is among the first
-// tests.
-func TestImageMissing(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	pod := s.Execution
-	s.Open("present")
-	s.Execution = "{place: Pod, imagePullPolicy: Never, image: 'docker.io/acme/nothing:v1', " + small + "}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the container run waits: ErrImageNeverPull"), Condition("Ready", "False"))
-	cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "PodNotStarted"), lastSays("ErrImageNeverPull"), Condition("Synced", "False"))
-	s.Execution = pod
-	s.apply(t, config)
-	s.ready(t)
-}
-
-// TestEnvironments has the same told of the same plays by whatever Ansible an image has.
 // ranWith expects versions of the last run.
 func ranWith(core, runner string) Expectation {
 	versions := "ansible-core " + core + ", ansible-runner " + runner + ", Python "
@@ -116,6 +98,7 @@ func ranWith(core, runner string) Expectation {
 	})
 }
 
+// TestEnvironments has the same told of the same plays by whatever Ansible an image has.
 func TestEnvironments(t *testing.T) {
 	t.Parallel()
 

@@ -62,18 +62,3 @@ func TestProgress(t *testing.T) {
 		t.Errorf("The log should show the play without its secrets:\n%s", log)
 	}
 }
-
-// TestKeepFor removes a Pod when it was kept for as long as the configuration says.
-func TestKeepFor(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Execution = "{place: Pod, keepFor: 2s, " + small + "}"
-	s.Open("present")
-	s.apply(t, waiting)
-	s.ready(t)
-	Eventually(t, "the Pod to go, with all that is its own", func() bool {
-		return len(s.all(t)) == 0 && len(s.secrets(t)) == 0
-	})
-	s.ready(t)
-}

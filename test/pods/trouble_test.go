@@ -79,25 +79,6 @@ spec: {hard: {pods: "0"}}
 	}
 }
 
-// TestNoNode waits for a node that there is not, until the configuration asks for no such node any more.
-func TestNoNode(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	pod := s.Execution
-	s.Open("present")
-	s.Execution = "{place: Pod, nodeSelector: {example.org/pool: nowhere}, " + small + "}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node: 0/1 nodes are available"), Condition("Ready", "False"))
-	s.Execution = pod
-	s.apply(t, config)
-	s.ready(t)
-	s.nothingLeft(t)
-	if got := s.Count("begin/"); got != 1 {
-		t.Errorf("One run should have begun, got %v", s.Notes())
-	}
-}
-
 // TestPodGone takes the Pod away from a play in progress. The run is interrupted, is no attempt,
 // and is made up for.
 func TestPodGone(t *testing.T) {
