@@ -97,7 +97,7 @@ func (r *run) failed(ctx context.Context, err error) bool {
 	}
 
 	if r.isLost(ctx, err) {
-		r.gone, r.again = true, 0
+		r.gone, r.unseen, r.again = true, nil, 0
 	} else if r.begun || r.pod == nil && r.attached {
 		r.says(err.Error())
 	} else {

@@ -24,10 +24,8 @@ import (
 )
 
 const (
-	// lookEvery is how often a run is looked at without a change, and askEvery how often the API server is asked for its
-	// Pod, whatever the watch shows: it may hang, or the provider have lost its rights.
+	// lookEvery is how often a run is looked at without a change.
 	lookEvery = 15 * time.Second
-	askEvery  = time.Minute
 	// stuckFor is how long a Pod may fail to start, for example since its image cannot be
 	// pulled, until the run is given up.
 	stuckFor = 2 * time.Minute
