@@ -402,7 +402,9 @@ func projected(j executor.Job, secrets int) *corev1.ProjectedVolumeSource {
 	}}}
 
 	for n := range secrets {
-		s := &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: secretName(j.Reference().Name, n)}}
+		s := &corev1.SecretProjection{}
+		s.Name = secretName(j.Reference().Name, n)
+
 		if n == secrets-1 && j.Inputs.Kubernetes != nil {
 			s.Items = []corev1.KeyToPath{{Key: FileToken, Path: FileToken}}
 		}

@@ -66,12 +66,9 @@ func (p Payload) pack() ([]byte, error) {
 	packed := &bytes.Buffer{}
 	z := gzip.NewWriter(packed)
 
-	if err := json.NewEncoder(z).Encode(p); err != nil { //nolint:musttag // The same program reads it.
-		return nil, errors.Wrap(err, "cannot encode the inputs of a run")
-	}
-
-	if err := z.Close(); err != nil {
-		return nil, errors.Wrap(err, "cannot compress the inputs of a run")
+	err := json.NewEncoder(z).Encode(p) //nolint:musttag // The same program reads it.
+	if err = errors.Join(err, z.Close()); err != nil {
+		return nil, errors.Wrap(err, "cannot pack the inputs of a run")
 	}
 
 	if packed.Len() > (maxSecrets-1)*maxPart {
@@ -186,8 +183,8 @@ func (x *Executor) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
 	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", given))
 }
 
-// payloadOf the Pod of a run, that the provider has given it; nil if there is none. A Secret from elsewhere has no proof,
-// and is not unpacked.
+// payloadOf a Pod is what the provider has given to it for a run; nil if that is nothing. A Secret from elsewhere has
+// no proof, and is not unpacked.
 func (x *Executor) payloadOf(ctx context.Context, j executor.Job, p *corev1.Pod) (*Payload, error) {
 	var (
 		packed []byte

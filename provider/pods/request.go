@@ -71,7 +71,8 @@ func (r *run) post(ctx context.Context, o client.Object) error {
 	return nil
 }
 
-// failed is called when a request has. It is true when the run ends by that; otherwise it is sent again, or another one.
+// failed is called when a request has. It is true when the run ends by that. Otherwise that or another one is sent
+// again.
 func (r *run) failed(ctx context.Context, err error) bool {
 	err = r.explained(ctx, err)
 	r.again = min(againAfter<<min(r.failures, maxDoubled), againAtMost)
