@@ -200,7 +200,10 @@ func (x *Executor) payloadOf(ctx context.Context, j executor.Job, p *corev1.Pod)
 		}
 
 		packed = append(packed, s.Data[partName(n)]...)
-		proof += s.Annotations[annotationProof]
+
+		if n == 0 {
+			proof = s.Annotations[annotationProof]
+		}
 	}
 
 	if !hmac.Equal([]byte(proof), []byte(x.proof(j, p, packed))) {

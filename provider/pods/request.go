@@ -97,11 +97,12 @@ func (r *run) failed(ctx context.Context, err error) bool {
 		return true
 	}
 
-	if r.isLost(ctx, err) {
+	switch {
+	case r.isLost(ctx, err):
 		r.gone, r.unseen, r.again = true, nil, 0
-	} else if r.begun || r.pod == nil && r.attached {
+	case r.begun || r.pod == nil && r.attached:
 		r.says(err.Error())
-	} else {
+	default:
 		r.waits(common.PhaseQueued, err.Error())
 	}
 
