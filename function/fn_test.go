@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -353,6 +354,77 @@ desired:
       ready: READY_FALSE` + renderedDatabase + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"FailedAgain": {
+			reason: "So is one with another random path.",
+			req: `
+input: ` + inputDatabase + `
+observed:
+  composite:` + xrApp + `
+      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching /tmp/a8\ndatabase: failed on host \"web2\": unreachable"}]}
+  resources:
+    database:` + observedRun + strings.Replace(failedStatus, "matching", "matching /tmp/xy", 1),
+			want: `
+desired:
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching /tmp/a8\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"FailedRescuedTogether": {
+			reason: "Equal failures of several hosts are one line, with what was rescued before.",
+			req: `
+input: ` + inputDatabase + `
+observed:
+  composite:` + xrApp + `
+  resources:
+    database:` + observedRun + `
+        status:
+          conditions:
+          - {type: Ready, status: "False", reason: RunFailed, observedGeneration: 3}
+          - {type: Synced, status: "False", reason: ReconcileError, message: "the run failed, attempt 7", observedGeneration: 3}
+          atProvider:
+            lastRun:
+              phase: Failed
+              failures:
+              - {task: Install, host: a, message: No space left on device, rescued: true}
+              - {task: Give up, host: a, message: it fails}
+              - {task: Give up, host: b, message: it fails}
+              - {task: Give up, host: c, message: it fails}
+`,
+			want: `
+desired:
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: &m "database: task \"Give up\" failed on hosts \"a\", \"b\" and 1 more: it fails; before, task \"Install\" failed and was rescued: No space left on device", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: RunFailed, message: *m, target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"Paused": {
+			reason: "A run that is paused is no error.",
+			req: `
+input: ` + inputDatabase + `
+observed:
+  composite:` + xrApp + `
+  resources:
+    database:` + observedRun + `
+        status:
+          conditions:
+          - {type: Synced, status: "False", reason: ReconcilePaused, observedGeneration: 3}
+`,
+			want: `
+desired:
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Paused, message: "database: is paused", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"FailedAndRetried": {

@@ -452,6 +452,10 @@ type Failure struct {
 	// Message of the failure, 1 KiB at most.
 	// +optional
 	Message string `json:"message,omitempty"`
+
+	// Rescued is true for a failure after which a rescue of its block went on, and then something else failed.
+	// +optional
+	Rescued bool `json:"rescued,omitempty"`
 }
 
 // An Apply summarises the last run that was not a check.

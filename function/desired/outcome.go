@@ -21,6 +21,8 @@ const (
 	Rejected Reason = "Rejected"
 	// WaitingForWindow runs wait until their window opens.
 	WaitingForWindow Reason = "WaitingForWindow"
+	// Paused runs wait until they are resumed.
+	Paused Reason = "Paused"
 	// ReconcileError runs could not even be started, or checked.
 	ReconcileError Reason = "ReconcileError"
 	// ValuePending runs are held: a value is not there yet.

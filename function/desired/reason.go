@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -55,7 +56,14 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	switch {
 	case phase.Finished() && phase != common.PhaseSucceeded &&
 		(synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
-		return RunFailed, failures(phase, run)
+		now := failures(phase, run)
+		if slices.EqualFunc(now, reported, func(a, b string) bool { return common.Gist(a) == common.Gist(b) }) {
+			now = reported // Random paths and times are no news.
+		}
+
+		return RunFailed, now
+	case falseReason(observed, xpv2.TypeSynced) == xpv2.ReasonReconcilePaused:
+		return Paused, []string{"is paused"}
 	case synced == ansiblerun.ConditionFalse:
 		return ReconcileError, []string{oneLine(message)}
 	case phase != "" && !phase.Finished() && manifest.Text(run, "trigger") == string(common.TriggerRetry):
@@ -85,32 +93,20 @@ func held(observed map[string]any, t xpv2.ConditionType) (Reason, []string) {
 
 // failures returns messages about the failures of a run, in Ansible's words.
 func failures(phase common.RunPhase, run map[string]any) []string {
-	list, _ := run["failures"].([]any)
+	var r common.Run
 
-	messages := make([]string, 0, len(list))
+	// A status that others have edited may lack anything.
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(run, &r)
 
-	for i, f := range list {
+	var messages []string
+
+	for i, text := range r.Why() {
 		if i == maxFailures {
-			messages = append(messages, fmt.Sprintf("and %d more", len(list)-i))
+			messages = append(messages, fmt.Sprintf("and %d more", len(r.Why())-i))
 			break
 		}
 
-		failure, _ := f.(map[string]any)
-
-		s := "failed"
-		if task := manifest.Text(failure, "task"); task != "" {
-			s = fmt.Sprintf("task %q failed", task)
-		}
-
-		if host := manifest.Text(failure, "host"); host != "" {
-			s += fmt.Sprintf(" on host %q", host)
-		}
-
-		if message := manifest.Text(failure, "message"); message != "" {
-			s += ": " + oneLine(message)
-		}
-
-		messages = append(messages, s)
+		messages = append(messages, oneLine(text))
 	}
 
 	if len(messages) > 0 {

@@ -104,9 +104,8 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
-		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending,
-		desired.Deleting,
-		desired.Running, desired.NotReady, desired.DependencyNotReady, desired.Leaving,
+		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.Paused, desired.WaitingForWindow,
+		desired.ValuePending, desired.Deleting, desired.Running, desired.NotReady, desired.DependencyNotReady, desired.Leaving,
 	}
 }
 
@@ -209,7 +208,7 @@ func countedAs(reason desired.Reason) string {
 		return "in error"
 	case desired.AwaitingApproval, desired.Rejected:
 		return "not approved"
-	case desired.ValuePending, desired.DependencyNotReady, desired.WaitingForWindow:
+	case desired.ValuePending, desired.DependencyNotReady, desired.WaitingForWindow, desired.Paused:
 		return "waiting"
 	case desired.Deleting, desired.Leaving, desired.RemovalHeld:
 		return "leaving"

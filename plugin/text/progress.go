@@ -53,8 +53,8 @@ func doing(n *tree.Node) string {
 	switch {
 	case n.State == tree.Running:
 		return n.LastRun.CurrentTask
-	case n.State == tree.Failed && len(n.LastRun.Failures) > 0:
-		return Failure(n.LastRun.Failures[0])
+	case n.State == tree.Failed && n.LastRun.Message != "":
+		return n.LastRun.Message
 	}
 
 	return n.Message

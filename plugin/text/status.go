@@ -295,13 +295,13 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 func (s Style) failures(n *tree.Node) []string {
 	var texts []string
 
-	for i, f := range n.LastRun.Failures {
+	for i, text := range n.LastRun.Why() {
 		if i == maxFailures && !s.Wide {
-			texts = append(texts, fmt.Sprintf("and %d more", len(n.LastRun.Failures)-i))
+			texts = append(texts, fmt.Sprintf("and %d more", len(n.LastRun.Why())-i))
 			break
 		}
 
-		texts = append(texts, Failure(f))
+		texts = append(texts, text)
 	}
 
 	if len(texts) == 0 {
@@ -309,24 +309,6 @@ func (s Style) failures(n *tree.Node) []string {
 	}
 
 	return texts
-}
-
-// Failure of a task, in one line.
-func Failure(f common.Failure) string {
-	text := "failed"
-	if f.Task != "" {
-		text = fmt.Sprintf("task %q failed", f.Task)
-	}
-
-	if f.Host != "" {
-		text += " on " + f.Host
-	}
-
-	if f.Message != "" {
-		text += ": " + f.Message
-	}
-
-	return clean(text)
 }
 
 // next says when a run that failed is tried again.

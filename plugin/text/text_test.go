@@ -37,13 +37,16 @@ func ended(phase common.RunPhase, hosts common.HostTotals) common.Run {
 
 // shop is an XR with a run in each state.
 func shop() *tree.Node {
-	failed := composed("database", tree.Failed, ended(common.PhaseFailed, common.HostTotals{OK: 2, Changed: 1, Failed: 2}))
+	failed := composed("database", tree.Failed, ended(common.PhaseFailed, common.HostTotals{OK: 2, Changed: 1, Failed: 3}))
 	failed.Reason, failed.LastApply = "RunFailed", common.Apply{Attempts: 3, NextRetryTime: at(-12 * time.Second)}
 	failed.LastRun.Reason = "TaskFailed"
 	failed.LastRun.Failures = []common.Failure{
+		{Task: "Copy the page", Host: "web1", Message: "No space left on device: '/tmp/tmpa8x/page'", Rescued: true},
 		{Task: "Write the page", Host: "web1", Message: "'titel' is undefined\x1b[31m\nand that was in a file with a name that is too long for a line"},
-		{Task: "Write the page", Host: "web2", Message: strings.Repeat("a very long message ", 50)},
+		{Task: "Write the page", Host: "web2", Message: "'titel' is undefined\x1b[31m"},
+		{Task: "Write the page", Host: "web3", Message: strings.Repeat("a very long message ", 50)},
 	}
+	failed.LastRun.Message = failed.LastRun.Cause()
 
 	running := composed("cache", tree.Running, common.Run{Phase: common.PhaseRunning, StartTime: at(9 * time.Second), CurrentTask: "Warm the cache", Hosts: &common.HostTotals{OK: 4}})
 	ready := composed("network", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 3, Skipped: 1}))

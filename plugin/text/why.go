@@ -300,17 +300,8 @@ func failed(now time.Time, n *tree.Node, subject string) string {
 		ended = " " + ago(r.CompletionTime.Time, now)
 	}
 
-	what := r.Message
-	if len(r.Failures) > 0 {
-		what = Failure(r.Failures[0])
-	}
-
-	what = clean(cmp.Or(what, n.Message, "its status does not say why"))
+	what := clean(cmp.Or(r.Message, n.Message, "its status does not say why"))
 	sentences := []string{sentence(subject + " " + r.Phase.Verb() + ended + ": " + what)}
-
-	if all := len(r.Failures); all > 1 {
-		sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
-	}
 
 	if what := advice()[r.Reason]; what != "" && !n.Canceled {
 		sentences = append(sentences, what)

@@ -380,33 +380,35 @@ func (r *Recorder) finish(e event) {
 		OK: sum(t.OK), Changed: sum(t.Changed), Failed: sum(t.Failures), Unreachable: sum(t.Dark),
 		Skipped: sum(t.Skipped), Rescued: sum(t.Rescued), Ignored: sum(t.Ignored),
 	}
-	r.summary.Failures = r.unrescued(t)
+	r.summary.Failures = r.judge(t)
 	r.summary.OutputsSize = max(t.ArtifactsSize, r.summary.OutputsSize)
 	r.finishOutputs(t.Artifacts)
 }
 
-// unrescued returns the failures that the statistics count: of each host the last ones. Earlier
-// failures of the host were rescued.
-func (r *Recorder) unrescued(t totals) []common.Failure {
-	left := map[string]int64{}
+// judge returns the failures of the hosts that have failed, as the statistics count them: of each host the last ones
+// were not rescued. The earlier ones were, and are most often the cause.
+func (r *Recorder) judge(t totals) []common.Failure {
+	failed := map[string]int64{}
 
 	for _, counts := range []map[string]int64{t.Failures, t.Dark} {
 		for host, n := range counts {
-			left[r.hostname(host)] += n
+			failed[r.hostname(host)] += n
 		}
 	}
+
+	left := maps.Clone(failed)
 
 	var found []common.Failure
 
 	for _, f := range slices.Backward(r.summary.Failures) {
 		host := f.Host
-		if left[host] == 0 {
+		if failed[host] == 0 {
 			host = ""
 		}
 
-		if left[host] > 0 {
-			left[host]--
+		left[host]--
 
+		if f.Rescued = left[host] < 0; failed[host] > 0 {
 			found = append(found, f)
 		}
 	}

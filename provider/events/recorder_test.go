@@ -81,13 +81,14 @@ func TestStreams(t *testing.T) {
 			}},
 		},
 		"Rescued": {
-			reason: "Failures that were rescued or ignored are none; outputs are exact, and withheld if they have a secret.",
+			reason: "What was rescued may be the cause of what fails in the end; what was ignored is none. Outputs are exact, and withheld if they have a secret.",
 			stream: "rescued",
 			want: want{summary: Summary{
 				Started: true,
 				Play:    "Fail and go on", Task: "Fail in the end", Tasks: 7, Ran: 6,
 				Totals: common.HostTotals{OK: 4, Changed: 1, Failed: 1, Skipped: 1, Rescued: 1, Ignored: 1},
 				Failures: []common.Failure{
+					{Task: "Fail and be rescued", Host: "localhost", Message: "never mind", Rescued: true},
 					{Task: "Fail in the end", Host: "localhost", Message: "******** is wrong"},
 				},
 				Changed:  []common.DriftTask{{Task: "Fail and be ignored", Host: "localhost"}},
@@ -379,7 +380,9 @@ func TestBounds(t *testing.T) {
 	s := r.Summary()
 
 	want := []common.Failure{
+		{Task: "task", Host: "h0", Message: "rescued", Rescued: true},
 		{Task: "task", Host: "h0", Message: "failed"},
+		{Task: "task", Host: "h1", Message: "rescued", Rescued: true},
 		{Task: "task", Host: "h1", Message: "failed"},
 	}
 	if diff := cmp.Diff(want, s.Failures); diff != "" {

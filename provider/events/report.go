@@ -348,7 +348,7 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	s.Play, s.Task = r.name(s.Play), r.name(s.Task)
 
 	for i, f := range s.Failures {
-		s.Failures[i] = common.Failure{Task: r.name(f.Task), Host: f.Host, Message: r.field(f.Message, MaxMessage)}
+		s.Failures[i].Task, s.Failures[i].Message = r.name(f.Task), r.field(f.Message, MaxMessage)
 	}
 
 	for i, c := range s.Changed {

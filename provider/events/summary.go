@@ -53,8 +53,8 @@ type Summary struct {
 	// Totals of all hosts: running counts while the play runs, Ansible's own
 	// statistics once they were seen.
 	Totals common.HostTotals
-	// Failures of tasks and unreachable hosts, the first 10. While the play runs they may
-	// still be rescued. Once Ansible's final statistics were seen, rescued ones are removed.
+	// Failures of tasks and unreachable hosts, the first 10. Once Ansible's final statistics were seen, it is known
+	// which were rescued. Those of hosts on which all were rescued are removed then.
 	Failures []common.Failure
 	// Changed tasks, the first 20: in check mode, what would change.
 	Changed []common.DriftTask

@@ -112,7 +112,7 @@ func clipReport(r *runs.Report) {
 	n.Failures = slices.Clone(n.Failures[:min(len(n.Failures), events.MaxFailures)])
 	for i, f := range n.Failures {
 		n.Failures[i] = common.Failure{
-			Task: name(f.Task), Host: name(f.Host), Message: clip.Text(f.Message, events.MaxMessage),
+			Task: name(f.Task), Host: name(f.Host), Message: clip.Text(f.Message, events.MaxMessage), Rescued: f.Rescued,
 		}
 	}
 

@@ -66,17 +66,18 @@ func installed(set content.Set) string {
 	return strings.Join(items, ", ")
 }
 
-// confinementHint explains a failure of a task on the provider itself that the confinement may
+// confinementHint explains failures of tasks on the provider itself that the confinement may
 // have caused; empty if it cannot have.
-func confinementHint(f common.Failure) string {
-	switch {
-	case f.Host != "localhost":
-		return ""
-	case noTerminal.MatchString(f.Message):
-		return "; localhost is the provider itself, where content has no terminals"
-	case denied.MatchString(f.Message):
-		return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration " +
-			"allows"
+func confinementHint(all []common.Failure) string {
+	for _, f := range all {
+		switch {
+		case f.Host != "localhost":
+		case noTerminal.MatchString(f.Message):
+			return "; localhost is the provider itself, where content has no terminals"
+		case denied.MatchString(f.Message):
+			return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration " +
+				"allows"
+		}
 	}
 
 	return ""

@@ -9,8 +9,6 @@ import (
 const (
 	// ReasonTaskFailed is the reason when a task failed on a host.
 	ReasonTaskFailed = "TaskFailed"
-	// ReasonHostUnreachable is the reason when a host could not be reached.
-	ReasonHostUnreachable = "HostUnreachable"
 	// ReasonNoHostsMatched is the reason when no host was processed.
 	ReasonNoHostsMatched = "NoHostsMatched"
 	// ReasonNoTasksMatched is the reason when tags leave no task to run.

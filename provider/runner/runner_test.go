@@ -381,7 +381,7 @@ func TestRunFailures(t *testing.T) {
 				in.Inventories = []inputs.File{{Data: []byte("h1 ansible_ssh_executable=" + ssh + "\n")}}
 			},
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonHostUnreachable,
+				Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable,
 				Message: `host "h1" is unreachable: Failed to connect to the host via ssh: no route`,
 			},
 		},

@@ -61,7 +61,7 @@ func TestRunSSH(t *testing.T) {
 	// What the server has is not what is known of it.
 	wrong := inputs.File{Name: "known_hosts", Data: []byte(fmt.Sprintf("[%s]:%d %s\n", server.Host, server.Port, other.HostKey))}
 	succeeded := Result{Phase: common.PhaseSucceeded}
-	unreachable := Result{Phase: common.PhaseFailed, Reason: ReasonHostUnreachable}
+	unreachable := Result{Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable}
 
 	const (
 		identity = "ansible_ssh_private_key_file=id_ed25519"

@@ -74,15 +74,15 @@ func verdict(run Spec, e ending) Result {
 		r.Reason, r.Message = ReasonOutOfMemory, e.cause.Error()+","+during(s)
 	case e.cause != nil:
 		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
-	case len(s.Failures) > 0:
-		r.Reason, r.Message = failed(s)
+	case failed(s).Cause() != "":
+		r.Reason, r.Message = failed(s).Reason, failed(s).Cause()
 		if e.confined {
-			r.Message += confinementHint(s.Failures[0])
+			r.Message += confinementHint(s.Failures)
 		}
 	case s.Totals.Failed > 0:
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
 	case s.Totals.Unreachable > 0:
-		r.Reason, r.Message = ReasonHostUnreachable, "a host could not be reached, with a result too large to be read"
+		r.Reason, r.Message = common.ReasonHostUnreachable, "a host could not be reached, with a result too large to be read"
 	case !s.Started && strings.HasPrefix(e.text, noHosts):
 		r.Reason, r.Message = ReasonNoHostsMatched, unmatched+suffix(e.warnings)
 	case strings.HasPrefix(e.text, deadWorker):
@@ -160,22 +160,14 @@ func publishes(run Spec) bool {
 	return run.Mode != common.ModeCheck && run.State != common.StateAbsent
 }
 
-// failed describes the first failure.
-func failed(s events.Summary) (string, string) {
-	f := s.Failures[0]
-	message := fmt.Sprintf("task %q failed on host %q: %s", f.Task, f.Host, f.Message)
-	reason := ReasonTaskFailed
-
+// failed is a run that failed with the failures of a summary.
+func failed(s events.Summary) common.Run {
+	r := common.Run{Reason: ReasonTaskFailed, Hosts: &s.Totals, Failures: s.Failures}
 	if s.Totals.Failed == 0 {
-		message = fmt.Sprintf("host %q is unreachable: %s", f.Host, f.Message)
-		reason = ReasonHostUnreachable
+		r.Reason = common.ReasonHostUnreachable
 	}
 
-	if more := s.Totals.Failed + s.Totals.Unreachable - 1; more > 0 {
-		message += fmt.Sprintf(" (and %d more)", more)
-	}
-
-	return reason, message
+	return r
 }
 
 // ranFull is true for a run that ended since the disk was full, without an event that says

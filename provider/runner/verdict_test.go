@@ -168,12 +168,41 @@ func TestVerdict(t *testing.T) {
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed, Message: `task "t" failed on host "h": the reason (and 2 more)`,
 			},
 		},
+		"Rescued": {
+			reason: "What was rescued before is named, in the first line. Equal failures of several hosts are one.",
+			ending: ending{code: 2, summary: with(func(s *events.Summary) {
+				s.Totals = common.HostTotals{Failed: 4, Rescued: 1}
+				s.Failures = []common.Failure{
+					{Task: "Copy", Host: "a", Message: "No space left on device: '/tmp/tmpx8/a'\nmore", Rescued: true},
+					{Task: "Give up", Host: "a", Message: "cannot install: /tmp/tmpx8\nmore"},
+					{Task: "Give up", Host: "b", Message: "cannot install: /tmp/tmpz2"},
+					{Task: "Give up", Host: "c", Message: "cannot install: /tmp/tmpy5"},
+					{Task: "Give up", Host: "d", Message: "cannot remove"},
+				}
+			})},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "Give up" failed on hosts "a", "b" and 1 more: cannot install: /tmp/tmpx8; before, ` +
+					`task "Copy" failed and was rescued: No space left on device: '/tmp/tmpx8/a' (and 1 more)` + "\nmore",
+			},
+		},
+		"UnreachableHosts": {
+			reason: "Several are named.",
+			ending: ending{code: 4, summary: with(func(s *events.Summary) {
+				s.Failures = []common.Failure{{Host: "a", Message: "the reason"}, {Host: "b", Message: "the reason"}}
+				s.Totals = common.HostTotals{Unreachable: 2}
+			})},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable,
+				Message: `hosts "a" and "b" are unreachable: the reason`,
+			},
+		},
 		"Unreachable": {
 			reason: "An unreachable host is a failure.",
 			ending: ending{code: 4, summary: with(func(s *events.Summary) {
 				s.Failures, s.Totals = failures, common.HostTotals{Unreachable: 1}
 			})},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonHostUnreachable, Message: `host "h" is unreachable: the reason`},
+			want: Result{Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable, Message: `host "h" is unreachable: the reason`},
 		},
 		"Text": {
 			reason: "Before the first task Ansible explains itself in text only.",

@@ -18,6 +18,8 @@ import (
 
 // Reasons of events.
 const (
+	// ReasonRunStarted says that a run has begun, and why.
+	ReasonRunStarted event.Reason = "RunStarted"
 	// ReasonRunSucceeded says that a run did all that it was to do.
 	ReasonRunSucceeded event.Reason = "RunSucceeded"
 	// ReasonDriftCorrected says that a periodic run put something right.
@@ -133,14 +135,23 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 	})
 }
 
-// failedBefore is true for a periodic run or a retry that failed like the run before.
+// failedBefore is true for a periodic run or a retry that failed like the run before: for the same reason, and if tasks
+// failed, one of them on the same host. Messages often have random paths in them.
 func failedBefore(run runs.Run, r runs.Report) bool {
 	before := run.Before.Run
 	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
 		r.Run.Trigger == common.TriggerDeleted && r.Attempt > 1
 
 	return again && before != nil && before.Mode == r.Run.Mode && before.State == r.Run.State &&
-		before.Phase == r.Run.Phase && before.Reason == r.Run.Reason && before.Message == r.Run.Message
+		before.Phase == r.Run.Phase && before.Reason == r.Run.Reason &&
+		(sameTask(before.Failures, r.Run.Failures) || common.Gist(before.Message) == common.Gist(r.Run.Message))
+}
+
+// sameTask is true if a task failed on the same host.
+func sameTask(before, now []common.Failure) bool {
+	return slices.ContainsFunc(now, func(f common.Failure) bool {
+		return slices.ContainsFunc(before, func(b common.Failure) bool { return b.Task == f.Task && b.Host == f.Host })
+	})
 }
 
 func failed(r runs.Report, took time.Duration) event.Event {

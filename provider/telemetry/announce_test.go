@@ -40,6 +40,13 @@ func because(message string) func(*common.Run) {
 	return func(r *common.Run) { r.Reason, r.Message = "TaskFailed", message }
 }
 
+// full is a run that failed since the disk of a host is full.
+func full(host, path string) common.Run {
+	return applied(common.TriggerRetry, common.PhaseFailed, because(host+" is full: "+path), func(r *common.Run) {
+		r.Failures = []common.Failure{{Task: "Install", Host: host, Message: path}}
+	})
+}
+
 func notStarted(r *common.Run) { r.Reason = runs.ReasonNotStarted }
 
 func absent(r *common.Run) { r.State = common.StateAbsent }
@@ -184,6 +191,22 @@ func TestAnnounce(t *testing.T) {
 		"FailedAgain": {
 			reason: "A retry that failed as before should not be announced.",
 			args:   args{before: runs.Before{Run: &wrong}, run: wrong, attempt: 2},
+		},
+		"FailedAgainElsewhere": {
+			reason: "Random paths make no other failure, wherever they are.",
+			args:   args{before: runs.Before{Run: new(full("db", "cannot write to tmp_hx"))}, run: full("db", "cannot write to tmp_yk"), attempt: 2},
+		},
+		"FailedAgainInText": {
+			reason: "Nor do they where no task failed.",
+			args: args{
+				before: runs.Before{Run: new(applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/hx'")))},
+				run:    applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/yk'")), attempt: 2,
+			},
+		},
+		"FailedOnOtherHost": {
+			reason: "The disk of another host is another failure.",
+			args:   args{before: runs.Before{Run: new(full("db", "/tmp/a"))}, run: full("web", "/tmp/b"), attempt: 2},
+			want:   []event.Event{failure("present run, attempt 2: web is full: /tmp/b")},
 		},
 		"FailedOtherwise": {
 			reason: "A retry that failed otherwise should be announced.",

@@ -1,9 +1,7 @@
 package telemetry
 
 import (
-	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
@@ -40,7 +39,7 @@ type topic struct {
 }
 
 // Deduplicated returns a recorder that drops an event that repeats the last one of the
-// same object and reason. Messages that differ in digits only, such as times and
+// same object and reason. Messages that differ in numbers and paths only, such as times and
 // attempts, are the same.
 func Deduplicated(r event.Recorder) event.Recorder {
 	return &deduplicated{recorder: r, messages: cache.NewLRUExpireCache(maxRemembered)}
@@ -49,7 +48,7 @@ func Deduplicated(r event.Recorder) event.Recorder {
 // Event records an event, unless it repeats the last one.
 func (d *deduplicated) Event(obj runtime.Object, e event.Event) {
 	if o, err := meta.Accessor(obj); err == nil {
-		about, message := topic{o.GetUID(), e.Reason}, withoutDigits(e.Message)
+		about, message := topic{o.GetUID(), e.Reason}, clip.Text(common.Gist(e.Message), maxMessage)
 
 		if last, ok := d.messages.Get(about); ok && last == message {
 			return
@@ -64,15 +63,4 @@ func (d *deduplicated) Event(obj runtime.Object, e event.Event) {
 // WithAnnotations returns a recorder that remembers the same events.
 func (d *deduplicated) WithAnnotations(kv ...string) event.Recorder {
 	return &deduplicated{recorder: d.recorder.WithAnnotations(kv...), messages: d.messages}
-}
-
-// withoutDigits returns a message without its digits, at most maxMessage long.
-func withoutDigits(s string) string {
-	return clip.Text(strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-
-		return r
-	}, s), maxMessage)
 }

@@ -49,6 +49,10 @@ func TestDeduplicated(t *testing.T) {
 		{"The first event should be recorded.", 0, object("a"), cannot("attempt 2 follows at 10:01"), true},
 		{"The same event should not.", time.Second, object("a"), cannot("attempt 2 follows at 10:01"), false},
 		{"One that differs in numbers only is the same.", time.Minute, object("a"), cannot("attempt 13 follows at 10:02"), false},
+		{"A failure is told with its path.", 2 * time.Minute, object("b"), cannot("no space: b'/tmp/tmpx'"), true},
+		{"Another path makes no other failure.", 2 * time.Minute, object("b"), cannot("no space: b'/tmp/tmpy'"), false},
+		{"Another Secret is another failure.", 2 * time.Minute, object("b"), cannot("no Secret default/a"), true},
+		{"As is this one.", 2 * time.Minute, object("b"), cannot("no Secret default/b"), true},
 		{"Another object has events of its own.", time.Minute, object("b"), cannot("attempt 2 follows at 10:01"), true},
 		{"Another reason should be recorded.", time.Minute, object("a"), event.Normal("Updated", "updated"), true},
 		{"What comes between is not a reason to repeat.", time.Minute, object("a"), cannot("attempt 3 follows at 10:03"), false},
@@ -74,7 +78,7 @@ func TestDeduplicated(t *testing.T) {
 
 	d.WithAnnotations("a", "b").Event(object("a"), cannot("attempt 2 follows at 10:01"))
 
-	if got := into.events[len(into.events)-1]; len(into.events) != 6 {
+	if got := into.events[len(into.events)-1]; len(into.events) != 9 {
 		t.Errorf("A recorder with annotations should have the same memory, got %v", got)
 	}
 }

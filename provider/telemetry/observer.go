@@ -31,6 +31,11 @@ func (o *Observer) started(run runs.Run) {
 	o.logOf(run).Info("Run begins", "policy", run.Policy, "mode", run.Mode, "state", run.State, "trigger", run.Trigger,
 		"attempt", run.Attempt)
 	o.metrics.started(run)
+
+	// The ends of periodic runs and of retries are news, if any.
+	if run.Class() == runs.Urgent {
+		o.recorder.Event(reference(run), normal(ReasonRunStarted, "%s run has begun: %s", kind(run.Run), run.Trigger))
+	}
 }
 
 // taskEnded is called when a task of a run has ended on a host. An object has few events: it has none.

@@ -66,15 +66,34 @@ func TestEvents(t *testing.T) {
 	into := &recorded{}
 	execute(t, NewObserver(logging.NewNopLogger(), into, nil), common.PhaseFailed)
 
-	want := []runtime.Object{&corev1.ObjectReference{
+	object := &corev1.ObjectReference{
 		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "ns", Name: "site", UID: "uid",
-	}}
-	if diff := cmp.Diff(want, into.objects); diff != "" {
+	}
+	if diff := cmp.Diff([]runtime.Object{object, object}, into.objects); diff != "" {
 		t.Errorf("An event should be about the object of the run: -want, +got:\n%s", diff)
 	}
 
-	if got := into.events[0]; got.Reason != ReasonRunFailed {
-		t.Errorf("A run that failed should have an event that says so, got %+v", got)
+	want := []event.Event{
+		event.Normal(ReasonRunStarted, "present run has begun: Created"),
+		{Type: event.TypeWarning, Reason: ReasonRunFailed, Message: "present run, attempt 1: ", Annotations: map[string]string{}},
+	}
+	if diff := cmp.Diff(want, into.events); diff != "" {
+		t.Errorf("A run that failed should have an event when it begins, and one that says so: -want, +got:\n%s", diff)
+	}
+}
+
+// TestPoll begins periodic runs and retries.
+func TestPoll(t *testing.T) {
+	for _, trigger := range []common.RunTrigger{common.TriggerDrift, common.TriggerRetry} {
+		into := &recorded{}
+		j := example
+		j.Trigger = trigger
+
+		NewObserver(logging.NewNopLogger(), into, nil).started(j)
+
+		if len(into.events) > 0 {
+			t.Errorf("%s is no news before it has ended, got %v", trigger, into.events)
+		}
 	}
 }
 
