@@ -13,8 +13,8 @@ const maxHosts = 2
 // ReasonHostUnreachable is the reason of a run when hosts could not be reached, and nothing else failed.
 const ReasonHostUnreachable = "HostUnreachable"
 
-// differing matches a word of a message that may differ when the same thing fails elsewhere, or again: one with a number,
-// a time or an absolute path, which is often random.
+// differing matches a word of a message that may differ when the same thing fails elsewhere, or again: one with a
+// number, a time or an absolute path, which is often random.
 var differing = regexp.MustCompile(`\d|(^|[^\w.~-])/`)
 
 // Gist of a message: its first line, without words that may differ.
@@ -26,7 +26,7 @@ func Gist(message string) string {
 }
 
 // Cause of the failure of a run, in one text, the first line of which says why; empty if no failure is known.
-func (r Run) Cause() string {
+func (r *Run) Cause() string {
 	groups := r.failures()
 	if len(groups) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func (r Run) Cause() string {
 }
 
 // Why a run failed: a text for each failure that nothing has rescued. Equal failures of several hosts have one.
-func (r Run) Why() []string {
+func (r *Run) Why() []string {
 	var texts []string
 	for _, g := range r.failures() {
 		texts = append(texts, r.describe(g, ""))
@@ -51,7 +51,7 @@ func (r Run) Why() []string {
 }
 
 // failures that nothing has rescued, those of the same task for the same reason together.
-func (r Run) failures() [][]Failure {
+func (r *Run) failures() [][]Failure {
 	var groups [][]Failure
 
 	for _, f := range r.Failures {
@@ -73,7 +73,7 @@ func (r Run) failures() [][]Failure {
 }
 
 // describe equal failures in one text. What was rescued before is most often the cause.
-func (r Run) describe(fs []Failure, more string) string {
+func (r *Run) describe(fs []Failure, more string) string {
 	f := fs[0]
 	hosts, are := namesOf(fs)
 

@@ -105,7 +105,8 @@ func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
 		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.Paused, desired.WaitingForWindow,
-		desired.ValuePending, desired.Deleting, desired.Running, desired.NotReady, desired.DependencyNotReady, desired.Leaving,
+		desired.ValuePending, desired.Deleting, desired.Running, desired.NotReady, desired.DependencyNotReady,
+		desired.Leaving,
 	}
 }
 

@@ -19,6 +19,14 @@ func TestCauses(t *testing.T) {
 		// older versions say something else, or nothing.
 		older map[string]string
 	}{
+		"apt-lock": {
+			reason: "The lock is named.",
+			want:   "The command exited with a non-zero return code: E: Unable to acquire the dpkg frontend lock (/var/li",
+			older: map[string]string{
+				"2.16": "non-zero return code: E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is ",
+				"2.19": "non-zero return code: E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is ",
+			},
+		},
 		"argument": {
 			reason: "Arguments that a module lacks are named.",
 			want:   "missing required arguments: path",
@@ -47,7 +55,7 @@ func TestCauses(t *testing.T) {
 			reason: "Nor is that Ansible waited for sudo.",
 			want:   "Premature end of stream waiting for become success: sudo: a password is required",
 			older: map[string]string{
-				"2.16": "MODULE FAILURE: sudo: a password is required",
+				"2.16": "sudo: a password is required",
 			},
 		},
 		"command": {
@@ -85,7 +93,7 @@ func TestCauses(t *testing.T) {
 			reason: "Facts are gathered by modules, which have causes of their own.",
 			want:   "ansible.legacy.setup: The module interpreter '/nonexistent/python3' was not found.",
 			older: map[string]string{
-				"2.16": "ansible.legacy.setup: The module failed to execute correctly, you probably need to set the interpret",
+				"2.16": "ansible.legacy.setup: /bin/sh: 1: /nonexistent/python3: not found",
 			},
 		},
 		"facts-parallel": {
@@ -105,16 +113,32 @@ func TestCauses(t *testing.T) {
 		},
 		"filter": {
 			reason: "Templates fail before a module runs.",
-			want:   "Finalization of task args for 'ansible.builtin.debug' failed: Error while resolving value for 'msg':",
+			want:   "Error while resolving value for 'msg': Syntax error in template: No filter named 'nonsense'.",
 			older: map[string]string{
 				"2.16": `template error while templating string: Could not load "nonsense": 'nonsense'. String: {{ 'x' | nons`,
 			},
 		},
+		"forbidden": {
+			reason: "An API server says why in the middle of its status.",
+			want:   `Failed to create object: secrets is forbidden: User "system:serviceaccount:default:deployer" cannot `,
+		},
 		"full": {
 			reason: "A full disk is named, not the path of a module.",
-			want:   "[Errno 28] No space left on device: '/root/.ansible/tmp/ansible-tmp-1/AnsiballZ_full.py'",
+			want:   "[Errno 28] No space left on device: 'AnsiballZ_full.py'",
 			older: map[string]string{
-				"2.16": "MODULE FAILURE: OSError: [Errno 28] No space left on device: '/root/.ansible/tmp/ansible-tmp-1/Ansib",
+				"2.16": "OSError: [Errno 28] No space left on device: 'AnsiballZ_full.py'",
+			},
+		},
+		"git-auth": {
+			reason: "That git could not read follows from it.",
+			want:   "git@h.invalid: Permission denied (publickey).",
+		},
+		"handler": {
+			reason: "A handler is a task.",
+			want:   "The command exited with a non-zero return code: Job for nginx.service failed because the control pro",
+			older: map[string]string{
+				"2.16": "non-zero return code: Job for nginx.service failed because the control process exited with error cod",
+				"2.19": "non-zero return code: Job for nginx.service failed because the control process exited with error cod",
 			},
 		},
 		"include": {
@@ -129,19 +153,19 @@ func TestCauses(t *testing.T) {
 			reason: "A host may not have the Python that it is to have.",
 			want:   "The module interpreter '/nonexistent/python3' was not found.",
 			older: map[string]string{
-				"2.16": "The module failed to execute correctly, you probably need to set the interpreter: /bin/sh: 1: /nonex",
+				"2.16": "/bin/sh: 1: /nonexistent/python3: not found",
 			},
 		},
 		"library": {
 			reason: "A module may lack a library.",
-			want:   "Failed to import the required Python library (distlib) on vm's Python /venv/bin/python3. Please read",
+			want:   "Failed to import the required Python library (distlib) on vm's Python /venv/bin/python. Please read ",
 			older: map[string]string{
 				"2.19": "Failed to import the required Python library (distlib) on vm's Python /venv/bin/python3.11. Please r",
 			},
 		},
 		"lookup": {
 			reason: "A lookup may fail.",
-			want:   "Finalization of task args for 'ansible.builtin.debug' failed: Error while resolving value for 'msg':",
+			want:   "Error while resolving value for 'msg': The lookup plugin 'ansible.builtin.file' failed: Unable to ac",
 			older: map[string]string{
 				"2.16": "The 'file' lookup had an issue accessing the file '/nonexistent'. file not found, use -vvvvv to see ",
 			},
@@ -170,7 +194,7 @@ func TestCauses(t *testing.T) {
 			reason: "A module may crash for an item.",
 			want:   "item a: the reason",
 			older: map[string]string{
-				"2.16": "item a: MODULE FAILURE: RuntimeError: the reason",
+				"2.16": "item a: RuntimeError: the reason",
 			},
 		},
 		"message": {
@@ -193,7 +217,7 @@ func TestCauses(t *testing.T) {
 			reason: "A module may write anything.",
 			want:   "Module result deserialization failed: No start of json char found: the reason",
 			older: map[string]string{
-				"2.16": "MODULE FAILURE: the reason",
+				"2.16": "the reason",
 			},
 		},
 		"object": {
@@ -207,6 +231,14 @@ func TestCauses(t *testing.T) {
 		"raw": {
 			reason: "Without a module there is standard output only.",
 			want:   "non-zero return code: the reason",
+		},
+		"rescue": {
+			reason: "What fails in a rescue is the last failure.",
+			want:   "it was: No space left on device",
+		},
+		"reset": {
+			reason: "Of several lines of ssh the last one about an error counts.",
+			want:   "Failed to connect to the host via ssh: kex_exchange_identification: read: Connection reset by peer",
 		},
 		"role": {
 			reason: "A role may not be there. In 2.16 that is no result of a task.",
@@ -232,6 +264,10 @@ func TestCauses(t *testing.T) {
 				"2.19": "non-zero return code: exit status 1",
 			},
 		},
+		"slow-ssh": {
+			reason: "A host may not answer.",
+			want:   "Failed to connect to the host via ssh: ssh: connect to host 192.0.2.7 port 22: Connection timed out",
+		},
 		"template": {
 			reason: "A template may not be there.",
 			want:   "Could not find or access 'missing.j2'",
@@ -243,16 +279,27 @@ func TestCauses(t *testing.T) {
 				"2.16": "AnsibleUndefinedVariable: 'nothing' is undefined. 'nothing' is undefined",
 			},
 		},
+		"timeout": {
+			reason: "A task may take too long.",
+			want:   "Timed out after 1 second(s).",
+			older: map[string]string{
+				"2.16": "The ansible.builtin.command action failed to execute in the expected time frame (1) and was terminat",
+			},
+		},
 		"traceback": {
 			reason: "A module may crash.",
 			want:   "the reason",
 			older: map[string]string{
-				"2.16": "MODULE FAILURE: RuntimeError: the reason",
+				"2.16": "RuntimeError: the reason",
 			},
+		},
+		"unarchive": {
+			reason: "An archive may be none. The directory in which Ansible has put it has a random name.",
+			want:   `Failed to find handler for "source". Make sure the required command to extract the file is installed`,
 		},
 		"undefined": {
 			reason: "A variable may not be there.",
-			want:   "Finalization of task args for 'ansible.builtin.debug' failed: Error while resolving value for 'msg':",
+			want:   "Error while resolving value for 'msg': 'nothing' is undefined",
 			older: map[string]string{
 				"2.16": "The task includes an option with an undefined variable. The error was: 'nothing' is undefined. 'noth",
 			},
@@ -269,16 +316,26 @@ func TestCauses(t *testing.T) {
 			reason: "The network is named.",
 			want:   "Status code was -1 and not [200]: Request failed: <urlopen error [Errno 111] Connection refused>",
 		},
+		"uri-500": {
+			reason: "A server says why.",
+			want:   "Status code was 500 and not [200]: HTTP Error 500: the database is down",
+		},
+		"vault": {
+			reason: "A value may be encrypted, and no password be there.",
+			want:   "Error while resolving value for 'msg': Error rendering template: Attempt to use undecryptable variab",
+			older: map[string]string{
+				"2.16": "Attempting to decrypt but no vault secrets found",
+			},
+		},
 		"wait": {
 			reason: "What did not happen in time is named.",
 			want:   "Timeout when waiting for 127.0.0.1:9",
 		},
 		"when": {
 			reason: "A condition may fail.",
-			want:   "A 'when' expression failed: Error while evaluating conditional: 'nothing' is undefined",
+			want:   "Error while evaluating conditional: 'nothing' is undefined",
 			older: map[string]string{
 				"2.16": "The conditional check 'inventory_hostname != 'fine' and nothing.there' failed. The error was: error ",
-				"2.19": "Error while evaluating conditional: 'nothing' is undefined",
 			},
 		},
 	}
@@ -316,6 +373,52 @@ func TestCauses(t *testing.T) {
 
 			if diff := cmp.Diff(map[string]string{}, got); diff != "" {
 				t.Errorf("Each failure is in the table.\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEnds reads how plays end that do not get as far as a task, or leave others out. What it wants is what is said in
+// failures of tasks, or without any in text.
+func TestEnds(t *testing.T) {
+	cases := map[string]struct{ reason, want string }{
+		"badinventory": {"An inventory may not be readable. Warnings say why.", "Completely failed to parse inventory source nonsense.yml"},
+		"badvars": {
+			"So may a file of variables.",
+			"YAML parsing failed: While parsing a flow node did not find expected node content.\nOrigin: nonsense.yml:2:1",
+		},
+		"endhost":    {"A host that ends early is no failure.", "b: the reason"},
+		"fatal":      {"With any_errors_fatal one failure ends the play for all hosts, which have not failed.", "a: the reason"},
+		"percentage": {"So it does with max_fail_percentage.", "a: the reason"},
+		"norole": {
+			"A role may not be there.",
+			"the role 'acme.postgres.server' was not found in " +
+				"roles:/play/.ansible/roles:/usr/share/ansible/roles:/etc/ansible/roles:/play/project\nOrigin: playbook.yml:3:5",
+		},
+		"syntax": {
+			"The excerpt of a playbook is left out.",
+			"YAML parsing failed: Colons in unquoted values must be followed by a non-space character.\n" +
+				"Origin: playbook.yml:3:15",
+		},
+		"vaultfile": {
+			"A password may be missing.", "Attempting to decrypt but no vault secrets found.\nOrigin: secret.yml",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := record(t, golden(t, name), Options{Hidden: []string{playDir + "/project/"}})
+
+			got := r.Text()
+			if all := r.Summary().Failures; len(all) > 0 {
+				got = ""
+				for _, f := range all {
+					got += f.Host + ": " + f.Message
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

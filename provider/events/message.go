@@ -67,7 +67,7 @@ func (r result) explain() string {
 		}
 	}
 
-	m := bare(cmp.Or(text(r.Message), text(r.Reason)))
+	m := ofStatus(bare(cmp.Or(text(r.Message), text(r.Reason))))
 	summary, rest, more := strings.Cut(m, "\n")
 
 	switch {
@@ -75,11 +75,13 @@ func (r result) explain() string {
 		return strings.TrimSuffix(summary, ".") + ": " + r.why(rest[len(standardError):])
 	case strings.HasPrefix(m, traceback):
 		return cmp.Or(r.detail(), r.why(m))
+	case empty(m):
+		return cmp.Or(r.detail(), m)
 	case vague(m):
 		if d := r.detail(); d != "" {
-			return strings.TrimPrefix(strings.TrimSuffix(summary, ".")+": "+d, ": ")
+			return strings.TrimSuffix(summary, ".") + ": " + d
 		}
-	case more && (r.Unreachable || strings.HasSuffix(summary, ":")):
+	case more && (r.Unreachable || strings.HasSuffix(summary, ":") || m == text(r.Stderr)):
 		// The rest is the output of a program, such as ssh.
 		return r.why(m)
 	}
@@ -87,13 +89,37 @@ func (r result) explain() string {
 	return m
 }
 
-// bare returns a message without the words with which ansible-core begins it since 2.19.
-func bare(m string) string {
-	for _, words := range []string{"Task failed: ", "Module failed: ", "Action failed: "} {
-		m = strings.TrimPrefix(m, words)
+// preface matches the words with which ansible-core begins messages since 2.19.
+var preface = regexp.MustCompile(
+	`^((Task|Module|Action) failed: |Finalization of task args for '[^']+' failed: |A 'when' expression failed: )+`)
+
+// remote matches the directory on a host in which Ansible keeps the files of a task, with a random name.
+var remote = regexp.MustCompile(`[^\s'"]*/\.ansible/tmp/ansible-tmp-[^/\s'"]+/`)
+
+// bare returns a message without the words that say nothing of why.
+func bare(m string) string { return preface.ReplaceAllLiteralString(m, "") }
+
+// refusal matches what an API server of Kubernetes says of a request, and in it a text in quotes. Modules of Python show
+// it as bytes.
+var refusal = regexp.MustCompile(`(?s)(b'|')?\{"kind":"Status",.*?"message":("(?:[^"\\]|\\+.)*").*`)
+
+// ofStatus returns a message with the text in place of the status that an API server answered with.
+func ofStatus(m string) string {
+	found := refusal.FindStringSubmatch(m)
+	if found == nil {
+		return m
 	}
 
-	return m
+	why := found[2]
+	if found[1] != "" {
+		why = strings.ReplaceAll(why, `\\`, `\`)
+	}
+
+	if json.Unmarshal([]byte(why), &why) != nil {
+		return m
+	}
+
+	return strings.TrimSuffix(m, found[0]) + why
 }
 
 // subEvent matches the first of several errors that have caused another one, as ansible-core displays them since 2.19.
@@ -120,10 +146,14 @@ func withCause(m, displayed string) string {
 	return m
 }
 
-// vague is true for messages that say nothing without the output.
+// empty is true for messages that say nothing.
+func empty(m string) bool {
+	return m == "" || strings.Contains(m, "MODULE FAILURE") || strings.Contains(m, "See stdout/stderr for the exact error")
+}
+
+// vague is true for messages that say little without the output.
 func vague(m string) bool {
-	return m == "" || m == "Assertion failed" || strings.Contains(m, "non-zero return code") ||
-		strings.Contains(m, "MODULE FAILURE") || strings.Contains(m, "See stdout/stderr for the exact error") ||
+	return m == "Assertion failed" || strings.Contains(m, "non-zero return code") ||
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 
@@ -156,6 +186,8 @@ var (
 	// complaint matches a line about an error.
 	complaint = regexp.MustCompile(
 		`(?i)error|fail|fatal|denied|refused|no such|no space|not found|cannot|could not|unable|invalid`)
+	// consequence matches one that says what else went wrong.
+	consequence = regexp.MustCompile(`(?i)could not read from remote repository`)
 )
 
 // why puts the line of what a program wrote first that says why it failed. That is the one after a traceback, which is
@@ -177,7 +209,7 @@ func (r result) why(s string) string {
 	last := len(lines) - 1
 
 	for i, line := range slices.Backward(lines) {
-		if complaint.MatchString(line) {
+		if complaint.MatchString(line) && !consequence.MatchString(line) {
 			last = i
 			break
 		}

@@ -179,7 +179,7 @@ func (r *Recorder) explain(e event, d data) string {
 		m = bare(shown.failure())
 	}
 
-	m = withCause(m, e.Stdout)
+	m = remote.ReplaceAllLiteralString(withCause(m, e.Stdout), "")
 
 	if label := text(res.Label); label != "" && m != "" {
 		m = "item " + label + ": " + m

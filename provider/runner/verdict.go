@@ -161,8 +161,8 @@ func publishes(run Spec) bool {
 }
 
 // failed is a run that failed with the failures of a summary.
-func failed(s events.Summary) common.Run {
-	r := common.Run{Reason: ReasonTaskFailed, Hosts: &s.Totals, Failures: s.Failures}
+func failed(s events.Summary) *common.Run {
+	r := &common.Run{Reason: ReasonTaskFailed, Hosts: &s.Totals, Failures: s.Failures}
 	if s.Totals.Failed == 0 {
 		r.Reason = common.ReasonHostUnreachable
 	}
