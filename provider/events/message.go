@@ -99,8 +99,8 @@ var remote = regexp.MustCompile(`[^\s'"]*/\.ansible/tmp/ansible-tmp-[^/\s'"]+/`)
 // bare returns a message without the words that say nothing of why.
 func bare(m string) string { return preface.ReplaceAllLiteralString(m, "") }
 
-// refusal matches what an API server of Kubernetes says of a request, and in it a text in quotes. Modules of Python show
-// it as bytes.
+// refusal matches what an API server of Kubernetes says of a request, and in it a text in quotes. Modules may show it
+// as bytes of Python.
 var refusal = regexp.MustCompile(`(?s)(b'|')?\{"kind":"Status",.*?"message":("(?:[^"\\]|\\+.)*").*`)
 
 // ofStatus returns a message with the text in place of the status that an API server answered with.
