@@ -62,7 +62,7 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		}
 
 		return RunFailed, now
-	case falseReason(observed, xpv2.TypeSynced) == xpv2.ReasonReconcilePaused:
+	case manifest.Text(manifest.Condition(observed, string(xpv2.TypeSynced)), "reason") == string(xpv2.ReasonReconcilePaused):
 		return Paused, []string{"is paused"}
 	case synced == ansiblerun.ConditionFalse:
 		return ReconcileError, []string{oneLine(message)}

@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// load what the decision depends on: the report of the pool, which the status takes over, the inputs, and Approvals. The
-// error says why nothing can be decided.
+// load what the decision depends on: the report of the pool, which the status takes over, the inputs, and Approvals.
+// The error says why nothing can be decided.
 func (e *external) load(ctx context.Context, run common.AnsibleRun) (lifecycle.Situation, error) {
 	o := run.Observation()
 	lifecycle.Own(o, run.GetUID())

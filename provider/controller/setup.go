@@ -184,8 +184,8 @@ func recordState(mgr ctrl.Manager, k runKind, o Options) error {
 		return errors.Wrapf(err, "cannot count %s", k.GroupKind())
 	}
 
-	r := statemetrics.NewMRStateRecorder(statusClient{mgr.GetClient(), nil}, o.Logger, o.MetricOptions.MRStateMetrics, k.list(),
-		o.MetricOptions.PollStateMetricInterval)
+	r := statemetrics.NewMRStateRecorder(statusClient{mgr.GetClient(), nil}, o.Logger, o.MetricOptions.MRStateMetrics,
+		k.list(), o.MetricOptions.PollStateMetricInterval)
 
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
 }

@@ -132,8 +132,8 @@ func outdated(r content.Resolution) xpv2.Condition {
 	return common.CannotInstall(message)
 }
 
-// refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that is
-// not in the store is left to the next run, which installs it, unless no run is to come since the inputs are applied.
+// refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that
+// is not in the store is left to the next run, which installs it, unless no run is to come since the inputs are applied.
 func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
 	r, applied := e.resolution, s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
 	if r.Stale && (r.Found || applied) {

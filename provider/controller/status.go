@@ -21,8 +21,8 @@ import (
 // maxRefusal is the length of each message in a reduced status, in bytes.
 const maxRefusal = 1 << 10
 
-// A statusManager is a manager with a client that sends no update which would change nothing, and writes a reduced status
-// when the API server refuses one for good. Without that the object would never change again, since each
+// A statusManager is a manager with a client that sends no update which would change nothing, and writes a reduced
+// status when the API server refuses one for good. Without that the object would never change again, since each
 // decision depends on its status.
 type statusManager struct {
 	ctrl.Manager

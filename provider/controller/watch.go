@@ -87,7 +87,7 @@ func news() predicate.Predicate {
 	return predicate.And(changed, unless)
 }
 
-// whenShown wakes an object when its status has come to show a run that is about to begin, or does not show it any more.
+// whenShown wakes an object when its status has come to show a run that is about to begin, or does not any more.
 func whenShown(wake func(types.NamespacedName)) handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {

@@ -44,7 +44,7 @@ func JobOf(r runs.Run) Job {
 	j.ID, j.Missing = r.ID, r.Missing
 
 	if r.Begun {
-		j.Begun = r.Run.DeepCopy()
+		j.Begun = r.DeepCopy()
 	}
 
 	return j
@@ -62,7 +62,7 @@ func (j Job) Run() runs.Run {
 	}
 
 	if j.Inputs.Approval && j.Mode == common.ModeCheck {
-		r.Run.MetadataDigest = j.Object.Digest(j.DigestKey)
+		r.MetadataDigest = j.Object.Digest(j.DigestKey)
 	}
 
 	return r

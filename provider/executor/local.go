@@ -134,7 +134,9 @@ func (l *Local) Install(ctx context.Context, j Job) (set content.Set, r runs.Rep
 
 // install the content of a job. It returns false if there is none, and the report
 // says why.
-func (l *Local) install(ctx context.Context, j Job, r *runs.Report, progress func(runs.Report)) (content.Set, func(), bool) {
+func (l *Local) install(ctx context.Context, j Job, r *runs.Report,
+	progress func(runs.Report),
+) (content.Set, func(), bool) {
 	if j.Missing != nil {
 		notInstalled(ctx, r, j, j.Missing)
 		return content.Set{}, nil, false

@@ -334,7 +334,7 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 		e.queue.count(e, 1)
 	}
 
-	p.begin(e, r, runs.Report{Run: *r.Run.DeepCopy(), Attaching: true})
+	p.begin(e, r, runs.Report{Run: *r.DeepCopy(), Attaching: true})
 	p.dispatch(nil)
 }
 

@@ -81,7 +81,7 @@ func (r Run) Place() common.Place {
 // Report of a run that waits for its turn. It has no Pod yet.
 func (r Run) Report() Report {
 	n := Report{
-		Run: *r.Run.DeepCopy(), Before: r.Before.Run, Attempt: r.Attempt, Request: r.Request,
+		Run: *r.DeepCopy(), Before: r.Before.Run, Attempt: r.Attempt, Request: r.Request,
 		Generation: r.Object.Generation, Untouched: true,
 	}
 	n.Run.Pod = nil
