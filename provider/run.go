@@ -53,8 +53,7 @@ func (c *runCommand) Run() error {
 	}
 
 	if others := m.Ignored(); len(others) > 0 {
-		fmt.Fprintln(os.Stderr, //nolint:errcheck // There is no way to report it.
-			play.Escaped("ignored, since no run needs it: "+strings.Join(others, ", ")))
+		fmt.Fprintln(os.Stderr, play.Escaped("ignored, since no run needs it: "+strings.Join(others, ", ")))
 	}
 
 	run, err := choose(m.Runs(), c.Name)

@@ -140,7 +140,9 @@ func (c *startCommand) Run() error {
 
 	here := executor.NewLocal(store, local).On(at.Policy.Kernel)
 	runs := pool.New(map[common.Place]pool.Place{
-		common.PlaceProvider: {Backend: telemetry.Observed(here, observer), Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns},
+		common.PlaceProvider: {
+			Backend: telemetry.Observed(here, observer), Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
+		},
 		common.PlacePod: {
 			Backend: telemetry.Observed(inPods, observer), Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
 		},

@@ -57,8 +57,8 @@ const CheckRequest = "check/"
 // change, or a run is asked for.
 const AnnotationCancel = GroupCluster + "/cancel"
 
-// AnnotationAdopt is "true" on an AnsibleRun that has never run, with a target that is as its spec says. Its first apply
-// is recorded, and not run.
+// AnnotationAdopt is "true" on an AnsibleRun that has never run, with a target that is as its spec says. Its first
+// apply is recorded, and not run.
 const AnnotationAdopt = GroupCluster + "/adopt"
 
 // A RunPolicy says when the content of an AnsibleRun is run while the object is

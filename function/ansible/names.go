@@ -147,7 +147,8 @@ func isProvider(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	ip := net.ParseIP(host)
 
-	return ownName.MatchString(host) || strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() || isOwnNumber(host)
+	return ownName.MatchString(host) || strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() ||
+		isOwnNumber(host)
 }
 
 // isOwnNumber is true for addresses of the own machine in the forms that C libraries

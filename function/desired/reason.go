@@ -15,8 +15,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// maxFailures is how many failures of a run are shown.
-const maxFailures = 3
+const (
+	// maxFailures is how many failures of a run are shown.
+	maxFailures = 3
+	// paused is the reason of the condition Synced of an AnsibleRun that is paused.
+	paused = string(xpv2.ReasonReconcilePaused)
+)
 
 // reasonOf returns in which state a rendered AnsibleRun is, and messages about that. The
 // messages have no times and no counters, so that they change only when something happens.
@@ -62,7 +66,7 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		}
 
 		return RunFailed, now
-	case manifest.Text(manifest.Condition(observed, string(xpv2.TypeSynced)), "reason") == string(xpv2.ReasonReconcilePaused):
+	case manifest.Text(manifest.Condition(observed, ansiblerun.ConditionSynced), "reason") == paused:
 		return Paused, []string{"is paused"}
 	case synced == ansiblerun.ConditionFalse:
 		return ReconcileError, []string{oneLine(message)}

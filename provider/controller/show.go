@@ -133,7 +133,7 @@ func outdated(r content.Resolution) xpv2.Condition {
 }
 
 // refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that
-// is not in the store is left to the next run, which installs it, unless no run is to come since the inputs are applied.
+// is not in the store is left to the next run, which installs it, unless the inputs are applied: then none is to come.
 func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
 	r, applied := e.resolution, s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
 	if r.Stale && (r.Found || applied) {

@@ -203,8 +203,8 @@ type Run struct {
 }
 
 // Survey the dependents of an AnsibleRun at the end of a run: in which state those of each kind are.
-// Kinds of which there are none are left out, and those after the first common.MaxDependents. The digest of a kind that is not
-// watched, or cannot be listed, is empty.
+// Kinds of which there are none are left out, and those after the first common.MaxDependents. The digest of a kind that
+// is not watched, or cannot be listed, is empty.
 func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.DependentKind) []common.DependentKind {
 	left := []common.DependentKind{}
 

@@ -71,7 +71,8 @@ func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
 }
 
 func (o *Observer) logOf(run runs.Run) logging.Logger {
-	return o.log.WithValues("run", run.ID, "group", run.Object.Kind.Group, "namespace", run.Object.Namespace, "name", run.Object.Name)
+	return o.log.WithValues("run", run.ID, "group", run.Object.Kind.Group, "namespace", run.Object.Namespace, "name",
+		run.Object.Name)
 }
 
 // reference to the object of a run. Events of cluster scoped objects are in the
