@@ -232,7 +232,7 @@ func (e *Environment) defaulted(selections []selection) [][]string {
 	}
 
 	for _, s := range selections {
-		for n := range len(s.steps) + 1 {
+		for n := len(s.steps); n >= 0; n-- { // The longest path says best what is missing.
 			if path, ok := e.pathOf(s.root, s.path(n)); ok && s.optional(n) {
 				add(path)
 			}
