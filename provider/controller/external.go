@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,8 @@ type external struct {
 	inputs  inputs.Inputs
 	request content.Request
 	err     error
+	// refused says why connection details could not be published; nil if they were.
+	refused error
 	// resolution of the request, and the content that a run would use.
 	resolution content.Resolution
 	content    content.Set
@@ -62,14 +65,14 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		e.decision = lifecycle.Decision{Cancel: e.decision.Cancel} // Nothing can be decided but that a run is to end.
 	}
 
-	if s.Active = e.want(run, s, err != nil || e.err != nil); err != nil {
+	if s.Active = e.want(run, s, err != nil || e.err != nil || e.refused != nil); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
 	e.show(run, s)
 
-	if e.decision.Failure != nil && !s.Deleted {
-		return managed.ExternalObservation{}, e.decision.Failure
+	if failure := cmp.Or(e.refused, e.decision.Failure); failure != nil && !s.Deleted {
+		return managed.ExternalObservation{}, failure
 	}
 
 	// The runtime has nothing to create or update: the status says what runs.

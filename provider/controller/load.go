@@ -38,9 +38,7 @@ func (e *external) load(ctx context.Context, run common.AnsibleRun) (lifecycle.S
 		s.Recorded = lifecycle.Rebase(s, run.GetCondition(xpv2.TypeReady))
 		*o = s.Recorded
 
-		if s.Unpublished, err = e.publish(ctx, run); err != nil {
-			return s, err
-		}
+		s.Unpublished, e.refused = e.publish(ctx, run)
 	}
 
 	if err := e.judge(ctx, run, &s); err != nil {

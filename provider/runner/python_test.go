@@ -30,7 +30,7 @@ func TestRunPythonPackages(t *testing.T) {
     loop: [secret]
 `)
 
-	if res := must(t, newRunner(t), run); res.Phase != common.PhaseSucceeded {
+	if res := must(t, newCold(t), run); res.Phase != common.PhaseSucceeded {
 		t.Errorf("Run(...): %s %s: %s", res.Phase, res.Reason, res.Message)
 	}
 }

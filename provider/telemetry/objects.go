@@ -165,12 +165,12 @@ func stateOf(mg resource.Managed) (string, xpv2.Condition) {
 	switch {
 	case synced.Reason == xpv2.ReasonReconcilePaused:
 		return statePaused, synced
+	case common.Failed(ready):
+		return stateFailing, ready
 	case synced.Status == corev1.ConditionFalse:
 		return stateFailing, synced
 	case ready.Status == corev1.ConditionTrue:
 		return stateReady, ready
-	case common.Failed(ready):
-		return stateFailing, ready
 	}
 
 	return statePending, ready

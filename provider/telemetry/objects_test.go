@@ -70,11 +70,11 @@ func TestObjectMetrics(t *testing.T) {
 			leads:  leads,
 			cache: listed(
 				object("a", 10, synced, xpv2.Available()), object("a", 20, synced, xpv2.Available()),
-				object("a", 30, synced, common.RunFailed()), object("a", 40, broken, common.RunFailed()),
+				object("a", 30, synced, common.RunFailed()), object("a", 40, broken, common.RunFailed()), object("c", 80, broken),
 				object("b", 50, synced, common.Running()), object("b", 60, xpv2.ReconcilePaused(), common.RunFailed()), object("b", 70)),
 			metric: "objects",
-			want: name("a", "Available", "Ready", 2) + name("a", "ReconcileError", "Failing", 1) + name("a", "RunFailed", "Failing", 1) +
-				name("b", "", "Pending", 1) + name("b", "ReconcilePaused", "Paused", 1) + name("b", "Running", "Pending", 1),
+			want: name("a", "Available", "Ready", 2) + name("a", "RunFailed", "Failing", 2) +
+				name("b", "", "Pending", 1) + name("b", "ReconcilePaused", "Paused", 1) + name("b", "Running", "Pending", 1) + name("c", "ReconcileError", "Failing", 1),
 		},
 		"Oldest": {
 			reason: "The failure that has lasted the longest should tell since when.",
