@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -159,7 +160,9 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 
 // outlives is true for a run in progress that goes on without the provider that began it.
 func outlives(r *common.Run) bool {
-	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished()
+	// A status that others have written may have an id that no Pod has in its name: nothing would ever tell of it.
+	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished() &&
+		len(validation.IsDNS1123Label(r.ID)) == 0
 }
 
 // announceInterrupted tells the observer of a run that had begun and was interrupted.

@@ -46,7 +46,7 @@ const (
 	// least. So many are read at once.
 	sweepEvery    = 2 * time.Minute
 	unfollowedFor = 2 * time.Minute
-	sweepAtOnce   = 100
+	sweepAtOnce   = 10
 )
 
 // A Config of an executor.
@@ -208,14 +208,20 @@ func (x *Executor) sweepNamespace(ctx context.Context, namespace string) error {
 			return errors.Wrap(err, "cannot list Pods")
 		}
 
+		// One that others have made may never be swept up.
 		for i := range l.Items {
-			if p := &l.Items[i]; p.Name == podName(p.Labels[labelRun]) {
-				err = errors.Join(err, errors.Wrapf(x.sweepPod(ctx, p), "cannot clean up after Pod %s/%s", p.Namespace, p.Name))
+			p := &l.Items[i]
+			if p.Name != podName(p.Labels[labelRun]) {
+				continue
+			}
+
+			if err := x.sweepPod(ctx, p); err != nil {
+				x.config.Log.Info("Cannot clean up after a Pod, trying again", "namespace", p.Namespace, "pod", p.Name, "error", err)
 			}
 		}
 
-		if err != nil || l.Continue == "" {
-			return err
+		if l.Continue == "" {
+			return nil
 		}
 	}
 }
@@ -253,8 +259,12 @@ func (x *Executor) release(ctx context.Context, p *corev1.Pod) error {
 		}
 	}
 
+	// Others may have put much into the Pod.
+	left := keepFor(p) - x.now().Sub(finishedAt(p, x.now()))
+	p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
+
 	x.kept.Store(p.UID, nil)
-	time.AfterFunc(keepFor(p), func() {
+	time.AfterFunc(left, func() {
 		defer x.kept.Delete(p.UID)
 
 		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -117,17 +118,30 @@ func hasStarted(t *corev1.ContainerStateTerminated) bool {
 
 // stopped is true once nothing of the run works any more. Another container may go on.
 func stopped(p *corev1.Pod) bool {
-	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-		return true
-	}
-
 	c := runContainer(p)
+	ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 
-	return c != nil && c.State.Terminated != nil
+	return c != nil && c.State.Terminated != nil || ended && !orphaned(p)
+}
+
+// orphaned is true for a Pod that the cluster calls failed since its node is gone. What it had begun may go on there.
+func orphaned(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"
+	})
 }
 
 // neverStarts is true for a Pod that is deleted before it has a node: only a finalizer keeps it.
 func neverStarts(p *corev1.Pod) bool { return p.DeletionTimestamp != nil && p.Spec.NodeName == "" }
+
+// finishedAt is when the container of the run has ended, or now if its node has not said so.
+func finishedAt(p *corev1.Pod, now time.Time) time.Time {
+	if c := runContainer(p); c != nil && c.State.Terminated != nil && hasStarted(c.State.Terminated) {
+		return c.State.Terminated.FinishedAt.Time
+	}
+
+	return now
+}
 
 // succeeded is true if the container of the run has succeeded: its last report is in the log.
 func succeeded(p *corev1.Pod) bool {

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,14 +168,14 @@ func TestShownWhileStopping(t *testing.T) {
 // TestNotLeading has another provider lead by the time when a run could begin. It begins once this one leads again.
 func TestNotLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, leads := newScripted(), false
-		p := New(map[common.Place]Place{common.PlaceProvider: {s, 1, 1}}, func() bool { return leads })
+		s, leads := newScripted(), &atomic.Bool{}
+		p := New(map[common.Place]Place{common.PlaceProvider: {s, 1, 1}}, leads.Load)
 
 		if enter(p, newApply("a"), func() {}); began(s) {
 			t.Error("A run should not begin while another provider may lead.")
 		}
 
-		leads = true
+		leads.Store(true)
 
 		time.Sleep(2 * reservationLimit)
 

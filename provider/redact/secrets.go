@@ -84,17 +84,16 @@ func InFile(text string, from Source) []Secret {
 		end := strings.IndexAny(value+" ", delimiters)
 		until = m[1] + end
 
-		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping. What begins a
-		// mapping or a list has names of its own.
+		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping.
 		word, _, _ := strings.Cut(value, " ")
 		all := []string{value, word, strings.TrimRight(word, ",}])")}
 
 		switch {
-		case end > 0:
-		case value != "" && strings.Contains(quotes, value[:1]):
+		case value == "":
+		case strings.Contains(quotes, value[:1]):
 			quoted, _, _ := strings.Cut(value[1:], value[:1])
 			all = []string{quoted}
-		default:
+		case strings.Contains("{[", value[:1]): // A mapping or a list has names of its own.
 			continue
 		}
 

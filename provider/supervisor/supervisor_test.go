@@ -358,21 +358,6 @@ func TestRunOwnerKilled(t *testing.T) {
 	}
 }
 
-// A directory that has the name of a lock holds nothing.
-func TestLockDirectory(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	if err := os.MkdirAll(filepath.Join(path, "a"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	lock, err := workdir.Lock(path)
-	if err != nil {
-		t.Fatalf("Lock(...): %v", err)
-	}
-
-	_ = lock.Close()
-}
-
 // TestRunSupervisorKilled kills a supervisor as the kernel does when there is no
 // memory left, while what it looked after ignores signals, has forked a daemon,
 // and holds the output.

@@ -150,7 +150,9 @@ func failedBefore(run runs.Run, r runs.Report) bool {
 // sameTask is true if a task failed on the same host.
 func sameTask(before, now []common.Failure) bool {
 	return slices.ContainsFunc(now, func(f common.Failure) bool {
-		return slices.ContainsFunc(before, func(b common.Failure) bool { return b.Task == f.Task && b.Host == f.Host })
+		return !f.Rescued && slices.ContainsFunc(before, func(b common.Failure) bool {
+			return !b.Rescued && b.Task == f.Task && b.Host == f.Host
+		})
 	})
 }
 

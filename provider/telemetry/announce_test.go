@@ -47,6 +47,13 @@ func full(host, path string) common.Run {
 	})
 }
 
+// rescued is a run with a task that was rescued, and another one that failed.
+func rescued(task string) common.Run {
+	return applied(common.TriggerRetry, common.PhaseFailed, because(task), func(r *common.Run) {
+		r.Failures = []common.Failure{{Task: "Install", Host: "db", Rescued: true}, {Task: task, Host: "db"}}
+	})
+}
+
 func notStarted(r *common.Run) { r.Reason = runs.ReasonNotStarted }
 
 func absent(r *common.Run) { r.State = common.StateAbsent }
@@ -195,6 +202,11 @@ func TestAnnounce(t *testing.T) {
 		"FailedAgainElsewhere": {
 			reason: "Random paths make no other failure, wherever they are.",
 			args:   args{before: runs.Before{Run: new(full("db", "cannot write to tmp_hx"))}, run: full("db", "cannot write to tmp_yk"), attempt: 2},
+		},
+		"FailedOtherwiseRescuedAlike": {
+			reason: "What is rescued each time is not what made both fail.",
+			args:   args{before: runs.Before{Run: new(rescued("Start"))}, run: rescued("Stop"), attempt: 2},
+			want:   []event.Event{failure("present run, attempt 2: Stop")},
 		},
 		"FailedAgainInText": {
 			reason: "Nor do they where no task failed.",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -23,6 +24,8 @@ const MaxMessage = 1 << 10
 // maxDepth is how deep the values may be nested that are read from a text. Messages to
 // core cannot be nested much deeper.
 const maxDepth = 100
+
+var errDeep = errors.Errorf("the text is more than %d levels deep", maxDepth)
 
 // marshalJSON returns a JSON value as text, with the fields of objects in order.
 func marshalJSON(v any) ([]byte, error) {
@@ -98,7 +101,7 @@ func unmarshalJSON(text string) (any, error) {
 // an integer. It may not be what was written from 2^53 on.
 func numbers(v any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, errors.Errorf("the text is more than %d levels deep", maxDepth)
+		return nil, errDeep
 	}
 
 	var err error
@@ -150,51 +153,67 @@ func unmarshalYAML(text string) (any, error) {
 		return nil, nil
 	}
 
-	if err := plain(root); err != nil {
-		return nil, err
+	return plain(root, 0)
+}
+
+// plain returns what a node of YAML is as JSON, or says what it is. A date is a text. The decoder would compare each key
+// of a mapping with all others.
+func plain(n *yaml.Node, depth int) (any, error) {
+	switch tag := n.ShortTag(); {
+	case depth > maxDepth:
+		return nil, errDeep
+	case n.Kind == yaml.AliasNode:
+		return nil, errors.New("the text has a YAML alias, which cannot be used here")
+	case n.Kind == yaml.MappingNode && tag == "!!map":
+		return mapping(n, depth)
+	case n.Kind == yaml.SequenceNode && tag == "!!seq":
+		list := make([]any, len(n.Content))
+
+		for i := range n.Content {
+			v, err := plain(n.Content[i], depth+1)
+			if err != nil {
+				return nil, err
+			}
+
+			list[i] = v
+		}
+
+		return list, nil
+	case tag == "!!timestamp":
+		return n.Value, nil
+	case !slices.Contains([]string{"!!str", "!!null", "!!bool", "!!int", "!!float"}, tag):
+		return nil, errors.New("the text has a YAML tag, which cannot be used here")
 	}
 
 	var v any
-	if err := root.Decode(&v); err != nil {
+	if err := n.Decode(&v); err != nil {
 		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
 	}
 
-	return numbers(v, 0)
+	return numbers(v, depth)
 }
 
-// plain has a node of YAML be one of values that JSON has, or says what it is. A date is a text.
-func plain(n *yaml.Node) error {
-	if n.Kind == yaml.AliasNode {
-		return errors.New("the text has a YAML alias, which cannot be used here")
-	}
+// mapping returns the object that a node of YAML is.
+func mapping(n *yaml.Node, depth int) (any, error) {
+	object := make(map[string]any, len(n.Content)/2)
 
-	keys := map[string]bool{}
-
-	for i, below := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			if below.Kind != yaml.ScalarNode || below.ShortTag() != "!!str" {
-				return errors.New("the text has a key that is not a string; put quotes around it")
-			}
-
-			if keys[below.Value] {
-				return errors.New("the text has a key twice")
-			}
-
-			keys[below.Value] = true
+	for pair := range slices.Chunk(n.Content, 2) {
+		key := pair[0]
+		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
+			return nil, errors.New("the text has a key that is not a string; put quotes around it")
 		}
 
-		if err := plain(below); err != nil {
-			return err
+		if _, twice := object[key.Value]; twice {
+			return nil, errors.New("the text has a key twice")
 		}
+
+		v, err := plain(pair[1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+
+		object[key.Value] = v
 	}
 
-	switch n.ShortTag() {
-	case "!!timestamp":
-		n.Tag = "!!str"
-	case "!!map", "!!seq", "!!str", "!!null", "!!bool", "!!int", "!!float":
-	default:
-		return errors.New("the text has a YAML tag, which cannot be used here")
-	}
-
-	return nil
+	return object, nil
 }
