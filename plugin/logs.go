@@ -282,11 +282,12 @@ func unkept(n *tree.Node, run common.Run, begun bool) string {
 		fmt.Fprintf(&b, "%s run %s. Its output was not kept.\n", run.Mode, strings.ToLower(string(run.Phase)))
 	}
 
-	for _, f := range run.Failures {
-		fmt.Fprintf(&b, "failed: [%s] %s: %s\n", f.Host, f.Task, f.Message)
+	why := run.Why()
+	for _, line := range why {
+		fmt.Fprintln(&b, line)
 	}
 
-	if run.Message != "" && len(run.Failures) == 0 {
+	if run.Message != "" && (len(why) == 0 || run.Phase != common.PhaseFailed) {
 		fmt.Fprintf(&b, "%s: %s\n", run.Reason, run.Message)
 	}
 

@@ -34,10 +34,10 @@ func (c *startCommand) places() config.Places {
 	return p
 }
 
-// podsExecutor returns the executor of runs in Pods.
-func (c *startCommand) podsExecutor(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte,
+// inPods returns the backend of runs in Pods.
+func (c *startCommand) inPods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte,
 	leads func() bool, log logging.Logger,
-) (*pods.Executor, error) {
+) (*pods.Backend, error) {
 	// Its requests are bounded by the number of Pods, and their order matters little.
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	cfg.QPS, cfg.Burst, cfg.RateLimiter = podRequests, 2*podRequests, nil

@@ -133,7 +133,7 @@ func (c *startCommand) Run() error {
 
 	leads := func() bool { return !c.LeaderElection || lease.leads() }
 
-	inPods, err := c.podsExecutor(ctx, mgr, api, key, leads, log)
+	inPods, err := c.inPods(ctx, mgr, api, key, leads, log)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 // is made from the inputs of a run, becomes a content Set: a directory that is named by
 // the digest of all that ansible-galaxy is given for it, is installed once for all equal
 // requests, and never changes. The Store finds sets, has package galaxy install them,
-// resolves again what is not pinned, and removes sets that no run uses. Executors of
+// resolves again what is not pinned, and removes sets that no run uses. Backends of
 // runs call Ensure, reconcilers call Resolution and Refresh.
 package content
 

@@ -52,7 +52,7 @@ type Contents interface {
 	Refresh(r content.Request, who string, wake func())
 }
 
-// A RunObserver is told of the end of runs that were interrupted. No executor reports it.
+// A RunObserver is told of the end of runs that were interrupted. No backend reports it.
 type RunObserver interface {
 	Ended(run runs.Run, r runs.Report, took time.Duration)
 }

@@ -951,7 +951,7 @@ func TestFollow(t *testing.T) {
 			}
 
 			j := p.followed[0]
-			if j.ID != "1" || j.Attempt != 3 || j.Pod.Namespace != "jobs" || j.Pod.Name != "ansiblerun-1" || j.Object.UID != run.UID {
+			if j.ID != "1" || j.Attempt != 3 || j.Pod.Namespace != "jobs" || j.Pod.Name != "ansiblerun-1" || j.Object.UID != run.UID || len(executor.JobOf(j).DigestKey) == 0 {
 				t.Errorf("The job should say which run of which object it is: %+v", j)
 			}
 		})

@@ -146,9 +146,10 @@ func (f *fleet) wake(name types.NamespacedName) {
 	f.woken[name] = true
 }
 
-// Needs of a run.
+// Recorded does nothing.
 func (f *fleet) Recorded(runs.Run) {}
 
+// Needs of a run.
 func (f *fleet) Needs(runs.Run) runs.Needs { return f.needs }
 
 // Execute a run.

@@ -154,6 +154,7 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 	r := j.Run()
 	r.Run, r.Pod, r.Begun = *last.DeepCopy(), j.Reference(), true
 	r.Policy, _ = lifecycle.PolicyOf(run)
+	r.RetryLimit, r.Before.Content = run.Parameters().RetryLimit, run.Observation().Content
 
 	c.pool.Follow(r, c.waker(run))
 }

@@ -115,9 +115,10 @@ func (p *steps) Want(w pool.Want) (runs.Report, bool) {
 	return shown, true
 }
 
-// Report on the run.
+// Live has no run.
 func (p *steps) Live(types.UID) (runs.Report, bool) { return runs.Report{}, false }
 
+// Report on the run.
 func (p *steps) Report(types.UID) (runs.Report, bool) {
 	if p.report == nil {
 		return runs.Report{}, false

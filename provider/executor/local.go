@@ -35,7 +35,7 @@ type Runner interface {
 	Run(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
 }
 
-// Local is an Executor that works on this machine.
+// Local is the backend that works on this machine.
 type Local struct {
 	installer Installer
 	runner    Runner
@@ -46,7 +46,7 @@ type Local struct {
 
 var _ runs.Backend = &Local{}
 
-// NewLocal returns an executor that installs content with i and executes it with r.
+// NewLocal returns a backend that installs content with i and executes it with r.
 func NewLocal(i Installer, r Runner) *Local {
 	return &Local{installer: i, runner: r, now: time.Now}
 }

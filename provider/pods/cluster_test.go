@@ -42,7 +42,7 @@ const image = "provider:1"
 // A cluster on which one run has a Pod. Its node does what a test says.
 type cluster struct {
 	t *testing.T
-	x *Executor
+	x *Backend
 	// kube is the API server as others reach it.
 	kube client.WithWatch
 	job  executor.Job
@@ -85,7 +85,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		Key: []byte("key of the provider"), Log: logging.NewNopLogger(), Leads: func() bool { return true },
 		Over: func(context.Context, ObjectReference) (bool, error) { return true, nil },
 	}
-	c.x = newExecutor(config, logs)
+	c.x = newBackend(config, logs)
 
 	return c
 }

@@ -132,7 +132,7 @@ func TestLongAttackHeld(t *testing.T) {
 
 				var ok bool
 
-				l := &podLog{Executor: onCluster(t).Executor, reader: reader}
+				l := &podLog{Backend: onCluster(t).Backend, reader: reader}
 				if held[n], ok, err = l.unpack(t.Context(), []byte(line)); !ok || err != nil {
 					t.Fatalf("unpack(...): %t, %v", ok, err)
 				}
@@ -181,7 +181,7 @@ func sealedLine(t *testing.T, key []byte, text string) string {
 }
 
 // onLogs returns an executor on a cluster where the log of each Pod is a text, again and again.
-func onLogs(t *testing.T, text []byte) *Executor {
+func onLogs(t *testing.T, text []byte) *Backend {
 	t.Helper()
 
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,14 +196,14 @@ func onLogs(t *testing.T, text []byte) *Executor {
 		t.Fatal(err)
 	}
 
-	x := onCluster(t).Executor
+	x := onCluster(t).Backend
 	x.logs = logs
 
 	return x
 }
 
 // flood reads as much of a log at once as a run does that follows it. What it returns is closed at the end.
-func flood(t *testing.T, x *Executor, key []byte) <-chan struct{} {
+func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	t.Helper()
 
 	// The rate is 0: with another one, a slow machine would never be done. A wait for more than the burst fails at once
@@ -218,7 +218,7 @@ func flood(t *testing.T, x *Executor, key []byte) <-chan struct{} {
 	}
 
 	frames := make(chan heard)
-	l := &podLog{Executor: x, reader: reader, pace: pace, namespace: "ns", pod: "p", heard: frames, shown: &shown{}}
+	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", heard: frames, shown: &shown{}}
 	r := onCluster(t)
 	end := make(chan struct{})
 

@@ -36,7 +36,7 @@ const (
 
 // A podLog is the log of a run's Pod. It is read from its start as often as it breaks off: reports have numbers.
 type podLog struct {
-	*Executor
+	*Backend
 
 	reader         *sealed.Reader
 	pace           *rate.Limiter
@@ -59,11 +59,11 @@ type podLog struct {
 }
 
 // newLog of the Pod of a run.
-func (x *Executor) newLog(p *corev1.Pod, runID string, key []byte, s *shown) (*podLog, error) {
+func (x *Backend) newLog(p *corev1.Pod, runID string, key []byte, s *shown) (*podLog, error) {
 	reader, err := sealed.NewReader(key, runID, string(p.UID))
 
 	return &podLog{
-		Executor: x, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: s,
+		Backend: x, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: s,
 		heard: make(chan heard), broken: make(chan error, 1),
 	}, err
 }

@@ -72,10 +72,10 @@ func TestLogAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			x := onCluster(t).Executor
+			x := onCluster(t).Backend
 			x.logs = logs
 
-			l := &podLog{Executor: x, reader: reader, pace: newPace(), heard: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
+			l := &podLog{Backend: x, reader: reader, pace: newPace(), heard: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
 			l.shown.know(inputs.Inputs{}, nil)
 
 			for n := range tc.logs {

@@ -73,7 +73,7 @@ const (
 func podName(run string) string { return "ansiblerun-" + run }
 
 // newPod returns the Pod of a run with a number of Secrets, the last of which has a token if the run has one.
-func (x *Executor) newPod(j executor.Job, own Own, secrets int) (*corev1.Pod, error) {
+func (x *Backend) newPod(j executor.Job, own Own, secrets int) (*corev1.Pod, error) {
 	ref := j.Reference()
 
 	template, err := x.template(j, own, secrets)
@@ -112,7 +112,7 @@ func ownerOf(j executor.Job) []metav1.OwnerReference {
 
 // template of the Pod: that of the provider, with the one of the configuration over it, and what
 // the provider sets over that.
-func (x *Executor) template(j executor.Job, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
+func (x *Backend) template(j executor.Job, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
@@ -250,7 +250,7 @@ func installer(run corev1.Container) corev1.Container {
 
 // content returns the volume for content, and the mount of what belongs to the configuration and
 // the tenant of a job.
-func (x *Executor) content(j executor.Job) (corev1.Volume, corev1.VolumeMount) {
+func (x *Backend) content(j executor.Job) (corev1.Volume, corev1.VolumeMount) {
 	v := corev1.Volume{Name: volumeContent, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	m := corev1.VolumeMount{Name: volumeContent, MountPath: dirContent, ReadOnly: true}
 
@@ -285,7 +285,7 @@ func defaultResources() corev1.ResourceRequirements {
 
 // own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod
 // Security's standard "restricted".
-func (x *Executor) own(j executor.Job, provider Own, secrets int) corev1.PodTemplateSpec {
+func (x *Backend) own(j executor.Job, provider Own, secrets int) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
 

@@ -160,7 +160,7 @@ func newSecret(j executor.Job, p *corev1.Pod, n int, data map[string][]byte) *co
 }
 
 // secrets with a packed payload, for the Pod that is to have it. The first is the gate.
-func (x *Executor) secrets(j executor.Job, p *corev1.Pod, packed []byte) []*corev1.Secret {
+func (x *Backend) secrets(j executor.Job, p *corev1.Pod, packed []byte) []*corev1.Secret {
 	var all []*corev1.Secret
 
 	for part := range slices.Chunk(packed, maxPart) {
@@ -176,7 +176,7 @@ func (x *Executor) secrets(j executor.Job, p *corev1.Pod, packed []byte) []*core
 }
 
 // proof that the provider has given a packed payload to a Pod.
-func (x *Executor) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
+func (x *Backend) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
 	hash := sha256.Sum256(packed)
 	given := append(hash[:], strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")...)
 
@@ -185,7 +185,7 @@ func (x *Executor) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
 
 // payloadOf a Pod is what the provider has given to it for a run; nil if that is nothing. A Secret from elsewhere has
 // no proof, and is not unpacked.
-func (x *Executor) payloadOf(ctx context.Context, j executor.Job, p *corev1.Pod) (*Payload, error) {
+func (x *Backend) payloadOf(ctx context.Context, j executor.Job, p *corev1.Pod) (*Payload, error) {
 	var (
 		packed []byte
 		proof  string

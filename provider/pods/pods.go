@@ -1,4 +1,4 @@
-// Package pods is an executor that gives each run a Pod of its own, which carries out the run as executor.Local does.
+// Package pods is the backend that gives each run a Pod of its own, which carries out the run as executor.Local does.
 // The Pod has the name of the run's id, which the status of the object shows before the Pod is made. So a provider that
 // follows finds the Pods that its predecessor made, and goes on following them: neither the end of a provider nor an
 // upgrade interrupts a run.
@@ -62,7 +62,7 @@ type Config struct {
 	// Template of all Pods: a PodTemplateSpec in JSON, which those of configurations are merged
 	// over; nil for none.
 	Template []byte
-	// Args of the command in the Pod, beside those that the executor sets.
+	// Args of the command in the Pod, beside those that the backend sets.
 	Args []string
 	// Env of the container, beside what templates say.
 	Env []corev1.EnvVar
@@ -102,8 +102,8 @@ type ObjectReference struct {
 	RunID string
 }
 
-// Executor gives each run a Pod. Use New.
-type Executor struct {
+// Backend gives each run a Pod. Use New.
+type Backend struct {
 	config Config
 	logs   kubernetes.Interface
 	// followed has the run that is followed, by its key, and ended the last Pod of each that is to be forgotten. Kept has
@@ -114,24 +114,24 @@ type Executor struct {
 	now       func() time.Time
 }
 
-var _ runs.Backend = &Executor{}
+var _ runs.Backend = &Backend{}
 
 // New returns an executor. Start has to be called once the provider leads.
-func New(c Config) (*Executor, error) {
+func New(c Config) (*Backend, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
 
-	return newExecutor(c, logs), errors.Wrap(err, "cannot make a client for logs")
+	return newBackend(c, logs), errors.Wrap(err, "cannot make a client for logs")
 }
 
-func newExecutor(c Config, logs kubernetes.Interface) *Executor {
-	return &Executor{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
+func newBackend(c Config, logs kubernetes.Interface) *Backend {
+	return &Backend{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
 }
 
 // Needs of a run: nothing. Its Pod installs the content.
-func (x *Executor) Needs(runs.Run) runs.Needs { return runs.Needs{} }
+func (x *Backend) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
 // Execute a run: follow it to its end.
-func (x *Executor) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {
+func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {
 	r := x.newRun(ctx, executor.JobOf(todo), w)
 
 	x.followed.Store(r.key(), r)
@@ -143,7 +143,7 @@ func (x *Executor) Execute(ctx context.Context, todo runs.Run, w runs.Watch) run
 
 // Recorded runs have no work any more: the credentials of the Pod go now, the Pod when it has been kept for as long as
 // the configuration says. Nothing of it waits for the API server.
-func (x *Executor) Recorded(r runs.Run) {
+func (x *Backend) Recorded(r runs.Run) {
 	p, ok := x.ended.LoadAndDelete(runKey{string(r.Object.UID), r.ID})
 	if !ok {
 		return // It has made none, or the sweep finds it.
@@ -160,7 +160,7 @@ func (x *Executor) Recorded(r runs.Run) {
 }
 
 // Start to look after Pods of runs that are not followed, until the context is done.
-func (x *Executor) Start(ctx context.Context) error {
+func (x *Backend) Start(ctx context.Context) error {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
 
@@ -183,7 +183,7 @@ type runKey struct{ object, run string }
 
 // sweep up Pods that are not followed: those of objects that are gone or show another run, and those of a provider that
 // ended right after it had recorded the run. They are in all of the cluster, or where the provider may look for them.
-func (x *Executor) sweep(ctx context.Context) error {
+func (x *Backend) sweep(ctx context.Context) error {
 	err := x.sweepNamespace(ctx, "")
 	if !kerrors.IsForbidden(err) {
 		return err
@@ -198,7 +198,7 @@ func (x *Executor) sweep(ctx context.Context) error {
 }
 
 // sweepNamespace sweeps a namespace, or the cluster. Others may have made very many Pods with much in them.
-func (x *Executor) sweepNamespace(ctx context.Context, namespace string) error {
+func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 	l := &corev1.PodList{}
 
 	for {
@@ -226,7 +226,7 @@ func (x *Executor) sweepNamespace(ctx context.Context, namespace string) error {
 	}
 }
 
-func (x *Executor) sweepPod(ctx context.Context, p *corev1.Pod) error {
+func (x *Backend) sweepPod(ctx context.Context, p *corev1.Pod) error {
 	_, kept := x.kept.Load(p.UID)
 	_, followed := x.followed.Load(runKey{p.Labels[labelObject], p.Labels[labelRun]})
 	young := x.now().Sub(p.CreationTimestamp.Time) < unfollowedFor
@@ -251,7 +251,7 @@ func (x *Executor) sweepPod(ctx context.Context, p *corev1.Pod) error {
 }
 
 // release the Pod of a run that has ended: its Secrets go, and the Pod itself once it was kept for long enough.
-func (x *Executor) release(ctx context.Context, p *corev1.Pod) error {
+func (x *Backend) release(ctx context.Context, p *corev1.Pod) error {
 	for n := range secretsOf(p) {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: secretName(p.Name, n)}}
 		if err := x.config.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
@@ -277,7 +277,7 @@ func (x *Executor) release(ctx context.Context, p *corev1.Pod) error {
 }
 
 // deletePod, and wait for nothing. If it has to be unchanged, it is as it was seen when it goes.
-func (x *Executor) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool) error {
+func (x *Backend) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool) error {
 	as := client.Preconditions{UID: &p.UID}
 	if unchanged {
 		as.ResourceVersion = &p.ResourceVersion
@@ -293,12 +293,12 @@ func (x *Executor) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool)
 }
 
 // contentKey is the key of what Pods install for one configuration and one tenant.
-func (x *Executor) contentKey(j executor.Job) []byte {
+func (x *Backend) contentKey(j executor.Job) []byte {
 	return mac.Sum(x.config.Key, "content of pods", contentOf(j))
 }
 
 // contentDir is the name of the directory on a claim with what they install.
-func (x *Executor) contentDir(j executor.Job) string {
+func (x *Backend) contentDir(j executor.Job) string {
 	return hex.EncodeToString(mac.Sum(x.config.Key, "directory of the content of pods", contentOf(j))[:16])
 }
 

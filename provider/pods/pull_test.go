@@ -35,7 +35,7 @@ func TestPullSecrets(t *testing.T) {
 			j := executor.Job{Spec: fill(t).Spec}
 			j.Inputs.Execution.Namespace, j.Inputs.Execution.ImagePullSecrets = tc.namespace, secrets("both")
 
-			template, err := (&Executor{}).template(j, tc.own, 1)
+			template, err := (&Backend{}).template(j, tc.own, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

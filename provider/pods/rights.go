@@ -20,7 +20,6 @@ func checkRights(ctx context.Context, kube client.Client, namespace string) erro
 	}{
 		{"pods", "", []string{"create", "get", "list", "watch", "delete"}},
 		{"pods", "log", []string{"get"}},
-		{"secrets", "", []string{"create", "get", "delete"}},
 	} {
 		for _, v := range of.verbs {
 			needed = append(needed, authorizationv1.ResourceAttributes{

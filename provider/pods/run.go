@@ -37,7 +37,7 @@ const (
 
 // A run is followed by one goroutine.
 type run struct {
-	*Executor
+	*Backend
 
 	known
 
@@ -91,9 +91,9 @@ type run struct {
 }
 
 // newRun of a job. It is canceled with the context.
-func (x *Executor) newRun(ctx context.Context, j executor.Job, w runs.Watch) *run {
+func (x *Backend) newRun(ctx context.Context, j executor.Job, w runs.Watch) *run {
 	r := &run{
-		Executor: x, job: j, ctx: ctx, watch: w, report: j.Run().Report(), shown: &shown{}, sights: make(chan sight),
+		Backend: x, job: j, ctx: ctx, watch: w, report: j.Run().Report(), shown: &shown{}, sights: make(chan sight),
 		ref: client.ObjectKey{Namespace: j.Reference().Namespace, Name: j.Reference().Name},
 	}
 	r.lasting, r.stop = context.WithCancel(x.config.Context)
@@ -248,7 +248,7 @@ func (r *run) act(ctx context.Context) (bool, error) {
 
 // observe the Pod, which was just made, or is nil.
 func (r *run) observe(made *corev1.Pod) {
-	go r.Executor.observe(r.lasting, r.ref, made, func(s sight) {
+	go r.Backend.observe(r.lasting, r.ref, made, func(s sight) {
 		select {
 		case r.sights <- s:
 		case <-r.lasting.Done():

@@ -259,7 +259,7 @@ func TestAttach(t *testing.T) {
 		"Runs":      {"So is one that runs.", starts, true, false, false},
 		"NoSecret":  {"A Pod without inputs has not begun, and is deleted.", forge(nil), false, true, true},
 		"Removed":   {"One whose inputs were removed may have.", func(c *cluster) { starts(c); forge(nil)(c) }, false, true, false},
-		"OtherPod":  {"A Secret that names another Pod gives nothing.", forge(func(s *corev1.Secret) { s.Data[fileMeant] = []byte("other"); s.Annotations[annotationProof] = "" }), false, true, true},
+		"Unproved":  {"A Secret without a proof gives nothing.", forge(func(s *corev1.Secret) { s.Annotations[annotationProof] = "" }), false, true, true},
 		"Forged":    {"A payload that others have made is none.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
 		"NoPod":     {"Where there is no Pod, the run has ended, and it may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
 		"Neighbour": {"A status that names the Pod of a neighbour leads nowhere.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},

@@ -24,7 +24,7 @@ type sight struct {
 }
 
 // observe a Pod until it is gone, or the context is done: ask for it unless it was just made, watch it, and again.
-func (x *Executor) observe(ctx context.Context, key client.ObjectKey, made *corev1.Pod, see func(sight)) {
+func (x *Backend) observe(ctx context.Context, key client.ObjectKey, made *corev1.Pod, see func(sight)) {
 	for p := made; ctx.Err() == nil; p = nil {
 		if p == nil {
 			s := x.ask(ctx, key)
@@ -59,7 +59,7 @@ func (x *Executor) observe(ctx context.Context, key client.ObjectKey, made *core
 }
 
 // ask the API server for a Pod.
-func (x *Executor) ask(ctx context.Context, key client.ObjectKey) sight {
+func (x *Backend) ask(ctx context.Context, key client.ObjectKey) sight {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
@@ -72,7 +72,7 @@ func (x *Executor) ask(ctx context.Context, key client.ObjectKey) sight {
 }
 
 // watch a Pod for some time. It is true once the Pod is gone.
-func (x *Executor) watch(ctx context.Context, p *corev1.Pod, see func(sight)) (gone bool, err error) {
+func (x *Backend) watch(ctx context.Context, p *corev1.Pod, see func(sight)) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchFor)
 	defer cancel()
 

@@ -109,7 +109,7 @@ func TestDetachCanceled(t *testing.T) {
 }
 
 // A provider may find a run in progress of an object that was deleted, and cancel it at once. The
-// run is in progress all the same: only its executor can end it.
+// run is in progress all the same: only its backend can end it.
 func TestFollowAndCancel(t *testing.T) {
 	for range 100 {
 		p, x := newPlaces(t)
@@ -174,7 +174,7 @@ func TestDetachAndFollow(t *testing.T) {
 	p.Recorded("a", j.ID)
 
 	if id := <-x.forgotten; id != j.ID {
-		t.Errorf("The executor should forget what was recorded, not %q", id)
+		t.Errorf("The backend should forget what was recorded, not %q", id)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestFollowLater(t *testing.T) {
 	}
 }
 
-// The executor is told that another run is due in place of one that waits.
+// The backend is told that another run is due in place of one that waits.
 func TestDrop(t *testing.T) {
 	p, x := newPlaces(t)
 	x.plans = make(chan string)

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A counting executor counts the runs in progress and those that have ended, by object.
+// A counting backend counts the runs in progress and those that have ended, by object.
 type counting struct {
 	t     *testing.T
 	limit int
@@ -26,9 +26,10 @@ type counting struct {
 	ended   map[types.UID]int
 }
 
-// Needs of a run, now and then, for some time.
+// Recorded does nothing.
 func (c *counting) Recorded(runs.Run) {}
 
+// Needs of a run, now and then, for some time.
 func (c *counting) Needs(runs.Run) runs.Needs {
 	if rand.IntN(3) > 0 {
 		return runs.Needs{}

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A preparing executor has runs that need something first.
+// A preparing backend has runs that need something first.
 type preparing struct {
 	*scripted
 

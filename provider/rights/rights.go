@@ -24,7 +24,7 @@ type Role struct {
 
 // An Error names rights that the provider lacks.
 type Error struct {
-	// Missing rights, such as "create jobs.batch".
+	// Missing rights, such as "create pods".
 	Missing []string
 	// Role that has them.
 	Role Role

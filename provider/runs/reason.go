@@ -10,8 +10,7 @@ const (
 	ReasonProviderEnded = "ProviderEnded"
 	// ReasonPodEnded means that the Pod of the run ended before the run did, or was deleted.
 	ReasonPodEnded = "PodEnded"
-	// ReasonPodNotStarted means that the Pod of the run, or its Job, could not be made or
-	// started.
+	// ReasonPodNotStarted means that the Pod of the run could not be made or started.
 	ReasonPodNotStarted = "PodNotStarted"
 	// ReasonForbidden means that the provider lacks rights to run Pods, or that it gets no token
 	// of the ServiceAccount of the run.

@@ -1,7 +1,7 @@
 // Package sealed carries the reports of a run out of its Pod, through the log of the
 // Pod, which others may read. A frame is a line of the log, encrypted and authenticated
 // with a key that only the run and the provider have: other readers of the log learn
-// nothing from it, and what content writes to the log is no frame. Executors of Pods read
+// nothing from it, and what content writes to the log is no frame. The backend of Pods reads
 // frames, the command of the Pod writes them.
 package sealed
 

@@ -110,6 +110,10 @@ func (x observed) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.
 
 	r := x.Backend.Execute(ctx, run, w)
 
+	if run.Begun {
+		run.Before.Run = r.Before // The status shows the run, and no longer the one before.
+	}
+
 	// The next provider tells of a run that was left to it.
 	if r.Run.Phase.Finished() {
 		x.observer.Ended(run, r, time.Since(start))
