@@ -31,7 +31,7 @@ const (
 )
 
 // A RunTrigger says why a run was started.
-// +kubebuilder:validation:Enum=Created;Changed;Drift;Dependents;Retry;Requested;Deleted;Preview
+// +kubebuilder:validation:Enum=Created;Changed;Poll;Dependents;Retry;Requested;Deleted;Preview
 type RunTrigger string
 
 // Triggers of a run.
@@ -40,8 +40,8 @@ const (
 	TriggerCreated RunTrigger = "Created"
 	// TriggerChanged runs follow a change of the inputs.
 	TriggerChanged RunTrigger = "Changed"
-	// TriggerDrift runs look for drift, or put it right.
-	TriggerDrift RunTrigger = "Drift"
+	// TriggerPoll runs are due by the poll interval or the schedule. They look for drift, or put it right.
+	TriggerPoll RunTrigger = "Poll"
 	// TriggerDependents runs follow a change of what former ones have made in the cluster.
 	TriggerDependents RunTrigger = "Dependents"
 	// TriggerRetry runs follow one that did not succeed.

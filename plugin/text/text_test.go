@@ -357,7 +357,7 @@ func TestInProgress(t *testing.T) {
 	absent := running
 	absent.State, absent.Trigger = common.StateAbsent, common.TriggerDeleted
 
-	queued := common.Run{Phase: common.PhaseQueued, Mode: common.ModeCheck, Trigger: common.TriggerDrift, Message: "no place is free"}
+	queued := common.Run{Phase: common.PhaseQueued, Mode: common.ModeCheck, Trigger: common.TriggerPoll, Message: "no place is free"}
 
 	cases := map[string]struct {
 		reason      string
@@ -373,7 +373,7 @@ func TestInProgress(t *testing.T) {
 		},
 		"Queued": {
 			reason: "One that has not begun says what it waits for.", state: tree.Installing, run: queued,
-			want: "AnsibleRun default/shop-x has not begun (Check, Drift): no place is free.\n",
+			want: "AnsibleRun default/shop-x has not begun (Check, Poll): no place is free.\n",
 		},
 		"Paused": {
 			reason: "A run goes on when its object is paused.", state: tree.Paused, run: running,
@@ -382,7 +382,7 @@ func TestInProgress(t *testing.T) {
 		},
 		"PausedBefore": {
 			reason: "A run that waits for its turn does not begin in a pause.", state: tree.Paused, run: queued,
-			want: "AnsibleRun default/shop-x is paused: its run (Check, Drift) had not begun, and waits until it is resumed. To resume it: " +
+			want: "AnsibleRun default/shop-x is paused: its run (Check, Poll) had not begun, and waits until it is resumed. To resume it: " +
 				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default.\n",
 		},
 		"Deleted": {

@@ -477,7 +477,7 @@ func (w *play) begins(j executor.Job) {
 		return
 	}
 
-	free := j.Inputs.Approval && j.Mode == common.ModeCheck && j.Trigger != common.TriggerDrift // So that there is time to approve.
+	free := j.Inputs.Approval && j.Mode == common.ModeCheck && j.Trigger != common.TriggerPoll // So that there is time to approve.
 	if !j.Inputs.Approval && j.Mode == common.ModeApply && j.State == common.StatePresent {
 		free = w.found != "" && w.found == j.Inputs.Parameters.PlaybookInline
 	}

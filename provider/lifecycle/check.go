@@ -62,7 +62,7 @@ func afterCheck(s Situation) Decision {
 		return begin(s, triggerOfApply(s), 1)
 	case r.Phase != common.PhaseSucceeded:
 		d := checkWhenDue(s, checkFailure(r))
-		if d.Start != nil && d.Start.Trigger == common.TriggerDrift && changed(s) {
+		if d.Start != nil && d.Start.Trigger == common.TriggerPoll && changed(s) {
 			d.Start.Trigger = common.TriggerRetry
 		}
 
@@ -143,7 +143,7 @@ func triggerOfApply(s Situation) common.RunTrigger {
 		return common.TriggerDependents
 	}
 
-	return common.TriggerDrift
+	return common.TriggerPoll
 }
 
 // checkWhenDue checks a poll interval after the end of the last run, and at once when what the content
@@ -166,7 +166,7 @@ func checkWhenDue(s Situation, failure error) Decision {
 		return Decision{Until: due, Failure: failure}
 	}
 
-	return check(common.TriggerDrift)
+	return check(common.TriggerPoll)
 }
 
 func check(t common.RunTrigger) Decision {

@@ -97,7 +97,7 @@ func TestDecideChecked(t *testing.T) {
 		"PreviewOnlyDue": {
 			reason: "Where nothing may be applied, it should be checked again.",
 			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), later(10*time.Minute)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"Clean": {
 			reason: "Inputs that were checked and need no change should be left alone until the next check.",
@@ -107,7 +107,7 @@ func TestDecideChecked(t *testing.T) {
 		"AskedFor": {
 			reason: "What the content asks for should be checked then.",
 			s:      given(applied(digestA), lastAppliedRun, asked(30*time.Second)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"DependentsChanged": {
 			reason: "What the content has made, and somebody has changed, should be checked at once.",
@@ -136,7 +136,7 @@ func TestDecideChecked(t *testing.T) {
 		"CheckedByClockAhead": {
 			reason: "What was checked at a time to come should not be left alone until then: the clock was wrong.",
 			s:      given(applied(digestA), lastAppliedRun, later(-365*24*time.Hour)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"InterruptedByClockAhead": {
 			reason: "A check that was interrupted at a time to come should not be waited for: the clock was wrong.",
@@ -146,12 +146,12 @@ func TestDecideChecked(t *testing.T) {
 		"AppliedDue": {
 			reason: "What was applied should be checked when it is due.",
 			s:      given(applied(digestA), lastAppliedRun, later(10*time.Minute)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"Drifted": {
 			reason: "Drift should be put right.",
 			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1)),
-			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerPoll, 1)},
 		},
 		"DriftedNoUpdate": {
 			reason: "Where Update is not allowed drift should be shown only.",
@@ -166,7 +166,7 @@ func TestDecideChecked(t *testing.T) {
 		"AppliedCheckFailedDue": {
 			reason: "A check that failed should be repeated when it is due.",
 			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), later(10*time.Minute)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"ChangedCheckFailed": {
 			reason: "A failed check of inputs that are not applied should be repeated after a pause, and not at the poll.",
@@ -207,7 +207,7 @@ func TestDecideChecked(t *testing.T) {
 		"ApplyFailedNotAllowed": {
 			reason: "An apply that failed and may not be repeated should not keep what would change from being shown.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), allow(false, false), later(20*time.Minute)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"ApplyFailedReverted": {
 			reason: "Going back to inputs that were applied before others failed should be checked at once.",
@@ -231,20 +231,20 @@ func TestDecideChecked(t *testing.T) {
 		},
 		"DriftNotBegun": {
 			reason: "Drift whose apply did not begin should not be forgotten.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift)),
-			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"DriftNotBegunJustNow": {
 			reason: "What did not begin should not be started again without a pause.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift), later(time.Second)),
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll), later(time.Second)),
 			want:   Decision{Exists: true, Until: t0.Add(FirstBackoff)},
 		},
 		"DriftInterruptedInQueue": {
 			reason: "Drift whose apply waited when the provider ended should not be forgotten.",
-			s: given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift), func(s *Situation) {
+			s: given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll), func(s *Situation) {
 				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, runs.ReasonProviderEnded
 			}),
-			want: Decision{Exists: true, Start: checks(common.TriggerDrift)},
+			want: Decision{Exists: true, Start: checks(common.TriggerPoll)},
 		},
 		"RequestNotBegun": {
 			reason: "Nor should an apply that was asked for, when the check has answered the request already.",

@@ -186,7 +186,7 @@ func decidePresent(s Situation) Decision {
 		return Decision{Until: due}
 	}
 
-	return begin(s, common.TriggerDrift, 1)
+	return begin(s, common.TriggerPoll, 1)
 }
 
 // periodic is when the next periodic run follows the end of the last one, and the time between the two: the poll

@@ -184,7 +184,7 @@ func TestDecide(t *testing.T) {
 		"Queued": {
 			reason: "A run that waits for its turn should go on waiting for as long as it is wanted.",
 			s:      given(applied(digestA), queued(present), later(time.Hour)),
-			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerPoll, 1)},
 		},
 		"QueuedNotWanted": {
 			reason: "A run that waits is none that has to be started.",
@@ -224,12 +224,12 @@ func TestDecide(t *testing.T) {
 		"AppliedDue": {
 			reason: "ObserveAndDelete should apply again a poll interval after the end of the last run.",
 			s:      given(applied(digestA), later(10*time.Minute)),
-			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerPoll, 1)},
 		},
 		"AppliedByClockAhead": {
 			reason: "What was applied at a time to come should not be left alone until then: the clock was wrong.",
 			s:      given(applied(digestA), later(-365*24*time.Hour)),
-			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerPoll, 1)},
 		},
 		"AppliedByClockSlightlyAhead": {
 			reason: "Clocks that differ by seconds should change nothing.",
@@ -264,7 +264,7 @@ func TestDecide(t *testing.T) {
 		"AskedFor": {
 			reason: "Content that asks for another run should get it, also under RunOnChange.",
 			s:      given(policy(common.RunOnChange), applied(digestA), asked(30*time.Second)),
-			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerPoll, 1)},
 		},
 		"AskedForLater": {
 			reason: "It should get it in place of a poll, and not before.",
@@ -389,7 +389,7 @@ func TestDecide(t *testing.T) {
 		"Adopted": {
 			reason: "ObserveAndDelete should apply what only a check said to be there.",
 			s:      given(adopted),
-			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerPoll, 1)},
 		},
 		"AdoptedRunOnChange": {
 			reason: "Inputs that a clean check took for applied are not changed.",

@@ -54,7 +54,7 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 // repeats is true for a periodic check that has found what the one before it has.
 func repeats(p, before common.PastRun) bool {
 	for _, c := range []*common.PastRun{&p, &before} {
-		if c.Mode != common.ModeCheck || c.Trigger != common.TriggerDrift {
+		if c.Mode != common.ModeCheck || c.Trigger != common.TriggerPoll {
 			return false
 		}
 

@@ -51,13 +51,13 @@ func TestRememberPolls(t *testing.T) {
 	runs := []common.PastRun{
 		{Mode: common.ModeApply, Trigger: common.TriggerChanged},
 		{Mode: common.ModeCheck, Trigger: common.TriggerRequested},
-		{Mode: common.ModeCheck, Trigger: common.TriggerDrift},
-		{Mode: common.ModeCheck, Trigger: common.TriggerDrift},
-		{Mode: common.ModeCheck, Trigger: common.TriggerDrift, Changed: 1},
-		{Mode: common.ModeCheck, Trigger: common.TriggerDrift, Changed: 1},
-		{Mode: common.ModeApply, Trigger: common.TriggerDrift},
-		{Mode: common.ModeApply, Trigger: common.TriggerDrift},
-		{Mode: common.ModeCheck, Trigger: common.TriggerDrift},
+		{Mode: common.ModeCheck, Trigger: common.TriggerPoll},
+		{Mode: common.ModeCheck, Trigger: common.TriggerPoll},
+		{Mode: common.ModeCheck, Trigger: common.TriggerPoll, Changed: 1},
+		{Mode: common.ModeCheck, Trigger: common.TriggerPoll, Changed: 1},
+		{Mode: common.ModeApply, Trigger: common.TriggerPoll},
+		{Mode: common.ModeApply, Trigger: common.TriggerPoll},
+		{Mode: common.ModeCheck, Trigger: common.TriggerPoll},
 	}
 
 	o := &common.AnsibleRunObservation{}

@@ -37,7 +37,7 @@ func opens(s Situation, st Start) time.Time {
 		return time.Time{}
 	}
 
-	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerDrift)
+	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerPoll)
 }
 
 // closes is when a run that waits for something else has to wait for the next window, too; the zero time if it need
@@ -47,7 +47,7 @@ func closes(s Situation, st Start) time.Time {
 		return time.Time{}
 	}
 
-	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerDrift)
+	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerPoll)
 }
 
 // Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too.
@@ -60,7 +60,7 @@ func Closed(s Situation, waits common.Run) bool {
 // predictsNow is true for a check of a change or a deletion that has to be approved, so that there is time for that
 // before the window opens.
 func predictsNow(s Situation, st Start) bool {
-	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerDrift
+	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerPoll
 }
 
 // askedFor is true for a requested run, and for an apply that follows from a requested check. A request for a check

@@ -150,7 +150,7 @@ func TestSchedule(t *testing.T) {
 		}
 
 		s.Now = due.Add(24 * time.Hour)
-		if got := Decide(s).Start; got == nil || got.Trigger != common.TriggerDrift {
+		if got := Decide(s).Start; got == nil || got.Trigger != common.TriggerPoll {
 			t.Errorf("%s: what was missed should be made up for once: %+v", p, got)
 		}
 	}

@@ -349,7 +349,7 @@ func TestLend(t *testing.T) {
 		want      bool
 	}{
 		"Urgent":   {"Its place does not count.", common.TriggerCreated, 2, true},
-		"Periodic": {"Nor does it where the last place is for urgent runs.", common.TriggerDrift, 2, true},
+		"Periodic": {"Nor does it where the last place is for urgent runs.", common.TriggerPoll, 2, true},
 		"Tenant":   {"It is one of the runs of its tenant.", common.TriggerCreated, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func (c *counting) end(j runs.Run) {
 // carried out.
 func TestFairness(t *testing.T) {
 	triggers := []common.RunTrigger{
-		common.TriggerDrift, common.TriggerDrift, common.TriggerDrift, common.TriggerRetry,
+		common.TriggerPoll, common.TriggerPoll, common.TriggerPoll, common.TriggerRetry,
 		common.TriggerCreated, common.TriggerChanged, common.TriggerRequested, common.TriggerDeleted,
 	}
 
@@ -243,7 +243,7 @@ func TestRetriesBeforePolls(t *testing.T) {
 	again := newRun("deletion", common.TriggerDeleted)
 	again.Attempt = 2
 
-	got := order(t, newRun("poll1", common.TriggerDrift), newRun("poll2", common.TriggerDrift), newRun("retry", common.TriggerRetry), again,
+	got := order(t, newRun("poll1", common.TriggerPoll), newRun("poll2", common.TriggerPoll), newRun("retry", common.TriggerRetry), again,
 		newRun("urgent", common.TriggerChanged))
 	if diff := cmp.Diff([]string{"urgent", "retry", "deletion", "poll1", "poll2"}, got); diff != "" {
 		t.Errorf("-want order, +got:\n%s", diff)
@@ -256,9 +256,9 @@ func TestUrgentPlace(t *testing.T) {
 		s := newScripted()
 		p := newPool(2, 2, s)
 
-		enter(p, newRun("poll1", common.TriggerDrift), func() {})
+		enter(p, newRun("poll1", common.TriggerPoll), func() {})
 		<-s.began
-		enter(p, newRun("poll2", common.TriggerDrift), func() {})
+		enter(p, newRun("poll2", common.TriggerPoll), func() {})
 
 		if began(s) {
 			t.Error("The last place should be kept for something urgent.")

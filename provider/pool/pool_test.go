@@ -188,8 +188,8 @@ func TestOrder(t *testing.T) {
 	}
 
 	submit("first", common.TriggerCreated)
-	submit("drift1", common.TriggerDrift)
-	submit("drift2", common.TriggerDrift)
+	submit("drift1", common.TriggerPoll)
+	submit("drift2", common.TriggerPoll)
 
 	for _, uid := range []string{"u1", "u2", "u3", "u4", "u5"} {
 		submit(uid, common.TriggerDeleted)
@@ -299,7 +299,7 @@ func TestNothing(t *testing.T) {
 
 	enter(p, newRun("a", common.TriggerCreated), wake)
 
-	enter(p, newRun("b", common.TriggerDrift), wakeQueued)
+	enter(p, newRun("b", common.TriggerPoll), wakeQueued)
 
 	<-s.began
 

@@ -60,7 +60,7 @@ func TestNeeds(t *testing.T) {
 
 		// Looking again starts nothing again.
 		enter(p, newRun("slow", common.TriggerCreated), func() {})
-		enter(p, newRun("other", common.TriggerDrift), func() {})
+		enter(p, newRun("other", common.TriggerPoll), func() {})
 
 		if j := <-s.began; j.Object.UID != "other" {
 			t.Errorf("Who needs nothing should have the place, not %s", j.Object.UID)

@@ -107,7 +107,7 @@ const (
 // Class of the run.
 func (r Run) Class() Class {
 	switch r.Trigger {
-	case common.TriggerDrift:
+	case common.TriggerPoll:
 		return Periodic
 	case common.TriggerRetry:
 		return Retry

@@ -93,7 +93,7 @@ func succeeded(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 			count(changed), tasks(r))}
 	case r.Run.Mode == common.ModeCheck && changed > 0:
 		return []event.Event{normal(ReasonChangesPredicted, "%s would change something: %s", count(changed), tasks(r))}
-	case (r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerDependents) && changed > 0:
+	case (r.Run.Trigger == common.TriggerPoll || r.Run.Trigger == common.TriggerDependents) && changed > 0:
 		return []event.Event{normal(ReasonDriftCorrected, "%s put right what had drifted: %s", count(changed), tasks(r))}
 	}
 
@@ -107,7 +107,7 @@ func news(run runs.Run, r runs.Report) bool {
 	before, changed := run.Before.Run, changes(r.Run)
 
 	switch {
-	case r.Run.Trigger != common.TriggerDrift, before == nil:
+	case r.Run.Trigger != common.TriggerPoll, before == nil:
 		return true
 	case before.Reason == runs.ReasonNotStarted && r.Run.Mode == common.ModeApply:
 		return changed > 0
@@ -139,7 +139,7 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 // failed, one of them on the same host. Messages often have random paths in them.
 func failedBefore(run runs.Run, r runs.Report) bool {
 	before := run.Before.Run
-	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
+	again := r.Run.Trigger == common.TriggerPoll || r.Run.Trigger == common.TriggerRetry ||
 		r.Run.Trigger == common.TriggerDeleted && r.Attempt > 1
 
 	return again && before != nil && before.Mode == r.Run.Mode && before.State == r.Run.State &&

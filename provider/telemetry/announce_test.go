@@ -114,7 +114,7 @@ func TestAnnounce(t *testing.T) {
 			reason: "A new version should be announced, also at a periodic run.",
 			args: args{
 				before:  runs.Before{Run: &good},
-				run:     applied(common.TriggerDrift, common.PhaseSucceeded),
+				run:     applied(common.TriggerPoll, common.PhaseSucceeded),
 				content: &common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.1"}}},
 				known:   &common.Content{Digest: "abc", Collections: site},
 			},
@@ -122,25 +122,25 @@ func TestAnnounce(t *testing.T) {
 		},
 		"Poll": {
 			reason: "A periodic run that found everything as it was should not be announced.",
-			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseSucceeded)},
+			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded)},
 		},
 		"PollNotIdempotent": {
 			reason: "A periodic run that changed as much as the one before should not be announced.",
 			args: args{
-				before: runs.Before{Run: new(applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)))},
-				run:    applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
+				before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)))},
+				run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 		},
 		"DriftCorrected": {
 			reason: "A periodic run that changed something should be announced with what it was.",
-			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseSucceeded, changing(3)), changed: page},
+			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded, changing(3)), changed: page},
 			want:   []event.Event{event.Normal(ReasonDriftCorrected, `3 tasks put right what had drifted: "Write the page" on host "web1", and 2 more`)},
 		},
 		"DriftCorrectedAfterCheck": {
 			reason: "So should the run that follows a check run, although that predicted as many changes.",
 			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Drift: drift},
-				run:    applied(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
+				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Drift: drift},
+				run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 			want: []event.Event{event.Normal(ReasonDriftCorrected, `1 task put right what had drifted: "Write the page" on host "web1"`)},
 		},
@@ -148,38 +148,38 @@ func TestAnnounce(t *testing.T) {
 			reason: "What a check run of applied inputs would change has drifted.",
 			args: args{
 				before: runs.Before{Run: &good, Applied: "now"},
-				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
+				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web1"`)},
 		},
 		"DriftStill": {
 			reason: "Drift that is known should not be announced again.",
 			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
+				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 		},
 		"DriftElsewhere": {
 			reason: "Drift of something else should be announced.",
 			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: []common.DriftTask{{Task: "Write the page", Host: "web2"}},
+				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: []common.DriftTask{{Task: "Write the page", Host: "web2"}},
 			},
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web2"`)},
 		},
 		"DriftGone": {
 			reason: "That drift is gone without our doing should be announced.",
 			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerDrift, common.PhaseSucceeded),
+				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+				run:    checked(common.TriggerPoll, common.PhaseSucceeded),
 			},
 			want: []event.Event{event.Normal(ReasonRunSucceeded, "check run succeeded in 1.5s: ok=2 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0")},
 		},
 		"NoDrift": {
 			reason: "A periodic check run that finds nothing should not be announced.",
 			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseSucceeded)), Applied: "now"},
-				run:    checked(common.TriggerDrift, common.PhaseSucceeded),
+				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded)), Applied: "now"},
+				run:    checked(common.TriggerPoll, common.PhaseSucceeded),
 			},
 		},
 		"Predicted": {
@@ -238,25 +238,25 @@ func TestAnnounce(t *testing.T) {
 		"AfterNotStarted": {
 			reason: "A periodic run after one that did not begin should not be announced for that.",
 			args: args{
-				before: runs.Before{Run: new(applied(common.TriggerDrift, common.PhaseCanceled, notStarted))},
-				run:    applied(common.TriggerDrift, common.PhaseSucceeded),
+				before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseCanceled, notStarted))},
+				run:    applied(common.TriggerPoll, common.PhaseSucceeded),
 			},
 		},
 		"CheckAfterNotStarted": {
 			reason: "Nor should a check run that finds the drift that is known.",
 			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerDrift, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
+				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
+				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			},
 		},
 		"Recovered": {
 			reason: "A run that succeeds after one that failed should be announced, also a periodic one.",
-			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerDrift, common.PhaseSucceeded)},
+			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerPoll, common.PhaseSucceeded)},
 			want:   []event.Event{succeeded},
 		},
 		"CheckFailed": {
 			reason: "A check run that failed should be announced, and is no attempt.",
-			args:   args{before: runs.Before{Run: &good}, run: checked(common.TriggerDrift, common.PhaseFailed, because("no")), limit: 1},
+			args:   args{before: runs.Before{Run: &good}, run: checked(common.TriggerPoll, common.PhaseFailed, because("no")), limit: 1},
 			want:   []event.Event{failure("check run, attempt 1: no")},
 		},
 		"DeletionFailedAgain": {
@@ -273,22 +273,22 @@ func TestAnnounce(t *testing.T) {
 		},
 		"TimedOut": {
 			reason: "A run that took too long should have a reason of its own.",
-			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerDrift, common.PhaseTimedOut, because("timed out after 20m"))},
+			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseTimedOut, because("timed out after 20m"))},
 			want:   []event.Event{failed(ReasonRunTimedOut, "present run, attempt 1: timed out after 20m")},
 		},
 		"Interrupted": {
 			reason: "So should one that was interrupted.",
-			args:   args{run: applied(common.TriggerDrift, common.PhaseInterrupted, because("the provider ended"))},
+			args:   args{run: applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended"))},
 			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 1: the provider ended")},
 		},
 		"InterruptedAtLimit": {
 			reason: "What is no attempt is not the last one.",
-			args:   args{run: applied(common.TriggerDrift, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2},
+			args:   args{run: applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2},
 			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 2: the provider ended")},
 		},
 		"Canceled": {
 			reason: "A run that was canceled did nothing wrong.",
-			args:   args{run: applied(common.TriggerDrift, common.PhaseCanceled, because("canceled"))},
+			args:   args{run: applied(common.TriggerPoll, common.PhaseCanceled, because("canceled"))},
 			want:   []event.Event{event.Normal(ReasonRunCanceled, "present run was ended after 1.5s: canceled")},
 		},
 	}

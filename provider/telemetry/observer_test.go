@@ -84,7 +84,7 @@ func TestEvents(t *testing.T) {
 
 // TestPoll begins periodic runs and retries.
 func TestPoll(t *testing.T) {
-	for _, trigger := range []common.RunTrigger{common.TriggerDrift, common.TriggerRetry} {
+	for _, trigger := range []common.RunTrigger{common.TriggerPoll, common.TriggerRetry} {
 		into := &recorded{}
 		j := example
 		j.Trigger = trigger
