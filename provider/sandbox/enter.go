@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -151,19 +152,28 @@ func newRuleset() (fd int, attr ll.RulesetAttr, version int, err error) {
 	for ; abi > 0; abi-- {
 		attr = handled(abi)
 		for _, attr.Scoped = range slices.Compact([]uint64{attr.Scoped, attr.Scoped &^ ll.ScopeSignal, 0}) {
-			fd, err = ll.LandlockCreateRuleset(&attr, 0)
-
-			switch {
-			case err == nil:
-				return fd, attr, abi, nil
-			// A right that the kernel does not know, or a field.
-			case !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.E2BIG):
-				return -1, attr, 0, fmt.Errorf("cannot make a ruleset of Landlock: %w", err)
+			if fd, err = create(attr); !errors.Is(err, unix.EINVAL) {
+				return fd, attr, abi, err
 			}
 		}
 	}
 
 	return -1, attr, 0, nil
+}
+
+// create a ruleset. Without scopes it is as short as the kernels take it that know none.
+func create(attr ll.RulesetAttr) (int, error) {
+	size := unsafe.Offsetof(attr.QuietAccessFS)
+	if attr.Scoped == 0 {
+		size = unsafe.Offsetof(attr.Scoped)
+	}
+
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // There is no other way to say it.
+	if errno != 0 {
+		return -1, fmt.Errorf("cannot make a ruleset of Landlock: %w", errno)
+	}
+
+	return int(fd), nil
 }
 
 // Landlock is the version of its ABI that the kernel has and lets this process use; 0 for none.

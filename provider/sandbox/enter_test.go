@@ -67,7 +67,7 @@ func within(t *testing.T, version int, d Domain, fn func()) {
 
 	attr := handled(version)
 
-	fd, err := ll.LandlockCreateRuleset(&attr, 0)
+	fd, err := create(attr)
 	if err != nil {
 		t.Fatal(err)
 	}
