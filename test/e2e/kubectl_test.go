@@ -66,10 +66,10 @@ func TestKubectlPlugin(t *testing.T) {
 	// in a pipe.
 	out := ansible(t, 0, d, "status", "site", "site")
 	inOrder(t, out, "Site "+d.Namespace+"/site", "1 of 3 ready", "network", "Ready", "ok=1 changed=1",
-		"database", "Failed", `task "Pass the gate" failed on localhost`, "gave up after 1 attempt", "app", "Waiting", "waiting for database")
+		"database", "Failed", `task "Pass the gate" failed on host "localhost"`, "gave up after 1 attempt", "app", "Waiting", "waiting for database")
 
 	inOrder(t, ansible(t, 0, d, "status", "-A"), "AnsibleRuns: ", " Failed", "\n\nNAME", "AnsibleRun "+d.Namespace+"/", "Failed",
-		`task "Pass the gate" failed on localhost`)
+		`task "Pass the gate" failed on host "localhost"`)
 
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("There should be no colors in a pipe:\n%q", out)
@@ -91,7 +91,7 @@ func TestKubectlPlugin(t *testing.T) {
 		t.Errorf("status -o json: got %+v, %v", node, err)
 	}
 
-	inOrder(t, unwrapped(ansible(t, 0, d, "why", "site/site")), "is not ready: 1 of 3 ready.", `task "Pass the gate" failed on localhost`,
+	inOrder(t, unwrapped(ansible(t, 0, d, "why", "site/site")), "is not ready: 1 of 3 ready.", `task "Pass the gate" failed on host "localhost"`,
 		"not tried again by itself", "To try it now: kubectl ansible retry ansiblerun.ansible.m.crossplane.io/", "Run app waits for database.")
 
 	// What fails again is an exit status. Then what was missing is there.
