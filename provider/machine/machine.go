@@ -75,8 +75,8 @@ func (x Machine) AsPod(serviceAccount bool) Machine {
 	return x
 }
 
-// Parts of the backend on this machine: where runs are carried out, a runner, and a content store. Processes that a former
-// provider left in the state directory are waited for, and files removed.
+// Parts of the backend on this machine: where runs are carried out, a runner, and a content store. Processes that a
+// former provider left in the state directory are waited for, and files removed.
 func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger,
 ) (Site, *runner.Runner, *content.Store, error) {
 	at, err := x.Prepare(ctx, log)

@@ -216,7 +216,8 @@ func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 			}
 
 			if err := x.sweepPod(ctx, p); err != nil {
-				x.config.Log.Info("Cannot clean up after a Pod, trying again", "namespace", p.Namespace, "pod", p.Name, "error", err)
+				x.config.Log.Info("Cannot clean up after a Pod, trying again",
+					"namespace", p.Namespace, "pod", p.Name, "error", err)
 			}
 		}
 

@@ -93,7 +93,7 @@ func InFile(text string, from Source) []Secret {
 		case strings.Contains(quotes, value[:1]):
 			quoted, _, _ := strings.Cut(value[1:], value[:1])
 			all = []string{quoted}
-		case strings.Contains("{[", value[:1]): // A mapping or a list has names of its own.
+		case value[0] == '{', value[0] == '[': // A mapping or a list has names of its own.
 			continue
 		}
 

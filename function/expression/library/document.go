@@ -156,8 +156,8 @@ func unmarshalYAML(text string) (any, error) {
 	return plain(root, 0)
 }
 
-// plain returns what a node of YAML is as JSON, or says what it is. A date is a text. The decoder would compare each key
-// of a mapping with all others.
+// plain returns what a node of YAML is as JSON, or says what it is. A date is a text. The decoder would compare each
+// key of a mapping with all others.
 func plain(n *yaml.Node, depth int) (any, error) {
 	switch tag := n.ShortTag(); {
 	case depth > maxDepth:
