@@ -30,7 +30,7 @@ func TestRunPythonPackages(t *testing.T) {
     loop: [secret]
 `)
 
-	if res := must(t, newCold(t), run); res.Phase != common.PhaseSucceeded {
+	if res := must(t, newRunner(t), run); res.Phase != common.PhaseSucceeded {
 		t.Errorf("Run(...): %s %s: %s", res.Phase, res.Reason, res.Message)
 	}
 }
@@ -104,7 +104,7 @@ func TestRunConditions(t *testing.T) {
 			run := inline("- {hosts: localhost, gather_facts: false, vars: {a: text}, tasks: [{ansible.builtin.debug: , when: a}]}")
 			run.Inputs.Env = tc.env
 
-			if res := must(t, newRunner(t), run); res.Phase != tc.want {
+			if res := must(t, newCold(t), run); res.Phase != tc.want {
 				t.Errorf("%s\nRun(...): want %s, got %s: %s", tc.reason, tc.want, res.Phase, res.Message)
 			}
 		})
