@@ -166,13 +166,7 @@ func TestUpgrade(t *testing.T) {
 	})
 	cp.Apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
 	cp.WaitFor(t, provider, "Healthy=True")
-	cp.Kubectl(t, "", "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p", `{"spec":{"runtimeConfigRef":{"name":"provider-ansible"}}}`)
 	eventually(t, "the provider with its new configuration", func() bool {
-		// Older ones cannot change the strategy of a Deployment that there is.
-		d := object("apps/v1", "Deployment", "crossplane-system", field(provider, "status.currentRevision"))
-		if !controlplane.Since("v2.4") && cp.kube.Get(t.Context(), client.ObjectKeyFromObject(d), d) == nil && field(d, "spec.strategy.type") != "Recreate" {
-			cp.Kubectl(t, "", "delete", "deployment", "--namespace=crossplane-system", d.GetName())
-		}
 		pods := cp.Pods(t, "provider-ansible")
 		return len(pods) == 1 && *pods[0].Spec.TerminationGracePeriodSeconds == 330
 	})
