@@ -139,6 +139,8 @@ data: {ca-bundle.crt: ""}
 // namespace that allows nothing that Pod Security does not allow.
 func TestUpgrade(t *testing.T) {
 	install(t)
+	// The documentation says that none may depend on packages that are upgraded by themselves.
+	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
 	dir := cp.stack.SharedDir()
 	ledger := filepath.Join(dir, "ledger")
 	for _, d := range []string{ledger, filepath.Join(dir, "state")} {
