@@ -199,7 +199,7 @@ func TestProjects(t *testing.T) {
 			want:    want{err: `cannot install project: requirements.yml: "collection" is neither collections nor roles`},
 		},
 		"RequirementTwice": {
-			reason: "Nobody knows which of two is meant.", project: common.Project{Src: "file://$ROOT/site.git", Version: "v1", Path: "twice"},
+			reason: "It is not known which of two is meant.", project: common.Project{Src: "file://$ROOT/site.git", Version: "v1", Path: "twice"},
 			want: want{err: `cannot install project: roles/requirements.yml: roles[0] and roles[1] both bring "motd", but differ`},
 		},
 		"WrongPassword": {

@@ -74,7 +74,7 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 }
 
 // Refresh resolves a request again in the background if it is stale. Wake is called when that
-// has ended, once for each value of who, however often Refresh was called.
+// has ended, once for each caller, however often Refresh was called.
 func (s *Store) Refresh(req Request, who string, wake func()) {
 	digest := s.Digest(req)
 	if digest == "" {

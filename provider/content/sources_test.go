@@ -81,7 +81,7 @@ func TestSources(t *testing.T) {
 			credentials:  map[string]string{".git-credentials": gitLogin, "ca.crt": "$CA"}, vars: ca, want: want{collections: tools, roles: motd},
 		},
 		"GitPasswordInURL": {
-			reason: "A password in a URL works, and is seen by nobody.", requirements: "roles: [{src: 'git+https://me:$SECRET@$GITHOST/motd.git', version: v1}]",
+			reason: "A password in a URL works, and is shown nowhere.", requirements: "roles: [{src: 'git+https://me:$SECRET@$GITHOST/motd.git', version: v1}]",
 			credentials: map[string]string{"ca.crt": "$CA"}, vars: map[string]string{"GIT_SSL_CAINFO": "ca.crt"}, want: want{roles: motd},
 		},
 		"GitNetrc": {

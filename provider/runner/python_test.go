@@ -35,7 +35,7 @@ func TestRunPythonPackages(t *testing.T) {
 	}
 }
 
-// Both ways to Windows begin with NTLM, as far as a server goes that lets nobody in.
+// Both ways to Windows begin with NTLM, as far as a server goes that refuses all.
 func TestRunWindows(t *testing.T) {
 	cases := map[string]struct {
 		reason string
