@@ -1,8 +1,8 @@
 """YAML that Ansible ships, parsed when the image was built.
 
 ansible-playbook of the image imports this module, so that a run finds these documents in a file
-beside the module, and does not parse them again. Whoever may write the file may write the
-programs of the image, too. What is not in the file is parsed as ever.
+beside the module, and does not parse them again. The right to write the file is the right to write
+the programs of the image, too. What is not in the file is parsed as ever.
 
     python -m shipped_yaml
 
