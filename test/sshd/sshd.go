@@ -45,6 +45,8 @@ type Options struct {
 	Env map[string]string
 	// Host is the address of this machine to listen on; loopback by default.
 	Host string
+	// Machine that commands run on; by default this one.
+	Machine bool
 }
 
 // A Server serves each connection by an sshd of its own, which ends with it.
@@ -60,6 +62,9 @@ type Server struct {
 	HostKey string
 	// Home of the user as commands see it.
 	Home string
+
+	// Machine that commands run on, if it is another one.
+	Machine *Machine
 
 	dir    string
 	path   string
@@ -102,6 +107,12 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 
 	if err := s.configure(o); err != nil {
 		return nil, err
+	}
+
+	if o.Machine {
+		if s.Machine, err = NewMachine(ctx, dir); err != nil {
+			return nil, err
+		}
 	}
 
 	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp",
@@ -148,6 +159,10 @@ func (s *Server) Stop() {
 	_ = s.listen.Close()
 	s.end()
 	s.wg.Wait()
+
+	if s.Machine != nil {
+		s.Machine.Stop()
+	}
 }
 
 // find sshd, which is not in every PATH. It wants to be started by its absolute path.
@@ -260,8 +275,12 @@ func (s *Server) handle(ctx context.Context, c net.Conn) {
 	}
 	defer file.Close() //nolint:errcheck // As above.
 
-	cmd := exec.CommandContext(ctx, s.path, "-i", "-f", filepath.Join(s.dir, fileConfig), "-E",
-		filepath.Join(s.dir, fileLog))
+	args := []string{s.path, "-i", "-f", filepath.Join(s.dir, fileConfig), "-E", filepath.Join(s.dir, fileLog)}
+	if s.Machine != nil {
+		args = s.Machine.command(args...)
+	}
+
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout = file, file
 	cmd.WaitDelay = grace
 	cmd.Cancel = func() error {

@@ -1,0 +1,95 @@
+package sshd
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// copyMachine has the files of this machine below an overlay, whose changes are in memory, and processes of its own. It
+// says that it is ready, and goes with its first process. $1 is a directory that is the same in both.
+const copyMachine = `set -e
+changes=$(mktemp -d) && mount -t tmpfs changes "$changes"
+mkdir "$changes/upper" "$changes/work" "$changes/root"
+mount -t overlay machine -o "lowerdir=/,upperdir=$changes/upper,workdir=$changes/work" "$changes/root"
+cd "$changes/root"
+mount -t proc proc proc
+mount --rbind /dev dev
+mount -t tmpfs tmp tmp
+mount -t tmpfs run run
+mkdir -p "$PWD$1" run/sshd && mount --bind "$1" "$PWD$1"
+echo ready
+exec chroot . cat
+`
+
+// A Machine is a copy of this one: the same programs, files and users, which change without changing this machine, and
+// processes that end with it. Only root can make one. The network is that of this machine.
+type Machine struct {
+	cmd  *exec.Cmd
+	stop io.Closer
+	pid  string
+}
+
+// NewMachine that shares a directory with this one.
+func NewMachine(ctx context.Context, dir string) (*Machine, error) {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "unshare", "--mount", "--pid", "--ipc", "--fork",
+		"--kill-child", "--propagation=private", "sh", "-c", copyMachine, "sh", dir)
+	cmd.Stderr = os.Stderr
+
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot hold a machine")
+	}
+
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot hear of a machine")
+	}
+
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Wrap(err, "cannot make a machine")
+	}
+
+	m := &Machine{cmd: cmd, stop: stdin}
+
+	ready := make([]byte, len("ready\n"))
+	if _, err := io.ReadFull(stdout, ready); err != nil {
+		m.Stop()
+
+		return nil, errors.Wrap(err, "cannot make a machine: only root can")
+	}
+
+	// The first process of the machine is the only child of unshare.
+	children, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "task", strconv.Itoa(cmd.Process.Pid), "children"))
+	if err != nil {
+		m.Stop()
+
+		return nil, errors.Wrap(err, "cannot find the first process of a machine")
+	}
+
+	m.pid = strings.TrimSpace(string(children))
+
+	return m, nil
+}
+
+// Path of a file of the machine, as this machine sees it.
+func (m *Machine) Path(name string) string { return filepath.Join("/proc", m.pid, "root", name) }
+
+// command that runs on the machine.
+func (m *Machine) command(args ...string) []string {
+	return append([]string{"nsenter", "--target=" + m.pid, "--mount", "--pid", "--root", "--wd=/", "--"}, args...)
+}
+
+// Stop all processes of the machine. Its files go, too.
+func (m *Machine) Stop() {
+	_ = m.stop.Close()
+	_ = m.cmd.Process.Signal(syscall.SIGTERM)
+	_ = m.cmd.Wait()
+}
