@@ -28,7 +28,7 @@ func ansible(t *testing.T, name string, args ...string) string {
 	cmd := exec.Command(needs.Program(t, name), args...)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCALHOST_WARNING=False",
-		"ANSIBLE_COLLECTIONS_PATH=" + install(t, filepath.Join(dir, "collections")).Path(),
+		"ANSIBLE_COLLECTIONS_PATH=" + installed(t),
 	}
 
 	out, err := cmd.CombinedOutput()

@@ -167,25 +167,6 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-func TestHidden(t *testing.T) {
-	cases := map[string]struct {
-		reason, text, want string
-	}{
-		"Path":   {reason: "A path in a hidden directory is relative.", text: "cannot read /s3cr3t-1/runs/x/vars.yml", want: "cannot read vars.yml"},
-		"Others": {reason: "Other paths are redacted only.", text: "/s3cr3t-1/runs/y/vars.yml", want: "/" + redact.Mask + "/runs/y/vars.yml"},
-	}
-
-	r := NewRecorder(Options{Hidden: []string{"/s3cr3t-1/runs/x/"}, Secrets: redact.New(redact.InFile("s3cr3t-1", redact.Source{}))})
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := r.clean(tc.text, 100); got != tc.want {
-				t.Errorf("%s\nclean(%q): want %q, got %q", tc.reason, tc.text, tc.want, got)
-			}
-		})
-	}
-}
-
 // line of a stream.
 func line(kind string, data any) string {
 	raw, err := json.Marshal(map[string]any{"event": kind, "uuid": "u", "counter": 1, "event_data": data})
@@ -229,36 +210,12 @@ func TestMessages(t *testing.T) {
 			stream: failed("h", map[string]any{"failed": "yes", "changed": []int{1}, "censored": 1, "msg": "the reason"}),
 			want:   "the reason",
 		},
-		"Lines": {
-			reason: "A list of strings is lines.",
-			stream: failed("h", map[string]any{"msg": []string{"one", "two"}}),
-			want:   "one\ntwo",
-		},
-		"Module": {
-			reason: "Of a module that crashed, the error is shown, and no traceback.",
-			stream: failed("h", map[string]any{
-				"msg": "MODULE FAILURE: See stdout/stderr for the exact error", "rc": 1,
-				"module_stderr": "Traceback (most recent call last):\n" + strings.Repeat("  at some line\n", 100) + "ValueError: the reason",
-			}),
-			want: "ValueError: the reason",
-		},
-		"Exception": {
-			reason: "Without any message, the last line of a traceback is shown.",
-			stream: failed("h", map[string]any{"exception": "Traceback:\n  at\nValueError: the reason\n"}),
-			want:   "ValueError: the reason",
-		},
 		"LeftOut": {
 			reason: "Where ansible-runner left the result out, the item that failed explains it.",
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason"}}) +
 				line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "another"}}) +
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}),
 			want: "the reason",
-		},
-		"NoResults": {
-			reason: "Where the result of a loop has no items, the one that failed explains it, by its label.",
-			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason", "_ansible_item_label": "one"}}) +
-				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "One or more items failed"}}),
-			want: "item one: the reason",
 		},
 		"Together": {
 			reason: "Several hosts work on a loop at the same time.",
@@ -304,16 +261,6 @@ func TestMessages(t *testing.T) {
 				t.Errorf("%s\n-want message, +got message:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestRedactedBeforeCut(t *testing.T) {
-	secret := "correct horse battery staple"
-	stream := failed("h", map[string]any{"msg": strings.Repeat("x", MaxMessage-10) + secret})
-
-	got := record(t, stream, Options{Secrets: redact.New(redact.InFile(secret, redact.Source{}))}).Summary().Failures[0].Message
-	if strings.Contains(got, secret[:4]) {
-		t.Errorf("Half a secret is still a secret.\ngot %q", got[MaxMessage-20:])
 	}
 }
 
@@ -430,42 +377,6 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-func TestProgress(t *testing.T) {
-	raw, err := os.ReadFile("testdata/tags.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	type step struct {
-		Play, Task string
-		Finished   bool
-	}
-
-	var got []step
-
-	record(t, string(raw), Options{Watch: Watch{Progress: func(s Summary) { got = append(got, step{s.Play, s.Task, s.Finished}) }}})
-
-	want := []step{{Play: "Only facts"}, {Play: "Only facts", Task: "Gathering Facts"}, {Play: "Only facts", Task: "Gathering Facts", Finished: true}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Progress is reported when a play or a task starts, and at the end.\n-want, +got:\n%s", diff)
-	}
-}
-
-// failedWith is an event of a task that failed with a result.
-func failedWith(t *testing.T, result any) string {
-	t.Helper()
-
-	line, err := json.Marshal(map[string]any{
-		"uuid": "u", "event": "runner_on_failed", "event_data": map[string]any{"host": "h", "task": "t", "res": result},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return string(line) + "\n"
-}
-
-// Half a secret is not found any more.
 func TestVersions(t *testing.T) {
 	const first = `{"event": "versions", "uuid": "run", "event_data": {"ansibleCore": "2.16.1", "ansibleRunner": "2.3.0", "python": "3.12.4", "unfit": ""}}` + "\n"
 
@@ -477,6 +388,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// Half a secret is not found any more.
 func TestCutSecrets(t *testing.T) {
 	long := make([]byte, 2*maxOutputEnd)
 	for i := range long {
@@ -494,9 +406,9 @@ func TestCutSecrets(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, items := range []bool{false, true} {
-				stream := failedWith(t, map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr})
+				stream := failed("h", map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr})
 				if items {
-					stream = strings.Replace(stream, hostFailed, itemFailed, 1) + failedWith(t, map[string]any{"msg": "One or more items failed"})
+					stream = strings.Replace(stream, hostFailed, itemFailed, 1) + failed("h", map[string]any{"msg": "One or more items failed"})
 				}
 
 				got := record(t, stream, Options{Secrets: redact.New(redact.InFile(tc.secret, redact.Source{}))}).Summary().Failures[0].Message
@@ -514,7 +426,7 @@ func TestNestedModules(t *testing.T) {
 
 	result := strings.Repeat(`{"failed_modules":{"m":`, depth) + `{"msg":"m"}` + strings.Repeat(`}}`, depth)
 
-	bomb.Defuse(t, func() { record(t, strings.Replace(failedWith(t, "RESULT"), `"RESULT"`, result, 1), Options{}) })
+	bomb.Defuse(t, func() { record(t, strings.Replace(failed("h", "RESULT"), `"RESULT"`, result, 1), Options{}) })
 }
 
 // Content may publish other connection details again and again. To know them all
@@ -527,7 +439,7 @@ func TestExcessDetails(t *testing.T) {
 		_, _ = r.Stdout().Write([]byte(line + "\n"))
 	}
 
-	_, _ = r.Stdout().Write([]byte(failedWith(t, map[string]any{"msg": "no hunter99 here"})))
+	_, _ = r.Stdout().Write([]byte(failed("h", map[string]any{"msg": "no hunter99 here"})))
 
 	bomb.Defuse(t, func() {
 		for i := range 100 {
@@ -535,7 +447,7 @@ func TestExcessDetails(t *testing.T) {
 		}
 	})
 
-	_, _ = r.Stdout().Write([]byte(failedWith(t, map[string]any{"msg": "no hunter98 here"})))
+	_, _ = r.Stdout().Write([]byte(failed("h", map[string]any{"msg": "no hunter98 here"})))
 	_, _ = r.Stdout().Write([]byte(`{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"h": 1}, "failures": {"h": 2}, "artifact_data": {"a": "hunter99"}}}` + "\n"))
 	r.Close()
 

@@ -337,9 +337,9 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	r.details = bytes.Clone(details)
 	r.learned += len(details)
 
-	// More secrets would take too much memory. Without them, nothing of the run can be shown.
-	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
-	if r.summary.ExcessDetails = r.learned > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
+	// More secrets would take too much memory, and one that was cut is not known. Without them, nothing of the run can be
+	// shown.
+	if r.summary.ExcessDetails = r.summary.ExcessDetails || r.learned > MaxDetails || isCut(details); !r.summary.ExcessDetails {
 		r.secrets.Add(redact.InDetails(details)...)
 		r.summary.ExcessDetails = r.secrets.Excess()
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -59,15 +60,14 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 		delete(patch, "conditions")
 	}
 
-	now := map[string]any{}
-	if !replace {
-		if now, err = object(r.present()); err != nil {
-			now = map[string]any{}
-		}
+	now := r.present()
+	if replace || len(now) == 0 {
+		now = json.RawMessage("{}")
 	}
 
-	text, err := json.Marshal(merge(now, patch))
-	if err != nil {
+	text, _ := json.Marshal(patch) //nolint:errchkjson // It was JSON.
+
+	if text, err = jsonpatch.MergePatch(now, text); err != nil {
 		return errors.Wrap(err, "cannot keep the status")
 	}
 
@@ -185,27 +185,4 @@ func object(raw json.RawMessage) (map[string]any, error) {
 	}
 
 	return o, err
-}
-
-// merge a JSON merge patch into a value.
-// https://www.rfc-editor.org/rfc/rfc7396
-func merge(value, patch map[string]any) map[string]any {
-	for k, p := range patch {
-		under, ok := p.(map[string]any)
-
-		switch was, _ := value[k].(map[string]any); {
-		case p == nil:
-			delete(value, k)
-		case !ok:
-			value[k] = p
-		default:
-			if was == nil {
-				was = map[string]any{}
-			}
-
-			value[k] = merge(was, under)
-		}
-	}
-
-	return value
 }

@@ -86,8 +86,8 @@ func TestCutDetails(t *testing.T) {
 			details := map[string]any{ConnectionDetails: map[string]any{"a": tc.detail}}
 			s := record(t, line(stats, map[string]any{"artifact_data": details}), Options{}).Summary()
 
-			if s.CutDetails != tc.want {
-				t.Errorf("want %t, got %t", tc.want, s.CutDetails)
+			if s.ExcessDetails != tc.want {
+				t.Errorf("want %t, got %t", tc.want, s.ExcessDetails)
 			}
 		})
 	}

@@ -116,7 +116,7 @@ func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) 
 
 // Runner of plays. What a former one left in the state directory is waited for, and removed.
 func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runner.Runner, error) {
-	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
+	shipped := filepath.Join(x.StateDir, "collections")
 
 	r, err := runner.New(x.RunsDir(),
 		runner.WithGrace(KillGrace), runner.WithShipped(shipped), runner.WithPolicy(at.Policy), runner.WithWarm(
@@ -137,11 +137,7 @@ func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runn
 	go r.Tidy(ctx)
 
 	// Before, processes of a former provider may have used what its version installed.
-	if err := shipped.Repair(); err != nil {
-		return nil, err
-	}
-
-	return r, nil
+	return r, collection.Install(shipped)
 }
 
 // Store of content, which the flags and the site complete.

@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -529,7 +528,7 @@ func (r *run) conclude(canceled bool) {
 	case r.why != nil && (r.why.reason != runs.ReasonNotStarted || !began):
 		e = *r.why
 	case r.deleted, canceled && r.unread:
-		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
+		e = end{common.PhaseCanceled, runs.ReasonCanceled, "canceled", false}
 	}
 
 	if r.unbelieved != nil && e.reason == runs.ReasonInternal {

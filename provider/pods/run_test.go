@@ -19,7 +19,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -332,10 +331,10 @@ func TestEnds(t *testing.T) {
 		untouched, rest bool
 	}{
 		"Revoked":        {"A run that waits is given up.", waits, revokes, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runs.ReasonNotStarted, true, false},
-		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
-		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runner.ReasonCanceled, true, false},
-		"CanceledRuns":   {"One that has begun may have.", working, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
-		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runner.ReasonCanceled, false, true},
+		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runs.ReasonCanceled, false, false},
+		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runs.ReasonCanceled, true, false},
+		"CanceledRuns":   {"One that has begun may have.", working, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runs.ReasonCanceled, false, false},
+		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runs.ReasonCanceled, false, true},
 		"Forced":         {"A Pod that is deleted by force may work on.", working, nil, stops(), common.PhaseInterrupted, runs.ReasonPodEnded, false, true},
 		"Evicted":        {"A Pod that is told to end says how it has.", working, nil, stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), container(containerRun, terminated(143, "Error", ""))), common.PhaseInterrupted, runs.ReasonPodEnded, false, false},
 		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, runs.ReasonPodEnded, true, false},
@@ -380,7 +379,7 @@ func TestUnscheduled(t *testing.T) {
 	}{
 		"Goes":      {"It has not begun.", false, "", runs.ReasonNotStarted},
 		"Held":      {"Nor has one that Kueue keeps by its finalizer.", false, "kueue.x-k8s.io/managed", runs.ReasonNotStarted},
-		"Scheduled": {"It begins in that moment, which the watch does not show yet.", true, "", runner.ReasonCanceled},
+		"Scheduled": {"It begins in that moment, which the watch does not show yet.", true, "", runs.ReasonCanceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

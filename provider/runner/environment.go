@@ -79,7 +79,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		env["ANSIBLE_LOG_PATH"] = os.DevNull
 	}
 
-	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.shipped != nil {
+	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.shipped != "" {
 		env["ANSIBLE_INVENTORY_ENABLED"] = enabled
 	}
 
@@ -112,15 +112,10 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 // own, in the content set, then where the configuration says, then where the image of a Pod
 // has them.
 func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
-	shipped := ""
-	if r.shipped != nil {
-		shipped = r.shipped.Path()
-	}
-
 	for _, p := range []struct{ shipped, own, alias, name, option, older string }{
 		{own: run.Content.RolesPath(), alias: "ANSIBLE_ROLE_PATH", name: "ANSIBLE_ROLES_PATH", option: "roles_path"},
 		{
-			shipped: shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH",
+			shipped: r.shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH",
 			name:   "ANSIBLE_COLLECTIONS_PATH",
 			option: "collections_path", older: "collections_paths",
 		},

@@ -108,8 +108,8 @@ func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
 		read = append(read, run.Content.Dir)
 	}
 
-	if r.shipped != nil {
-		read = append(read, r.shipped.Path())
+	if r.shipped != "" {
+		read = append(read, r.shipped)
 	}
 
 	return r.policy.Domain(read, []string{dir}, sandbox.Grant(run.Inputs.Grant))

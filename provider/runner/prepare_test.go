@@ -2,8 +2,6 @@ package runner
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,24 +13,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // planner is a runner that only makes plans, and needs no tools for it.
 func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
-		shipped: shipped("/shipped"), name: func() string { return "r1" },
+		shipped: "/shipped", name: func() string { return "r1" },
 		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine", "ANSIBLE_NOCOLOR=0", "LC_ALL=de_DE"},
 	}
 }
-
-// shipped is a path to collections that are never damaged.
-type shipped string
-
-func (s shipped) Path() string { return string(s) }
-
-func (s shipped) Repair() error { return nil }
 
 func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
 
@@ -431,9 +421,6 @@ func TestPrepareEnv(t *testing.T) {
 }
 
 func TestPrepareErrors(t *testing.T) {
-	credential := func(name string) inputs.Inputs {
-		return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Credentials: []inputs.File{{Name: name}}}
-	}
 	env := func(name string) inputs.Inputs {
 		return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: map[string]string{name: "x"}}
 	}
@@ -443,26 +430,8 @@ func TestPrepareErrors(t *testing.T) {
 		in     inputs.Inputs
 		err    error
 	}{
-		"KnownDotFile": {reason: "Known hidden files are credentials.", in: credential(".netrc")},
-		"DotFile":      {reason: "Other hidden files may change what tools do.", in: credential(".bashrc"), err: cmpopts.AnyError},
-		"Parent":       {reason: "A credential stays in the working directory.", in: credential(".."), err: cmpopts.AnyError},
-		"Path":         {reason: "A credential stays in the working directory.", in: credential("../args"), err: cmpopts.AnyError},
-		"Args":         {reason: "ansible-runner gives this name a meaning.", in: credential("args"), err: cmpopts.AnyError},
-		"PlaybookName": {reason: "A credential does not replace the playbook.", in: credential("playbook.yml"), err: cmpopts.AnyError},
-		"Twice": {
-			reason: "Of two credentials with one name, none can be preferred.",
-			in: inputs.Inputs{
-				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]"},
-				Credentials: []inputs.File{{Name: "a"}, {Name: "a"}},
-			},
-			err: cmpopts.AnyError,
-		},
-		"Preload":    {reason: "The dynamic linker is not the configuration's.", in: env("LD_PRELOAD"), err: cmpopts.AnyError},
-		"Google":     {reason: "What tools of clouds need is.", in: env("GOOGLE_APPLICATION_CREDENTIALS")},
-		"PythonPath": {reason: "Nor is the interpreter.", in: env("PYTHONPATH"), err: cmpopts.AnyError},
-		"Hash":       {reason: "Merged variables would replace the provider's own.", in: env("ANSIBLE_HASH_BEHAVIOUR"), err: cmpopts.AnyError},
-		"NoName":     {reason: "A variable needs a name.", in: env("A=B"), err: cmpopts.AnyError},
-		"NoContent":  {reason: "There must be something to run.", err: cmpopts.AnyError},
+		"Preload":   {reason: "The dynamic linker is not the configuration's.", in: env("LD_PRELOAD"), err: cmpopts.AnyError},
+		"NoContent": {reason: "There must be something to run.", err: cmpopts.AnyError},
 		"VarsList": {
 			reason: "Variables have names.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]", Vars: raw(`["a"]`)}},
@@ -484,41 +453,5 @@ func TestPrepareErrors(t *testing.T) {
 				t.Errorf("%s\nprepare(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestNumber(t *testing.T) {
-	cases := map[string]string{
-		"0": "0", "-12": "-12", "123456789012345678901234567890": "123456789012345678901234567890", "1.10": "1.10",
-		"1e5": "1.0e+5", "1E-5": "1.0e-5", "1.5e10": "1.5e+10", "-2.5E+3": "-2.5e+3",
-	}
-
-	for in, want := range cases {
-		if diff := cmp.Diff(want, number(in)); diff != "" {
-			t.Errorf("number(%q): -want, +got:\n%s", in, diff)
-		}
-	}
-}
-
-func TestRemoveStubborn(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	deep := filepath.Join(dir, "a", "b")
-
-	if err := os.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, d := range []string{deep, filepath.Dir(deep)} {
-		if err := os.Chmod(d, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if err := os.WriteFile(workdir.LockFile(dir), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := (&Runner{dir: filepath.Dir(dir)}).remove(filepath.Base(dir)); err != nil {
-		t.Errorf("Directories that cannot be written to are removed, too.\nremove(...): %v", err)
 	}
 }

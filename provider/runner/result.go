@@ -35,8 +35,6 @@ const (
 	ReasonOutOfMemory = "OutOfMemory"
 	// ReasonTimedOut is the reason when the run took too long.
 	ReasonTimedOut = "TimedOut"
-	// ReasonCanceled is the reason when the run was not wanted any more.
-	ReasonCanceled = "Canceled"
 )
 
 // A Result is how an execution ended.

@@ -31,12 +31,6 @@ func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, err
 		return invalid(err.Error()), nil
 	}
 
-	if r.shipped != nil {
-		if err := r.shipped.Repair(); err != nil {
-			return Result{Untouched: true}, err
-		}
-	}
-
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return Result{Untouched: true}, errors.Wrap(err, "cannot use the directory of the runs")
 	}

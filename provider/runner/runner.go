@@ -34,7 +34,8 @@ type Runner struct {
 	self    []string
 	environ []string
 	grace   time.Duration
-	shipped Shipped
+	// shipped is the directory with the provider's own collections; empty for none.
+	shipped string
 	policy  sandbox.Policy
 	// cluster with the API server that runs may reach; nil for none.
 	cluster Cluster
@@ -60,18 +61,10 @@ func WithGrace(d time.Duration) Option {
 	return func(r *Runner) { r.grace = d }
 }
 
-// Shipped collections are the provider's own.
-type Shipped interface {
-	// Path of the directory with the collections.
-	Path() string
-	// Repair the collections if they were damaged.
-	Repair() error
-}
-
-// WithShipped puts the provider's own collections before all others, so that no content
+// WithShipped puts the provider's own collections, which are in a directory, before all others, so that no content
 // can take their place.
-func WithShipped(s Shipped) Option {
-	return func(r *Runner) { r.shipped = s }
+func WithShipped(dir string) Option {
+	return func(r *Runner) { r.shipped = dir }
 }
 
 // Warm says how a process is kept that has imported Ansible, by which runs start several times
@@ -121,6 +114,12 @@ func New(dir string, o ...Option) (*Runner, error) {
 
 	if err = os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot use the directory of the runs")
+	}
+
+	if r.shipped != "" {
+		if r.shipped, err = filepath.Abs(r.shipped); err != nil {
+			return nil, errors.Wrap(err, "cannot find the provider's own collections")
+		}
 	}
 
 	path := environ.Passed(r.environ)["PATH"]

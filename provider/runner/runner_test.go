@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -172,8 +174,13 @@ func TestRunVariables(t *testing.T) {
 		"int":      json.Number("123456789012345678901234567890"),
 		"float":    json.Number("100000.0"),
 		"small":    json.Number("1.5e-07"),
-		"words":    []any{"yes", "null", "~", "1", "1e3", "0x1f", "2020-01-01", "!unsafe x", "- a", "a: b", "*a", ""},
-		"nested":   map[string]any{"true": true, "null": nil, strings.Repeat("k", 3000): "long key", "{{ key }}": "v"},
+		"words": []any{
+			"yes", "No", "on", "null", "~", "1", "0o17", "017", "0x1f", "1e3", "1_000", "1:30", ".inf", "2020-01-01", "2020-01-01T00:00:00Z",
+			"!unsafe x", "!vault |", "!!binary aGk=", "- a", "a: b", "&a", "*a", "%a", "@a", "`a`", "? a", "| ", "> ", "# no comment", "---",
+			"...", "<<", "=", " ", "\n\n", "\r\n", "\\n", `"`, "'", "$(id)", ",", "[", "]", "", "$ANSIBLE_VAULT;1.1;AES256\n3132", "omit",
+			"__omit_place_holder__", "__ansible_unsafe", "__ansible_vault", "#jinja2: variable_start_string: '$'\n$",
+		},
+		"nested": map[string]any{"true": true, "null": nil, strings.Repeat("k", 3000): "long key", "{{ key }}": "v"},
 	}
 
 	text, err := json.Marshal(map[string]any{"unsafe": values})
@@ -633,7 +640,7 @@ func TestRunEnded(t *testing.T) {
 			runner: newRunner,
 			cause:  context.Canceled,
 			want: Result{
-				Phase: common.PhaseCanceled, Reason: ReasonCanceled, Message: `canceled during task "Sleep" of play "Endless"`,
+				Phase: common.PhaseCanceled, Reason: runs.ReasonCanceled, Message: `canceled during task "Sleep" of play "Endless"`,
 			},
 		},
 		"TimedOut": {
@@ -680,25 +687,47 @@ func TestRunEnded(t *testing.T) {
 	}
 }
 
-// What a play writes is no event, whatever it looks like. The play itself finds its
-// hosts, so that it is its own output that is written into.
-func TestRunWritesText(t *testing.T) {
+// TestAttackEvents has a play write an event, and display untrusted values that look like what ansible-runner's callback
+// plugin writes to announce one.
+func TestAttackEvents(t *testing.T) {
 	t.Parallel()
 
-	const event = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 1}, "artifact_data": {"forged": true}}}`
+	const event = `{"uuid": "00000000-0000-4000-8000-000000000000", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 9}, "artifact_data": {"forged": true}}}`
 
+	names := []string{"before"}
+	// The event that has outputs, an event without anything, one with a path, and what is no event.
+	for _, value := range []string{
+		event, `{"uuid": "00000000-0000-4000-8000-000000000000"}`, `{"uuid": "../../../project/forged"}`, `["uuid"]`, strings.Repeat("[", 100000),
+	} {
+		text := base64.StdEncoding.EncodeToString([]byte(value))
+		names = append(names, fmt.Sprintf("\x1b[K%s\x1b[%dD\x1b[K", text, len(text)), "after")
+	}
+
+	vars, err := json.Marshal(map[string]any{"names": names})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The play itself finds its hosts, so that it is its own output that is written into.
 	run := inline(`
 - hosts: "{{ lookup('pipe', 'cat event >/proc/$PPID/fd/1; echo localhost') }}"
   gather_facts: false
   tasks:
-  - ansible.builtin.debug:
+  - ansible.builtin.command: {cmd: "true"}
+    loop: "{{ names }}"
 `)
 	run.KeepOutput = true
 	run.Inputs.Credentials = []inputs.File{{Name: "event", Data: []byte(event + "\n")}}
+	run.Inputs.Parameters.UnsafeVars = raw(string(vars))
 
-	got := must(t, newRunner(t), run)
-	if got.Phase != common.PhaseSucceeded || got.Summary.Outputs != nil || !strings.Contains(got.Output, event) {
-		t.Errorf("Run(...): want a line of text and no outputs, got %s: %s, outputs %s, and the text\n%s", got.Phase, got.Message, got.Summary.Outputs, got.Output)
+	res := must(t, newRunner(t), run)
+	if res.Phase != common.PhaseSucceeded {
+		t.Fatalf("A value ends no run: %s: %s", res.Reason, res.Message)
+	}
+
+	want := common.HostTotals{OK: 1, Changed: 1}
+	if diff := cmp.Diff(want, res.Summary.Totals); diff != "" || res.Summary.Outputs != nil {
+		t.Errorf("A value is no event, and hides none.\nwant no outputs, got %s\n-want totals, +got:\n%s", res.Summary.Outputs, diff)
 	}
 }
 
@@ -726,126 +755,97 @@ func TestRunMemory(t *testing.T) {
 	}
 }
 
+// TestSweep finds what a provider has left that was killed: a run with its supervisor, which may be stopped, and a
+// process without one.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	dir := t.TempDir()
-	pidfile := filepath.Join(t.TempDir(), "pid")
-
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), "true")
-	if err := provider.Start(); err != nil {
-		t.Fatal(err)
-	}
-
-	waitFor(t, pidfile)
-
-	if err := provider.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-
-	_ = provider.Wait()
-
-	r, err := New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var waited []string
-
-	if err := r.Sweep(t.Context(), func(id string) { waited = append(waited, id) }, nil); err != nil {
-		t.Fatalf("Sweep(...): %v", err)
-	}
-
-	if len(waited) != 1 {
-		t.Errorf("The run of a provider that was killed is waited for.\nThese were: %q", waited)
-	}
-
-	if found := left(t, dir); len(found) > 0 {
-		t.Errorf("Afterwards nothing is left of them.\nThese are: %q", found)
-	}
-
-	files, _ := os.ReadDir(dir)
-	if len(files) > 0 {
-		t.Errorf("Neither is any file.\nThese are: %v", files)
-	}
-}
-
-// TestSweepUnsupervised finds what is left when the provider and a supervisor were
-// killed at the same time.
-func TestSweepUnsupervised(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "run-1", "home"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	// Of another run, with an id that begins with the same.
-	other := exec.Command("sleep", "1000")
-	other.Env = []string{"HOME=" + filepath.Join(dir, "run-10", "home")}
-
-	daemon := exec.Command("sleep", "1000")
-	daemon.Env = []string{"HOME=" + filepath.Join(dir, "run-1", "home"), "A=b"}
-
-	for _, cmd := range []*exec.Cmd{other, daemon} {
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	defer other.Wait()
-	defer other.Process.Kill()
-
-	r, err := New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := r.Sweep(t.Context(), nil, nil); err != nil {
-		t.Fatalf("Sweep(...): %v", err)
-	}
-
-	_ = daemon.Wait() // Sweep may have waited for it.
-
-	if err := unix.Kill(daemon.Process.Pid, 0); !errors.Is(err, unix.ESRCH) {
-		t.Errorf("What a run has left should be killed, got %v", err)
-	}
-
-	if err := other.Process.Signal(unix.Signal(0)); err != nil {
-		t.Errorf("What is not of the run should be left alone: %v", err)
-	}
-}
-
-// TestSweepStopped finds a supervisor that was stopped: it does not see that the
-// provider is gone.
-func TestSweepStopped(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	for name, warm := range map[string]bool{"Cold": false, "Warm": true} {
+	for name, stopped := range map[string]bool{"Cold": false, "Warm": false, "WarmStopped": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sweepStopped(t, warm)
+
+			dir := t.TempDir()
+			pidfile := filepath.Join(t.TempDir(), "pid")
+
+			provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(name != "Cold"))
+			if err := provider.Start(); err != nil {
+				t.Fatal(err)
+			}
+
+			waitFor(t, pidfile)
+
+			if stopped {
+				stopChildren(t, provider.Process.Pid)
+			}
+
+			if err := provider.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+
+			_ = provider.Wait()
+
+			// Of a run, and of another one with an id that begins with the same, elsewhere.
+			daemon, other := sleeper(t, filepath.Join(dir, "run-1")), sleeper(t, filepath.Join(t.TempDir(), "run-1"))
+
+			r, err := New(dir, WithGrace(100*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+
+			waited := 0
+			odd := func(name string, err error) { t.Errorf("%s cannot be removed: %v", name, err) }
+
+			if err := r.Sweep(ctx, func(string) { waited++ }, odd); err != nil {
+				t.Fatalf("Sweep(...): %v", err)
+			}
+
+			_ = daemon.Wait() // Sweep may have waited for it.
+
+			if found := left(t, dir); len(found) > 0 || waited != 1 {
+				t.Errorf("The run should be waited for, and nothing be left: waited for %d, left %q", waited, found)
+			}
+
+			if files, _ := os.ReadDir(dir); len(files) > 0 {
+				t.Errorf("Nor any file: %v", files)
+			}
+
+			if err := other.Process.Signal(unix.Signal(0)); err != nil {
+				t.Errorf("What is not of a run should be left alone: %v", err)
+			}
 		})
 	}
 }
 
-func sweepStopped(t *testing.T, warm bool) {
+// sleeper is a process with a home in the directory of a run.
+func sleeper(t *testing.T, run string) *exec.Cmd {
 	t.Helper()
 
-	dir := t.TempDir()
-	pidfile := filepath.Join(t.TempDir(), "pid")
-
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(warm))
-	if err := provider.Start(); err != nil {
+	home := filepath.Join(run, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
 
-	waitFor(t, pidfile)
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{"HOME=" + home, "A=b"}
 
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", provider.Process.Pid))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+
+	return cmd
+}
+
+// stopChildren of a process with SIGSTOP.
+func stopChildren(t *testing.T, pid int) {
+	t.Helper()
+
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil || len(threads) == 0 {
 		needs.Machinef(t, "The kernel does not say who is whose child.")
 	}
@@ -859,35 +859,7 @@ func sweepStopped(t *testing.T, warm bool) {
 			}
 		}
 	}
-
-	if err := provider.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-
-	_ = provider.Wait()
-
-	r, err := New(dir, WithGrace(100*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-
-	if err := r.Sweep(ctx, nil, nil); err != nil {
-		t.Fatalf("Sweep(...): %v", err)
-	}
-
-	if found := left(t, dir); len(found) > 0 {
-		t.Errorf("Nothing should be left.\nThese are: %q", found)
-	}
 }
-
-// broken collections cannot be repaired.
-type broken struct{}
-
-func (broken) Path() string  { return "/nonexistent" }
-func (broken) Repair() error { return errors.New("no space left on device") }
 
 // How a run went is true whatever becomes of its directory, which goes when it can,
 // and has nothing secret in it until then.
@@ -938,7 +910,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 
 	var found []string
 
-	if err := next.Sweep(t.Context(), nil, func(name string, _ error) { found = append(found, name) }); err != nil {
+	if err := next.Sweep(t.Context(), func(string) {}, func(name string, _ error) { found = append(found, name) }); err != nil {
 		t.Errorf("Sweep(...): %v", err)
 	}
 
@@ -969,11 +941,6 @@ func TestRunCannotStart(t *testing.T) {
 		want    string
 		touched bool
 	}{
-		"Shipped": {
-			reason: "The collections that the provider brings cannot be repaired.",
-			o:      []Option{WithShipped(broken{})},
-			want:   `^no space left on device$`,
-		},
 		"Supervisor": {
 			reason: "There is no supervisor, which says nothing.",
 			o:      []Option{WithWarm(anyStart)},

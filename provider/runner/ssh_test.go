@@ -233,31 +233,3 @@ func TestRunInventoryScripts(t *testing.T) {
 		t.Errorf("A script sees credentials and the environment.\nRun(...): %s\n-want outputs, +got outputs:\n%s", res.Message, diff)
 	}
 }
-
-// TestRunBecome becomes another user, which root can do without a password.
-func TestRunBecome(t *testing.T) {
-	t.Parallel()
-
-	needs.Root(t, "Only root can become somebody else without a password.")
-
-	server := startSSHD(t)
-	run := inline(`
-- hosts: all
-  gather_facts: false
-  become: true
-  become_method: ansible.builtin.su
-  become_user: nobody
-  vars: {ansible_become_flags: -s /bin/sh}
-  tasks:
-  - ansible.builtin.raw: id -un
-    register: id
-  - ansible.builtin.set_stats: {data: {user: "{{ id.stdout | trim }}"}}
-`)
-	run.Inputs.Inventories = []inputs.File{{Data: hostsOf(server, "ansible_ssh_private_key_file=id_ed25519", "host")}}
-	run.Inputs.Credentials = []inputs.File{{Name: "id_ed25519", Data: server.Key, Secret: true}}
-
-	res := must(t, newRunner(t), run)
-	if diff := cmp.Diff(`{"user":"nobody"}`, string(res.Summary.Outputs)); diff != "" {
-		t.Errorf("A task runs as whom it becomes.\nRun(...): %s\n-want outputs, +got outputs:\n%s", res.Message, diff)
-	}
-}

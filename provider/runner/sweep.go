@@ -23,8 +23,7 @@ const tidyInterval = time.Minute
 // must not be called while this provider runs anything. First it waits until the supervisor
 // of each run has ended all processes, so that afterwards the same content may run again.
 // Waiting is called with the name of each directory that Sweep waits for, and failed with
-// each that cannot be removed, which Tidy removes later. Both may be nil. The error says that
-// something may still be running.
+// each that cannot be removed, which Tidy removes later. The error says that something may still be running.
 func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed func(name string, err error)) error {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -45,7 +44,7 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed fu
 			return errors.Wrapf(err, "cannot tell whether the run of the private data directory %q has ended", name)
 		}
 
-		if err := r.remove(name); err != nil && failed != nil {
+		if err := r.remove(name); err != nil {
 			failed(name, err)
 		}
 	}
@@ -85,48 +84,25 @@ func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name s
 
 	lock, err := workdir.Lock(workdir.LockFile(dir))
 	if errors.Is(err, workdir.ErrLocked) {
-		if waiting != nil {
-			waiting(name)
-		}
+		waiting(name)
 
-		lock, err = r.unlocked(ctx, dir)
-	}
+		// A supervisor that does not end in time was stopped, or hangs.
+		patience, cancel := context.WithTimeout(ctx, supervisor.LeftAfter(r.grace))
+		defer cancel()
 
-	if ctx.Err() != nil {
-		return ctx.Err()
+		lock, err = workdir.WaitLock(patience, workdir.LockFile(dir))
 	}
 
 	if err == nil {
 		defer lock.Close() //nolint:errcheck // Nothing was written to it.
 	}
 
-	// The lock is no proof: the supervisor may have been killed, too, or content may have
-	// replaced the file.
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+
+	// The supervisor may have been killed, too.
 	return endLeft(dir)
-}
-
-// unlocked waits until the supervisor of a former run has ended. A supervisor that does not
-// end in time, for example since content has stopped it, is killed with all that is left of
-// the run.
-func (r *Runner) unlocked(ctx context.Context, dir string) (*os.File, error) {
-	lock, err := r.waitLock(ctx, dir)
-	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-		return lock, err
-	}
-
-	if err := endLeft(dir); err != nil {
-		return nil, err
-	}
-
-	return r.waitLock(ctx, dir)
-}
-
-// waitLock waits for a lock as long as a supervisor takes to end.
-func (r *Runner) waitLock(ctx context.Context, dir string) (*os.File, error) {
-	ctx, cancel := context.WithTimeout(ctx, supervisor.LeftAfter(r.grace))
-	defer cancel()
-
-	return workdir.WaitLock(ctx, workdir.LockFile(dir))
 }
 
 // endLeft kills all processes of a run. The environment of each names the home of the run, and

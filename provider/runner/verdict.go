@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -73,7 +74,7 @@ func verdict(run Spec, e ending) Result {
 	case isOutOfMemory(e.cause):
 		r.Reason, r.Message = ReasonOutOfMemory, e.cause.Error()+","+during(s)
 	case e.cause != nil:
-		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
+		r.Phase, r.Reason, r.Message = common.PhaseCanceled, runs.ReasonCanceled, "canceled"+during(s)
 	case failed(s).Cause() != "":
 		r.Reason, r.Message = failed(s).Reason, failed(s).Cause()
 		if e.confined {
@@ -137,16 +138,12 @@ func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, events.MaxOutputs)
 	case s.InvalidOutput != "" && publishes(run):
 		return common.PhaseFailed, ReasonInvalidOutputs, s.InvalidOutput
-	case s.CutDetails:
-		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf(
-				"the content published a connection detail of %d characters or more, which is too long; nothing is shown of the "+
-					"run since then", events.MaxDetail)
 	case s.ExcessDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
 			fmt.Sprintf(
-				"the content published more than %d bytes of connection details, or too many values, counting each change; "+
-					"nothing is shown of the run since then", events.MaxDetails)
+				"the content published a connection detail of %d characters or more, more than %d bytes of connection details, "+
+					"or too many values, counting each change; nothing is shown of the run since then", events.MaxDetail,
+				events.MaxDetails)
 	case s.Report.Excess:
 		return common.PhaseFailed, ReasonTooManyConditions,
 			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", events.MaxConditions)

@@ -78,27 +78,13 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = "why" })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
-		"CutDetails": {
-			reason: "A connection detail that was not read whole is none.",
-			ending: ending{summary: with(func(s *events.Summary) { s.CutDetails, s.ExcessDetails = true, true })},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
-				Message: "the content published a connection detail of 262144 characters or more, which is too long; nothing is shown of the run since then",
-			},
-		},
 		"TooManyDetails": {
 			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
 			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
-				Message: "the content published more than 4194304 bytes of connection details, or too many values, counting each change; nothing is shown of the run since then",
-			},
-		},
-		"NoHosts": {
-			reason: "A run that processed no host did not do what it was to do.",
-			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Unmatched = 0, true }), warnings: "no such pattern"},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done: no such pattern",
+				Message: "the content published a connection detail of 262144 characters or more, more than 4194304 bytes of connection details, " +
+					"or too many values, counting each change; nothing is shown of the run since then",
 			},
 		},
 		"NoPlays": {
@@ -117,28 +103,12 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 })},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, or no task has the tags"},
 		},
-		"NoTasks": {
-			reason: "Nor does it count that facts were gathered.",
-			tags:   []string{"x"},
-			ending: ending{summary: with(func(s *events.Summary) { s.Tasks = 0 })},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonNoTasksMatched, Message: "no task has the tags, so that nothing was done",
-			},
-		},
 		"FactsOnly": {
 			reason: "Without tags, gathering facts may be all that is wanted. Absent runs have no tags.",
 			tags:   []string{"x"},
 			state:  common.StateAbsent,
 			ending: ending{summary: with(func(s *events.Summary) { s.Tasks = 0 })},
 			want:   Result{Phase: common.PhaseSucceeded},
-		},
-		"Outputs": {
-			reason: "Outputs that cannot be kept fail the run.",
-			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize = 70000 })},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
-				Message: "the content published 70000 bytes of outputs; at most 65536 can be kept",
-			},
 		},
 		"OutputsOfAbsent": {
 			reason: "A run that removes something publishes nothing: an object would not go for what nobody keeps.",
@@ -151,13 +121,6 @@ func TestVerdict(t *testing.T) {
 			mode:   common.ModeCheck,
 			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
 			want:   Result{Phase: common.PhaseSucceeded},
-		},
-		"ConnectionDetails": {
-			reason: "Connection details that no Secret can hold fail the run.",
-			ending: ending{summary: with(func(s *events.Summary) { s.ConnectionDetails = json.RawMessage(`"x"`) })},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails, Message: "connection_details must be a mapping of names to values",
-			},
 		},
 		"TaskFailed": {
 			reason: "The first failure is named.",
@@ -196,18 +159,6 @@ func TestVerdict(t *testing.T) {
 				Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable,
 				Message: `hosts "a" and "b" are unreachable: the reason`,
 			},
-		},
-		"Unreachable": {
-			reason: "An unreachable host is a failure.",
-			ending: ending{code: 4, summary: with(func(s *events.Summary) {
-				s.Failures, s.Totals = failures, common.HostTotals{Unreachable: 1}
-			})},
-			want: Result{Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable, Message: `host "h" is unreachable: the reason`},
-		},
-		"Text": {
-			reason: "Before the first task Ansible explains itself in text only.",
-			ending: ending{code: 4, text: "no such role"},
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "no such role"},
 		},
 		"DeadWorker": {
 			reason: "Ansible does not say why a process of its own has ended. Mostly it is memory.",
@@ -297,13 +248,6 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: events.Summary{Play: "p"}, text: "some text"},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "some text"},
 		},
-		"TimedOut": {
-			reason: "A run that took too long says what it was doing.",
-			ending: ending{code: 143, cause: errTimedOut, summary: events.Summary{Play: "p", Task: "t"}},
-			want: Result{
-				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "t" of play "p"`,
-			},
-		},
 		"TimedOutEarly": {
 			reason:  "One that asked for more says who gave it less.",
 			timeout: &metav1.Duration{Duration: time.Hour},
@@ -327,11 +271,6 @@ func TestVerdict(t *testing.T) {
 			timeout: &metav1.Duration{Duration: time.Minute},
 			ending:  ending{code: 143, cause: errTimedOut},
 			want:    Result{Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: "timed out after 1m0s before the first task"},
-		},
-		"Canceled": {
-			reason: "So does one that was canceled.",
-			ending: ending{code: 143, cause: context.Canceled},
-			want:   Result{Phase: common.PhaseCanceled, Reason: ReasonCanceled, Message: "canceled before the first task"},
 		},
 	}
 

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -292,69 +291,6 @@ func TestWarmModules(t *testing.T) {
 			got, want := seen(t, forked, run), seen(t, executed, run)
 			if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(got, "ansible/modules/ping.py") {
 				t.Errorf("%s\n-cold, +warm:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestWarmFailed forks a run that fails before its driver does anything.
-func TestWarmFailed(t *testing.T) {
-	var (
-		cold []string
-		odd  []error
-	)
-
-	intact := driver
-
-	t.Cleanup(func() { driver = intact })
-
-	// Of what the process itself runs the oldest versions are 0.
-	head := []byte("def main(directory, playbook, ident, core, runner):\n")
-	driver = bytes.Replace(intact, head, append(head, "    if core != '0': os._exit(125)\n"...), 1)
-
-	r := newCold(t, WithWarm(Warm{
-		Dir: t.TempDir(), Memory: 1 << 30, Started: func(why string) { cold = append(cold, why) }, Odd: func(err error) { odd = append(odd, err) },
-	}))
-	t.Cleanup(r.Close)
-
-	driver = intact
-
-	mustWarmUp(t, r)
-
-	for range 2 {
-		if res := must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n")); res.Phase != common.PhaseSucceeded {
-			t.Errorf("Want a success, got %v", res)
-		}
-	}
-
-	if diff := cmp.Diff([]string{warm.Failed, warm.Failed}, cold); diff != "" || len(odd) != 1 {
-		t.Errorf("The process is given up, and that is logged once: %v\n-want starts, +got:\n%s", odd, diff)
-	}
-}
-
-// TestWarmClosed ends a process that is still to be used, and one that starts.
-func TestWarmClosed(t *testing.T) {
-	t.Parallel()
-
-	for name, until := range map[string]string{"Starting": warm.Starting, "Kept": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			dir := t.TempDir()
-			r := newCold(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Odd: func(err error) { t.Error(err) }}))
-
-			for _, cold := r.keeper.Starter(); cold != until || child(t, dir) == 0; _, cold = r.keeper.Starter() {
-				time.Sleep(time.Millisecond)
-			}
-
-			r.Close()
-
-			if pid := child(t, dir); pid != 0 {
-				t.Errorf("the process %d is left", pid)
-			}
-
-			if left, err := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("%v is left, %v", left, err)
 			}
 		})
 	}
