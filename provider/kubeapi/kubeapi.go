@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,14 +42,13 @@ func Role() rights.Role {
 type API struct {
 	// kube requests tokens; nil in the Pod of a run.
 	kube client.Client
-	// request a token of a ServiceAccount, for as long as one is asked for.
-	request func(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error)
-	target  *url.URL
+	// tokens of a ServiceAccount.
+	tokens func(k inputs.Kubernetes) transport.ResettableTokenSource
+	target *url.URL
 	// transport sends requests.
 	transport http.RoundTripper
 	// anonymous is how to reach the API server without any credentials.
 	anonymous *rest.Config
-	now       func() time.Time
 
 	mu sync.Mutex
 	// accounts have a client each, for watches that go on after a run: a metadata.Interface by account.
@@ -72,8 +72,10 @@ func New(cfg *rest.Config, kube client.Client) (*API, error) {
 	}
 
 	a.kube = kube
-	a.request = func(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error) {
-		return a.Token(ctx, k, lifetime, nil)
+	a.tokens = func(k inputs.Kubernetes) transport.ResettableTokenSource {
+		return newSource(func() (authenticationv1.TokenRequestStatus, error) {
+			return a.Token(context.Background(), k, lifetime, nil)
+		})
 	}
 
 	return a, nil
@@ -87,7 +89,7 @@ func to(cfg *rest.Config) (*API, error) {
 	}
 
 	anonymous := rest.AnonymousClientConfig(cfg)
-	a := &API{target: target, now: time.Now, anonymous: rest.CopyConfig(anonymous), accounts: lru.New(maxAccounts)}
+	a := &API{target: target, anonymous: rest.CopyConfig(anonymous), accounts: lru.New(maxAccounts)}
 
 	anonymous.DisableCompression = true // Answers pass as they are.
 
@@ -104,9 +106,9 @@ func to(cfg *rest.Config) (*API, error) {
 
 // Open a proxy for a run. The error is a rights.Error if the provider may not request a token, and a
 // runner.AccessError if there is none to be had.
-func (a *API) Open(ctx context.Context, run runner.Spec) (runner.Access, error) {
+func (a *API) Open(_ context.Context, run runner.Spec) (runner.Access, error) {
 	t := a.tokens(*run.Inputs.Kubernetes)
-	if _, err := t.token(ctx); err != nil {
+	if _, err := t.Token(); err != nil {
 		return nil, err
 	}
 
@@ -137,20 +139,12 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 	return c, errors.Wrap(err, "cannot make a client for metadata")
 }
 
-// tokens of an account.
-func (a *API) tokens(k inputs.Kubernetes) *tokens {
-	return &tokens{
-		now:     a.now,
-		request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) },
-	}
-}
-
 // config of clients with the tokens of an account.
-func (a *API) config(t *tokens) *rest.Config {
+func (a *API) config(t transport.ResettableTokenSource) *rest.Config {
 	cfg := rest.CopyConfig(a.anonymous)
 	cfg.QPS = -1 // The API server says when it is too much.
 	cfg.WarningHandler = rest.NoWarnings{}
-	cfg.WrapTransport = t.wrap
+	cfg.WrapTransport = transport.ResettableTokenSourceWrapTransport(t)
 
 	return cfg
 }

@@ -1,23 +1,16 @@
 package kubeapi
 
 import (
-	"context"
 	"net"
 	"os"
-	"strings"
-	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
-
-// reread is how long a token is used that was read from a file. Another one may be there then.
-const reread = time.Minute
 
 // An Endpoint is what the Pod of a run has to know of the API server.
 type Endpoint struct {
@@ -49,15 +42,8 @@ func InPod(e Endpoint, token string) (*API, error) {
 		return nil, err
 	}
 
-	a.request = func(context.Context, inputs.Kubernetes) (s authenticationv1.TokenRequestStatus, err error) {
-		text, err := os.ReadFile(token)
-		s.Token, s.ExpirationTimestamp = strings.TrimSpace(string(text)), metav1.NewTime(a.now().Add(reread))
-
-		if err == nil && s.Token == "" {
-			err = errors.New("it is empty")
-		}
-
-		return s, errors.Wrap(err, "cannot read the token of the run")
+	a.tokens = func(inputs.Kubernetes) transport.ResettableTokenSource {
+		return transport.NewCachedFileTokenSource(token)
 	}
 
 	return a, nil

@@ -51,7 +51,7 @@ func TestInPod(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := a.Open(t.Context(), spec()); err == nil || !strings.Contains(err.Error(), "cannot read the token of the run") {
+	if _, err := a.Open(t.Context(), spec()); err == nil || !strings.Contains(err.Error(), "failed to read token file") {
 		t.Errorf("Without a token there is no way: %v", err)
 	}
 

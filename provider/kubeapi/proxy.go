@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/transport"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
@@ -55,7 +56,7 @@ type proxy struct {
 var _ runner.Access = &proxy{}
 
 // listen for the requests of a run.
-func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
+func (a *API) listen(run runner.Spec, t transport.ResettableTokenSource) (*proxy, error) {
 	k := run.Inputs.Kubernetes
 	p := &proxy{run: run, secret: rand.Text() + rand.Text()}
 	p.marker = &marker{
@@ -76,7 +77,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 		return nil, err
 	}
 
-	cert, pem, err := certificate(a.now())
+	cert, pem, err := certificate(time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,8 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler:           p.admit(p.takeStatus(p.marker.mark(p.forward(a.target, t.wrap(a.transport))))),
+		Handler: p.admit(p.takeStatus(p.marker.mark(p.forward(a.target,
+			transport.ResettableTokenSourceWrapTransport(t)(a.transport))))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
@@ -169,7 +171,10 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 // A request may impersonate a user only if the ServiceAccount has the right to.
 func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 	return &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Header.Del("Authorization")
+		},
 		Transport: transport,
 		ModifyResponse: func(rsp *http.Response) error {
 			p.marker.learn(rsp)

@@ -2,7 +2,6 @@ package kubeapi
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -387,48 +386,42 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// TestTokens renews tokens, and asks for none again and again.
 func TestTokens(t *testing.T) {
-	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	bad := errors.New("no")
 
 	for name, tc := range map[string]struct {
 		reason string
-		// after the start, and the errors of requests in their order.
-		after []time.Duration
-		fails map[int]error
+		// lives is how long each token does, in turn; 0 for a request that fails.
+		lives []time.Duration
 		want  []string
 	}{
-		"Used":    {"A token is used as long as it lives.", []time.Duration{0, time.Minute, 7 * time.Minute}, nil, []string{"1", "1", "1"}},
-		"Renewed": {"It is renewed when four fifths of its life are over.", []time.Duration{0, 8 * time.Minute, 15 * time.Minute}, nil, []string{"1", "2", "2"}},
-		"Kept":    {"It is used on if it cannot be renewed, and tried again later.", []time.Duration{0, 8 * time.Minute, 8*time.Minute + time.Second, 9 * time.Minute}, map[int]error{2: bad}, []string{"1", "1", "1", "3"}},
-		"Expired": {"It is not used when it has expired.", []time.Duration{0, 10 * time.Minute}, map[int]error{2: bad}, []string{"1", "no"}},
-		"Refused": {
-			"An account without a token asks again after a while, however many watches it has.",
-			[]time.Duration{0, 0, time.Second, renewAgain},
-			map[int]error{1: bad},
-			[]string{"no", "no", "no", "2"},
-		},
-		"Never": {"Without a token there is an error.", []time.Duration{0}, map[int]error{1: bad}, []string{"no"}},
+		"Used":    {"A token is used as long as it lives.", []time.Duration{time.Hour}, []string{"1", "1", "1"}},
+		"Renewed": {"Then there is another one.", []time.Duration{-1, time.Hour}, []string{"1", "2", "2"}},
+		"Kept":    {"One that cannot be renewed is used on: the API server knows whether it has expired.", []time.Duration{-1, 0}, []string{"1", "1", "1"}},
+		"Refused": {"An account without a token does not ask at once again.", []time.Duration{0, time.Hour}, []string{"no", "no", "no"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now, requests := start, 0
-			tokens := &tokens{
-				now: func() time.Time { return now },
-				request: func(context.Context) (authenticationv1.TokenRequestStatus, error) {
-					requests++
+			requests := 0
+			tokens := newSource(func() (authenticationv1.TokenRequestStatus, error) {
+				lives := tc.lives[requests]
 
-					return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(requests), ExpirationTimestamp: metav1.NewTime(now.Add(lifetime))}, tc.fails[requests]
-				},
-			}
+				if requests++; lives == 0 {
+					return authenticationv1.TokenRequestStatus{}, bad
+				}
+
+				return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(requests), ExpirationTimestamp: metav1.NewTime(time.Now().Add(lives))}, nil
+			})
 
 			var got []string
 
-			for _, d := range tc.after {
-				now = start.Add(d)
+			for range tc.want {
+				text := ""
 
-				text, err := tokens.token(t.Context())
-				if err != nil {
+				if token, err := tokens.Token(); err != nil {
 					text = err.Error()
+				} else {
+					text = token.AccessToken
 				}
 
 				got = append(got, text)
@@ -436,42 +429,6 @@ func TestTokens(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// BenchmarkForward compares requests by the proxy with those that go to the API server directly.
-func BenchmarkForward(b *testing.B) {
-	answer := bytes.Repeat([]byte("x"), 4<<10)
-	direct := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))
-	b.Cleanup(direct.Close)
-
-	_, way := opened(b, direct.Config.Handler)
-
-	proxied, err := rest.HTTPClientFor(way)
-	if err != nil {
-		b.Fatal(err)
-	}
-
-	for name, c := range map[string]struct {
-		client *http.Client
-		url    string
-	}{
-		"Direct": {direct.Client(), direct.URL},
-		"Proxy":  {proxied, way.Host},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				req, _ := http.NewRequestWithContext(b.Context(), http.MethodGet, c.url+"/api/v1/configmaps", nil)
-
-				rsp, err := c.client.Do(req)
-				if err != nil {
-					b.Fatal(err)
-				}
-
-				_, _ = io.Copy(io.Discard, rsp.Body)
-				_ = rsp.Body.Close()
 			}
 		})
 	}
