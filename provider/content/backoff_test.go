@@ -6,7 +6,6 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,55 +147,6 @@ func TestBackoffTooSlow(t *testing.T) {
 	}
 
 	release()
-}
-
-// TestMaxInstalls wants more sets at a time than may be installed.
-func TestMaxInstalls(t *testing.T) {
-	t.Parallel()
-
-	const places, sets = 2, 6
-
-	var now, most atomic.Int32
-
-	met := make(chan struct{})
-	s := newStore(t, t.TempDir(), withMaxInstalls(places), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
-		n := now.Add(1)
-		defer now.Add(-1)
-
-		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
-		}
-
-		// Each waits for another one: so many there must be.
-		select {
-		case met <- struct{}{}:
-		case <-met:
-		}
-
-		return install(argv, "x", 1)
-	}))
-
-	var wg sync.WaitGroup
-
-	for i := range sets {
-		req := requires(t, fmt.Sprintf("x%d", i))
-		req.Tenant = fmt.Sprint(i % 2)
-
-		wg.Go(func() {
-			_, release, err := s.Ensure(t.Context(), req)
-			if err != nil {
-				t.Errorf("Ensure(...): %v", err)
-				return
-			}
-
-			release()
-		})
-	}
-
-	wg.Wait()
-
-	if n := most.Load(); n != places {
-		t.Errorf("Want %d installations at a time, got %d", places, n)
-	}
 }
 
 // TestMaxInstallsTimeout has no place for an installation for longer than it may take.

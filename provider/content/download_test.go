@@ -2,9 +2,6 @@ package content
 
 import (
 	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -136,31 +133,5 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestProjectArchiveEncoded downloads an archive from a server that takes its compression for an encoding.
-func TestProjectArchiveEncoded(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	b := &bytes.Buffer{}
-	w := gzip.NewWriter(b)
-	_, err := w.Write(tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}))
-	must(t, err)
-	must(t, w.Close())
-
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-
-		_, _ = w.Write(b.Bytes())
-	}))
-	t.Cleanup(s.Close)
-
-	set, release := ensure(t, newStore(t, t.TempDir()), request(t, archived(s.URL+"/site.tar.gz", nil)))
-	defer release()
-
-	if diff := cmp.Diff(fmt.Sprintf("sha256:%x", sha256.Sum256(b.Bytes())), set.Project.Version); diff != "" {
-		t.Errorf("\nThe sum is that of the file, as the server has it.\n-want, +got:\n%s", diff)
 	}
 }

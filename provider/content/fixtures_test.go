@@ -1,6 +1,7 @@
 package content
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,4 +103,19 @@ func message(err error) string {
 	}
 
 	return err.Error()
+}
+
+// filesBelow a directory, by their paths in it.
+func filesBelow(t *testing.T, dir string) (files []string) {
+	t.Helper()
+
+	must(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+
+		return err
+	}))
+
+	return files
 }

@@ -193,26 +193,6 @@ func TestRefresh(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-// TestResolutionClockAhead starts a store again after its content was resolved with a
-// clock that was a year ahead.
-func TestResolutionClockAhead(t *testing.T) {
-	t.Parallel()
-
-	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
-	dir, c, n := t.TempDir(), newClock(), new(atomic.Int32)
-
-	c.pass(365 * 24 * time.Hour)
-
-	_, release := ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
-	release()
-
-	c.pass(-365 * 24 * time.Hour)
-
-	if r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req); !r.Found || !r.Stale {
-		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): %+v", r)
-	}
-}
-
 func TestResolutionNever(t *testing.T) {
 	t.Parallel()
 
@@ -332,31 +312,4 @@ func TestRefreshBounded(t *testing.T) {
 	s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes nobody") })
 	s.Stop()
 	wantNoLeftovers(t, s)
-}
-
-func TestDue(t *testing.T) {
-	now := newClock().Now()
-
-	cases := map[string]struct {
-		reason   string
-		f        failures
-		ttl      time.Duration
-		resolved time.Time
-		want     time.Time
-	}{
-		"Unknown":  {reason: "What was never resolved here is due at once.", ttl: time.Hour},
-		"Resolved": {reason: "What was resolved is due after the TTL.", resolved: now, ttl: time.Hour, want: now.Add(time.Hour)},
-		"First":    {reason: "A failure is made up for soon.", f: failures{count: 1, last: now}, ttl: time.Hour, want: now.Add(30 * time.Second)},
-		"Second":   {reason: "The next one a little later.", f: failures{count: 2, last: now}, ttl: time.Hour, want: now.Add(time.Minute)},
-		"Many":     {reason: "But never much later.", f: failures{count: 100, last: now}, ttl: time.Hour, want: now.Add(10 * time.Minute)},
-		"ShortTTL": {reason: "Nor later than the TTL.", f: failures{count: 100, last: now}, ttl: 5 * time.Second, want: now.Add(5 * time.Second)},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.f.due(tc.resolved, tc.ttl)); diff != "" {
-				t.Errorf("\n%s\ndue(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
 }

@@ -41,8 +41,6 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 		return Set{}, false
 	}
 
-	k.Resolved = s.past(k.Resolved)
-
 	return s.remember(req, k), true
 }
 

@@ -184,31 +184,3 @@ func TestSharedResolvedAgain(t *testing.T) {
 		t.Errorf("Others find what was resolved last: -want, +got:\n%s", diff)
 	}
 }
-
-// TestSharedReplaced has another provider evict a set, and install other content in its place.
-func TestSharedReplaced(t *testing.T) {
-	t.Parallel()
-
-	dir, c, files := t.TempDir(), &clock{now: time.Now()}, 3
-	open := func(most int64) *Store {
-		return newStore(t, dir, withLease, withClock(c.Now), withMaxSize(most),
-			withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
-				return install(argv, "x", files)
-			}))
-	}
-	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
-
-	one := open(0)
-	was, _ := ensure(t, one, req)
-
-	c.pass(lease + 2*clocks)
-	open(1)
-
-	files = 4
-	want, _ := ensure(t, open(0), req)
-	got, _ := ensure(t, one, req)
-
-	if diff := cmp.Diff(want, got); diff != "" || was.Dir != got.Dir || was.Collections[0] == got.Collections[0] {
-		t.Errorf("What is there counts, not what was there: -want, +got:\n%s", diff)
-	}
-}

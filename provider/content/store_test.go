@@ -72,25 +72,6 @@ func TestEnsure(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-func TestEnsureNothing(t *testing.T) {
-	t.Parallel()
-
-	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
-		return errors.New("must not run")
-	}))
-
-	set, release, err := s.Ensure(t.Context(), request(t, inputs.Inputs{Roles: []common.Role{{Name: "a.b.c"}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	release()
-
-	if diff := cmp.Diff(Set{}, set); diff != "" {
-		t.Errorf("\nNo requirements, no content.\nEnsure(...): -want, +got:\n%s", diff)
-	}
-}
-
 func TestEnsureOnce(t *testing.T) {
 	t.Parallel()
 

@@ -37,8 +37,6 @@ type world struct {
 	public *sources.Server
 	// corrupt has acme.base, but not as it was published.
 	corrupt *sources.Server
-	// empty has nothing.
-	empty *sources.Server
 	// git has repositories and files has archives. Both require authentication.
 	git, files *sources.Server
 	// ssh serves the repositories below root. Other has another key.
@@ -126,7 +124,6 @@ func newWorld(t *testing.T) *world {
 	w.login = serve(t, hub, sources.Options{CA: w.ca})
 	w.public = serve(t, public, sources.Options{})
 	w.corrupt = serve(t, corrupt, sources.Options{})
-	w.empty = serve(t, sources.NewGalaxy(), sources.Options{})
 	w.git = serve(t, git, private)
 	w.files = serve(t, sources.Files(archives), private)
 
@@ -167,7 +164,7 @@ func (w *world) expand(text string) string {
 	host := func(s *sources.Server) string { return strings.TrimPrefix(s.URL, "https://") }
 
 	return strings.NewReplacer(
-		"$HUB", w.hub.URL, "$LOGIN", w.login.URL, "$PUBLIC", w.public.URL, "$CORRUPT", w.corrupt.URL, "$EMPTY", w.empty.URL,
+		"$HUB", w.hub.URL, "$LOGIN", w.login.URL, "$PUBLIC", w.public.URL, "$CORRUPT", w.corrupt.URL,
 		"$GITHOST", host(w.git), "$GIT", w.git.URL, "$FILES", w.files.URL, "$FILEHOST", "127.0.0.1",
 		"$SSHPORT", strconv.Itoa(w.ssh.Port), "$SSH", "ssh://"+w.ssh.User+"@"+net.JoinHostPort(w.ssh.Host, strconv.Itoa(w.ssh.Port))+w.root,
 		"$SECRET", secret, "$ROOT", w.root, "$CA", string(w.ca.PEM), "$KEY", string(w.ssh.Key), "$OTHERKEY", string(w.other.Key),
@@ -178,7 +175,7 @@ func (w *world) expand(text string) string {
 // collapse is expand backwards, for what is said of servers.
 func (w *world) collapse(text string) string {
 	return strings.NewReplacer(
-		w.hub.URL, "$HUB", w.login.URL, "$LOGIN", w.public.URL, "$PUBLIC", w.corrupt.URL, "$CORRUPT", w.empty.URL, "$EMPTY",
+		w.hub.URL, "$HUB", w.login.URL, "$LOGIN", w.public.URL, "$PUBLIC", w.corrupt.URL, "$CORRUPT",
 		"server verification failed: certificate signer not trusted", "server certificate verification failed", // Newer git.
 		w.git.URL, "$GIT", w.files.URL, "$FILES", strconv.Itoa(w.ssh.Port), "$SSHPORT", w.ssh.User+"@127", "$USER@127", w.root, "$ROOT",
 	).Replace(text)

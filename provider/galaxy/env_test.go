@@ -1,7 +1,6 @@
 package galaxy
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -102,35 +100,6 @@ func TestEnvironment(t *testing.T) {
 
 	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "secret.name") }) {
 		t.Errorf("\nNothing a user says is an argument.\nInstall(...): %q", argv)
-	}
-}
-
-// TestGitCredentials asks git itself whether it would use the credentials.
-func TestGitCredentials(t *testing.T) {
-	home := filepath.Join(t.TempDir(), "it's home")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	file := filepath.Join(home, ".git-credentials")
-	if err := os.WriteFile(file, []byte("https://me:secret@git.example.org\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	in := filepath.Join(home, "in")
-	if err := os.WriteFile(in, []byte("protocol=https\nhost=git.example.org\n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	env := append(environ.List(credentialHelper(file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
-	out := &bytes.Buffer{}
-
-	if err := Exec(t.Context(), Program{Argv: []string{"sh", "-c", "git credential fill <in"}, Env: env, Dir: home, Out: out}); err != nil {
-		t.Fatal(err, out)
-	}
-
-	if !strings.Contains(out.String(), "password=secret\n") {
-		t.Errorf("\ngit uses the credentials.\ngit credential fill: %s", out)
 	}
 }
 

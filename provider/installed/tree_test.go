@@ -96,26 +96,6 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestRevisionsLinks has a link with a target that reads as if another file followed.
-func TestRevisionsLinks(t *testing.T) {
-	sums := map[string]string{}
-
-	for target, file := range map[string]string{"x\nb": "c", "x": "b\nc"} {
-		dir := t.TempDir()
-		write(t, dir, map[string]string{"collections/none": "", "roles/r/" + file: ""})
-		must(t, os.Symlink(target, filepath.Join(dir, "roles/r/a")))
-
-		items, err := revisions(t.Context(), dir)
-		must(t, err)
-
-		if other, ok := sums[items["roles/r"]]; ok {
-			t.Errorf("\nA link to %q and one to %q have the same revision.", target, other)
-		}
-
-		sums[items["roles/r"]] = target
-	}
-}
-
 // TestStrip has what says how content was installed, and bytecode, which Python would run in place of the source.
 func TestStrip(t *testing.T) {
 	const web = "collections/ansible_collections/acme/web/"
