@@ -43,7 +43,7 @@ type Recorder struct {
 	summary Summary
 	textLog textLog
 	// tail of what was displayed; nil unless it is kept.
-	tail *tail
+	tail *LogTail
 	// taskUUID of the task in progress.
 	taskUUID string
 	// details are the connection details that were published last.
@@ -93,7 +93,7 @@ func NewRecorder(o Options) *Recorder {
 	}
 
 	if o.Tail || o.Watch.Tail != nil {
-		r.tail = &tail{}
+		r.tail = &LogTail{}
 	}
 
 	if o.Watch.Tail != nil {
@@ -204,11 +204,7 @@ func (r *Recorder) Tail() string {
 	}
 
 	// Lines that were kept before may have secrets that became known later.
-	var all tail
-
-	all.add(r.clean(r.tail.text(), MaxTail))
-
-	return all.text()
+	return r.tail.end(func(log string) string { return r.clean(log, len(log)) })
 }
 
 func (r *Recorder) text(line []byte) {
@@ -327,7 +323,11 @@ func (r *Recorder) show(stdout string, details bool) {
 
 // display text that is redacted.
 func (r *Recorder) display(text string) {
-	r.tail.add(text)
+	if r.tail != nil {
+		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+			r.tail.Add([]byte(line))
+		}
+	}
 
 	if r.watch.Display != nil {
 		r.watch.Display(text)

@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,45 +16,9 @@ const (
 	maxShown = 8 << 10
 	// leftOut stands for the lines that were displayed before.
 	leftOut = "…\n"
+	// maxLog is how much of a log is kept for its end: colors and such take room that no terminal shows.
+	maxLog = 4 * MaxTail
 )
-
-// A tail keeps the last lines of what was displayed. Nil keeps nothing.
-type tail struct {
-	lines []string
-	size  int
-	cut   bool
-}
-
-// add lines, which are redacted already.
-func (t *tail) add(text string) {
-	if t == nil {
-		return
-	}
-
-	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
-		line = clip.Text(strings.TrimRight(line, " \n"), maxShown) + "\n"
-		t.lines = append(t.lines, line)
-		t.size += len(line)
-	}
-
-	for t.size > MaxTail-len(leftOut) {
-		t.size -= len(t.lines[0])
-		t.lines = t.lines[1:]
-		t.cut = true
-	}
-}
-
-func (t *tail) text() string {
-	text := strings.Join(t.lines, "")
-	if t.cut {
-		text = leftOut + text
-	}
-
-	return text
-}
-
-// maxLog is how much of a log is kept for its end: colors and such take room that no terminal shows.
-const maxLog = 4 * MaxTail
 
 // A LogTail keeps the end of a log. The zero value is empty. The program that writes a log decides how long it
 // is, so Add does no more than copy a line, and Text does the rest.
@@ -79,17 +44,39 @@ func (t *LogTail) Add(line []byte) {
 }
 
 // Text of the end as a terminal would show it, at most MaxTail long.
-func (t *LogTail) Text() string {
+func (t *LogTail) Text() string { return t.end(plain) }
+
+// end of what a function makes of the log.
+func (t *LogTail) end(clean func(log string) string) string {
 	t.mu.Lock()
 	shown, cut := string(t.log), t.cut
 	t.mu.Unlock()
 
-	end := tail{cut: cut}
-	if shown != "" {
-		end.add(plain(shown))
+	if shown == "" {
+		return ""
 	}
 
-	return end.text()
+	var lines []string
+
+	size := len(leftOut)
+
+	for _, line := range slices.Backward(strings.Split(strings.TrimSuffix(clean(shown), "\n"), "\n")) {
+		line = clip.Text(strings.TrimRight(line, " "), maxShown) + "\n"
+		if size += len(line); size > MaxTail {
+			cut = true
+			break
+		}
+
+		lines = append(lines, line)
+	}
+
+	if cut {
+		lines = append(lines, leftOut)
+	}
+
+	slices.Reverse(lines)
+
+	return strings.Join(lines, "")
 }
 
 // withoutCutEnd leaves out the end of a string that was cut before it was redacted, since the
