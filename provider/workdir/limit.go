@@ -19,16 +19,10 @@ const (
 type SizeError struct {
 	// Limit that was exceeded, in bytes.
 	Limit int64
-	// Hidden is true when the directory could not be measured.
-	Hidden bool
 }
 
-// Error says what was exceeded, and by which flag of the provider.
+// Error says what was exceeded.
 func (e *SizeError) Error() string {
-	if e.Hidden {
-		return "hid how much it wrote below its private directory, which is limited"
-	}
-
 	return fmt.Sprintf("wrote more than %s below its private directory, the limit of a run",
 		resource.NewQuantity(e.Limit, resource.BinarySI))
 }
@@ -61,8 +55,8 @@ func withLimit(ctx context.Context, dir string, limit int64,
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// watch a directory until the context is done, or the limit is exceeded. The error is
-// a SizeError.
+// watch a directory until the context is done, or the limit is exceeded. What cannot be measured exceeds it, too. The
+// error is a SizeError.
 func watch(ctx context.Context, dir string, limit int64, every time.Duration) error {
 	for wait := every; ; {
 		select {
@@ -74,7 +68,7 @@ func watch(ctx context.Context, dir string, limit int64, every time.Duration) er
 		began := time.Now()
 
 		if u, err := Measure(ctx, dir, Limits{Size: limit}); err != nil || u.Size > limit {
-			return &SizeError{Limit: limit, Hidden: err != nil}
+			return &SizeError{Limit: limit}
 		}
 
 		wait = max(every, share*time.Since(began))

@@ -30,7 +30,7 @@ func TestWithLimit(t *testing.T) {
 			reason: "So is what hides how much it takes.",
 			limit:  1 << 40,
 			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir) },
-			want:   &SizeError{Limit: 1 << 40, Hidden: true},
+			want:   &SizeError{Limit: 1 << 40},
 		},
 	}
 
