@@ -3,13 +3,10 @@ package kubeapi
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
@@ -130,19 +127,6 @@ func TestMark(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestMarkUnread has a request that breaks off.
-func TestMarkUnread(t *testing.T) {
-	m := &marker{owns: true, reading: semaphore.NewWeighted(maxRead)}
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/namespaces/team-a/configmaps", iotest.ErrReader(io.ErrUnexpectedEOF))
-	rsp := httptest.NewRecorder()
-
-	m.mark(http.NotFoundHandler()).ServeHTTP(rsp, req)
-
-	if rsp.Code != http.StatusBadRequest || !strings.Contains(rsp.Body.String(), "cannot read the object: unexpected EOF") {
-		t.Errorf("What cannot be read is not called too long: got %d, %s", rsp.Code, rsp.Body)
 	}
 }
 

@@ -332,30 +332,3 @@ func TestShowStatusOfGone(t *testing.T) {
 		})
 	}
 }
-
-// The module finds what it needs in an XR that is gone.
-func TestSetStatusOfGone(t *testing.T) {
-	run := spec()
-	run.Mode, run.State, run.Object.Owner = common.ModeApply, common.StateAbsent, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
-
-	p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", typeJSON)
-
-		if r.URL.Path == "/apis/example.org/v1" {
-			_, _ = io.WriteString(w, `{"kind":"APIResourceList","resources":[{"name":"sites","kind":"Site"}]}`)
-			return
-		}
-
-		w.WriteHeader(http.StatusNotFound)
-	}))
-
-	rec := events.NewRecorder(events.Options{})
-	p.Statuses(rec)
-
-	setStatus(t, way, map[string]any{"phase": "Draining"})
-	setStatus(t, way, map[string]any{"size": 0})
-
-	if diff := cmp.Diff(`{"phase":"Draining","size":0}`, string(rec.Summary().Report.Status)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}

@@ -82,17 +82,3 @@ func TestDeduplicated(t *testing.T) {
 		t.Errorf("A recorder with annotations should have the same memory, got %v", got)
 	}
 }
-
-func TestDeduplicatedForgets(t *testing.T) {
-	d := &deduplicated{recorder: &recorded{}, messages: cache.NewLRUExpireCache(maxRemembered)}
-
-	for range 2 {
-		for i := range maxRemembered + 1 {
-			d.Event(&v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{UID: types.UID(time.Duration(i).String())}}, event.Normal("A", "a"))
-		}
-	}
-
-	if got := len(d.messages.Keys()); got != maxRemembered {
-		t.Errorf("The number of remembered events should be bounded: want %d, got %d", maxRemembered, got)
-	}
-}
