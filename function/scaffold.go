@@ -29,7 +29,6 @@ type scaffoldCommand struct {
 	Kind   string `help:"Kind of the XR; that of the role's name by default."`
 	Plural string `help:"Plural of the kind."`
 	Scope  string `default:"Namespaced"                                       enum:"Namespaced,Cluster"        help:"Scope of the XR: ${enum}."`
-	Names  string `default:"CamelCase"                                        enum:"CamelCase,AsIs"            help:"How variables are called in the XR: ${enum}. The variables keep their names."`
 	Output string `help:"Directory to write files to, an example of an XR among them." short:"o" type:"path"`
 }
 
@@ -109,7 +108,6 @@ func (c scaffoldCommand) documents() ([]scaffold.Document, error) {
 		Kind:    c.Kind,
 		Plural:  c.Plural,
 		Cluster: c.Scope == "Cluster",
-		Names:   scaffold.Names(c.Names),
 	}
 
 	if c.Requirements != "" {

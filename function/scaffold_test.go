@@ -74,9 +74,9 @@ func TestScaffoldRole(t *testing.T) {
 			want:    []string{"# ansible_config is left out of the XR:", `title: "${xr.spec.?title}"`, "spec: {}"},
 		},
 		"Elements": {
-			reason:  "What has options is a dict, whatever its elements are said to be.",
-			options: "{things: {type: list, elements: str, options: {display_name: {type: str, required: true}}}, one: {options: {a_b: {}}}}",
-			want:    []string{"v0.map(v1, {'display_name': v1.displayName})", "{?'a_b': v0.?aB}"},
+			reason:  "What has options is a dict, whatever its elements are said to be. They are called as the role has them.",
+			options: "{things: {type: list, elements: str, options: {display_name: {required: true}}}, one: {options: {a_b: {}}}}",
+			want:    []string{"                    display_name:\n", "                  a_b:\n"},
 		},
 		"OptionsOfNumber": {
 			reason:  "What cannot be a dict has no options.",

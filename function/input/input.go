@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
@@ -42,7 +42,7 @@ func NewReader() (*Reader, error) {
 // the schema, expressions in literal fields, and numbers that are not exact, in the order of their text. An object of
 // another kind has one error and no values.
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
-	in, _ := schema.WithIntegers(s.AsMap()).(map[string]any)
+	in, _ := manifest.WithIntegers(s.AsMap()).(map[string]any)
 
 	// The version is checked after the kind, on which it depends.
 	for _, name := range []string{"kind", "apiVersion"} {
@@ -181,7 +181,7 @@ func inexactNumbers(path *field.Path, v any) field.ErrorList {
 			errs = append(errs, inexactNumbers(path.Index(i), v[i])...)
 		}
 	case float64:
-		if math.Abs(v) > value.MaxExact {
+		if math.Abs(v) > manifest.MaxExact {
 			errs = append(errs, field.Invalid(path, number(v), "integers are exact up to 2^53 only; write it as a string"))
 		}
 	}

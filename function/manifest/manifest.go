@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 
@@ -92,6 +93,42 @@ func Pick(object map[string]any, names ...string) map[string]any {
 
 	return out
 }
+
+// WithLeaves returns a copy of a JSON value in which another value stands for each that is no object and no list.
+func WithLeaves(v any, other func(leaf any) any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = WithLeaves(v[i], other)
+		}
+
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = WithLeaves(v[k], other)
+		}
+
+		return out
+	}
+
+	return other(v)
+}
+
+// WithIntegers returns a JSON value with its integral numbers as int64, as far as they are exact.
+func WithIntegers(v any) any {
+	return WithLeaves(v, func(leaf any) any {
+		if n, ok := leaf.(float64); ok && n == math.Trunc(n) && math.Abs(n) <= MaxExact {
+			return int64(n)
+		}
+
+		return leaf
+	})
+}
+
+// MaxExact is the largest integer up to which all integers are exact in the doubles that requests and responses carry.
+const MaxExact = 1 << 53
 
 // Canonical returns a value in a form that reflect.DeepEqual can compare: all
 // numbers are float64, and a field that is null or an empty object is left out.

@@ -1,7 +1,7 @@
 package scaffold
 
 import (
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,34 +12,20 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A crd is a CustomResourceDefinition of a project.
-type crd struct {
-	// spec of it.
-	spec map[string]any
-	// stored version.
-	stored string
-}
+// A crd is the spec of a CustomResourceDefinition.
+type crd map[string]any
 
-func (c crd) text(path ...string) string { return manifest.NestedText(c.spec, path...) }
+func (c crd) text(path ...string) string { return manifest.NestedText(c, path...) }
 
-// groupKind that it defines.
-func (c crd) groupKind() metav1.GroupKind {
-	return metav1.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}
-}
-
-// name of it, and of the XRD.
+// name of the definition, and of the XRD.
 func (c crd) name() string { return c.text("names", "plural") + "." + c.text("group") }
 
 func (c crd) isCluster() bool { return c.text("scope") == "Cluster" }
 
-// properties of the spec of the stored version, by name.
-func (c crd) properties() map[string]any {
-	return object(manifest.Nested(c.version(c.stored), "schema", "openAPIV3Schema", "properties", "spec", "properties"))
-}
-
-func (c crd) version(name string) map[string]any {
-	for _, v := range listOf(c.spec, "versions") {
-		if manifest.Text(object(v), "name") == name {
+// stored version.
+func (c crd) stored() map[string]any {
+	for _, v := range listOf(c, "versions") {
+		if object(v)["storage"] == true {
 			return object(v)
 		}
 	}
@@ -50,31 +36,31 @@ func (c crd) version(name string) map[string]any {
 // crdDirs are where projects have their definitions, by the version of the SDK.
 var crdDirs = [...]string{"config/crd/bases", "deploy/crds"} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// loadCRDs of a project.
-func loadCRDs(dir string) ([]crd, error) {
-	var all []crd
+// crds of the project.
+func (p project) crds() (map[metav1.GroupKind]crd, error) {
+	all := map[metav1.GroupKind]crd{}
 
-	for _, below := range crdDirs {
-		files, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(below), "*.y*ml")) // The pattern is well formed.
+	for _, file := range manifest.SortedKeys(p.files) {
+		if !slices.Contains(crdDirs[:], path.Dir(file)) || !strings.Contains(path.Ext(file), "ml") {
+			continue
+		}
 
-		for _, f := range files {
-			documents, err := documentsIn(f)
+		documents, err := p.documents(file)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, d := range documents {
+			if manifest.Text(object(d), "kind") != "CustomResourceDefinition" {
+				continue
+			}
+
+			c, err := crdOf(object(d))
 			if err != nil {
-				return nil, err
+				return nil, errors.Wrap(err, path.Base(file))
 			}
 
-			for _, d := range documents {
-				if manifest.Text(object(d), "kind") != "CustomResourceDefinition" {
-					continue
-				}
-
-				c, err := crdOf(object(d))
-				if err != nil {
-					return nil, errors.Wrap(err, filepath.Base(f))
-				}
-
-				all = append(all, c)
-			}
+			all[metav1.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}] = c
 		}
 	}
 
@@ -87,21 +73,15 @@ func loadCRDs(dir string) ([]crd, error) {
 
 // crdOf a definition.
 func crdOf(d map[string]any) (crd, error) {
-	c := crd{spec: object(d["spec"])}
-
-	for _, v := range listOf(c.spec, "versions") {
-		if object(v)["storage"] == true {
-			c.stored = manifest.Text(object(v), "name")
-		}
-	}
+	c := crd(object(d["spec"]))
 
 	switch v := manifest.Text(d, "apiVersion"); {
 	case v != "apiextensions.k8s.io/v1":
 		return c, errors.Errorf("a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: "+
 			"write it for apiextensions.k8s.io/v1", v)
-	case c.version(c.stored)["served"] != true:
+	case c.stored()["served"] != true:
 		return c, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both",
-			c.name(), c.stored)
+			c.name(), manifest.Text(c.stored(), "name"))
 	}
 
 	return c, nil
@@ -110,72 +90,43 @@ func crdOf(d map[string]any) (crd, error) {
 // definition of the XRs that the CRD's objects become. Reported are the fields of the
 // status that content is known to report.
 func (c crd) definition(reported []string) (*mapping, error) {
-	spec := newMapping().
-		set("scope", c.text("scope")).
-		set("group", c.text("group")).
-		set("names", c.spec["names"])
-
 	var versions []*mapping
 
-	for _, v := range listOf(c.spec, "versions") {
-		m, err := c.versionOf(object(v), reported)
+	for _, v := range listOf(c, "versions") {
+		schema, err := openAPI(object(manifest.Nested(object(v), "schema", "openAPIV3Schema")), reported)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%s, version %s", c.name(), manifest.Text(object(v), "name"))
 		}
 
-		versions = append(versions, m)
+		m := newMapping().add(manifest.Pick(object(v), "name", "served", "deprecated", "deprecationWarning")).
+			set("referenceable", object(v)["storage"] == true).
+			set("additionalPrinterColumns", columns(object(v)))
+
+		if scale := manifest.Nested(object(v), "subresources", "scale"); scale != nil {
+			m.set("subresources", newMapping().set("scale", scale), "Older releases of Crossplane ignore this.")
+		}
+
+		versions = append(versions, m.set("schema", newMapping().set("openAPIV3Schema", schema)))
 	}
 
-	spec.set("versions", versions)
-
-	if s := c.text("conversion", "strategy"); s != "" && s != "None" {
-		spec.set("conversion", c.spec["conversion"], "The webhook has to stay when the operator goes.")
-	}
-
-	return definitionOf(c.name(), spec,
+	return definitionOf(c.name(), newMapping().
+		add(manifest.Pick(c, "group", "names", "scope", "conversion")).
+		set("versions", versions),
 		"The API of the operator. Crossplane takes over the CustomResourceDefinition of this name, and the objects that "+
 			"there are become XRs."), nil
 }
 
-// versionOf the XRD for a version of the CRD.
-func (c crd) versionOf(v map[string]any, reported []string) (*mapping, error) {
-	m := newMapping().add(manifest.Pick(v, "name")).
-		set("served", v["served"] == true).
-		set("referenceable", manifest.Text(v, "name") == c.stored).
-		add(manifest.Pick(v, "deprecated", "deprecationWarning")).
-		set("additionalPrinterColumns", columns(v))
-
-	if scale := manifest.Nested(v, "subresources", "scale"); scale != nil {
-		m.set("subresources", newMapping().set("scale", scale), "Older releases of Crossplane ignore this.")
-	}
-
-	var comments []string
-	if f := v["selectableFields"]; f != nil {
-		comments = append(comments, "An XRD has no selectableFields. These were: "+oneLine(f))
-	}
-
-	openAPI, err := openAPI(object(manifest.Nested(v, "schema", "openAPIV3Schema")), reported)
-	if err != nil {
-		return nil, err
-	}
-
-	return m.set("schema", newMapping().set("openAPIV3Schema", openAPI), comments...), nil
-}
-
-// ownColumns are those that Crossplane adds itself.
-var ownColumns = [...]string{"SYNCED", "READY", "COMPOSITION", "COMPOSITIONREVISION", "AGE"} //nolint:gochecknoglobals // Go has no constant arrays.
-
-// columns that kubectl get shows.
-func columns(v map[string]any) []*mapping {
+// columns that kubectl get shows. Crossplane adds some itself.
+func columns(version map[string]any) []*mapping {
 	var all []*mapping
 
 	last := []*mapping{statusColumn()}
 
-	for _, column := range listOf(v, "additionalPrinterColumns") {
-		switch name := strings.ToUpper(manifest.Text(object(column), "name")); {
-		case slices.Contains(ownColumns[:], name):
+	for _, column := range listOf(version, "additionalPrinterColumns") {
+		switch strings.ToUpper(manifest.Text(object(column), "name")) {
+		case "SYNCED", "READY", "COMPOSITION", "COMPOSITIONREVISION", "AGE":
 			continue
-		case name == "STATUS":
+		case "STATUS":
 			last = nil
 		}
 
@@ -187,18 +138,10 @@ func columns(v map[string]any) []*mapping {
 
 // openAPI is the schema of XRs for that of a CRD.
 func openAPI(of map[string]any, reported []string) (*mapping, error) {
-	properties, written := newMapping(), object(of["properties"])
+	written := object(of["properties"])
 
-	for _, name := range manifest.SortedKeys(written) {
-		switch name {
-		case "spec", "status", "apiVersion", "kind":
-		case "metadata":
-			if object(written[name])["properties"] != nil {
-				properties.set(name, written[name])
-			}
-		default:
-			return nil, errors.Errorf("the field %q: XRs have no fields beside spec and status", name)
-		}
+	for name := range without(written, "spec", "status", "metadata", "apiVersion", "kind") {
+		return nil, errors.Errorf("the field %q: XRs have no fields beside spec and status", name)
 	}
 
 	spec := object(written["spec"])
@@ -210,7 +153,8 @@ func openAPI(of map[string]any, reported []string) (*mapping, error) {
 		return nil, errors.New("the field spec.crossplane: of an XR that is Crossplane's own")
 	}
 
-	setStatus(properties.set("spec", spec), object(written["status"]), reported)
+	properties := newMapping().add(manifest.Pick(written, "metadata")).set("spec", spec)
+	setStatus(properties, object(written["status"]), reported)
 
 	required := listOf(of, "required")
 	if !slices.Contains(required, any("spec")) {
@@ -225,27 +169,17 @@ func openAPI(of map[string]any, reported []string) (*mapping, error) {
 func setStatus(properties *mapping, status map[string]any, reported []string) {
 	var comments []string
 
-	if manifest.Nested(status, "properties", "conditions") != nil {
-		comments = append(comments, "The schema of conditions is Crossplane's own.")
-	}
-
 	fields := without(object(status["properties"]), "conditions", "crossplane")
-	declared := len(fields)
 
 	if status[preserve] == true || status == nil {
-		comments = append(comments,
-			"Crossplane keeps the fields of a status that are declared here, and no others: declare all that the content "+
-				"reports.")
+		comments = append(comments, "Crossplane keeps the fields of a status that are declared here, and no others: "+
+			"declare all that the content reports. Fields that the project's tasks report have no types.")
 
 		for _, name := range reported {
 			if name != "conditions" && fields[name] == nil {
 				fields[name] = map[string]any{preserve: true}
 			}
 		}
-	}
-
-	if declared < len(fields) {
-		comments = append(comments, "Fields that the project's tasks report were added, without types.")
 	}
 
 	properties.set("status", newMapping().add(without(status, "properties", "type", preserve)).

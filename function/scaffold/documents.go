@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
@@ -28,8 +28,8 @@ type file struct {
 	content *mapping
 }
 
-// documentsOf files, and the mistakes that function-ansible validate finds in them.
-func documentsOf(files []file) ([]Document, []validate.Mistake, error) {
+// documentsOf files. Nothing is written that function-ansible validate finds a mistake in.
+func documentsOf(files []file) ([]Document, error) {
 	var (
 		out     []Document
 		written []validate.File
@@ -42,7 +42,7 @@ func documentsOf(files []file) ([]Document, []validate.Mistake, error) {
 
 		text, err := textOf(f.content)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 
 		out = append(out, Document{File: f.name, Content: []byte(text)})
@@ -50,22 +50,16 @@ func documentsOf(files []file) ([]Document, []validate.Mistake, error) {
 	}
 
 	result, err := validate.Files(written...)
-
-	return out, result.Mistakes, err
-}
-
-// invalid is the error for mistakes; nil without any.
-func invalid(mistakes []validate.Mistake) error {
-	if len(mistakes) == 0 {
-		return nil
+	if err != nil || len(result.Mistakes) == 0 {
+		return out, err
 	}
 
-	lines := make([]string, len(mistakes))
-	for i, m := range mistakes {
+	lines := make([]string, len(result.Mistakes))
+	for i, m := range result.Mistakes {
 		lines[i] = m.String()
 	}
 
-	return errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
+	return nil, errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
 }
 
 // definitionOf XRs, with the spec of an XRD.
@@ -142,15 +136,13 @@ var onDisk = regexp.MustCompile(`(?m)(?:^|[\s\["',{])(?:(?:git\+)?file://)?(/[^\
 func requiring(requirements string) *mapping {
 	spec := newMapping().set("requirements", requirements)
 
-	var paths []string
+	paths := map[string]bool{}
 	for _, m := range onDisk.FindAllStringSubmatch(requirements, -1) {
-		paths = append(paths, m[1])
+		paths[m[1]] = true
 	}
 
-	slices.Sort(paths)
-
 	if len(paths) > 0 {
-		spec.set("confinement", newMapping().set("readPaths", slices.Compact(paths)),
+		spec.set("confinement", newMapping().set("readPaths", manifest.SortedKeys(paths)),
 			"Content reads no paths of the provider's container but those named here.")
 	}
 

@@ -6,23 +6,9 @@ import (
 	"unicode"
 )
 
-// Names says how the names of variables become those of properties.
-type Names string
-
-// Ways from the names of variables to those of properties.
-const (
-	// CamelCase is what Kubernetes users expect: max_size becomes maxSize.
-	CamelCase Names = "CamelCase"
-	// AsIs keeps names.
-	AsIs Names = "AsIs"
-)
-
-// property of an option among others. Options keep their names if these would be the same.
-func (n Names) property(name string, all []Option) string {
-	if n == AsIs {
-		return name
-	}
-
+// propertyOf an XR that an option among others becomes. Kubernetes users expect maxSize for max_size. Options keep
+// their names if these would be the same.
+func propertyOf(name string, all []Option) string {
 	p := camelCase(name)
 
 	for _, o := range all {
@@ -68,30 +54,31 @@ func pascalCase(name string) string {
 	return b.String()
 }
 
-// member of an object in an expression.
+// member of the spec of an XR in an expression.
 func member(property string, required bool) string {
-	switch property {
-	case "in", "true", "false", "null":
-		if required {
-			return "['" + property + "']"
-		}
-
+	switch {
+	case isReserved(property) && required:
+		return "['" + property + "']"
+	case isReserved(property):
 		return "[?'" + property + "']"
-	}
-
-	if required {
+	case required:
 		return "." + property
 	}
 
 	return ".?" + property
 }
 
+// isReserved is true for a word that is no identifier of an expression.
+func isReserved(name string) bool {
+	return name == "in" || name == "true" || name == "false" || name == "null"
+}
+
 // runName of a role or a kind.
 func runName(name string) string {
-	switch n := camelCase(name); n {
-	case "in", "true", "false", "null":
-		return n + "Role"
-	default:
-		return n
+	n := camelCase(name)
+	if isReserved(n) {
+		n += "Role"
 	}
+
+	return n
 }

@@ -3,10 +3,7 @@ package scaffold
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,7 +21,7 @@ type Operator struct {
 	project
 
 	watches []watch
-	crds    []crd
+	kinds   map[metav1.GroupKind]crd
 	source  string
 }
 
@@ -38,23 +35,24 @@ func LoadOperator(dir string, watches []string, source string) (Operator, error)
 		watches = []string{filepath.Join(dir, "watches.yaml")}
 	}
 
-	seen := map[metav1.GroupKind]string{}
-
 	for _, f := range watches {
 		all, err := loadWatches(f)
 		if err != nil {
 			return o, err
 		}
 
-		for _, w := range all {
-			if at, ok := seen[w.groupKind()]; ok {
-				return o, errors.Errorf("%s is the second one for its kind, after %s: the XRs of a kind have one Composition", w.at,
-					at)
-			}
+		o.watches = append(o.watches, all...)
+	}
 
-			seen[w.groupKind()] = w.at
-			o.watches = append(o.watches, w)
+	seen := map[metav1.GroupKind]string{}
+
+	for _, w := range o.watches {
+		if at, ok := seen[w.groupKind()]; ok {
+			return o, errors.Errorf("%s is the second one for its kind, after %s: the XRs of a kind have one Composition",
+				w.at, at)
 		}
+
+		seen[w.groupKind()] = w.at
 	}
 
 	var err error
@@ -62,7 +60,7 @@ func LoadOperator(dir string, watches []string, source string) (Operator, error)
 		return o, err
 	}
 
-	o.crds, err = loadCRDs(dir)
+	o.kinds, err = o.crds()
 
 	return o, err
 }
@@ -72,9 +70,7 @@ func LoadOperator(dir string, watches []string, source string) (Operator, error)
 func (o Operator) Write() ([]Document, error) {
 	var files []file
 
-	for i := range o.watches {
-		w := &o.watches[i]
-
+	for _, w := range o.watches {
 		all, err := o.filesOf(w)
 		if err != nil {
 			return nil, errors.Wrap(err, w.at)
@@ -83,29 +79,22 @@ func (o Operator) Write() ([]Document, error) {
 		files = append(files, all...)
 	}
 
-	documents, mistakes, err := documentsOf(files)
-	if err != nil {
-		return nil, err
-	}
-
-	return documents, invalid(mistakes)
+	return documentsOf(files)
 }
 
 // filesOf a watch.
-func (o Operator) filesOf(w *watch) ([]file, error) {
-	r := &operatorRun{Operator: o, watch: w}
-
-	plural := strings.TrimSuffix(strings.ToLower(w.Kind)+"s."+w.Group, ".")
-	at := slices.IndexFunc(o.crds, func(c crd) bool { return c.groupKind() == w.groupKind() })
+func (o Operator) filesOf(w watch) ([]file, error) {
+	r := &operatorRun{Operator: o, watch: w, crd: o.kinds[w.groupKind()], object: "xr"}
+	r.name = r.crd.name()
+	dir := r.crd.text("names", "plural")
 
 	switch {
-	case at >= 0:
-		r.crd = o.crds[at]
-		plural = r.crd.name()
-		r.name = plural
+	case r.crd != nil:
 	case w.isKubernetes():
+		dir = strings.ToLower(w.Kind) + "s"
 		// Other projects may watch the kind, too.
-		r.name = o.slug() + "-" + plural
+		r.name = o.slug() + "-" + strings.TrimSuffix(dir+"."+w.Group, ".")
+		r.object = "required.watched"
 	default:
 		return nil, errors.Errorf("no file in %s defines the kind", strings.Join(crdDirs[:], " or "))
 	}
@@ -120,9 +109,7 @@ func (o Operator) filesOf(w *watch) ([]file, error) {
 		return nil, err
 	}
 
-	dir, _, _ := strings.Cut(plural, ".")
-
-	if at < 0 {
+	if r.crd == nil {
 		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, {dir + "/providerconfig.yaml", config}}, nil
 	}
 
@@ -138,55 +125,59 @@ func (o Operator) filesOf(w *watch) ([]file, error) {
 // An operatorRun is the run that a watch of an operator becomes.
 type operatorRun struct {
 	Operator
-	*watch
+	watch
 
-	// crd is empty for a kind of Kubernetes itself.
+	// crd is nil for a kind of Kubernetes itself.
 	crd crd
 	// name of the documents.
 	name string
+	// object is the expression for what is watched.
+	object string
 	// own is true once some content is the project's own.
 	own bool
 }
 
-// operatorMeta is the variable that tells content which object it is for.
-const operatorMeta = "ansible_operator_meta"
-
-// object is the expression for what is watched.
-func (r *operatorRun) object() string {
-	if r.crd.spec == nil {
-		return "required.watched"
-	}
-
-	return "xr"
-}
-
 // run of the content.
 func (r *operatorRun) run() (*mapping, error) {
-	run := newMapping().set("name", runName(r.Kind))
-	if r.crd.spec == nil {
+	run := newMapping().set("name", runName(r.Kind), r.hidden()...)
+	if r.crd == nil {
 		r.each(run)
 	}
 
 	run.set("providerConfigRef", newMapping().set("kind", configKind(r.crd.isCluster())).set("name", r.name))
 
-	if err := r.selected(run); err != nil {
-		return nil, err
-	}
-
-	vars, err := r.content(run)
+	condition, err := r.condition(r.object)
 	if err != nil {
 		return nil, err
 	}
 
-	r.poll(run)
-	r.parameters(run)
-	r.whole(run, vars)
-
-	if r.crd.spec == nil || r.mentions(operatorMeta) != "" {
-		vars.set(operatorMeta, newMapping().
-			set("name", expression("${"+r.object()+".metadata.name}")).
-			set("namespace", expression("${"+r.object()+".metadata.?namespace}")))
+	if condition != "" {
+		run.set("when", expression("${"+condition+"}"),
+			"The selector of the operator. Of an object that it does not select any more, everything stays.")
 	}
+
+	if condition != "" && r.crd != nil {
+		run.set("prune", false)
+	}
+
+	literal, err := r.content(run)
+	if err != nil {
+		return nil, err
+	}
+
+	period := r.period()
+	if r.crd != nil {
+		period = "${xr.metadata.?annotations[?'ansible.sdk.operatorframework.io/reconcile-period'].orValue('" + period + "')}"
+	}
+
+	run.set("annotations", newMapping().set("crossplane.io/poll-interval", expression(period)))
+
+	if r.crd != nil {
+		r.parameters(run)
+	}
+
+	vars := newMapping().add(object(escape(literal)))
+	r.whole(vars)
 
 	if len(vars.Content) > 0 {
 		run.set("vars", vars)
@@ -195,97 +186,63 @@ func (r *operatorRun) run() (*mapping, error) {
 	return run, nil
 }
 
-// whole object and spec, as variables of the names that operators give them, if content
+// isSecret is true for a watch of Secrets.
+func (r *operatorRun) isSecret() bool { return r.Kind == "Secret" && r.Group == "" }
+
+// hidden says what an AnsibleRun must not show.
+func (r *operatorRun) hidden() []string {
+	file := r.mentions(r.variable())
+	if file == "" || !r.isSecret() {
+		return nil
+	}
+
+	return []string{file + " uses the variable " + r.variable() +
+		", which is left out: the AnsibleRun would show what is in the Secret. " +
+		"Name the Secret in varFiles, or let the content read it."}
+}
+
+// whole object, its spec and its name, as variables of the names that operators give them, if content
 // has these.
-func (r *operatorRun) whole(run, vars *mapping) {
+func (r *operatorRun) whole(vars *mapping) {
+	const meta = "ansible_operator_meta"
+
+	if file := r.mentions(r.variable()); file != "" && !r.isSecret() {
+		vars.set(r.variable(), expression("${"+r.object+"}"), "The object without its status, for "+file+".")
+	}
+
 	spec := r.variable() + "_spec"
-
-	if file := r.mentions(regexp.QuoteMeta(r.variable())); file != "" {
-		if r.Kind == "Secret" && r.Group == "" {
-			run.Content[0].HeadComment = commentOf([]string{
-				file + " uses the variable " + r.variable() +
-					", which is left out: the AnsibleRun would show what is in the Secret. " +
-					"Name the Secret in varFiles, or let the content read it.",
-			})
-
-			return
-		}
-
-		vars.set(r.variable(), expression("${"+r.object()+"}"), "The object without its status, for "+file+".")
+	if file := r.mentions(spec); file != "" && !r.isSecret() {
+		vars.set(spec, expression("${"+r.object+".spec}"), "For "+file+".")
 	}
 
-	if file := r.mentions(regexp.QuoteMeta(spec)); file != "" {
-		vars.set(spec, expression("${"+r.object()+".spec}"), "For "+file+".")
+	if r.crd == nil || r.mentions(meta) != "" {
+		vars.set(meta, newMapping().
+			set("name", expression("${"+r.object+".metadata.name}")).
+			set("namespace", expression("${"+r.object+".metadata.?namespace}")))
 	}
-}
-
-// selected says for which objects there is a run.
-func (r *operatorRun) selected(run *mapping) error {
-	condition, err := r.condition(r.object())
-	if err != nil || condition == "" {
-		return err
-	}
-
-	run.set("when", expression("${"+condition+"}"),
-		"The selector of the operator. Of an object that it does not select any more, everything stays.")
-
-	if r.crd.spec != nil {
-		run.set("prune", false)
-	}
-
-	return nil
-}
-
-// poll is how often content runs although nothing has changed.
-func (r *operatorRun) poll(run *mapping) {
-	const annotation = "ansible.sdk.operatorframework.io/reconcile-period"
-
-	period := cmp.Or(r.ReconcilePeriod.Duration, defaultPeriod)
-
-	value := period.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(value, zero) {
-			value = value[:len(value)-len("0s")]
-		}
-	}
-
-	var comments []string
-	if period < 5*time.Second {
-		comments = append(comments, "The provider polls every 5 seconds at most.")
-	}
-
-	if r.crd.spec != nil {
-		value = "${xr.metadata.?annotations[?'" + annotation + "'].orValue('" + value + "')}"
-	}
-
-	run.set("annotations", newMapping().set("crossplane.io/poll-interval", expression(value), comments...))
 }
 
 // parameters are the fields of the spec as variables.
 func (r *operatorRun) parameters(run *mapping) {
-	if r.crd.spec == nil {
-		return
-	}
-
 	from := newMapping().set("value", expression("${xr.spec}"))
-
-	var exclude, comments []string
 
 	if is(r.SnakeCaseParameters) {
 		from.set("keys", "SnakeCase")
 	}
 
-	for variable, property := range r.variables() {
+	var exclude, comments []string
+
+	fields := r.variables()
+
+	for _, variable := range manifest.SortedKeys(fields) {
 		if err := ansible.CheckVariable(variable); err != nil {
-			exclude = append(exclude, property)
-			comments = append(comments,
-				"spec."+property+" is left out: "+err.Error()+". Give it to the content as another variable, below vars.")
+			exclude = append(exclude, fields[variable])
+			comments = append(comments, "spec."+fields[variable]+" is left out: "+err.Error()+
+				". Give it to the content as another variable, below vars.")
 		}
 	}
 
 	if len(exclude) > 0 {
-		slices.Sort(exclude)
-		slices.Sort(comments)
 		from.set("exclude", exclude)
 	}
 
@@ -299,23 +256,24 @@ func (r *operatorRun) parameters(run *mapping) {
 // variables that the known fields of the spec become, with the fields.
 func (r *operatorRun) variables() map[string]string {
 	all := map[string]string{}
+	path := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties"}
 
-	for property := range r.crd.properties() {
-		variable := property
+	for property := range object(manifest.Nested(r.crd.stored(), path...)) {
 		if is(r.SnakeCaseParameters) {
-			variable = ansible.SnakeCase(property)
+			all[ansible.SnakeCase(property)] = property
+		} else {
+			all[property] = property
 		}
-
-		all[variable] = property
 	}
 
 	return all
 }
 
-// A part is content that runs, by its full name.
+// A part is content that runs: a role or a playbook.
 type part struct {
-	role, playbook string
-	// dir of the role in the project; empty for one that requirements bring.
+	// field of a run that has its full name.
+	field, name string
+	// dir in the project; empty for a role that requirements bring.
 	dir string
 }
 
@@ -325,74 +283,66 @@ func (r *operatorRun) part(c content) (p part, err error) {
 	case c.Role != "" && c.Playbook != "":
 		return p, errors.New("only one of role and playbook can be set")
 	case c.Role != "":
-		p.role, p.dir, err = r.role(c.Role)
-		r.own = r.own || p.dir != ""
+		p, err = r.role(c.Role)
 	case c.Playbook != "":
-		p.playbook, err = r.playbook(c.Playbook)
-		r.own = true
+		p, err = r.playbook(c.Playbook)
 	default:
 		return p, errors.New("one of role and playbook must be set")
 	}
 
+	r.own = r.own || p.dir != ""
+
 	return p, err
 }
 
-// set the part as the whole content of a run.
-func (p part) set(run *mapping, comments ...string) {
-	if p.role != "" {
-		run.set("role", p.role, comments...)
-		return
-	}
-
-	run.set("playbook", p.playbook, comments...)
-}
-
 // content of a run. It returns the variables that are left for the run.
-func (r *operatorRun) content(run *mapping) (*mapping, error) {
+func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 	present, err := r.part(r.watch.content)
 	if err != nil {
 		return nil, err
 	}
 
-	f, absent, vars := r.Finalizer, present, r.Vars
-	if f != nil && r.crd.spec != nil && (f.Role != "" || f.Playbook != "") {
+	comments, f := r.elsewhere(), r.Finalizer
+
+	if f == nil || r.crd == nil {
+		run.set(present.field, present.name, comments...)
+
+		nothing := "The operator has no finalizer for the kind: when an object is deleted nothing runs, " +
+			"and what it owns goes with it."
+		if r.crd == nil {
+			nothing = "Nothing runs when the object is deleted: an Operation has no equivalent of a finalizer."
+		}
+
+		run.set("managementPolicies", []string{"Observe", "Create", "Update"}, nothing)
+
+		return r.Vars, nil
+	}
+
+	absent := present
+	if f.Role != "" || f.Playbook != "" {
 		if absent, err = r.part(f.content); err != nil {
 			return nil, err
 		}
 	}
 
-	comments := r.elsewhere()
-	nothing := ""
-
-	switch {
-	case r.crd.spec == nil && f != nil:
-		nothing = "The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted."
-	case f == nil && r.crd.spec != nil:
-		nothing = "The operator has no finalizer for the kind: when an object is deleted nothing runs, " +
-			"and what it owns goes with it."
-	}
-
-	if f == nil || r.crd.spec == nil {
-		present.set(run, comments...)
-		run.set("managementPolicies", []string{"Observe", "Create", "Update"}, slices.DeleteFunc([]string{nothing},
-			func(s string) bool { return s == "" })...)
-
-		return newMapping().add(object(escape(vars))), nil
-	}
-
-	if absent != present || !r.state(run, present, comments) {
-		err = r.both(run, present, absent, comments)
+	if name, value := r.state(present); absent == present && value != "" {
+		run.set(present.field, present.name, comments...)
+		run.set("stateVariable",
+			newMapping().set("name", name).set("present", escape(value)).set("absent", escape(f.Vars[name])),
+			"When the object is deleted the content runs once more, with the variable of the operator's finalizer.")
+	} else if err := r.both(run, present, absent, comments); err != nil {
+		return nil, err
 	}
 
 	// What the finalizer says takes variables away from the run.
-	return newMapping().add(object(escape(without(vars, manifest.SortedKeys(f.Vars)...)))), err
+	return without(r.Vars, manifest.SortedKeys(f.Vars)...), nil
 }
 
 // elsewhere says what the project refers to that only the operator's container has.
 func (r *operatorRun) elsewhere() []string {
 	var comments []string
 
-	if file := r.mentions(regexp.QuoteMeta(home)); file != "" {
+	if file := r.mentions(home); file != "" {
 		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
 	}
 
@@ -407,54 +357,46 @@ func (r *operatorRun) elsewhere() []string {
 	return comments
 }
 
-// state tells content of the deletion with a variable; false if one that is always there
-// cannot.
-func (r *operatorRun) state(run *mapping, present part, comments []string) bool {
+// state is the variable that tells content of the deletion, and its value while the object is there; no value if
+// there is no such variable.
+func (r *operatorRun) state(present part) (name, value string) {
 	names := manifest.SortedKeys(r.Finalizer.Vars)
 	if len(names) != 1 {
-		return false
+		return "", ""
 	}
 
-	name := names[0]
-	value := manifest.Text(r.Vars, name)
+	name = names[0]
 	absent, _ := r.Finalizer.Vars[name].(string)
-	said := "When the object is deleted the content runs once more, with the variable of the operator's finalizer."
+	_, field := r.variables()[name]
 
-	if value == "" && present.dir != "" {
-		options, _ := defaultsIn(filepath.Join(r.dir, filepath.FromSlash(present.dir)))
-		for _, o := range options {
-			if o.Name == name && o.Type == typeStr {
-				value, _ = o.Default.(string)
-			}
+	// The variable wins over a field, which would be of no effect with any other meaning.
+	if absent == "" || field && absent != "absent" {
+		return "", ""
+	}
+
+	value = manifest.Text(r.Vars, name)
+
+	options, _ := defaultsIn(filepath.Join(r.dir, filepath.FromSlash(present.dir)))
+	for _, o := range options {
+		if d, ok := o.Default.(string); ok && o.Name == name {
+			value = cmp.Or(value, d)
 		}
 	}
 
-	if property, ok := r.variables()[name]; ok {
-		// Any other field would be of no effect.
-		if absent != "absent" {
-			return false
-		}
-
+	if field {
 		value = cmp.Or(value, "present")
-		said += " It wins over the field spec." + property + "."
 	}
 
-	if value == "" || absent == "" {
-		return false
-	}
-
-	present.set(run, comments...)
-	run.set("stateVariable", newMapping().set("name", name).set("present", escape(value)).set("absent", absent), said)
-
-	return true
+	return name, value
 }
 
 // both contents in one playbook: what runs while an object is there, and what runs when it
 // is deleted.
 func (r *operatorRun) both(run *mapping, present, absent part, comments []string) error {
 	vars := r.Finalizer.Vars
+	names := manifest.SortedKeys(vars)
 
-	for _, name := range manifest.SortedKeys(vars) {
+	for _, name := range names {
 		if property, ok := r.variables()[name]; ok {
 			return errors.Errorf(
 				"the variable %s of the finalizer is that of the field spec.%s, too, and the value of the field would win: "+
@@ -464,35 +406,24 @@ func (r *operatorRun) both(run *mapping, present, absent part, comments []string
 
 	var plays, tasks []*mapping
 
-	for _, p := range []struct {
-		part
-
-		name, state string
-		vars        map[string]any
-	}{
-		{present, "Run the role", "present", manifest.Pick(r.Vars, manifest.SortedKeys(vars)...)},
-		{absent, "Run the role of the finalizer", "absent", vars},
-	} {
+	add := func(p part, state, name string, vars map[string]any) {
 		m := newMapping()
 
-		if p.role != "" {
-			m.set("name", p.name).set("ansible.builtin.include_role", newMapping().set("name", p.role))
+		if p.field == "role" {
+			tasks = append(tasks, m.set("name", name).set("ansible.builtin.include_role", newMapping().set("name", p.name)))
 		} else {
-			m.set("ansible.builtin.import_playbook", p.playbook)
+			plays = append(plays, m.set("ansible.builtin.import_playbook", p.name))
 		}
 
-		if len(p.vars) > 0 {
-			m.set("vars", p.vars)
+		if len(vars) > 0 {
+			m.set("vars", vars)
 		}
 
-		m.set("when", "ansible_provider_meta.managed_resource.state == '"+p.state+"'")
-
-		if p.role != "" {
-			tasks = append(tasks, m)
-		} else {
-			plays = append(plays, m)
-		}
+		m.set("when", "ansible_provider_meta.managed_resource.state == '"+state+"'")
 	}
+
+	add(present, "present", "Run the role", manifest.Pick(r.Vars, names...))
+	add(absent, "absent", "Run the role of the finalizer", vars)
 
 	if len(tasks) > 0 {
 		plays = append(plays, newMapping().set("hosts", "localhost").set("tasks", tasks))
@@ -506,8 +437,9 @@ func (r *operatorRun) both(run *mapping, present, absent part, comments []string
 // composition of the XRs, with the run.
 func (r *operatorRun) composition(run *mapping) *mapping {
 	comments := []string{"What " + r.at + ", becomes."}
+	stored := manifest.Text(r.crd.stored(), "name")
 
-	if r.Version != r.crd.stored {
+	if r.Version != stored {
 		comments = append(comments,
 			"The operator watched version "+r.Version+". A Composition gets objects in the version that is stored.")
 	}
@@ -536,26 +468,19 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 		in.set("operatorConditions", true, "The conditions Running, Successful and Failure.")
 	}
 
-	of := schema.GroupVersionKind{Group: r.Group, Version: r.crd.stored, Kind: r.Kind}
-
-	return compositionOf(r.name, of, in, comments...)
+	return compositionOf(r.name, schema.GroupVersionKind{Group: r.Group, Version: stored, Kind: r.Kind}, in, comments...)
 }
 
 // each object of one of Kubernetes' own kinds has a run.
 func (r *operatorRun) each(run *mapping) {
-	const key = "${[(has(required.watched.metadata.namespace) ? required.watched.metadata.namespace + '.' : '') + " +
-		"required.watched.metadata.name]}"
-
 	namespace, _ := r.serviceAccount()
 
 	run.set("scope", "Namespaced").
 		set("namespace", cmp.Or(namespace, "default"),
 			"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
-		set("forEach", expression(key))
+		set("forEach", expression("${[(has(required.watched.metadata.namespace) ? "+
+			"required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"))
 }
-
-// labelWatchedBy of an object names the project that runs for it.
-const labelWatchedBy = v1alpha1.Group + "/watched-by"
 
 // watchOperation for objects of Kubernetes' own kinds, which no XRD can define.
 func (r *operatorRun) watchOperation(run *mapping) *mapping {
@@ -566,7 +491,7 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 	if s := r.Selector; s != nil && len(s.MatchLabels) > 0 {
 		watched.set("matchLabels", manifest.Strings(s.MatchLabels))
 	} else {
-		watched.set("matchLabels", newMapping().set(labelWatchedBy, r.slug()),
+		watched.set("matchLabels", newMapping().set(v1alpha1.Group+"/watched-by", r.slug()),
 			"The operator watched all objects of the kind, those of others among them. Here nothing is watched that does not "+
 				"have this label: give it to the objects that are meant.")
 	}
@@ -582,7 +507,8 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), inputOf(run)))))
 }
 
-// config of the run: where its content comes from, and its environment.
+// config of the run: where its content comes from, and what it may do in the cluster, which is what the operator
+// might.
 func (r *operatorRun) config() (*mapping, error) {
 	requirements, err := r.allRequirements(r.own, r.source)
 	if err != nil {
@@ -594,29 +520,15 @@ func (r *operatorRun) config() (*mapping, error) {
 		spec = requiring(requirements)
 	}
 
-	env, err := r.environment()
-	if err != nil {
-		return nil, err
+	if m := gathering.FindStringSubmatch(r.files["config/manager/manager.yaml"]); m != nil {
+		spec.set("vars", newMapping().set("ANSIBLE_GATHERING", m[1]), "What the operator's Deployment has, too.")
 	}
 
-	if len(env.Content) > 0 {
-		spec.set("vars", env, "What the operator's Deployment has, too.")
-	}
-
-	r.cluster(spec)
-
-	return configOf(r.crd.isCluster(), r.name, spec,
-		"Where the content comes from, and what it may do in the cluster."), nil
-}
-
-// cluster is what the content may do in it: what the operator might.
-func (r *operatorRun) cluster(spec *mapping) {
 	namespace, name := r.serviceAccount()
-	comments := []string{"The operator's own."}
+	comment := "The operator's own. "
 
 	if name == "" {
-		namespace, name = "operator-system", "controller-manager"
-		comments = []string{"Name that of the operator."}
+		namespace, name, comment = "operator-system", "controller-manager", "Name that of the operator. "
 	}
 
 	ref := newMapping().set("name", name)
@@ -624,7 +536,7 @@ func (r *operatorRun) cluster(spec *mapping) {
 		ref.set("namespace", namespace)
 	}
 
-	kubernetes := newMapping().set("serviceAccountRef", ref, append(comments, r.given())...).set("ownerReferences", true)
+	kubernetes := newMapping().set("serviceAccountRef", ref, comment+r.given()).set("ownerReferences", true)
 
 	if is(r.WatchDependentResources) {
 		kubernetes.set("watchDependents", true)
@@ -639,7 +551,8 @@ func (r *operatorRun) cluster(spec *mapping) {
 		}
 	}
 
-	spec.set("kubernetes", kubernetes)
+	return configOf(r.crd.isCluster(), r.name, spec.set("kubernetes", kubernetes),
+		"Where the content comes from, and what it may do in the cluster."), nil
 }
 
 // given says which content gets the rights of the account by the configuration, and how to limit that.
@@ -656,24 +569,11 @@ func (r *operatorRun) given() string {
 
 // escape is a copy of a literal value, in which nothing is an expression.
 func escape(v any) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, "${", "$${")
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = escape(v[i])
+	return manifest.WithLeaves(v, func(leaf any) any {
+		if s, ok := leaf.(string); ok {
+			return strings.ReplaceAll(s, "${", "$${")
 		}
 
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name := range v {
-			out[name] = escape(v[name])
-		}
-
-		return out
-	}
-
-	return v
+		return leaf
+	})
 }

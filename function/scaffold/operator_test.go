@@ -254,7 +254,7 @@ func TestOperatorErrors(t *testing.T) {
 		"RoleName": {
 			reason: "Not every directory can be a role of a collection.",
 			files:  map[string]string{"watches.yaml": entry("role: my-cache"), "roles/my-cache/tasks/main.yml": "[]"},
-			want:   "entry 1 of watches.yaml, Cache: the role roles/my-cache: in a collection a name has letters, digits and underscores only; rename my-cache",
+			want:   "entry 1 of watches.yaml, Cache: roles/my-cache: in a collection a name has letters, digits and underscores only; rename my-cache",
 		},
 		"RootPlaybook": {
 			reason: "Nor every file a playbook of a collection.",
@@ -390,7 +390,7 @@ func TestOperatorForms(t *testing.T) {
 				"watches.yaml": entry("role: purge", "finalizer: {name: a/b, vars: {region: absent}}"),
 				"config/crd/bases/cache.example.org_caches.yaml": strings.Replace(readFile(t, operatorProject+"/config/crd/bases/cache.example.org_caches.yaml"), "environment:", "region:", 1),
 			},
-			want: []string{"stateVariable:\n          name: region\n          present: present\n          absent: absent\n", "It wins over the field spec.region."},
+			want: []string{"stateVariable:\n          name: region\n          present: present\n          absent: absent\n"},
 		},
 	}
 

@@ -1,9 +1,6 @@
 package scaffold
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
@@ -80,7 +77,7 @@ func (o *Option) setDefault(v any) {
 // cannot be, or when the value is a template.
 func (o *Option) fit(v any) (any, bool) {
 	value, err := asJSON(v)
-	written, werr := asJSON(AsIs.schema(*o))
+	written, werr := asJSON(schemaOf(*o))
 
 	of := object(written)
 	if err != nil || werr != nil || of == nil || isTemplate(v) {
@@ -95,9 +92,9 @@ func (o *Option) fit(v any) (any, bool) {
 	return out, err == nil
 }
 
-// properties of options, in their order, and the names of those that are required. Secret options are left out: an XR
+// propertiesOf options, in their order, and the names of those that are required. Secret options are left out: an XR
 // is not protected as a Secret is.
-func (n Names) properties(options []Option) (properties *mapping, required []string) {
+func propertiesOf(options []Option, name func(string) string) (properties *mapping, required []string) {
 	properties = newMapping()
 
 	for _, o := range options {
@@ -105,36 +102,38 @@ func (n Names) properties(options []Option) (properties *mapping, required []str
 			continue
 		}
 
-		name := n.property(o.Name, options)
-		properties.set(name, n.schema(o))
+		properties.set(name(o.Name), schemaOf(o))
 
 		if o.Required {
-			required = append(required, name)
+			required = append(required, name(o.Name))
 		}
 	}
 
 	return properties, required
 }
 
-// schema of an option.
-func (n Names) schema(o Option) *mapping {
+// asIs is the name of an option below another: as content has it, which gets the value as a whole.
+func asIs(name string) string { return name }
+
+// schemaOf an option.
+func schemaOf(o Option) *mapping {
 	s := newMapping()
 
 	if o.Description != "" {
 		s.set("description", o.Description)
 	}
 
-	n.typed(s, o.Type, o)
+	typed(s, o.Type, o)
 
 	if o.Default != nil {
-		s.set("default", n.rename(o.Default, o))
+		s.set("default", o.Default)
 	}
 
 	return s
 }
 
 // typed adds what there is to say of a type.
-func (n Names) typed(s *mapping, kind string, o Option) {
+func typed(s *mapping, kind string, o Option) {
 	if kind != typeList && len(o.Choices) > 0 {
 		defer s.set("enum", o.Choices)
 	}
@@ -152,7 +151,7 @@ func (n Names) typed(s *mapping, kind string, o Option) {
 		s.set("x-kubernetes-int-or-string", true)
 	case typeList:
 		items := newMapping()
-		n.typed(items, o.Elements, o)
+		typed(items, o.Elements, o)
 		s.set("type", "array").set("items", items)
 	case typeDict:
 		s.set("type", "object")
@@ -162,7 +161,7 @@ func (n Names) typed(s *mapping, kind string, o Option) {
 			return
 		}
 
-		properties, required := n.properties(o.Options)
+		properties, required := propertiesOf(o.Options, asIs)
 		s.set("properties", properties)
 
 		if len(required) > 0 {
@@ -173,124 +172,32 @@ func (n Names) typed(s *mapping, kind string, o Option) {
 	}
 }
 
-// rename the keys of a value to those of the XRD.
-func (n Names) rename(v any, o Option) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = n.rename(v[i], o)
-		}
-
-		return out
-	case map[string]any:
-		if len(o.Options) == 0 {
-			return v
-		}
-
-		out := map[string]any{}
-
-		for _, below := range o.Options {
-			if value, ok := v[below.Name]; ok {
-				out[n.property(below.Name, o.Options)] = n.rename(value, below)
-			}
-		}
-
-		return out
-	}
-
-	return v
-}
-
-// variable is the expression for an option among others: what the XR has, with
-// the keys that the role knows. It is left out where the XR has none.
-func (n Names) variable(o Option, all []Option) expression {
-	return expression("${" + n.value("xr.spec", o, all, 0) + "}")
-}
-
-// value of an option below an object, optional where the option is.
-func (n Names) value(object string, o Option, all []Option, depth int) string {
-	v := object + member(n.property(o.Name, all), o.Required)
-
-	if !n.renames(o) {
-		return v
-	}
-
-	if o.Required {
-		return n.convert(v, o, depth)
-	}
-
-	name := fmt.Sprintf("v%d", depth)
-
-	return fmt.Sprintf("%s.optMap(%s, %s)", v, name, n.convert(name, o, depth+1))
-}
-
-// convert a value that is there to what the role knows: a dict, or a list of these.
-func (n Names) convert(v string, o Option, depth int) string {
-	if o.Type == typeList {
-		name := fmt.Sprintf("v%d", depth)
-		o.Type = o.Elements
-
-		return fmt.Sprintf("%s.map(%s, %s)", v, name, n.convert(name, o, depth+1))
-	}
-
-	var entries []string
-
-	for _, below := range o.Options {
-		if below.Secret {
-			continue
-		}
-
-		key := "'" + below.Name + "'"
-		if !below.Required {
-			key = "?" + key
-		}
-
-		entries = append(entries, key+": "+n.value(v, below, o.Options, depth))
-	}
-
-	return "{" + strings.Join(entries, ", ") + "}"
-}
-
-// renames is true when keys below an option have other names in the XRD.
-func (n Names) renames(o Option) bool {
-	for _, below := range o.Options {
-		if !below.Secret && (n.property(below.Name, o.Options) != below.Name || n.renames(below)) {
-			return true
-		}
-	}
-
-	return false
-}
-
-// example of values for options: all that are required.
-func (n Names) example(options []Option) *mapping {
+// exampleOf values for options: all that are required.
+func exampleOf(options []Option, name func(string) string) *mapping {
 	m := newMapping()
 
 	for _, o := range options {
-		if o.Required && !o.Secret {
-			m.set(n.property(o.Name, options), n.exampleValue(o))
+		if !o.Required || o.Secret {
+			continue
 		}
+
+		var v any = "example"
+
+		switch {
+		case o.Type == typeList:
+			v = []any{}
+		case len(o.Choices) > 0:
+			v = o.Choices[0]
+		case o.Type == typeInt, o.Type == typeFloat:
+			v = 1
+		case o.Type == typeBool:
+			v = true
+		case o.Type == typeDict:
+			v = exampleOf(o.Options, asIs)
+		}
+
+		m.set(name(o.Name), v)
 	}
 
 	return m
-}
-
-func (n Names) exampleValue(o Option) any {
-	if len(o.Choices) > 0 && o.Type != typeList {
-		return o.Choices[0]
-	}
-
-	switch o.Type {
-	case typeInt, typeFloat:
-		return 1
-	case typeBool:
-		return true
-	case typeList:
-		return []any{}
-	case typeDict:
-		return n.example(o.Options)
-	}
-
-	return "example"
 }

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	syaml "sigs.k8s.io/yaml"
-
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -32,13 +30,13 @@ type project struct {
 	collection string
 	// requirements are those of its requirements.yml.
 	requirements map[string]any
-	// files of its roles and playbooks, by their paths.
+	// files of the project, by their paths.
 	files map[string]string
 }
 
 // loadProject in a directory.
 func loadProject(dir string) (project, error) {
-	p := project{dir: dir, requirements: map[string]any{}, files: map[string]string{}}
+	p := project{requirements: map[string]any{}, files: map[string]string{}}
 
 	switch g, err := loadGalaxy(dir); {
 	case errors.Is(err, os.ErrNotExist):
@@ -50,11 +48,18 @@ func loadProject(dir string) (project, error) {
 		p.collection = g.Namespace + "." + g.Name
 	}
 
-	documents, err := documentsIn(filepath.Join(dir, "requirements.yml"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return p, err
+	var err error
+	if p.dir, err = filepath.Abs(dir); err != nil {
+		return p, errors.Wrap(err, "cannot find the project")
 	}
 
+	for _, below := range []string{"requirements.yml", "roles", "playbooks", "config", "deploy"} {
+		if err := p.read(below); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return p, errors.Wrap(err, "cannot read the project")
+		}
+	}
+
+	documents, err := p.documents("requirements.yml")
 	for _, d := range documents {
 		if list, ok := d.([]any); ok {
 			d = map[string]any{"roles": list}
@@ -63,16 +68,10 @@ func loadProject(dir string) (project, error) {
 		p.requirements = object(d)
 	}
 
-	for _, below := range []string{"roles", "playbooks"} {
-		if err := p.read(below); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return p, errors.Wrap(err, "cannot read the project")
-		}
-	}
-
-	return p, nil
+	return p, err
 }
 
-// read the files below a directory of the project.
+// read the files below a path of the project.
 func (p project) read(below string) error {
 	root := os.DirFS(p.dir)
 
@@ -88,31 +87,23 @@ func (p project) read(below string) error {
 	})
 }
 
+// documents in a YAML file of the project; none if it is not there.
+func (p project) documents(name string) ([]any, error) {
+	documents, err := documentsIn(p.files[name])
+	return documents, errors.Wrapf(err, "cannot read %s", path.Base(name))
+}
+
 // slug is the name of the project as part of the name of an object.
 func (p project) slug() string {
-	name := p.collection
-	if dir, err := filepath.Abs(p.dir); name == "" && err == nil {
-		name = filepath.Base(dir)
-	}
-
+	name := cmp.Or(p.collection, filepath.Base(p.dir))
 	return strings.Trim(word.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }
 
 // relative path of a role or playbook in the project.
 func (p project) relative(name string) (string, error) {
-	local := name
-
-	if rest, ok := strings.CutPrefix(name, home+"/"); ok {
-		local = rest
-	} else if filepath.IsAbs(name) {
-		dir, err := filepath.Abs(p.dir)
-		if err == nil {
-			local, err = filepath.Rel(dir, name)
-		}
-
-		if err != nil {
-			return "", errors.Wrap(err, "cannot find it in the project")
-		}
+	local, ok := strings.CutPrefix(name, home+"/")
+	if !ok && filepath.IsAbs(name) {
+		local, _ = filepath.Rel(p.dir, name) // Both are absolute.
 	}
 
 	if !filepath.IsLocal(local) {
@@ -122,52 +113,53 @@ func (p project) relative(name string) (string, error) {
 	return path.Clean(filepath.ToSlash(local)), nil
 }
 
-// role returns the full name of a role of a watch, and its directory; none for a role
-// that requirements bring.
-func (p project) role(name string) (full, dir string, err error) {
+// role is that of a watch. One that requirements bring has no directory.
+func (p project) role(name string) (part, error) {
 	local, err := p.relative(name)
 	if err != nil {
-		return "", "", err
+		return part{}, err
 	}
 
 	for _, dir := range []string{local, path.Join("roles", local)} {
 		if strings.HasPrefix(dir, "roles/") && p.has(dir) {
-			full, err = p.fullName("role", "roles", dir)
-			return full, dir, err
+			full, err := p.fullName("roles", dir)
+			return part{"role", full, dir}, err
 		}
 	}
 
-	switch parts := strings.Split(name, "."); {
-	case len(parts) > 2 && !slices.ContainsFunc(parts, func(part string) bool { return !identifier.MatchString(part) }):
-		return name, "", nil
-	case len(parts) == 2 && p.requires(name):
-		return name, "", nil
+	parts := strings.Split(name, ".")
+	full := len(parts) > 2 && !slices.ContainsFunc(parts, func(part string) bool { return !identifier.MatchString(part) })
+
+	if full || len(parts) == 2 && p.requires(name) {
+		return part{"role", name, ""}, nil
 	}
 
-	return "", "", errors.Errorf("cannot find the role %s in the directory roles of the project", name)
+	return part{}, errors.Errorf("cannot find the role %s in the directory roles of the project", name)
 }
 
-// playbook returns the full name of a playbook of a watch.
-func (p project) playbook(name string) (string, error) {
+// playbook is that of a watch.
+func (p project) playbook(name string) (part, error) {
 	local, err := p.relative(name)
 	if err != nil {
-		return "", err
+		return part{}, err
 	}
 
 	ext := path.Ext(local)
 
 	switch _, there := p.files[local]; {
 	case !strings.HasPrefix(local, "playbooks/"):
-		return "", errors.Errorf(
+		return part{}, errors.Errorf(
 			"the playbook %s is not in the directory playbooks of the project, where those of a collection are: move it there",
 			local)
 	case !there:
-		return "", errors.Errorf("cannot find the playbook %s", local)
+		return part{}, errors.Errorf("cannot find the playbook %s", local)
 	case !slices.Contains([]string{".yml", ".yaml", ".json"}, ext):
-		return "", errors.Errorf("the playbook %s does not end in .yml, .yaml or .json", local)
+		return part{}, errors.Errorf("the playbook %s does not end in .yml, .yaml or .json", local)
 	}
 
-	return p.fullName("playbook", "playbooks", strings.TrimSuffix(local, ext))
+	full, err := p.fullName("playbooks", strings.TrimSuffix(local, ext))
+
+	return part{"playbook", full, path.Dir(local)}, err
 }
 
 // has a directory with files.
@@ -177,13 +169,13 @@ func (p project) has(dir string) bool {
 }
 
 // fullName of a role or playbook of the project: that in its collection.
-func (p project) fullName(what, below, local string) (string, error) {
+func (p project) fullName(below, local string) (string, error) {
 	parts := strings.Split(strings.TrimPrefix(local, below+"/"), "/")
 
 	for _, part := range parts {
 		if !identifier.MatchString(part) {
-			return "", errors.Errorf("the %s %s: in a collection a name has letters, digits and underscores only; rename %s",
-				what, local, part)
+			return "", errors.Errorf("%s: in a collection a name has letters, digits and underscores only; rename %s",
+				local, part)
 		}
 	}
 
@@ -233,11 +225,18 @@ func (p project) allRequirements(own bool, source string) (string, error) {
 	return textOf(all)
 }
 
-// mentions what matches a pattern as a word in a role or playbook: the first file, or none.
-func (p project) mentions(pattern string) string {
-	word := regexp.MustCompile(`(^|\W)` + pattern + `(\W|$)`)
+// content are the paths of the files of roles and playbooks.
+func (p project) content() []string {
+	return slices.DeleteFunc(manifest.SortedKeys(p.files), func(name string) bool {
+		return !strings.HasPrefix(name, "roles/") && !strings.HasPrefix(name, "playbooks/")
+	})
+}
 
-	for _, name := range manifest.SortedKeys(p.files) {
+// mentions a word in a role or playbook: the first file, or none.
+func (p project) mentions(text string) string {
+	word := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(text) + `(\W|$)`)
+
+	for _, name := range p.content() {
 		if word.MatchString(p.files[name]) {
 			return name
 		}
@@ -251,11 +250,9 @@ func (p project) mentions(pattern string) string {
 func (p project) reported(kind string) []string {
 	names := map[string]bool{}
 
-	for _, text := range p.files {
-		var v any
-		if err := syaml.Unmarshal([]byte(text), &v); err == nil {
-			statusFields(v, kind, names)
-		}
+	for _, name := range p.content() {
+		documents, _ := p.documents(name) // Templates and the like are no YAML.
+		statusFields(documents, kind, names)
 	}
 
 	return manifest.SortedKeys(names)
@@ -282,40 +279,17 @@ func statusFields(v any, kind string, names map[string]bool) {
 	}
 }
 
-// environment that the operator's Deployment has for Ansible.
-func (p project) environment() (*mapping, error) {
-	env := newMapping()
-
-	documents, err := documentsIn(filepath.Join(p.dir, "config", "manager", "manager.yaml"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-
-	for _, d := range documents {
-		for _, c := range listOf(object(d), "spec", "template", "spec", "containers") {
-			for _, v := range listOf(object(c), "env") {
-				if name := manifest.Text(object(v), "name"); name == "ANSIBLE_GATHERING" {
-					env.set(name, object(v)["value"])
-				}
-			}
-		}
-	}
-
-	return env, nil
-}
+// gathering is whether the operator's Deployment has Ansible gather facts.
+var gathering = regexp.MustCompile(`name: ANSIBLE_GATHERING\s+value: "?(\w+)`)
 
 // serviceAccount of the operator: its namespace and name, by what kustomize makes of them.
 func (p project) serviceAccount() (namespace, name string) {
-	first := func(parts ...string) map[string]any {
-		documents, err := documentsIn(filepath.Join(append([]string{p.dir, "config"}, parts...)...))
-		if err != nil || len(documents) == 0 {
-			return nil
-		}
-
-		return object(documents[0])
+	first := func(file string) map[string]any {
+		documents, _ := p.documents(file) // What cannot be read is as good as missing.
+		return object(slices.Concat(documents, []any{nil})[0])
 	}
 
-	overlay, account := first("default", "kustomization.yaml"), first("rbac", "service_account.yaml")
+	overlay, account := first("config/default/kustomization.yaml"), first("config/rbac/service_account.yaml")
 	if manifest.Name(account) == "" {
 		return "", ""
 	}

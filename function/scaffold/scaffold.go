@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 )
 
 // version of the API that is written.
@@ -25,8 +27,6 @@ type Config struct {
 	Plural string
 	// Cluster-scoped XRs instead of namespaced ones.
 	Cluster bool
-	// Names of properties.
-	Names Names
 	// Requirements that bring the role, as the text of a requirements.yml.
 	Requirements string
 }
@@ -42,35 +42,27 @@ func Write(role Role, c Config) ([]Document, error) {
 		s.Plural = plural.Resource
 	}
 
-	s.leaveOut(func(o Option) string {
-		if o.Name == "crossplane" || s.Names.property(o.Name, role.Options) == "crossplane" {
-			return "Crossplane has a field of that name"
+	for _, o := range role.Options {
+		if o.Name == s.state() {
+			continue
 		}
 
-		return ""
-	})
-
-	for {
-		documents, mistakes, err := documentsOf([]file{
-			{"xrd.yaml", s.definition()},
-			{"composition.yaml", s.composition()},
-			{"providerconfig.yaml", s.providerConfig()},
-			{FileXR, s.xr()},
-		})
-		if err != nil {
-			return nil, err
-		}
-
-		refused := map[string]string{}
-		for _, m := range mistakes {
-			refused[m.Path] = m.Message
-		}
-
-		// What the XR cannot give the role can be left to the role.
-		if len(mistakes) == 0 || !s.leaveOut(func(o Option) string { return refused["runs[0].vars."+o.Name] }) {
-			return documents, invalid(mistakes)
+		switch why := ansible.CheckVariable(o.Name); {
+		case s.property(o.Name) == "crossplane":
+			s.leave(o, "Crossplane has a field of that name")
+		case why != nil:
+			s.leave(o, why.Error())
+		default:
+			s.options = append(s.options, o)
 		}
 	}
+
+	return documentsOf([]file{
+		{"xrd.yaml", s.definition()},
+		{"composition.yaml", s.composition()},
+		{"providerconfig.yaml", s.providerConfig()},
+		{FileXR, s.xr()},
+	})
 }
 
 // A scaffold for a role.
@@ -78,25 +70,20 @@ type scaffold struct {
 	Config
 
 	role Role
-	// left are the options that XRs do not have, and why.
+	// options that an XR has: all but the state, and those that it cannot give the role.
+	options []Option
+	// left are the others, and why.
 	left []string
 }
 
-// leaveOut the options for which there is a reason; false for none.
-func (s *scaffold) leaveOut(reason func(Option) string) bool {
-	all := len(s.role.Options)
-	s.role.Options = slices.DeleteFunc(slices.Clone(s.role.Options), func(o Option) bool {
-		why := reason(o)
-		if why != "" {
-			s.left = append(s.left, o.Name+" is left out of the XR: "+why+". Where the role needs it, give it a literal value "+
-				"in vars.")
-		}
-
-		return why != ""
-	})
-
-	return len(s.role.Options) < all
+// leave an option to the role.
+func (s *scaffold) leave(o Option, why string) {
+	s.left = append(s.left,
+		o.Name+" is left out of the XR: "+why+". Where the role needs it, give it a literal value in vars.")
 }
+
+// property of the spec that an option becomes.
+func (s *scaffold) property(option string) string { return propertyOf(option, s.role.Options) }
 
 // name of the XRD, of the Composition and of the configuration.
 func (s *scaffold) name() string { return s.Plural + "." + s.Group }
@@ -108,11 +95,6 @@ func (s *scaffold) kind() schema.GroupVersionKind {
 // base name of the role.
 func (s *scaffold) base() string {
 	return s.role.Name[strings.LastIndex(s.role.Name, ".")+1:]
-}
-
-// options that an XR has: all but the state.
-func (s *scaffold) options() []Option {
-	return slices.DeleteFunc(slices.Clone(s.role.Options), func(o Option) bool { return o.Name == s.state() })
 }
 
 // state is the name of the option that says whether what the role makes is to be
@@ -130,7 +112,7 @@ func (s *scaffold) state() string {
 
 // definition of the XR.
 func (s *scaffold) definition() *mapping {
-	properties, required := s.Names.properties(s.options())
+	properties, required := propertiesOf(s.options, s.property)
 
 	spec := newMapping()
 	if s.role.Description != "" {
@@ -151,12 +133,10 @@ func (s *scaffold) definition() *mapping {
 		scope = "Cluster"
 	}
 
-	comments := []string{"What people can ask for, by the argument specifications of the role " + s.role.Name + "."}
+	comment := "What people can ask for, by the argument specifications of the role " + s.role.Name + "."
 	if !s.role.Documented {
-		comments = []string{
-			"What people can ask for, by the defaults of the role " + s.role.Name + ", which has no argument",
-			"specifications: types are those of the defaults, and nothing is required. Look through it.",
-		}
+		comment = "What people can ask for, by the defaults of the role " + s.role.Name + ", which has no argument " +
+			"specifications: types are those of the defaults, and nothing is required. Look through it."
 	}
 
 	return definitionOf(s.name(), newMapping().
@@ -168,7 +148,7 @@ func (s *scaffold) definition() *mapping {
 			set("served", true).
 			set("referenceable", true).
 			set("additionalPrinterColumns", []*mapping{statusColumn()}, "What kubectl get shows beside whether it is ready.").
-			set("schema", newMapping().set("openAPIV3Schema", openAPI))}), comments...)
+			set("schema", newMapping().set("openAPIV3Schema", openAPI))}), comment)
 }
 
 // composition of the XR.
@@ -200,9 +180,9 @@ func (s *scaffold) run() *mapping {
 
 	vars := newMapping()
 
-	for _, o := range s.options() {
+	for _, o := range s.options {
 		if !o.Secret {
-			vars.set(o.Name, s.Names.variable(o, s.options()), notes(o)...)
+			vars.set(o.Name, expression("${xr.spec"+member(s.property(o.Name), o.Required)+"}"), notes(o)...)
 		}
 	}
 
@@ -263,7 +243,7 @@ func (s *scaffold) secrets(run *mapping) {
 		required bool
 	)
 
-	for _, o := range s.options() {
+	for _, o := range s.options {
 		if o.Secret {
 			names = append(names, o.Name)
 			required = required || o.Required
@@ -291,15 +271,15 @@ func (s *scaffold) secrets(run *mapping) {
 
 // notes on an option and those below it, as comments.
 func notes(o Option) []string {
-	var lines []string
-
-	for _, n := range o.Notes {
-		lines = append(lines, o.Name+": "+n)
-	}
+	lines := slices.Clone(o.Notes)
 
 	switch o.Type {
 	case typeBytes, typeBits, typeJSON, typeJSONArg:
-		lines = append(lines, o.Name+": a value of type "+o.Type+", which only the role checks")
+		lines = append(lines, "a value of type "+o.Type+", which only the role checks")
+	}
+
+	for i := range lines {
+		lines[i] = o.Name + ": " + lines[i]
 	}
 
 	for _, below := range o.Options {
@@ -335,5 +315,5 @@ func (s *scaffold) xr() *mapping {
 		set("apiVersion", s.Group+"/"+version, "An example: all that is required, with values to replace.").
 		set("kind", s.Kind).
 		set("metadata", metadata.set("name", "example")).
-		set("spec", s.Names.example(s.options()))
+		set("spec", exampleOf(s.options, s.property))
 }

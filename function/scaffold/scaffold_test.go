@@ -44,27 +44,27 @@ func TestWrite(t *testing.T) {
 			reason: "All that argument specifications can say.",
 			args: args{
 				dir: siteRole, entryPoint: EntryPointMain,
-				config: Config{Group: "platform.example.org", Names: CamelCase, Requirements: "collections:\n- name: acme.web\n  version: 1.0.0\n"},
+				config: Config{Group: "platform.example.org", Requirements: "collections:\n- name: acme.web\n  version: 1.0.0\n"},
 			},
 		},
 		"site-cluster": {
-			reason: "Names as they are, and a cluster-scoped XR with names of its own.",
+			reason: "A cluster-scoped XR with names of its own.",
 			args: args{
 				dir: siteRole, entryPoint: EntryPointMain,
-				config: Config{Group: "example.org", Kind: "WebSite", Plural: "sites", Cluster: true, Names: AsIs, Requirements: "collections: [acme.web]\n"},
+				config: Config{Group: "example.org", Kind: "WebSite", Plural: "sites", Cluster: true, Requirements: "collections: [acme.web]\n"},
 			},
 		},
 		"backup": {
 			reason: "Another entry point of the same role.",
-			args:   args{dir: siteRole, entryPoint: "backup", config: Config{Group: "platform.example.org", Kind: "Backup", Names: CamelCase}},
+			args:   args{dir: siteRole, entryPoint: "backup", config: Config{Group: "platform.example.org", Kind: "Backup"}},
 		},
 		"plain": {
 			reason: "A role without argument specifications, from its defaults.",
-			args:   args{dir: "testdata/acme.plain", entryPoint: EntryPointMain, config: Config{Group: "platform.example.org", Names: CamelCase}},
+			args:   args{dir: "testdata/acme.plain", entryPoint: EntryPointMain, config: Config{Group: "platform.example.org"}},
 		},
 		"server": {
 			reason: "Argument specifications in meta/main.yml, and the name of a role from there.",
-			args:   args{dir: "testdata/server", entryPoint: EntryPointMain, config: Config{Group: "platform.example.org", Names: CamelCase}},
+			args:   args{dir: "testdata/server", entryPoint: EntryPointMain, config: Config{Group: "platform.example.org"}},
 		},
 	}
 

@@ -3,7 +3,6 @@ package scaffold
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,11 +34,7 @@ type optionSpec struct {
 	Description lines       `yaml:"description"`
 	Options     yaml.Node   `yaml:"options"`
 
-	Aliases          []string `yaml:"aliases"`
-	RemovedInVersion string   `yaml:"removed_in_version"`
-	RemovedAtDate    string   `yaml:"removed_at_date"`
-
-	// Others has the rules that only the role checks, among others.
+	// Others are what an XRD cannot say, among others.
 	Others map[string]any `yaml:",inline"`
 }
 
@@ -176,22 +171,12 @@ func choicesOf(nodes []yaml.Node, kind string) ([]any, error) {
 func (s optionSpec) notes() []string {
 	var notes []string
 
-	if len(s.Aliases) > 0 {
-		notes = append(notes, "the role also calls it "+strings.Join(s.Aliases, ", "))
-	}
-
-	switch {
-	case s.RemovedInVersion != "":
-		notes = append(notes, "deprecated, to be removed in version "+s.RemovedInVersion)
-	case s.RemovedAtDate != "":
-		notes = append(notes, "deprecated, to be removed at "+s.RemovedAtDate)
-	}
-
 	for _, rule := range []string{
+		"aliases", "removed_in_version", "removed_at_date",
 		"mutually_exclusive", "required_by", "required_if", "required_one_of", "required_together",
 	} {
 		if s.Others[rule] != nil {
-			notes = append(notes, fmt.Sprintf("only the role checks %s: %s", rule, oneLine(s.Others[rule])))
+			notes = append(notes, fmt.Sprintf("only the role knows %s: %s", rule, oneLine(s.Others[rule])))
 		}
 	}
 
@@ -326,15 +311,6 @@ func withBooleans(n *yaml.Node) *yaml.Node {
 
 // isTemplate is true when there is Jinja2 anywhere in a value.
 func isTemplate(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, "{{") || strings.Contains(v, "{%")
-	case []any:
-		return slices.ContainsFunc(v, isTemplate)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Sorted(maps.Keys(v)),
-			func(k string) bool { return isTemplate(k) || isTemplate(v[k]) })
-	}
-
-	return false
+	text := oneLine(v)
+	return strings.Contains(text, "{{") || strings.Contains(text, "{%")
 }

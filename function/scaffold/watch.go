@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	syaml "sigs.k8s.io/yaml"
@@ -67,20 +66,19 @@ func loadWatches(file string) ([]watch, error) {
 
 	name := filepath.Base(file)
 
-	// What is no name of a variable stays, as in a regular expression.
 	var missing []string
 
 	text := os.Expand(string(b), func(name string) string {
 		v, ok := os.LookupEnv(name)
-		if !ok && identifier.MatchString(name) {
+
+		switch {
+		case ok:
+			return v
+		case identifier.MatchString(name):
 			missing = append(missing, name)
 		}
 
-		if !ok {
-			v = "${" + name + "}"
-		}
-
-		return v
+		return "${" + name + "}" // As in a regular expression.
 	})
 
 	if len(missing) > 0 {
@@ -117,9 +115,6 @@ func loadWatches(file string) ([]watch, error) {
 	return watches, nil
 }
 
-// defaultPeriod is that of an operator for which nothing else is said.
-const defaultPeriod = 10 * time.Hour
-
 // groupKind of the objects.
 func (w *watch) groupKind() metav1.GroupKind {
 	return metav1.GroupKind{Group: w.Group, Kind: w.Kind}
@@ -138,6 +133,20 @@ func (w *watch) variable() string {
 	return strings.NewReplacer(".", "_", "-", "_").Replace("_" + w.Group + "_" + strings.ToLower(w.Kind))
 }
 
+// period between runs while nothing changes. That of an operator is 10 hours if nothing else is said.
+func (w *watch) period() string {
+	if w.ReconcilePeriod.Duration == 0 {
+		return "10h"
+	}
+
+	period := w.ReconcilePeriod.Duration.String()
+	if short, ok := strings.CutSuffix(period, "m0s"); ok {
+		return strings.Replace(short+"m", "h0m", "h", 1)
+	}
+
+	return period
+}
+
 // condition is the expression that is true for an object that the watch selects;
 // empty for all objects.
 func (w *watch) condition(object string) (string, error) {
@@ -145,28 +154,22 @@ func (w *watch) condition(object string) (string, error) {
 		return "", nil
 	}
 
-	quote := func(s string) string { return "'" + s + "'" }
-	label := func(key string) string { return object + ".metadata.?labels[?" + quote(key) + "]" }
-
 	var all []string
 
+	label := func(key string) string { return object + ".metadata.?labels[?'" + key + "']" }
+
 	for _, key := range slices.Sorted(maps.Keys(w.Selector.MatchLabels)) {
-		all = append(all, label(key)+" == optional.of("+quote(w.Selector.MatchLabels[key])+")")
+		all = append(all, label(key)+" == optional.of('"+w.Selector.MatchLabels[key]+"')")
 	}
 
 	for _, e := range w.Selector.MatchExpressions {
-		values := make([]string, len(e.Values))
-		for i := range e.Values {
-			values[i] = quote(e.Values[i])
-		}
-
-		in := label(e.Key) + ".hasValue() && " + label(e.Key) + ".value() in [" + strings.Join(values, ", ") + "]"
+		in := label(e.Key) + ".optMap(v, v in ['" + strings.Join(e.Values, "', '") + "']).orValue(false)"
 
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn:
 			all = append(all, in)
 		case metav1.LabelSelectorOpNotIn:
-			all = append(all, "!("+in+")")
+			all = append(all, "!"+in)
 		case metav1.LabelSelectorOpExists:
 			all = append(all, label(e.Key)+".hasValue()")
 		case metav1.LabelSelectorOpDoesNotExist:

@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
-	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
 // decode a YAML file. The error wraps os.ErrNotExist where there is none.
@@ -28,16 +26,11 @@ func decode(path string, into any) error {
 	return errors.Wrapf(yaml.Unmarshal(b, into), "cannot read %s", filepath.Base(path))
 }
 
-// documentsIn a YAML file, as JSON.
-func documentsIn(file string) ([]any, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the file")
-	}
-
+// documentsIn YAML, as JSON.
+func documentsIn(text string) ([]any, error) {
 	var all []any
 
-	for r := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(b))); ; {
+	for r := kyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text))); ; {
 		text, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return all, nil
@@ -45,7 +38,7 @@ func documentsIn(file string) ([]any, error) {
 
 		var v any
 		if err = errors.Join(err, syaml.Unmarshal(text, &v)); err != nil {
-			return nil, errors.Wrapf(err, "cannot read %s", filepath.Base(file))
+			return nil, errors.Wrap(err, "cannot read YAML")
 		}
 
 		if v != nil {
@@ -110,7 +103,7 @@ func nodeOf(v any) *yaml.Node {
 		n.SetString(string(v))
 		n.Style = yaml.DoubleQuotedStyle
 	default:
-		if err := n.Encode(schema.WithIntegers(v)); err != nil {
+		if err := n.Encode(manifest.WithIntegers(v)); err != nil {
 			n.SetString(err.Error())
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
@@ -164,7 +163,7 @@ func coerceText(typ, s string) (any, error) {
 	switch typ {
 	case "integer", "number":
 		n, err := strconv.ParseFloat(s, 64)
-		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= value.MaxExact &&
+		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= manifest.MaxExact &&
 			(typ == "number" || n == math.Trunc(n)) {
 			return n, nil
 		}

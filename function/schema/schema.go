@@ -5,7 +5,6 @@ package schema
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -121,7 +120,7 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 
 	if len(errs) == 0 {
 		// A verdict on an input is kept, so it must not depend on a request.
-		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, WithIntegers(v), WithIntegers(old),
+		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, manifest.WithIntegers(v), manifest.WithIntegers(old),
 			celconfig.RuntimeCELCostBudget)
 	}
 
@@ -129,33 +128,6 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	return errs
-}
-
-// WithIntegers returns a JSON value with its integral numbers as int64, which is what schemas and Go types expect.
-func WithIntegers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = WithIntegers(v[k])
-		}
-
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = WithIntegers(v[i])
-		}
-
-		return out
-	case float64:
-		// Conversion is defined within the range of int64 only.
-		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
-			return int64(v)
-		}
-	}
-
-	return v
 }
 
 // fewFields are as many as a message can list.
