@@ -13,6 +13,7 @@ import (
 	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
@@ -51,7 +52,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, mistakes
 	}
 
-	if bad := e.patterns.Add(compiled.NativeRep()); bad != nil {
+	if bad := cost.CheckPatterns(compiled.NativeRep()); bad != nil {
 		return nil, []string{e.explain(source, bad)}
 	}
 

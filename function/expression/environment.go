@@ -30,8 +30,6 @@ type Environment struct {
 	meter interpreter.InterpretableDecorator
 	// programs that were compiled, by their sources.
 	programs map[string]outcome
-	// patterns in them.
-	patterns cost.Patterns
 	// declared locals.
 	locals *Locals
 	// shape of the XR.

@@ -125,19 +125,16 @@ func syntax(message, after string) string {
 
 // idioms of Jinja2 and Python, and how CEL has them.
 var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
-	"|":       "; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default",
-	"and":     "; write && for and, || for or, and ! for not",
-	"or":      "; write && for and, || for or, and ! for not",
-	"not":     "; write && for and, || for or, and ! for not",
-	"is":      "; write has(xr.spec.field) for is defined",
-	"if":      "; write condition ? value : other",
-	"else":    "; write condition ? value : other",
-	"None":    "; write null",
-	"True":    "; write true",
-	"False":   "; write false",
-	"len":     "; write size(…)",
-	"str":     "; write string(…)",
-	"default": "; write xr.spec.?field.orValue(…)",
+	"|":     "; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default",
+	"and":   "; write &&",
+	"or":    "; write ||",
+	"not":   "; write !",
+	"is":    "; write has(xr.spec.field) for is defined",
+	"if":    "; write condition ? value : other",
+	"None":  "; write null",
+	"True":  "; write true",
+	"False": "; write false",
+	"len":   "; write size(…)",
 }
 
 // unknown says what is not there, and what may be meant. It is selected from

@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 		yaml   string
 	}{
 		"Not":      {reason: "What is no document is said to be none.", text: "{a: [", json: "the text is not JSON: invalid character 'a'", yaml: "the text is not YAML: yaml: "},
-		"Long":     {reason: "An error is no longer than somebody can read.", text: "*" + strings.Repeat("a", 5000), json: "the text is not JSON", yaml: "the text is not YAML"},
+		"Long":     {reason: "An error is short enough to be read.", text: "*" + strings.Repeat("a", 5000), json: "the text is not JSON", yaml: "the text is not YAML"},
 		"More":     {reason: "A text is one document.", text: "{}\n---\n{}", json: "the text is not JSON: there is more after the value", yaml: "the text is more than one YAML document"},
 		"Inexact":  {reason: "An integer that is not exact is not used as another one.", text: "9007199254740993", json: "the text has an integer beyond 2^53", yaml: "the text has an integer beyond 2^53"},
 		"Infinite": {reason: "There are no infinite numbers.", text: "-.inf", json: "the text is not JSON", yaml: "the text has a number that is not in JSON"},
@@ -89,7 +89,7 @@ func TestFail(t *testing.T) {
 		"And":       {reason: "Nor one of what is false anyway.", source: "fail('no') && false", want: Problem{Message: "no", Plain: true}},
 		"Exists":    {reason: "Nor one of an item.", source: "xr.spec.zones.exists(z, z == 'a' ? fail('no a') : true)", want: Problem{Message: "no a", Plain: true}},
 		"Optional":  {reason: "There is no default for it.", source: "optional.of(fail('no')).orValue(1)", want: Problem{Message: "no", Plain: true}},
-		"Long":      {reason: "It is no longer than somebody can read.", source: "fail(lists.range(1000).map(i, 'ää').join())", want: Problem{Message: strings.Repeat("ä", 510) + "…"}},
+		"Long":      {reason: "It is short enough to be read.", source: "fail(lists.range(1000).map(i, 'ää').join())", want: Problem{Message: strings.Repeat("ä", 510) + "…"}},
 		"NoMessage": {reason: "What its message lacks is said instead.", source: "fail(xr.spec.unset)", want: Problem{Kind: NotSet, Message: "xr.spec.unset is not set; write xr.spec.?unset if it may be missing"}},
 	}
 

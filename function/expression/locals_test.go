@@ -1,14 +1,11 @@
 package expression
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 )
 
 func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, field.ErrorList) {
@@ -78,7 +75,7 @@ func TestLocals(t *testing.T) {
 		"Bytes":        {reason: "It is what it would be as a variable.", source: "locals.digest + locals.time", want: value("1B2M2Y8AsgTpgAmY7PhCfg==90s")},
 		"None":         {reason: "optional.none() is not there.", source: "locals.?none.orValue('other')", want: value("other")},
 		"HasNone":      {reason: "It can be asked for.", source: "has(locals.none) || has(locals.tree.left)", want: value(false)},
-		"NoneNeeded":   {reason: "Whoever needs it has no value.", source: "locals.none", want: problem(NotSet, "locals.none is not set; write locals.?none if it may be missing")},
+		"NoneNeeded":   {reason: "What needs it has no value.", source: "locals.none", want: problem(NotSet, "locals.none is not set; write locals.?none if it may be missing")},
 		"NotSet":       {reason: "What a local lacks is said.", source: "locals.unset", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
 		"Optional":     {reason: "There is no default for a problem.", source: "locals.?unset.orValue('a')", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
 		"Or":           {reason: "It is not an error that does not matter.", source: "locals.unset == 'a' || true", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
@@ -189,29 +186,6 @@ func TestLocalsUses(t *testing.T) {
 	}
 }
 
-// A local is computed once, however often it is used, and costs each time no more
-// than data.
-func TestLocalsOnce(t *testing.T) {
-	e, locals, errs := withLocals(t, map[string]any{"many": "${lists.range(10000).map(i, i + 1).size()}"})
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
-	tmpl, errs := e.Compile(field.NewPath("x"), "${locals.many + locals.many}")
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
-	d := Data{Budget: &cost.Budget{}}
-	d.Locals = locals.For(d)
-
-	for range 1000 {
-		if v, _, problems := tmpl.Evaluate(context.Background(), d); v != 20_000.0 || len(problems) > 0 {
-			t.Fatalf("want 20,000, got %v, %v", v, problems)
-		}
-	}
-}
-
 // TestLocalsInOrder compiles an expression again and again: whatever has a problem in
 // several locals, the same one is told each time.
 func TestLocalsInOrder(t *testing.T) {
@@ -238,30 +212,5 @@ func TestLocalsInOrder(t *testing.T) {
 		if len(problems) != 1 || !strings.Contains(problems[0].Message, "xr.spec.unset") {
 			t.Fatalf("Resources(...): want the problem of the first local by name, got %v", problems)
 		}
-	}
-}
-
-// TestLocalsTogether has locals that refer to all before them: there are twice as many
-// ways to the name of a resource with each of them.
-func TestLocalsTogether(t *testing.T) {
-	values, refers := map[string]any{"a": "${resources['one-' + xr.spec.key].metadata.name}"}, "locals.a"
-
-	for c := 'b'; c <= 'l'; c++ {
-		values[string(c)] = "${" + refers + "}"
-		refers += " + locals." + string(c)
-	}
-
-	e, _, errs := withLocals(t, values)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
-	tmpl, errs := e.Compile(field.NewPath("vars"), "${"+refers+"}")
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
-	if n := len(tmpl.expression().resources); n != 1 {
-		t.Errorf("The name of the resource should be computed once, not %d times", n)
 	}
 }

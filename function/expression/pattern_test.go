@@ -58,26 +58,3 @@ func TestPattern(t *testing.T) {
 		})
 	}
 }
-
-// The regular expressions of a Composition have a limit together.
-func TestPatterns(t *testing.T) {
-	e := environment(t)
-
-	for i := range 20 {
-		// Twice: what was compiled is not compiled again.
-		for range 2 {
-			_, errs := e.Compile(field.NewPath("x"), fmt.Sprintf("${xr.spec.key.find('%d%s')}", i, strings.Repeat("x{900}", 11)))
-			if len(errs) == 0 {
-				continue
-			}
-
-			if i < 9 || !strings.Contains(errs[0].Detail, "too large together") {
-				t.Errorf("Compile(...) of %d: %v", i, errs)
-			}
-
-			return
-		}
-	}
-
-	t.Error("want a limit")
-}

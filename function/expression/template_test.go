@@ -123,7 +123,7 @@ func TestEvaluate(t *testing.T) {
 		"IndexPending":      {reason: "An item that is not there may be later.", value: "${runs.database.outputs.nodes[1]}", want: problem(Pending, "runs.database.outputs.nodes[1] is not there yet")},
 		"IndexElsewhere":    {reason: "What is made of a list has items of its own.", value: "${xr.spec.users.filter(u, u.name == 'bob')[0].name}", want: problem(Invalid, "index out of bounds: 0, here: xr.spec.users.filter(u, u.name == 'bob')[0]▸.name")},
 		"StatusPending":     {reason: "A status that is not there may be later.", value: "${xr.status.port}", want: problem(Pending, "xr.status.port is not there yet")},
-		"NotSet":            {reason: "A spec field has to be set by somebody.", value: "${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
+		"NotSet":            {reason: "A field of the spec is set in the XR.", value: "${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
 		"NotSetParent":      {reason: "The message names what is missing.", value: "${xr.spec.nested.gone.deeper}", want: problem(NotSet, "xr.spec.nested.gone is not set; write xr.spec.nested.?gone if it may be missing")},
 		"NotSetInString":    {reason: "In a string, too.", value: "a-${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
 		"NotSetKey":         {reason: "Keys that are no identifiers are shown as they are written.", value: `${xr.metadata.labels["a/b"]}`, want: problem(NotSet, `xr.metadata.labels["a/b"] is not set; write xr.metadata.labels[?"a/b"] if it may be missing`)},
@@ -139,7 +139,7 @@ func TestEvaluate(t *testing.T) {
 		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "this takes too much work: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
 		"EachKey":           {reason: "A run of forEach has a key.", value: "db-${each.key}", want: value("db-a")},
 		"EachValue":         {reason: "A run of forEach has a value.", value: "${each.value.zone}", want: value("z1")},
-		"EachNotSet":        {reason: "A field of an item has to be set by somebody.", value: "${each.value.size}", want: problem(NotSet, "each.value.size is not set; write each.value.?size if it may be missing")},
+		"EachNotSet":        {reason: "A field of an item is set in the XR.", value: "${each.value.size}", want: problem(NotSet, "each.value.size is not set; write each.value.?size if it may be missing")},
 		"Required":          {reason: "A resource that is selected by name is an object.", value: "${required.network.metadata.name}", want: value("net")},
 		"RequiredList":      {reason: "Resources that are selected by labels are a list.", value: "${required.subnets.map(s, s.metadata.name)}", want: value([]any{"s1", "s2"})},
 		"RequiredPending":   {reason: "A required resource may be there later.", value: "${required.later.spec.x}", want: problem(Pending, "required.later is not there yet")},
@@ -294,69 +294,6 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-func TestRuns(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		value  any
-		want   map[string]bool
-	}{
-		"None":        {reason: "An XR is not a run.", value: "${xr.spec.runs.database}"},
-		"Select":      {reason: "A reference needs the run.", value: "${runs.database.outputs.x}", want: map[string]bool{"database": true}},
-		"Deep":        {reason: "References may be anywhere.", value: map[string]any{"a": []any{"x ${[1].map(i, runs.cache.ready)}"}}, want: map[string]bool{"cache": true}},
-		"Optional":    {reason: "An optional reference can do without.", value: "${runs.?cache.outputs.?x}", want: map[string]bool{"cache": false}},
-		"Has":         {reason: "So can one that asks.", value: "${has(runs.cache) ? runs.cache.ready : false}", want: map[string]bool{"cache": false}},
-		"OtherNeeded": {reason: "Another expression may need it all the same.", value: []any{"${runs.?cache.ready}", "${runs.cache.ready}"}, want: map[string]bool{"cache": true}},
-	}
-
-	e := environment(t)
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tmpl, errs := e.Compile(nil, tc.value)
-			if len(errs) > 0 {
-				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
-			}
-
-			if diff := cmp.Diff(tc.want, tmpl.Runs()); diff != "" {
-				t.Errorf("\n%s\nRuns(): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestUses(t *testing.T) {
-	type want struct {
-		Required map[string]bool
-		Each     bool
-	}
-
-	cases := map[string]struct {
-		reason string
-		value  any
-		want   want
-	}{
-		"None":     {reason: "A field may be called like a root.", value: "${xr.spec.required.network + xr.spec.each}", want: want{}},
-		"Required": {reason: "A reference needs the resource.", value: "${required.network.spec.x}", want: want{Required: map[string]bool{"network": true}}},
-		"Optional": {reason: "An optional reference can do without.", value: "${required.?network.metadata.?name}", want: want{Required: map[string]bool{"network": false}}},
-		"Each":     {reason: "An item may be referred to anywhere.", value: []any{"x", "a-${[1].map(i, each.key)[0]}"}, want: want{Each: true}},
-	}
-
-	e := environment(t)
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tmpl, errs := e.Compile(nil, tc.value)
-			if len(errs) > 0 {
-				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
-			}
-
-			if diff := cmp.Diff(tc.want, want{Required: tmpl.Required(), Each: tmpl.Each()}); diff != "" {
-				t.Errorf("\n%s\nRequired(), Each(): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // Each is there only where it is declared.
 func TestNoEach(t *testing.T) {
 	e, err := NewEnvironment(Declarations{})
@@ -383,7 +320,7 @@ func TestSyntax(t *testing.T) {
 		"Bracket":  {source: "(1", want: "syntax error: missing ')' at the end, here: (1▸"},
 		"Two":      {source: "xr.spec.a b", want: "syntax error: unexpected 'b', here: xr.spec.a ▸b"},
 		"Filter":   {source: "xr.spec.a | default('x')", want: "syntax error: token recognition error at: '| '; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default, here: xr.spec.a ▸| default('x')"},
-		"And":      {source: "xr.spec.a and xr.spec.b", want: "syntax error: unexpected 'and'; write && for and, || for or, and ! for not, here: xr.spec.a ▸and xr.spec.b"},
+		"And":      {source: "xr.spec.a and xr.spec.b", want: "syntax error: unexpected 'and'; write &&, here: xr.spec.a ▸and xr.spec.b"},
 		"Defined":  {source: "xr.spec.a is defined", want: "syntax error: unexpected 'is'; write has(xr.spec.field) for is defined, here: xr.spec.a ▸is defined"},
 		"If":       {source: "1 if xr.spec.a else 2", want: "syntax error: unexpected 'if'; write condition ? value : other, here: 1 ▸if xr.spec.a else 2"},
 		"None":     {source: "xr.spec.a == None", want: "undeclared reference to 'None'; write null, here: xr.spec.a == ▸None"},
@@ -405,55 +342,6 @@ func TestSyntax(t *testing.T) {
 
 			if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
 				t.Errorf("Compile(...): -want, +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestMayBe(t *testing.T) {
-	template := map[string]any{"text": "a-${xr.spec.x}-b", "any": "${xr.spec.x}", "number": int64(5), "list": []any{int64(1), "x"}, "left": []any{"${xr.spec.x}"}, "map": map[string]any{"k": "v"}}
-	value := func(change func(v map[string]any)) map[string]any {
-		v := map[string]any{"text": "a-x-b", "any": 1.0, "number": 5.0, "list": []any{1.0, "x"}, "left": []any{}, "map": map[string]any{"k": "v"}}
-		change(v)
-
-		return v
-	}
-
-	cases := map[string]struct {
-		reason string
-		v      any
-		want   bool
-	}{
-		"Same":      {reason: "What is literal is the same.", v: value(func(map[string]any) {}), want: true},
-		"LeftOut":   {reason: "What is computed may be left out.", v: value(func(v map[string]any) { delete(v, "any") }), want: true},
-		"Missing":   {reason: "What is literal may not.", v: value(func(v map[string]any) { delete(v, "number") })},
-		"More":      {reason: "There is nothing else.", v: value(func(v map[string]any) { v["more"] = 1.0 })},
-		"Begins":    {reason: "Literal text comes before.", v: value(func(v map[string]any) { v["text"] = "b-x-b" })},
-		"Ends":      {reason: "And after.", v: value(func(v map[string]any) { v["text"] = "a-x-a" })},
-		"NoText":    {reason: "Text around an expression makes a text.", v: value(func(v map[string]any) { v["text"] = 1.0 })},
-		"Number":    {reason: "A number is another one.", v: value(func(v map[string]any) { v["number"] = 6.0 })},
-		"Item":      {reason: "An item is another one.", v: value(func(v map[string]any) { v["list"] = []any{1.0, "y"} })},
-		"Items":     {reason: "There are more.", v: value(func(v map[string]any) { v["list"] = []any{1.0, "x", "y"} })},
-		"NoList":    {reason: "It is no list.", v: value(func(v map[string]any) { v["left"] = "x" })},
-		"NoMap":     {reason: "It is no object.", v: value(func(v map[string]any) { v["map"] = []any{} })},
-		"Below":     {reason: "A field below is another one.", v: value(func(v map[string]any) { v["map"] = map[string]any{"k": "w"} })},
-		"NoNothing": {reason: "Nothing is no object.", v: nil},
-	}
-
-	env, err := NewEnvironment(Declarations{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	compiled, errs := env.Compile(field.NewPath("x"), template)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := compiled.MayBe(tc.v); got != tc.want {
-				t.Errorf("\n%s\nMayBe(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -37,6 +37,10 @@ func Decorator(env *cel.Env) (interpreter.InterpretableDecorator, error) {
 		}
 	}
 
+	for _, name := range searches {
+		calls[name] = searchOf(name)
+	}
+
 	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		switch i := i.(type) {
 		case *text:
@@ -49,12 +53,7 @@ func Decorator(env *cel.Env) (interpreter.InterpretableDecorator, error) {
 				m.price += perZone
 			}
 
-			bound := calls[i.Function()]
-			if isSearch(i.Function()) {
-				bound = searchOf(i)
-			}
-
-			if bound != nil {
+			if bound := calls[i.Function()]; bound != nil {
 				m.Interpretable = &bounded{Interpretable: i, args: i.Args(), call: bound}
 			}
 

@@ -13,7 +13,6 @@ import (
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/interpreter"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -32,9 +31,6 @@ const (
 	// maxPatternSize is how large a regular expression may become that is
 	// compiled, in instructions. Each takes about 250 bytes.
 	maxPatternSize = 10_000
-	// maxPatternSizes is how large all those may become that are written in the
-	// expressions of a Composition.
-	maxPatternSizes = 10 * maxPatternSize
 	// perPatternByte is the work to parse a byte of a regular expression.
 	perPatternByte = 32
 	// perFold is the work to fold the case of all letters there are.
@@ -104,9 +100,6 @@ func compilePattern(source string, spend func(work uint64)) (*pattern, error) {
 
 	return &pattern{Regexp: compiled, size: n, looksBack: looksBack(re)}, err
 }
-
-// uncounted work is that for a Composition.
-func uncounted(uint64) {}
 
 // instructions of the program that a regular expression is compiled to, at
 // least; about what regexp/syntax counts to refuse those beyond 128 MiB.
@@ -209,108 +202,65 @@ func (r *runes) ReadRune() (c rune, n int, err error) {
 	return c, n, nil
 }
 
-// isSearch is true for functions that have a regular expression.
-func isSearch(function string) bool {
-	return function == overloads.Matches || function == functionFind || function == functionFindAll
-}
+// searches are the functions that have a regular expression as their second argument.
+var searches = [...]string{overloads.Matches, functionFind, functionFindAll} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// searchOf a call that has a regular expression. CEL would compile a literal one however large it becomes.
-func searchOf(c interpreter.InterpretableCall) call {
-	var written *pattern
+// searchOf a text for a regular expression.
+func searchOf(function string) call {
+	return func(args []ref.Val, spend func(uint64)) ref.Val {
+		text, isText := args[0].(types.String)
+		source, isSource := args[1].(types.String)
+		most, isMost := types.Int(-1), true
 
-	if constant, ok := c.Args()[1].(interpreter.InterpretableConst); ok {
-		if source, ok := constant.Value().(types.String); ok {
-			// A mistake is told when it is evaluated.
-			written, _ = compilePattern(string(source), uncounted)
+		if len(args) > 2 {
+			most, isMost = args[2].(types.Int)
 		}
-	}
 
-	return func(args []ref.Val, spend func(uint64)) ref.Val { return search(c.Function(), written, args, spend) }
-}
-
-// search the first argument for a regular expression that is written in the expression, or else the second argument.
-func search(function string, written *pattern, args []ref.Val, spend func(uint64)) ref.Val {
-	text, isText := args[0].(types.String)
-	source, isSource := args[1].(types.String)
-
-	if !isText || !isSource {
-		return types.NewErr("no such overload: %s", function)
-	}
-
-	p := written
-	if p == nil {
-		var err error
-		if p, err = compilePattern(string(source), spend); err != nil {
-			return types.WrapErr(err)
-		}
-	}
-
-	spend(p.work(len(text)))
-
-	switch function {
-	case overloads.Matches:
-		return types.Bool(p.MatchString(string(text)))
-	case functionFind:
-		return types.String(p.FindString(string(text)))
-	}
-
-	found := p.findAll(string(text), spend)
-
-	if len(args) > 2 { // How many are wanted.
-		n, ok := args[2].(types.Int)
-		if !ok {
+		if !isText || !isSource || !isMost {
 			return types.NewErr("no such overload: %s", function)
 		}
 
-		if n >= 0 {
-			found = found[:min(int(n), len(found))]
-		}
-	}
-
-	return types.NewStringList(types.DefaultTypeAdapter, found)
-}
-
-// Patterns are the regular expressions that are literals in the expressions of a
-// Composition. They are compiled for as long as the Composition is known, so that
-// there is a limit on how large they may become together.
-type Patterns struct {
-	// size in instructions.
-	size uint64
-}
-
-// Add those of an expression. The error says what is wrong with one, and where it is.
-func (p *Patterns) Add(a *ast.AST) (found *common.Error) {
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
-		if x.Kind() != ast.CallKind || found != nil {
-			return
-		}
-
-		c := x.AsCall()
-		args := c.Args()
-
-		if c.IsMemberFunction() {
-			args = append([]ast.Expr{c.Target()}, args...)
-		}
-
-		if !isSearch(c.FunctionName()) || len(args) < 2 || args[1].Kind() != ast.LiteralKind {
-			return
-		}
-
-		source, ok := args[1].AsLiteral().(types.String)
-		if !ok {
-			return
-		}
-
-		compiled, err := compilePattern(string(source), uncounted)
-		if err == nil {
-			p.size += compiled.size
-		}
-
-		if p.size > maxPatternSizes {
-			err = errors.Errorf("the regular expressions here are too large together: at most %d instructions", maxPatternSizes)
-		}
-
+		p, err := compilePattern(string(source), spend)
 		if err != nil {
+			return types.WrapErr(err)
+		}
+
+		spend(p.work(len(text)))
+
+		switch function {
+		case overloads.Matches:
+			return types.Bool(p.MatchString(string(text)))
+		case functionFind:
+			return types.String(p.FindString(string(text)))
+		}
+
+		found := p.findAll(string(text), spend)
+		if most >= 0 {
+			found = found[:min(int(most), len(found))]
+		}
+
+		return types.NewStringList(types.DefaultTypeAdapter, found)
+	}
+}
+
+// CheckPatterns says what is wrong with a regular expression that is a literal in an expression, and where it is.
+func CheckPatterns(a *ast.AST) (found *common.Error) {
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		if x.Kind() != ast.CallKind || !slices.Contains(searches[:], x.AsCall().FunctionName()) || found != nil {
+			return
+		}
+
+		args := x.AsCall().Args()
+		if x.AsCall().IsMemberFunction() {
+			args = append([]ast.Expr{x.AsCall().Target()}, args...)
+		}
+
+		if len(args) < 2 || args[1].Kind() != ast.LiteralKind {
+			return
+		}
+
+		source, _ := args[1].AsLiteral().(types.String)
+		if _, err := compilePattern(string(source), func(uint64) {}); err != nil {
 			found = &common.Error{Location: a.SourceInfo().GetStartLocation(args[1].ID()), Message: err.Error()}
 		}
 	}))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // MaxMessage is how many bytes are shown of a message that strangers may have
@@ -49,36 +49,9 @@ func marshalYAML(v any) ([]byte, error) {
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(indent)
 
-	err := enc.Encode(integral(v))
+	err := enc.Encode(manifest.WithIntegers(v)) // Floats would have an exponent.
 
 	return b.Bytes(), errors.Wrap(err, "cannot write YAML")
-}
-
-// integral returns a JSON value with its integral numbers as integers: as floats they would be written with an
-// exponent.
-func integral(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
-			return int64(v)
-		}
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = integral(v[i])
-		}
-
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = integral(v[k])
-		}
-
-		return out
-	}
-
-	return v
 }
 
 // unmarshalJSON reads one JSON value. Integral numbers are int64, others float64.
@@ -117,7 +90,7 @@ func numbers(v any, depth int) (any, error) {
 			return nil, errors.New("the text has a number that is not in JSON")
 		case v != math.Trunc(v):
 			return v, nil
-		case math.Abs(v) >= value.MaxExact:
+		case math.Abs(v) >= manifest.MaxExact:
 			return nil, errors.New("the text has an integer beyond 2^53, which is not exact here; make it a string")
 		}
 

@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 const (
@@ -68,13 +70,13 @@ func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
 	case types.String:
 		return string(val), true, w.write(len(val))
 	case types.Int:
-		if val > MaxExact || val < -MaxExact {
+		if val > manifest.MaxExact || val < -manifest.MaxExact {
 			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
 		}
 
 		return w.integer(int64(val)), true, nil
 	case types.Uint:
-		if val > MaxExact {
+		if val > manifest.MaxExact {
 			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
 		}
 

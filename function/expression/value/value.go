@@ -11,11 +11,9 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-)
 
-// MaxExact is the largest integer up to which all integers are exact in the
-// doubles that requests and responses carry.
-const MaxExact = 1 << 53
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
 
 // Lookups are what one evaluation has looked for, and not found. They must not be
 // used concurrently.
@@ -127,7 +125,7 @@ func number(at Place, n float64, s *Shape) ref.Val {
 		return types.Double(n)
 	}
 
-	if math.Abs(n) > MaxExact {
+	if math.Abs(n) > manifest.MaxExact {
 		return types.NewErr("%s is an integer beyond 2^53, which is not exact here; make it a string", at.String())
 	}
 
