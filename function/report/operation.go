@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -78,7 +79,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 
 		byID[id] = r.Name
 
-		s, err := message(withRequest(r.Desired, name, now))
+		s, err := structpb.NewStruct(withRequest(r.Desired, name, now))
 		if err != nil {
 			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
 		}

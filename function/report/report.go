@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
@@ -82,7 +84,7 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 			continue
 		}
 
-		s, err := message(r.Desired)
+		s, err := structpb.NewStruct(r.Desired)
 		if err != nil {
 			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
 		}
@@ -122,7 +124,7 @@ func usages(state *fnv1.State, usages map[string]map[string]any) error {
 			continue
 		}
 
-		s, err := message(u)
+		s, err := structpb.NewStruct(u)
 		if err != nil {
 			return errors.Wrapf(err, "cannot put usage %q into the response", name)
 		}
@@ -136,7 +138,7 @@ func usages(state *fnv1.State, usages map[string]map[string]any) error {
 // details puts connection details into the desired state.
 func details(state *fnv1.State, result render.Result) error {
 	if result.Secret != nil {
-		s, err := message(result.Secret)
+		s, err := structpb.NewStruct(result.Secret)
 		if err != nil {
 			return errors.New("cannot put the connection details into the response")
 		}
@@ -225,7 +227,7 @@ func xrResource(state *fnv1.State, result render.Result) error {
 	xr := state.GetComposite().GetResource().AsMap()
 	xr["status"] = result.Status
 
-	s, err := message(xr)
+	s, err := structpb.NewStruct(xr)
 	state.Composite.Resource = s
 
 	return errors.Wrap(err, "cannot put the status of the XR into the response")

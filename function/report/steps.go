@@ -1,7 +1,7 @@
 package report
 
 import (
-	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -52,24 +51,40 @@ func stepOf(id string, result render.Result) step {
 	return s
 }
 
+// A told run is what later steps need to know of an outcome.
+type told struct {
+	Name     string         `json:"name"`
+	Resource string         `json:"resource"`
+	Reason   desired.Reason `json:"reason"`
+	Claimed  bool           `json:"claimed,omitempty"`
+	Messages []string       `json:"messages,omitempty"`
+}
+
+// A toldStep is what later steps need to know of a step.
+type toldStep struct {
+	ID       string   `json:"id"`
+	Runs     []told   `json:"runs,omitempty"`
+	Problems []string `json:"problems,omitempty"`
+}
+
 // earlierSteps are those that have told something in the context of the pipeline, but for the one
 // with an id.
 func earlierSteps(context *structpb.Struct, id string) []step {
-	var all []step
+	var (
+		steps []toldStep
+		all   []step
+	)
 
-	told, _ := context.GetFields()[ContextSteps].AsInterface().([]any)
-	for i := range told {
-		v, _ := told[i].(map[string]any)
-		s := step{id: manifest.Text(v, "id"), problems: fromJSON(v["problems"])}
-		runs, _ := v["runs"].([]any)
+	// Another step that writes this key tells nothing.
+	if text, err := context.GetFields()[ContextSteps].MarshalJSON(); err != nil || json.Unmarshal(text, &steps) != nil {
+		return nil
+	}
 
-		for i := range runs {
-			run, _ := runs[i].(map[string]any)
-			name := manifest.Text(run, "name")
+	for _, t := range steps {
+		s := step{id: t.ID, problems: t.Problems}
+		for _, r := range t.Runs {
 			s.runs = append(s.runs, desired.Outcome{
-				Name: name, Resource: cmp.Or(manifest.Text(run, "resource"), name),
-				Reason: desired.Reason(manifest.Text(run, "reason")), Messages: fromJSON(run["messages"]),
-				Claimed: run["claimed"] == true,
+				Name: r.Name, Resource: r.Resource, Reason: r.Reason, Messages: r.Messages, Claimed: r.Claimed,
 			})
 		}
 
@@ -83,32 +98,19 @@ func earlierSteps(context *structpb.Struct, id string) []step {
 
 // tell later steps what became of the runs of all steps up to this one.
 func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
-	told := make([]any, len(all))
+	steps := make([]toldStep, len(all))
 
 	for i, s := range all {
-		runs := make([]any, len(s.runs))
-		for i, r := range s.runs {
-			run := map[string]any{"name": r.Name, "reason": string(r.Reason)}
-			if r.Resource != r.Name {
-				run["resource"] = r.Resource
-			}
-
-			if r.Claimed {
-				run["claimed"] = true
-			}
-
-			if len(r.Messages) > 0 {
-				run["messages"] = toJSON(r.Messages)
-			}
-
-			runs[i] = run
+		steps[i] = toldStep{ID: s.id, Problems: s.problems}
+		for _, r := range s.runs {
+			steps[i].Runs = append(steps[i].Runs, told{r.Name, r.Resource, r.Reason, r.Claimed, r.Messages})
 		}
-
-		told[i] = map[string]any{"id": s.id, "runs": runs, "problems": toJSON(s.problems)}
 	}
 
-	v, err := value(told)
-	if err != nil {
+	text, err := json.Marshal(steps)
+	v := &structpb.Value{}
+
+	if err = errors.Join(err, v.UnmarshalJSON(text)); err != nil {
 		return errors.Wrap(err, "cannot tell later steps what became of the runs")
 	}
 
@@ -156,25 +158,4 @@ func merge(steps []step) step {
 	}
 
 	return out
-}
-
-func toJSON(texts []string) []any {
-	list := make([]any, len(texts))
-	for i := range texts {
-		list[i] = texts[i]
-	}
-
-	return list
-}
-
-func fromJSON(list any) []string {
-	var texts []string
-
-	all, _ := list.([]any)
-	for i := range all {
-		s, _ := all[i].(string)
-		texts = append(texts, s)
-	}
-
-	return texts
 }
