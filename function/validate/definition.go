@@ -1,11 +1,11 @@
 package validate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -24,8 +24,9 @@ const (
 
 // A definition is an XRD or a CRD.
 type definition struct {
-	group, kind string
-	versions    map[string]*version
+	schema.GroupKind
+
+	versions map[string]*version
 }
 
 // A version of an XRD.
@@ -47,50 +48,34 @@ func define(d document) definition {
 	namespaced := scope == "Namespaced" || !ok && !v1
 	legacy := scope == "LegacyCluster" || !ok && v1
 
-	def := definition{
-		group:    manifest.NestedText(d.object, "spec", "group"),
-		kind:     manifest.NestedText(d.object, "spec", "names", "kind"),
-		versions: map[string]*version{},
-	}
+	def := definition{versions: map[string]*version{}, GroupKind: schema.GroupKind{
+		Group: manifest.NestedText(d.object, "spec", "group"), Kind: manifest.NestedText(d.object, "spec", "names", "kind"),
+	}}
 
 	versions, _, _ := unstructured.NestedSlice(d.object, "spec", "versions")
 	for i := range versions {
 		v, _ := versions[i].(map[string]any)
-		schema, _, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema")
-		def.versions[manifest.Text(v, "name")] = &version{namespaced: namespaced, legacy: legacy, schema: schema}
+		openAPI, _, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema")
+		def.versions[manifest.Text(v, "name")] = &version{namespaced: namespaced, legacy: legacy, schema: openAPI}
 	}
 
 	return def
 }
 
-// lookup the version of an XRD that a Composition refers to.
-func lookup(definitions []definition, ref typeReference) (*version, error) {
-	for _, d := range definitions {
-		if d.group != ref.group || d.kind != ref.kind {
-			continue
-		}
+// lookup the version of a definition that is meant by an apiVersion and a kind.
+func lookup(definitions []definition, apiVersion, kind string) (*version, error) {
+	of := schema.FromAPIVersionAndKind(apiVersion, kind)
 
-		if v := d.versions[ref.version]; v != nil {
-			return v, nil
-		}
-
-		return nil, errors.Errorf("the XRD of %s in group %s has no version %q, only %s", ref.kind, ref.group, ref.version,
-			strings.Join(slices.Sorted(maps.Keys(d.versions)), ", "))
+	at := slices.IndexFunc(definitions, func(d definition) bool { return d.GroupKind == of.GroupKind() })
+	if at < 0 {
+		return nil, errors.Errorf("no XRD in these files defines %s in group %s", of.Kind, of.Group)
 	}
 
-	return nil, errors.Errorf("no XRD in these files defines %s in group %s", ref.kind, ref.group)
-}
-
-// A typeReference is what a Composition is for.
-type typeReference struct {
-	group, version, kind string
-}
-
-func reference(composition map[string]any) typeReference {
-	group, version, _ := strings.Cut(manifest.NestedText(composition, "spec", "compositeTypeRef", "apiVersion"), "/")
-
-	return typeReference{
-		group: group, version: version,
-		kind: manifest.NestedText(composition, "spec", "compositeTypeRef", "kind"),
+	versions := definitions[at].versions
+	if versions[of.Version] == nil {
+		return nil, errors.Errorf("the XRD of %s in group %s has no version %q, only %s", of.Kind, of.Group, of.Version,
+			strings.Join(manifest.SortedKeys(versions), ", "))
 	}
+
+	return versions[of.Version], nil
 }

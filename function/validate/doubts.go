@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,14 +122,4 @@ func unpublished(p *plan.Plan) field.ErrorList {
 	}
 
 	return errs
-}
-
-// stepText is what a pipeline says before a step, in lower case.
-func stepText(steps []any) string {
-	text, err := json.Marshal(steps)
-	if err != nil {
-		return ""
-	}
-
-	return strings.ToLower(string(text))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -73,18 +73,9 @@ func reaches(playbook string) bool {
 func ignorant(d document, at string, in map[string]any) []Mistake {
 	var warnings []Mistake
 
-	defaults, _ := in["defaults"].(map[string]any)
-	runs, _ := in["runs"].([]any)
-
-	for i := range runs {
-		own, _ := runs[i].(map[string]any)
-
-		run := maps.Clone(defaults)
-		if run == nil {
-			run = map[string]any{}
-		}
-
-		maps.Copy(run, own)
+	runs, _ := input.Runs(in)
+	for _, r := range runs {
+		run := r.Object
 
 		playbook, _ := run[fieldPlaybook].(string)
 		if playbook == "" || reaches(playbook) || leaves(run) {
@@ -100,16 +91,15 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 		}
 
 		// Variables may be made of the state, or of what an XR says.
-		texts, _ := json.Marshal([]any{run["vars"], run["unsafeVars"], defaults["vars"], defaults["unsafeVars"]}) //nolint:errchkjson // It was read from YAML.
+		texts, _ := json.Marshal([]any{run["vars"], run["unsafeVars"]}) //nolint:errchkjson // It was read from YAML.
 		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(playbook+string(texts), w) }) {
 			continue
 		}
 
-		path := field.NewPath("runs").Index(i)
 		warnings = append(warnings, Mistake{
-			File: d.file, Line: line(d.node, strings.TrimPrefix(at+"."+path.String(), ".")), Path: path.String(),
-			Message: fmt.Sprintf("warning: %v: %s, so that deletion would apply them once more: have them look at the state, "+
-				"or take Delete out of managementPolicies", run["name"], common.IgnoresState(state)),
+			File: d.file, Line: line(d.node, strings.TrimPrefix(at+"."+r.Path.String(), ".")), Path: r.Path.String(),
+			Message: fmt.Sprintf("warning: %s: %s, so that deletion would apply them once more: have them look at the state, "+
+				"or take Delete out of managementPolicies", r.Name, common.IgnoresState(state)),
 		})
 	}
 

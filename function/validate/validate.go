@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -121,7 +120,9 @@ func (c *checker) composition(d document) {
 	var v *version
 
 	if len(c.definitions) > 0 {
-		found, err := lookup(c.definitions, reference(d.object))
+		of := func(name string) string { return manifest.NestedText(d.object, "spec", "compositeTypeRef", name) }
+		found, err := lookup(c.definitions, of("apiVersion"), of("kind"))
+
 		if v = found; err != nil {
 			const path = "spec.compositeTypeRef"
 			c.mistake(d, path, path, err.Error())
@@ -148,27 +149,23 @@ func (c *checker) composition(d document) {
 
 // order adds to the uses of a step what the other steps of its pipeline are.
 func (c *checker) order(d document, of int, uses []use) {
-	pipeline, _, _ := unstructured.NestedSlice(d.object, "spec", "pipeline")
-	later := map[string]map[string]any{}
+	steps, later := stepsOf(d.object, "spec"), map[string]map[string]any{}
 
-	for i := range pipeline {
-		step, _ := pipeline[i].(map[string]any)
-		in, _ := step["input"].(map[string]any)
-
-		switch name := manifest.NestedText(step, "functionRef", "name"); {
-		case i < of && strings.HasSuffix("-"+name, "-function-auto-ready"):
-			path := fmt.Sprintf("spec.pipeline[%d]", i)
+	for _, s := range steps {
+		switch {
+		case s.index < of && s.is("function-auto-ready"):
+			path := strings.TrimSuffix(s.path, ".input")
 			c.result.Warnings = append(c.result.Warnings, Mistake{
-				File: d.file, Line: line(d.node, path), Path: path, Message: "warning: " + name +
+				File: d.file, Line: line(d.node, path), Path: path, Message: "warning: " + s.function +
 					" comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last",
 			})
-		case i > of && strings.HasPrefix(manifest.Text(in, "apiVersion"), groupPatch+"/"):
-			patched(in, nil, later)
+		case s.index > of && strings.HasPrefix(manifest.Text(s.input, "apiVersion"), groupPatch+"/"):
+			patched(s.input, nil, later)
 		}
 	}
 
 	for i := range uses {
-		uses[i].inPipeline, uses[i].earlier, uses[i].later = true, stepText(pipeline[:of]), manifest.SortedKeys(later)
+		uses[i].inPipeline, uses[i].earlier, uses[i].later = true, textOf(steps[:of]), manifest.SortedKeys(later)
 	}
 }
 
@@ -177,8 +174,8 @@ func (c *checker) order(d document, of int, uses []use) {
 func (c *checker) connectionDetails(d document) {
 	has := false
 
-	for _, in := range inputsOf(d.object, []string{"spec"}) {
-		if in.values["connectionDetails"] == nil {
+	for _, in := range inputsOf(d.object, "spec") {
+		if in.input["connectionDetails"] == nil {
 			continue
 		}
 
@@ -193,11 +190,11 @@ func (c *checker) connectionDetails(d document) {
 
 // resourceNames of runs that two steps have: a later step would take the AnsibleRun of an earlier one
 // for its own.
-func (c *checker) resourceNames(d document, inputs []stepInput) {
+func (c *checker) resourceNames(d document, inputs []step) {
 	seen := map[string]bool{}
 
 	for _, in := range inputs {
-		runs, _ := input.Runs(in.values)
+		runs, _ := input.Runs(in.input)
 		for _, r := range runs {
 			if path := r.Path.Child("name").String(); r.Resource() != "" && seen[r.Resource()] {
 				c.mistake(d, in.path+"."+path, path, fmt.Sprintf(
@@ -221,7 +218,7 @@ func (c *checker) mistake(d document, at, path, message string) {
 // pipeline checks the inputs in the pipeline that an object has in one of its
 // fields, for what the object uses them for.
 func (c *checker) pipeline(d document, uses func(step int) []use, fields ...string) {
-	inputs := inputsOf(d.object, fields)
+	inputs := inputsOf(d.object, fields...)
 	if len(inputs) == 0 {
 		c.result.Notes = append(c.result.Notes,
 			fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"),
@@ -230,7 +227,7 @@ func (c *checker) pipeline(d document, uses func(step int) []use, fields ...stri
 	}
 
 	for _, in := range inputs {
-		c.input(d, in.path, in.values, uses(in.step))
+		c.input(d, in.path, in.input, uses(in.index))
 	}
 
 	c.resourceNames(d, inputs)
