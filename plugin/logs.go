@@ -282,7 +282,7 @@ func unkept(n *tree.Node, run common.Run, begun bool) string {
 		fmt.Fprintf(&b, "%s run %s. Its output was not kept.\n", run.Mode, strings.ToLower(string(run.Phase)))
 	}
 
-	why := run.Why()
+	why := run.Why(0)
 	for _, line := range why {
 		fmt.Fprintln(&b, line)
 	}

@@ -1,21 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/plugin/objects"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
@@ -34,7 +26,7 @@ func TestShown(t *testing.T) {
 		preview common.Preview
 		want    common.Run
 	}{
-		"First":    {reason: "Who has seen nothing is shown the last run.", last: old, preview: preview, want: old},
+		"First":    {reason: "The last run is shown at first.", last: old, preview: preview, want: old},
 		"During":   {reason: "A check in progress is the last run.", shown: "check", last: check, preview: common.Preview{RunID: "check"}, want: check},
 		"After":    {reason: "When it ends, its end is shown, not the run before it.", shown: "check", last: old, preview: preview, want: check},
 		"Only":     {reason: "There may have been none before it.", shown: "check", preview: preview, want: check},
@@ -53,57 +45,13 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestWatch asks the provider to show the output of a run in progress.
-func TestWatch(t *testing.T) {
-	now := time.Now()
-
-	cases := map[string]struct {
-		reason  string
-		watched string
-		asked   time.Time
-		want    bool
-	}{
-		"First":   {reason: "The provider is asked at first.", want: true},
-		"Asked":   {reason: "It was asked a moment ago.", watched: "soon", asked: now.Add(-time.Second)},
-		"Again":   {reason: "It is asked again before the time is over.", watched: "soon", asked: now.Add(-watchAgain), want: true},
-		"Removed": {reason: "It is asked again when somebody else has stopped watching.", asked: now.Add(-time.Second), want: true},
-	}
-
-	kind := schema.GroupVersionKind{Group: common.GroupNamespaced, Version: common.Version, Kind: common.KindAnsibleRun}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			o := &unstructured.Unstructured{}
-			o.SetGroupVersionKind(kind)
-			o.SetNamespace("ns")
-			o.SetName("run")
-			o.SetUID(types.UID("uid"))
-
-			mapper := kmeta.NewDefaultRESTMapper(nil)
-			mapper.Add(kind, kmeta.RESTScopeNamespace)
-
-			d := fake.NewSimpleDynamicClient(runtime.NewScheme(), o)
-			l := &logs{p: &plugin{errs: &bytes.Buffer{}, client: objects.New(d, mapper)}}
-			n := &tree.Node{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: "ns", Name: "run", UID: "uid", Watched: tc.watched}
-
-			if err := l.watch(t.Context(), &log{node: n, asked: tc.asked}, now); err != nil {
-				t.Fatal(err)
-			}
-
-			if got := len(d.Actions()) > 0; got != tc.want {
-				t.Errorf("\n%s\nwatch(...): want asked %t, got %v", tc.reason, tc.want, d.Actions())
-			}
-		})
-	}
-}
-
 func TestAdded(t *testing.T) {
 	cases := map[string]struct{ reason, before, now, want string }{
 		"First":  {"All of it is new at first.", "", "a\nb\n", "a\nb\n"},
 		"Same":   {"Nothing is new.", "a\nb\n", "a\nb\n", ""},
 		"More":   {"What follows is new.", "a\nb\n", "a\nb\nc\n", "c\n"},
 		"Cut":    {"The start may be left out later.", "a\nb\nc\n", "…\nc\nd\n", "d\n"},
-		"Missed": {"Lines that nobody has seen are missing.", "a\n", "…\nc\nd\n", "…\nc\nd\n"},
+		"Missed": {"Lines that were never shown are missing.", "a\n", "…\nc\nd\n", "…\nc\nd\n"},
 		"Gone":   {"Nothing is shown twice when it is removed.", "a\n", "", ""},
 		"Again":  {"The same lines may be displayed again.", "a\na\n", "a\na\na\n", "a\n"},
 	}

@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	}{
 		"Answer":      {reason: "An answer is read as a word.", ctx: t.Context(), in: strings.NewReader(" Yes\n"), want: "yes"},
 		"End":         {reason: "The end of the input is no answer.", ctx: t.Context(), in: strings.NewReader(""), err: "cannot read the answer: EOF"},
-		"Interrupted": {reason: "Who interrupts gives no answer.", ctx: over, in: silent, err: "interrupted: nothing was decided"},
+		"Interrupted": {reason: "An interruption is no answer.", ctx: over, in: silent, err: "interrupted: nothing was decided"},
 	}
 
 	for name, tc := range cases {

@@ -1,6 +1,7 @@
 package common
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -40,14 +41,28 @@ func (r *Run) Cause() string {
 	return r.describe(groups[0], more)
 }
 
-// Why a run failed: a text for each failure that nothing has rescued. Equal failures of several hosts have one.
-func (r *Run) Why() []string {
+// Why a run failed: a text for each failure that nothing has rescued, and how many more there are than these at most;
+// 0 means all. Equal failures of several hosts have one.
+func (r *Run) Why(most int) []string {
 	var texts []string
 	for _, g := range r.failures() {
 		texts = append(texts, r.describe(g, ""))
 	}
 
+	if more := len(texts) - most; most > 0 && more > 0 {
+		texts = append(texts[:most], fmt.Sprintf("and %d more", more))
+	}
+
 	return texts
+}
+
+// WhyFailed is Why, or else what is known of a run that did not succeed.
+func (r *Run) WhyFailed(most int) []string {
+	if why := r.Why(most); len(why) > 0 {
+		return why
+	}
+
+	return []string{cmp.Or(r.Message, "its run has ended as "+string(r.Phase))}
 }
 
 // failures that nothing has rescued, those of the same task for the same reason together.

@@ -1,7 +1,6 @@
 package desired
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -102,26 +101,14 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 	// A status that others have edited may lack anything.
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(run, &r)
 
-	var messages []string
+	r.Phase, r.Message = phase, manifest.Text(run, "message")
+	messages := r.WhyFailed(maxFailures)
 
-	for i, text := range r.Why() {
-		if i == maxFailures {
-			messages = append(messages, fmt.Sprintf("and %d more", len(r.Why())-i))
-			break
-		}
-
-		messages = append(messages, oneLine(text))
+	for i := range messages {
+		messages[i] = oneLine(messages[i])
 	}
 
-	if len(messages) > 0 {
-		return messages
-	}
-
-	if message := oneLine(manifest.Text(run, "message")); message != "" {
-		return []string{message}
-	}
-
-	return []string{"its run has ended as " + string(phase)}
+	return messages
 }
 
 // oneLine joins the lines of a message.

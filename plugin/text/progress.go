@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
@@ -30,8 +31,8 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
 
 		for _, n := range leaves {
 			text := p.style.paint(color(n.State), string(n.State))
-			if what := clean(doing(n)); what != "" {
-				text += ": " + what
+			if facts := p.style.facts(now, n); len(facts) > 0 {
+				text += ": " + strings.ReplaceAll(facts[0].text, unbroken, " ")
 			}
 
 			key := root.NamespacedName() + "\n" + cmp.Or(n.Run, n.NamespacedName())
@@ -46,16 +47,4 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
 	}
 
 	return lines
-}
-
-// doing is what a run does or waits for.
-func doing(n *tree.Node) string {
-	switch {
-	case n.State == tree.Running:
-		return n.LastRun.CurrentTask
-	case n.State == tree.Failed && n.LastRun.Message != "":
-		return n.LastRun.Message
-	}
-
-	return n.Message
 }

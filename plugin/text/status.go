@@ -133,7 +133,7 @@ func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string,
 
 	r := row{
 		cells: []string{lead + name, string(n.State)}, color: color(n.State), indent: indent + "  ",
-		details: s.details(now, n),
+		details: s.facts(now, n),
 	}
 	r.cells = append(r.cells, s.columns(now, n)...)
 	rows = append(rows, r)
@@ -230,39 +230,40 @@ func totals(h *common.HostTotals) string {
 	return strings.Join(words, " ")
 }
 
-// details of a node: what it does, what it waits for, what has failed.
-func (s Style) details(now time.Time, n *tree.Node) []detail {
+// facts of a node: what it does, what it waits for, what has failed. A status has them as lines, and a reason as
+// sentences.
+func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	var ds []detail
 
-	add := func(color, text string) {
-		if text = clean(text); text != "" {
-			ds = append(ds, detail{color, text})
+	add := func(color string, texts ...string) {
+		for _, text := range texts {
+			if text = clean(text); text != "" {
+				ds = append(ds, detail{color, text})
+			}
 		}
 	}
 
 	run := n.LastRun
 
-	switch n.State {
-	case tree.Running:
-		add(cyan, run.CurrentTask)
-	case tree.Queued, tree.Installing:
-		if !n.Composite() {
-			add("", cmp.Or(run.Message, waits(run)))
-		}
-	case tree.Failed:
-		if n.Composite() {
-			add(yellow, n.Message)
-		} else {
-			for _, f := range s.failures(n) {
-				add(red, f)
-			}
-
-			add("", next(n, now))
-		}
-	case tree.AwaitingApproval:
-		ds = append(ds, detail{yellow, unapproved(n)})
-	case tree.Ready, tree.Blocked, tree.Deleting, tree.Paused, tree.Waiting:
+	switch {
+	case n.Composite():
 		add(color(n.State), n.Message)
+	case n.State == tree.Running:
+		add(cyan, run.CurrentTask)
+	case n.State == tree.Queued, n.State == tree.Installing:
+		add("", cmp.Or(run.Message, waits(run)))
+	case n.State == tree.Failed:
+		most := maxFailures
+		if s.Wide {
+			most = 0
+		}
+
+		add(red, run.WhyFailed(most)...)
+		add("", next(n, now))
+	case n.State == tree.AwaitingApproval && n.Approval.State != "":
+		ds = append(ds, detail{yellow, unapproved(n)})
+	default:
+		add(color(n.State), cmp.Or(n.Message, n.Reason))
 
 		if n.State == tree.Paused && n.InProgress() {
 			add("", inPause(run))
@@ -271,7 +272,12 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 
 	if n.Drift.Changed > 0 {
 		text := fmt.Sprintf("changes that the last check predicted: %d", n.Drift.Changed)
-		if m, applies := n.Corrects(now); applies && m.Window && n.State == tree.Ready {
+
+		switch m, applies := n.Corrects(now); {
+		case n.State != tree.Ready:
+		case !applies:
+			text += ", not applied, since managementPolicies do not allow it"
+		case m.Window:
 			text += ", applied " + when(m, now)
 		}
 
@@ -280,35 +286,10 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 		add("", "runs again "+when(m, now))
 	}
 
-	for _, output := range n.Withheld {
-		add(yellow, output)
-	}
-
-	for _, note := range n.Notes {
-		add(red, note)
-	}
+	add(yellow, n.Withheld...)
+	add(red, n.Notes...)
 
 	return ds
-}
-
-// failures of a run, in Ansible's words.
-func (s Style) failures(n *tree.Node) []string {
-	var texts []string
-
-	for i, text := range n.LastRun.Why() {
-		if i == maxFailures && !s.Wide {
-			texts = append(texts, fmt.Sprintf("and %d more", len(n.LastRun.Why())-i))
-			break
-		}
-
-		texts = append(texts, text)
-	}
-
-	if len(texts) == 0 {
-		return []string{cmp.Or(n.LastRun.Message, n.Message, "the run ended as "+string(n.LastRun.Phase))}
-	}
-
-	return texts
 }
 
 // next says when a run that failed is tried again.
@@ -319,10 +300,8 @@ func next(n *tree.Node, now time.Time) string {
 	}
 
 	switch m := n.Retry(now); {
-	case n.GaveUp() && n.Canceled:
-		return "it was canceled"
 	case n.GaveUp():
-		return "gave up after " + attempts
+		return "gave up after " + attempts + ", and is not tried again by itself"
 	case m.At.After(now):
 		return attempts + ", next " + when(m, now)
 	case !m.At.IsZero():
@@ -338,8 +317,6 @@ func unapproved(n *tree.Node) string {
 	text := "awaits approval"
 
 	switch {
-	case a.State == "":
-		return clean(n.Message)
 	case a.State == common.ApprovalRejected:
 		text = fmt.Sprintf("rejected by %s: %s; to approve it nevertheless", a.By, cmp.Or(a.Reason, "without a reason"))
 	case a.Unchecked != "":

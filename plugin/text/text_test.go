@@ -227,22 +227,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Without colors the text is the same, and each line fits into 80 columns.
-func TestColors(t *testing.T) {
-	colors := Status(Style{Width: 80, Color: true}, now, shop())
-	plain := Status(Style{Width: 80}, now, shop())
-
-	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(colors, "")); diff != "" {
-		t.Errorf("-plain, +colors:\n%s", diff)
-	}
-
-	for line := range strings.Lines(plain) {
-		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
-			t.Errorf("want 80 columns at most, got %d: %s", n, line)
-		}
-	}
-}
-
 // However narrow a terminal is, rows fit into it, and from 40 columns on they have the state as a whole.
 func TestWidths(t *testing.T) {
 	waiting := composed("disk[a-very-long-name-of-a-disk-of-this-shop]", tree.AwaitingApproval, common.Run{})
@@ -369,7 +353,7 @@ func TestInProgress(t *testing.T) {
 	}{
 		"Running": {
 			reason: "A run has a kind, a time and a task.", state: tree.Running, run: running,
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed), at the task Warm the cache. There is nothing to do.\n",
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed): Warm the cache. There is nothing to do.\n",
 		},
 		"Queued": {
 			reason: "One that has not begun says what it waits for.", state: tree.Installing, run: queued,
@@ -387,18 +371,18 @@ func TestInProgress(t *testing.T) {
 		},
 		"Deleted": {
 			reason: "A deletion ends a run with state present.", state: tree.Running, run: running, deleted: true,
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed), at the task Warm the cache. There is nothing to do. " +
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed): Warm the cache. There is nothing to do. " +
 				"It is being deleted: the provider ends this run, and then the content runs with state absent.\n",
 		},
 		"Absent": {
 			reason: "A run with state absent is the deletion.", state: tree.Running, run: absent, deleted: true,
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted), at the task Warm the cache. There is nothing to do. " +
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted): Warm the cache. There is nothing to do. " +
 				"It is being deleted, by this run with state absent.\n",
 		},
 		"Undeletable": {
 			reason: "The condition Deletable says what keeps the object.", state: tree.Running, run: absent, deleted: true,
 			undeletable: "the run failed; repair the cause",
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted), at the task Warm the cache. There is nothing to do. " +
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted): Warm the cache. There is nothing to do. " +
 				"It is being deleted, and cannot be yet: the run failed; repair the cause.\n",
 		},
 	}

@@ -1,11 +1,12 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
@@ -18,11 +19,9 @@ const maxCauses = 3
 func Why(s Style, now time.Time, n *tree.Node) string {
 	subject := clean(n.Kind + " " + n.NamespacedName())
 
-	var sentences []string
+	sentences := []string{cause(now, n, subject)}
 	if n.Composite() {
 		sentences = causes(now, n, subject)
-	} else {
-		sentences = []string{cause(now, n, subject)}
 	}
 
 	for _, xr := range n.Composites() {
@@ -39,30 +38,25 @@ func Why(s Style, now time.Time, n *tree.Node) string {
 // causes why an XR is as it is: those of its own, and those of its runs.
 func causes(now time.Time, root *tree.Node, subject string) []string {
 	leaves := root.Leaves()
-
-	if root.State == tree.Ready {
-		sentences := []string{fmt.Sprintf("%s is ready, with all of its runs (%d).", subject, len(leaves))}
-
-		for _, n := range leaves {
-			sentences = append(sentences, withheld(n, called(n)+": ")...)
-		}
-
-		if len(sentences) == 1 {
-			sentences[0] += nothingToDo
-		}
-
-		return sentences
-	}
-
-	sentences := []string{fmt.Sprintf("%s is not ready: %s.", subject, count(root))}
+	is := " is not ready: "
 
 	switch {
-	case !root.Available:
-	case slices.ContainsFunc(leaves, func(n *tree.Node) bool { return n.State != tree.Ready }):
-		sentences[0] = fmt.Sprintf("%s is ready, but not all of its runs are as they should be: %s.", subject, count(root))
-	default:
-		sentences[0] = fmt.Sprintf("%s is ready, and so are its runs (%d), but it cannot be changed now.", subject,
-			len(leaves))
+	case root.State == tree.Ready:
+		is = " is ready: "
+	case root.Available:
+		is = " is ready, but not as it should be: "
+	}
+
+	sentences := []string{subject + is + count(root) + "."}
+
+	for _, n := range leaves {
+		if n.State == tree.Ready && len(n.Withheld) > 0 {
+			sentences = append(sentences, cause(now, n, called(n)))
+		}
+	}
+
+	if root.State == tree.Ready && len(sentences) == 1 {
+		return append(sentences, nothingToDo)
 	}
 
 	for _, xr := range root.Composites() {
@@ -117,17 +111,7 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 }
 
 // nothingToDo is how a text ends that asks for nothing.
-const nothingToDo = " There is nothing to do."
-
-// withheld says which outputs of a run are withheld.
-func withheld(n *tree.Node, subject string) []string {
-	sentences := make([]string, 0, len(n.Withheld))
-	for _, output := range n.Withheld {
-		sentences = append(sentences, sentence(subject+clean(output)))
-	}
-
-	return sentences
-}
+const nothingToDo = "There is nothing to do."
 
 // called is what a run of an XR is called.
 func called(n *tree.Node) string {
@@ -143,71 +127,141 @@ func called(n *tree.Node) string {
 
 // cause says why one run is as it is, what to do, and what keeps it from being deleted.
 func cause(now time.Time, n *tree.Node, subject string) string {
-	text := strings.Join(append([]string{because(now, n, subject)}, withheld(n, "Its ")...), " ")
+	sentences := because(now, n, subject)
 
 	switch {
 	case !n.Deleted || n.State == tree.Deleting:
-		return text
 	case n.Undeletable != "" && n.Undeletable != n.Message:
-		return text + " " + sentence("It is being deleted, and cannot be yet: "+clean(n.Undeletable))
+		sentences = append(sentences, "It is being deleted, and cannot be yet: "+clean(n.Undeletable))
 	case n.InProgress() && n.LastRun.State == common.StateAbsent:
-		return text + " It is being deleted, by this run with state absent."
+		sentences = append(sentences, "It is being deleted, by this run with state absent.")
 	case n.InProgress():
-		return text + " It is being deleted: the provider ends this run, and then the content runs with state absent."
+		sentences = append(sentences,
+			"It is being deleted: the provider ends this run, and then the content runs with state absent.")
+	default:
+		sentences = append(sentences, "It is being deleted.")
 	}
 
-	return text + " It is being deleted."
+	for i, text := range sentences {
+		first, n := utf8.DecodeRuneInString(text)
+		sentences[i] = sentence(string(unicode.ToUpper(first)) + text[n:])
+	}
+
+	return strings.Join(sentences, " ")
 }
 
-// because of what a run is as it is.
-func because(now time.Time, n *tree.Node, subject string) string {
-	message := clean(n.Message)
+// because of what a run is as it is, and what to do.
+func because(now time.Time, n *tree.Node, subject string) []string {
+	brief := *n
+	brief.LastRun.Failures = nil // Its message is about the first of them.
+
+	var texts []string
+	for _, f := range (Style{}).facts(now, &brief) {
+		texts = append(texts, f.text)
+	}
+
+	names, others := strings.CutPrefix(clean(n.Message), "waiting for ")
+
+	switch {
+	case n.State == tree.Waiting && others:
+		texts[0] = subject + " waits for " + names
+	case n.State == tree.Waiting && strings.HasPrefix(n.Message, "waits for "):
+		texts[0] = subject + " " + texts[0]
+	case len(texts) > 0:
+		texts[0] = subject + " " + verb(now, n) + ": " + texts[0]
+	default:
+		texts = []string{subject + " " + verb(now, n)}
+	}
+
+	return append(texts, advise(n)...)
+}
+
+// verb of a sentence about a run.
+func verb(now time.Time, n *tree.Node) string {
+	r := n.LastRun
 
 	switch n.State {
 	case tree.Ready:
-		return ready(now, n, subject)
+		return "is ready"
 	case tree.Failed:
-		return failed(now, n, subject)
+		if r.CompletionTime != nil {
+			return r.Phase.Verb() + " " + ago(r.CompletionTime.Time, now)
+		}
+
+		return r.Phase.Verb()
 	case tree.Blocked:
-		return blocked(n, subject, message)
+		if n.Kind == "" {
+			return "has not been created"
+		}
+
+		return "cannot go on"
 	case tree.AwaitingApproval:
 		if n.Available {
-			subject += " is ready, but what would change"
+			return "is ready, but what would change is not approved"
 		}
 
-		return sentence(subject + " is not approved: " + cmp.Or(message, "it awaits a decision"))
+		return "is not approved"
 	case tree.Running:
-		return running(now, n, subject)
+		if t := took(r, now); t != "" {
+			return "has run for " + t + kind(r)
+		}
+
+		return "is in progress" + kind(r)
 	case tree.Installing, tree.Queued:
-		waits := clean(cmp.Or(n.LastRun.Message, waits(n.LastRun)))
-
-		text := sentence(subject + " has not begun" + kind(n.LastRun) + ": " + waits)
-		if n.LastRun.StartTime == nil && n.State == tree.Queued {
-			text += " It begins when a place is free; kubectl get ansible -A shows which runs have the places."
-		}
-
-		return text
+		return "has not begun" + kind(r)
 	case tree.Paused:
-		what := "nothing runs"
-		if n.InProgress() {
-			what = inPause(n.LastRun)
-		}
-
-		return subject + " is paused: " + what + ". To resume it: " + command("resume", n) + "."
+		return "is paused"
 	case tree.Deleting:
-		return subject + " is being deleted. Its content runs with state absent first."
+		return "is being deleted; its content runs with state absent first"
 	case tree.Waiting:
 	}
 
-	if names, ok := strings.CutPrefix(message, "waiting for "); ok && names != "" {
-		return subject + " waits for " + names + "."
+	return "waits"
+}
+
+// advise says what to do about a run.
+func advise(n *tree.Node) []string {
+	switch n.State {
+	case tree.Ready:
+		if n.Drift.Changed == 0 && len(n.Withheld) == 0 {
+			return []string{nothingToDo}
+		}
+	case tree.Running:
+		return []string{nothingToDo}
+	case tree.Queued:
+		if n.LastRun.StartTime == nil {
+			return []string{"It begins when a place is free; kubectl get ansible -A shows which runs have the places."}
+		}
+	case tree.Paused:
+		return []string{"To resume it: " + command("resume", n)}
+	case tree.Failed:
+		try := "To try it now: " + command("retry", n)
+		if what := advice()[n.LastRun.Reason]; what != "" && !n.Canceled {
+			return []string{what, try}
+		}
+
+		return []string{try}
+	case tree.Blocked:
+		return unblock(n)
+	case tree.AwaitingApproval, tree.Installing, tree.Deleting, tree.Waiting:
 	}
 
-	if n.Reason == string(common.ReasonWaitingForWindow) && message != "" {
-		return sentence(subject + " " + message)
+	return nil
+}
+
+// unblock says what to do about a run that cannot go on.
+func unblock(n *tree.Node) []string {
+	switch {
+	case n.Kind == "" && strings.Contains(n.Message, " is withheld: "): // It says what to do itself.
+	case n.Kind == "":
+		return []string{"Correct the XR, or its Composition."}
+	case strings.HasPrefix(n.Message, "cannot create or update connection secret: "):
+		return []string{"The Secret that writeConnectionSecretToRef names is not the run's: name another one, or delete it."}
+	case n.Reason == "ReconcileError", n.Reason == string(common.ReasonInputsUnavailable):
+		return []string{"It goes on by itself when that is corrected."}
 	}
 
-	return sentence(subject + " waits: " + cmp.Or(message, "nothing was applied yet"))
+	return nil
 }
 
 // inPause is what becomes of a run in progress while its object is paused.
@@ -219,70 +273,6 @@ func inPause(r common.Run) string {
 	return "its run" + kind(r) + " was " + string(r.Phase) + ", and goes on"
 }
 
-func ready(now time.Time, n *tree.Node, subject string) string {
-	if n.Drift.Changed > 0 {
-		text := fmt.Sprintf("%s is ready. Changes that its last check predicted: %d.", subject, n.Drift.Changed)
-
-		switch m, applies := n.Corrects(now); {
-		case !applies:
-			return text + " They are not applied, since its managementPolicies do not allow it."
-		case m.Window:
-			return text + " They are applied " + when(m, now) + "."
-		}
-
-		return text + " They are applied next."
-	}
-
-	text := subject + " is ready."
-	if len(n.Withheld) == 0 {
-		text += nothingToDo
-	}
-
-	if m := n.Periodic(now); !m.At.IsZero() {
-		text += " It runs again " + when(m, now) + "."
-	}
-
-	return text
-}
-
-func blocked(n *tree.Node, subject, message string) string {
-	message = cmp.Or(message, clean(n.Reason), "its status does not say why")
-	if n.Kind == "" {
-		text := sentence(subject + " has not been created: " + message)
-		if !strings.Contains(message, " is withheld: ") { // It says what to do itself.
-			text += " Correct the XR, or its Composition."
-		}
-
-		return text
-	}
-
-	text := sentence(subject + " cannot go on: " + message)
-	if strings.HasPrefix(message, "cannot create or update connection secret: ") {
-		text += " The Secret that writeConnectionSecretToRef names is not the run's: name another one, or delete it."
-	}
-
-	if n.Reason == "ReconcileError" || n.Reason == string(common.ReasonInputsUnavailable) {
-		text += " It goes on by itself when that is corrected."
-	}
-
-	return text
-}
-
-func running(now time.Time, n *tree.Node, subject string) string {
-	text := subject + " is in progress"
-	if t := took(n.LastRun, now); t != "" {
-		text = subject + " has run for " + t
-	}
-
-	text += kind(n.LastRun)
-
-	if n.LastRun.CurrentTask != "" {
-		text += ", at the task " + clean(n.LastRun.CurrentTask)
-	}
-
-	return text + "." + nothingToDo
-}
-
 // kind of a run, in the words of its status.
 func kind(r common.Run) string {
 	if r.Mode == "" || r.Trigger == "" {
@@ -290,31 +280,6 @@ func kind(r common.Run) string {
 	}
 
 	return " (" + clean(string(r.Mode)) + ", " + clean(string(r.Trigger)) + ")"
-}
-
-func failed(now time.Time, n *tree.Node, subject string) string {
-	r := n.LastRun
-
-	ended := ""
-	if r.CompletionTime != nil {
-		ended = " " + ago(r.CompletionTime.Time, now)
-	}
-
-	what := clean(cmp.Or(r.Message, n.Message, "its status does not say why"))
-	sentences := []string{sentence(subject + " " + r.Phase.Verb() + ended + ": " + what)}
-
-	if what := advice()[r.Reason]; what != "" && !n.Canceled {
-		sentences = append(sentences, what)
-	}
-
-	switch m := n.Retry(now); {
-	case n.GaveUp():
-		sentences = append(sentences, "It is not tried again by itself.")
-	case !m.At.IsZero():
-		sentences = append(sentences, "It is tried again "+when(m, now)+".")
-	}
-
-	return strings.Join(append(sentences, "To try it now: "+command("retry", n)+"."), " ")
 }
 
 // when something happens by itself.

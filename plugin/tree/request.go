@@ -68,10 +68,17 @@ type Request struct {
 	// Token is the value of the annotation.
 	Token string
 
-	wanted, asked []types.UID
-	ended         map[types.UID]outcome
-	gone          map[types.UID]bool // Those that went before they were asked.
-	after         map[types.UID][]types.UID
+	runs []*wanted
+}
+
+// A wanted run of an AnsibleRun.
+type wanted struct {
+	uid types.UID
+	// after are those that it depends on.
+	after []*wanted
+	// asked is true once it was asked for, over once it has ended, and gone if the AnsibleRun went before.
+	asked, over, gone bool
+	outcome
 }
 
 // An outcome of a request for a run.
@@ -84,24 +91,30 @@ type outcome struct {
 // NewRequest for AnsibleRuns, of one tree or several. It is refused if one of them would
 // not answer.
 func NewRequest(token string, runs []*Node) (*Request, error) {
-	r := &Request{
-		Token: token, ended: map[types.UID]outcome{}, gone: map[types.UID]bool{},
-		after: map[types.UID][]types.UID{},
-	}
+	r := &Request{Token: token}
 
 	for _, n := range runs {
 		if err := n.Refuses(token); err != nil {
 			return nil, errors.Wrap(err, n.called())
 		}
 
-		if slices.Contains(r.wanted, n.UID) {
-			continue
+		if r.of(n) == nil {
+			r.runs = append(r.runs, &wanted{uid: n.UID})
 		}
-
-		r.wanted = append(r.wanted, n.UID)
 	}
 
 	return r, nil
+}
+
+// of an AnsibleRun; nil if none is wanted.
+func (r *Request) of(n *Node) *wanted {
+	for _, w := range r.runs {
+		if w.uid == n.UID {
+			return w
+		}
+	}
+
+	return nil
 }
 
 // After keeps the order of the runs of one XR: each of them is asked when those that it
@@ -110,8 +123,8 @@ func (r *Request) After(root *Node) {
 	for _, xr := range root.Composites() {
 		for _, n := range xr.Runs {
 			for _, other := range xr.Runs {
-				if n.comesAfter(other) && slices.Contains(r.wanted, n.UID) && slices.Contains(r.wanted, other.UID) {
-					r.after[n.UID] = append(r.after[n.UID], other.UID)
+				if w, on := r.of(n), r.of(other); w != nil && on != nil && n.comesAfter(other) {
+					w.after = append(w.after, on)
 				}
 			}
 		}
@@ -123,12 +136,8 @@ func (r *Request) Due(now []*Node) []*Node {
 	var due []*Node
 
 	for _, n := range now {
-		if !slices.Contains(r.wanted, n.UID) || slices.Contains(r.asked, n.UID) {
-			continue
-		}
-
-		if !r.blocked(n.UID) {
-			r.asked = append(r.asked, n.UID)
+		if w := r.of(n); w != nil && !w.asked && !w.blocked() {
+			w.asked = true
 			due = append(due, n)
 		}
 	}
@@ -137,36 +146,26 @@ func (r *Request) Due(now []*Node) []*Node {
 }
 
 // blocked is true for a run that depends on one that has not succeeded. One that is gone keeps nothing from running.
-func (r *Request) blocked(uid types.UID) bool {
-	return slices.ContainsFunc(r.after[uid], func(on types.UID) bool { return !r.ended[on].succeeded && !r.gone[on] })
+func (w *wanted) blocked() bool {
+	return slices.ContainsFunc(w.after, func(on *wanted) bool { return !on.succeeded && !on.gone })
 }
 
 // Observe which of the runs have ended.
 func (r *Request) Observe(now []*Node) {
-	there := map[types.UID]bool{}
+	for _, w := range r.runs {
+		at := slices.IndexFunc(now, func(n *Node) bool { return n.UID == w.uid })
 
-	for _, n := range now {
-		there[n.UID] = true
-
-		if o, over := n.outcome(r.Token); over {
-			r.end(n.UID, o)
-		}
-	}
-
-	for _, uid := range r.wanted {
 		switch {
-		case there[uid]:
-		case slices.Contains(r.asked, uid):
-			r.end(uid, outcome{succeeded: true}) // It was deleted, and so its last run succeeded.
-		default:
-			r.gone[uid] = true
+		case w.over:
+		case at < 0 && w.asked:
+			w.over, w.succeeded = true, true // It was deleted, and so its last run succeeded.
+		case at < 0:
+			w.gone = true
+		case w.asked:
+			if o, over := now[at].outcome(r.Token); over {
+				w.over, w.outcome = true, o
+			}
 		}
-	}
-}
-
-func (r *Request) end(uid types.UID, o outcome) {
-	if _, known := r.ended[uid]; !known && slices.Contains(r.asked, uid) {
-		r.ended[uid] = o
 	}
 }
 
@@ -248,41 +247,55 @@ func (n *Node) called() string { return strings.TrimSpace(n.Kind + " " + n.Names
 // Over is true when nothing is to be asked or waited for any more: every run has ended, or
 // never will be asked because one before it failed.
 func (r *Request) Over() bool {
-	if len(r.ended) < len(r.asked) {
-		return false
-	}
-
-	return !slices.ContainsFunc(r.wanted, func(uid types.UID) bool {
-		return !slices.Contains(r.asked, uid) && !r.gone[uid] && !r.blocked(uid)
+	return !slices.ContainsFunc(r.runs, func(w *wanted) bool {
+		return w.asked && !w.over || !w.asked && !w.gone && !w.blocked()
 	})
 }
 
 // Count how many runs were wanted, asked for, and succeeded, and how many were gone before they were asked for.
-func (r *Request) Count() (wanted, asked, succeeded, gone int) {
-	for _, o := range r.ended {
-		if o.succeeded {
+func (r *Request) Count() (all, asked, succeeded, gone int) {
+	for _, w := range r.runs {
+		if w.asked {
+			asked++
+		}
+
+		if w.succeeded {
 			succeeded++
 		}
-	}
 
-	for _, uid := range r.wanted {
-		if r.gone[uid] {
+		if w.gone {
 			gone++
 		}
 	}
 
-	return len(r.wanted), len(r.asked), succeeded, gone
+	return len(r.runs), asked, succeeded, gone
 }
 
 // Why requests have led to no run, where that is so.
 func (r *Request) Why() []string {
 	var whys []string
 
-	for _, uid := range r.asked {
-		if why := r.ended[uid].why; why != "" {
-			whys = append(whys, why)
+	for _, w := range r.runs {
+		if w.why != "" {
+			whys = append(whys, w.why)
 		}
 	}
 
 	return whys
+}
+
+// Decidable is true for an AnsibleRun that a decision can be about: one that awaits approval, and one with the
+// opposite decision.
+func (n *Node) Decidable(d common.ApprovalDecision) bool {
+	switch n.Approval.State {
+	case common.ApprovalAwaiting:
+		return true
+	case common.ApprovalRejected:
+		return d == common.DecisionApprove
+	case common.ApprovalApproved:
+		return d == common.DecisionReject
+	case common.ApprovalApplied:
+	}
+
+	return false
 }

@@ -85,7 +85,7 @@ func (n *Node) judgeRun(cs conditions) {
 		n.State = Installing
 	case n.InProgress(): // In a phase that only a newer provider knows, too.
 		n.State = Running
-	case cs.unapproved():
+	case cs.of(common.TypeApproved).Status == ansiblerun.ConditionFalse:
 		n.State, why = AwaitingApproval, cs.of(common.TypeApproved)
 	case n.Deleted && deletable.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, deletable

@@ -35,7 +35,7 @@ func TestTimes(t *testing.T) {
 		"Held":      {reason: "A retry waits for the window.", spec: window, status: retries, want: times{Retry: Moment{At: night, Window: true}}},
 		"NotHeld":   {reason: "Unless only periodic runs do.", spec: immediate, status: retries, want: times{Retry: Moment{At: now.Add(10 * time.Second)}}},
 		"Exhausted": {reason: "What was tried as often as it may be has no retry.", spec: "retryLimit: 2", status: retries, want: times{GaveUp: true}},
-		"Canceled":  {reason: "Nor has what somebody has canceled.", metadata: "annotations: {ansible.crossplane.io/cancel: a}", status: retries, want: times{GaveUp: true}},
+		"Canceled":  {reason: "Nor has what was canceled.", metadata: "annotations: {ansible.crossplane.io/cancel: a}", status: retries, want: times{GaveUp: true}},
 		"Window":    {reason: "A periodic run waits for the window.", spec: immediate, status: ended, want: times{Periodic: Moment{At: night, Window: true}}},
 		"Schedule":  {reason: "A schedule says when there is one.", spec: "schedule: {cron: '0 20 * * *'}", status: ended, want: times{Periodic: Moment{At: now.Add(8 * time.Hour)}}},
 		"Both":      {reason: "What is due in between waits.", spec: "schedule: {cron: '0 20 * * *'}, " + window, status: ended, want: times{Periodic: Moment{At: night, Window: true}}},

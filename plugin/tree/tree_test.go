@@ -345,7 +345,7 @@ func TestOwns(t *testing.T) {
 		"Controlled": {reason: "What the XR controls is its own.", object: "{metadata: {ownerReferences: [{uid: two}, {uid: one, controller: true}]}}", want: true},
 		"Owned":      {reason: "An owner that does not control is not enough.", object: "{metadata: {ownerReferences: [{uid: one}]}}"},
 		"Foreign":    {reason: "What another XR controls is not its own.", object: "{metadata: {ownerReferences: [{uid: two, controller: true}]}}"},
-		"Free":       {reason: "Nor is what nobody controls.", object: "{metadata: {name: x}}"},
+		"Free":       {reason: "Nor is what has no controller.", object: "{metadata: {name: x}}"},
 		"Claimed":    {reason: "An XR is that of its claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}", want: true},
 		"Others":     {reason: "An XR is not that of another claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: other, name: site}}}"},
 		"Pretended":  {reason: "A namespaced object is no XR of a claim, whatever it says.", object: "{metadata: {name: x, namespace: ns}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}"},
