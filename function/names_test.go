@@ -102,7 +102,7 @@ observed:
 		"Default":       {reason: "It is called as the XR.", metadata: ", namespace: default", wantName: "app-connection"},
 		"Namespaced":    {reason: "In the namespace of the XR even its name alone will do.", secret: `name: "${xr.metadata.name}"`, metadata: ", namespace: default", wantName: "app"},
 		"ClusterScoped": {reason: "Elsewhere more than what the author of an XR has chosen.", secret: `namespace: secrets, name: "admin-${xr.metadata.name}"`, wantName: "admin-app", wantNamespace: "secrets"},
-		"Unique":        {reason: "The uid is nobody else's.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, wantName: "u1", wantNamespace: "secrets"},
+		"Unique":        {reason: "The uid is the XR's alone.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, wantName: "u1", wantNamespace: "secrets"},
 		"Exists":        {reason: "A Secret cannot be renamed.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, resources: fmt.Sprintf(exists, "secrets"), wantName: "old", wantNamespace: "secrets"},
 		"Stays":         {reason: "Nothing that exists is dropped when the Composition has lost its namespace.", resources: fmt.Sprintf(exists, "secrets"), wantName: "old", wantNamespace: "secrets"},
 		"Literal":       {reason: "All XRs would have the same.", secret: `name: admin`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},

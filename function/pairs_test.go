@@ -63,7 +63,7 @@ func TestPairs(t *testing.T) {
 				"base[b]: not wanted any more, but has to stay for app[b]\napp[c]: not wanted, for it refers to base, which is not wanted",
 		},
 		"Whole": {
-			reason: "Who refers to more than that waits for all, and uses all.",
+			reason: "A member that refers to more than that waits for all, and uses all.",
 			step: step{
 				runs: `
   - {name: base, forEach: "${xr.spec.hosts}"}

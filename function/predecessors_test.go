@@ -62,7 +62,7 @@ func TestPredecessors(t *testing.T) {
 		"NotDeletedYet":  {"Kubernetes deletes it a moment later, or when a Usage of it is gone.", namespaced, `namespace: default` + database + controller, waits},
 		"OtherRun":       {"Other runs do not matter.", namespaced, `namespace: default, annotations: {crossplane.io/composition-resource-name: app}` + deleted + controller, creates},
 		"OtherNamespace": {"Neither do XRs of other namespaces.", namespaced, `namespace: team-a` + deleted + database + controller, creates},
-		"OtherName":      {"Anybody may write the label.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.org/v1, kind: App, name: other, uid: u1`), creates},
+		"OtherName":      {"Any client may write the label.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.org/v1, kind: App, name: other, uid: u1`), creates},
 		"OtherKind":      {"XRs of other kinds do not matter.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.org/v1, kind: Site, name: app, uid: u1`), creates},
 		"OtherGroup":     {"Nor do those of other groups.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.com/v1, kind: App, name: app, uid: u1`), creates},
 		"Nobodys":        {"Nor does what no XR composes.", namespaced, `namespace: default` + deleted + database, creates},

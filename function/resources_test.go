@@ -57,7 +57,7 @@ func TestResources(t *testing.T) {
 			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
 		},
 		"NoStatus": {
-			reason: "What nobody has reconciled yet is not ready.",
+			reason: "What was not reconciled yet is not ready.",
 			step:   step{runs: runs, observed: machine("machine", "")},
 			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
 		},
@@ -148,7 +148,7 @@ func TestResources(t *testing.T) {
 			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
 		},
 		"OptionalNotThere": {
-			reason: "A run that can do without waits for nobody.",
+			reason: "A run that can do without does not wait.",
 			step:   step{runs: optional, observed: "{}"},
 			want:   []string{"setup"},
 			said:   "Running\nsetup: is running",
@@ -205,7 +205,7 @@ func TestResources(t *testing.T) {
 			said:   "InvalidValue\nb: vars.x: resources[\"" + strings.Repeat("x", 80) + "\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
 		},
 		"RunThatLeaves": {
-			reason: "Nobody keeps a run that has left the Composition by its name.",
+			reason: "A run that has left the Composition is not kept by its name.",
 			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].kind}'}}", spec: "name: a", observed: existing("a", "", "role: x.y.z")},
 			said:   "DependencyNotReady\nb: waiting for resource a, which is not there yet",
 		},

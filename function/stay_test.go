@@ -738,7 +738,7 @@ func TestStays(t *testing.T) {
 				"zone[a]: not wanted any more, but may be what zone[1] was called",
 		},
 		"NamesUnknown": {
-			reason: "While a list is not known, nobody knows what its items were called.",
+			reason: "While a list is not known, the former names of its items are not known either.",
 			step: step{
 				runs:     `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["old-${each.key}"]}]`,
 				observed: existing("old-a", "", "role: a.b.c"),
