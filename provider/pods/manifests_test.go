@@ -44,6 +44,7 @@ func TestInstaller(t *testing.T) {
 		install    []corev1.VolumeMount
 		run        []corev1.VolumeMount
 		claim      string
+		noGroup    bool
 	}{
 		"Nothing": {
 			reason: "A run without requirements needs no installation.",
@@ -67,6 +68,18 @@ func TestInstaller(t *testing.T) {
 			install:    mount(false, sub),
 			run:        mount(true, sub),
 			claim:      "content",
+		},
+		"NoGroup": {
+			reason: "A template leaves the group of the files to the cluster: OpenShift refuses any but its own.",
+			change: func(j *executor.Job) {
+				j.Inputs.Execution.ContentVolumeClaim = "content"
+				j.Inputs.Execution.PodTemplate = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"securityContext":{"fsGroup":null}}}`)}
+			},
+			containers: []string{containerInstall},
+			install:    mount(false, sub),
+			run:        mount(true, sub),
+			claim:      "content",
+			noGroup:    true,
 		},
 		"OtherImage": {
 			reason:     "An image without the provider gets it first.",
@@ -136,7 +149,7 @@ func TestInstaller(t *testing.T) {
 				}
 			}
 
-			if claim != tc.claim || (spec.SecurityContext.FSGroup != nil) != (tc.claim != "") {
+			if claim != tc.claim || (spec.SecurityContext.FSGroup != nil) != (tc.claim != "" && !tc.noGroup) {
 				t.Errorf("\n%s\nwant claim %q, got %q, with the group %v", tc.reason, tc.claim, claim, spec.SecurityContext.FSGroup)
 			}
 		})
