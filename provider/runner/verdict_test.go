@@ -224,7 +224,8 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 2, confined: true, summary: fails("localhost", "out of pty devices")},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "t" failed on host "localhost": out of pty devices; localhost is the provider itself, where content has no terminals`,
+				Message: `task "t" failed on host "localhost": out of pty devices; localhost is the provider itself, where content has ` +
+					"no terminals unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths",
 			},
 		},
 		"DeniedUnconfined": {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -35,22 +36,27 @@ func TestVersions(t *testing.T) {
 
 		got := map[string]error{}
 
-		within(t, version, Domain{Write: []string{own}}, func() {
+		within(t, version, Domain{Write: []string{own, "/dev/ptmx", "/dev/pts"}}, func() {
 			_, got["read"] = os.ReadFile(other)
 			got["write"] = os.WriteFile(other, nil, 0o600)
 			got["truncate"] = unix.Truncate(other, 0)
+			got["terminal"] = openTerminal()
 			got["create"] = os.WriteFile(filepath.Join(own, "a", "file"), nil, 0o600)
+			got["link"] = os.Link(filepath.Join(own, "a", "file"), filepath.Join(own, "b", "link"))
 			got["move"] = os.Rename(filepath.Join(own, "a", "file"), filepath.Join(own, "b", "file"))
 		})
 
-		want := map[string]error{"read": unix.EACCES, "write": unix.EACCES, "truncate": unix.EACCES, "create": nil, "move": nil}
+		want := map[string]error{
+			"read": unix.EACCES, "write": unix.EACCES, "truncate": unix.EACCES,
+			"terminal": nil, "create": nil, "link": nil, "move": nil,
+		}
 
 		if version < 3 {
 			want["truncate"] = nil
 		}
 
 		if version < 2 {
-			want["move"] = unix.EXDEV
+			want["link"], want["move"] = unix.EXDEV, unix.EXDEV
 		}
 
 		for what, err := range want {
@@ -59,6 +65,31 @@ func TestVersions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// openTerminal makes a pseudo-terminal, and opens its other end, as openpty(3) does.
+func openTerminal() error {
+	ptmx, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	defer ptmx.Close()
+
+	if err := unix.IoctlSetPointerInt(int(ptmx.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		return err
+	}
+
+	n, err := unix.IoctlGetInt(int(ptmx.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		return err
+	}
+
+	pts, err := os.OpenFile(filepath.Join("/dev/pts", strconv.Itoa(n)), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+
+	return pts.Close()
 }
 
 // within a domain, with a version of Landlock, call a function on a thread that ends with it.
