@@ -23,31 +23,33 @@ runs:
 `
 		hosts = `
 runs:
-- {name: app, role: acme.app.server, inventory: {all: {hosts: "${xr.spec.hosts}"}}}
+- {name: app, role: acme.app.server, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts}"}}}]}
 `
 		children = `
 runs:
-- {name: app, role: acme.app.server, inventory: {all: {children: "${xr.spec.groups}"}}}
+- {name: app, role: acme.app.server, inventories: [{yaml: {all: {children: "${xr.spec.groups}"}}}]}
 `
 		literal = `
 runs:
 - name: app
   role: acme.app.server
-  inventory:
-    infra: {hosts: {gateway: {ansible_host: gw.internal.example}, "web[01:20]:2222": null}, children: {inner: {hosts: [db]}}}
-    one: {hosts: {node: "${xr.spec.?one}"}, vars: "${xr.spec.?vars}"}
-    nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
-    listed: {hosts: [db, "${xr.spec.?name}"]}
-    data-bases: {hosts: [db]}
+  inventories:
+  - yaml:
+      infra: {hosts: {gateway: {ansible_host: gw.internal.example}, "web[01:20]:2222": null}, children: {inner: {hosts: [db]}}}
+      one: {hosts: {node: "${xr.spec.?one}"}, vars: "${xr.spec.?vars}"}
+      nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
+      listed: {hosts: [db, "${xr.spec.?name}"]}
+      data-bases: {hosts: [db]}
 `
 		computed = `
 runs:
 - name: app
   role: acme.app.server
-  inventory:
-    infra: {hosts: "${{'gw1': {'ansible_host': 'gw1.internal.example', 'token': 't'}, 'plain': {}}}", children: "${{'racks': {}}}"}
-    listed: {hosts: ["${xr.spec.?name.orValue('other')}"]}
-    nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
+  inventories:
+  - yaml:
+      infra: {hosts: "${{'gw1': {'ansible_host': 'gw1.internal.example', 'token': 't'}, 'plain': {}}}", children: "${{'racks': {}}}"}
+      listed: {hosts: ["${xr.spec.?name.orValue('other')}"]}
+      nodes: {hosts: "${xr.spec.?nodes}", children: "${xr.spec.?groups}"}
 `
 		secret = `
 runs:
@@ -78,29 +80,29 @@ runs:
 		"HostIsOption":     {reason: "An address is an argument of ssh.", input: vars, spec: `host: "-oProxyCommand=id"`, want: `vars.ansible_host: "-oProxyCommand=id" is not the address of a host`},
 		"UserIsOption":     {reason: "So is a user.", input: vars, spec: `host: a, user: "x\" ProxyCommand=\"id"`, want: `vars.ansible_user: "x\" ProxyCommand=\"id" is not the name of a user`},
 		"PortIsText":       {reason: "A port is a number.", input: vars, spec: `host: a, port: "22 -oProxyCommand=id"`, want: `vars.ansible_port: "22 -oProxyCommand=id" is not the number of a port`},
-		"InventoryOption":  {reason: "The name of a host is an argument of ssh, too.", input: hosts, spec: `hosts: ["-oProxyCommand=id"]`, want: `inventory.all.hosts: "-oProxyCommand=id" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
-		"InventoryRange":   {reason: "A range of hosts makes the provider run out of memory.", input: hosts, spec: `hosts: {"a[1:99999999]": {}}`, want: `inventory.all.hosts: "a[1:99999999]" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
-		"InventoryOwn":     {reason: "The provider is not a target.", input: hosts, spec: `hosts: [localhost]`, want: `inventory.all.hosts: "localhost" cannot be the name of a host: it is the provider itself`},
-		"InventoryLoop":    {reason: "Nor by another of its names.", input: hosts, spec: `hosts: [LOCALHOST.]`, want: `inventory.all.hosts: "LOCALHOST." cannot be the name of a host: it is the provider itself`},
-		"InventoryIPv6":    {reason: "Systems have more of them in /etc/hosts.", input: hosts, spec: `hosts: [ip6-localhost]`, want: `inventory.all.hosts: "ip6-localhost" cannot be the name of a host: it is the provider itself`},
+		"InventoryOption":  {reason: "The name of a host is an argument of ssh, too.", input: hosts, spec: `hosts: ["-oProxyCommand=id"]`, want: `inventories[0].yaml.all.hosts: "-oProxyCommand=id" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
+		"InventoryRange":   {reason: "A range of hosts makes the provider run out of memory.", input: hosts, spec: `hosts: {"a[1:99999999]": {}}`, want: `inventories[0].yaml.all.hosts: "a[1:99999999]" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
+		"InventoryOwn":     {reason: "The provider is not a target.", input: hosts, spec: `hosts: [localhost]`, want: `inventories[0].yaml.all.hosts: "localhost" cannot be the name of a host: it is the provider itself`},
+		"InventoryLoop":    {reason: "Nor by another of its names.", input: hosts, spec: `hosts: [LOCALHOST.]`, want: `inventories[0].yaml.all.hosts: "LOCALHOST." cannot be the name of a host: it is the provider itself`},
+		"InventoryIPv6":    {reason: "Systems have more of them in /etc/hosts.", input: hosts, spec: `hosts: [ip6-localhost]`, want: `inventories[0].yaml.all.hosts: "ip6-localhost" cannot be the name of a host: it is the provider itself`},
 		"AddressOwn":       {reason: "Some actions do without a connection where an address is the provider's: synchronize would write its files.", input: vars, spec: `host: 127.0.0.1`, want: `vars.ansible_host: "127.0.0.1" is the address of the provider itself`},
 		"AddressOwnIPv6":   {reason: "There are several of them.", input: vars, spec: `host: "::1"`, want: `vars.ansible_host: "::1" is the address of the provider itself`},
 		"AddressMapped":    {reason: "And many ways to write them.", input: vars, spec: `host: "::ffff:127.0.0.1"`, want: `vars.ansible_host: "::ffff:127.0.0.1" is the address of the provider itself`},
 		"AddressAny":       {reason: "No address is the own one, too.", input: vars, spec: `host: 0.0.0.0`, want: `vars.ansible_host: "0.0.0.0" is the address of the provider itself`},
-		"ForgedLine":       {reason: "A name that is quoted in the condition adds no line to it.", input: hosts, spec: `hosts: {"a\nother: is fine": {b: {}, "-": 1}}`, want: `inventory.all.hosts: "a\nother: is fine" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'` + "\n" + `app: inventory.all.hosts.a other: is fine: "-" cannot be the name of a variable: it must be an identifier`},
-		"MapIsOption":      {reason: "An address in a map of hosts is an argument of ssh, too.", input: hosts, spec: `hosts: {a: {ansible_host: "-oProxyCommand=id"}}`, want: `inventory.all.hosts.a.ansible_host: "-oProxyCommand=id" is not the address of a host`},
-		"MapIsTemplate":    {reason: "It is an address, not a template.", input: hosts, spec: `hosts: {a: {ansible_host: "{{ 1 }}"}}`, want: `inventory.all.hosts.a.ansible_host: "{{ 1 }}" is not the address of a host`},
-		"MapIsTwo":         {reason: "It is one word.", input: hosts, spec: `hosts: {a: {ansible_host: "a -oProxyCommand=id"}}`, want: `inventory.all.hosts.a.ansible_host: "a -oProxyCommand=id" is not the address of a host`},
-		"MapIsLines":       {reason: "It is one line.", input: hosts, spec: `hosts: {a: {ansible_host: "a\n"}}`, want: `inventory.all.hosts.a.ansible_host: "a\n" is not the address of a host`},
-		"MapOwn":           {reason: "It is not the provider's.", input: hosts, spec: `hosts: {a: {ansible_host: localhost}}`, want: `inventory.all.hosts.a.ansible_host: "localhost" is the address of the provider itself`},
-		"MapUser":          {reason: "A user is an argument of ssh.", input: hosts, spec: `hosts: {a: {ansible_user: "-l root"}}`, want: `inventory.all.hosts.a.ansible_user: "-l root" is not the name of a user`},
-		"MapPort":          {reason: "A port is a number.", input: hosts, spec: `hosts: {a: {ansible_port: "22"}}`, want: `inventory.all.hosts.a.ansible_port: "22" is not the number of a port`},
-		"MapPortRange":     {reason: "There are 65535 of them.", input: hosts, spec: `hosts: {a: {ansible_port: 65536}}`, want: `inventory.all.hosts.a.ansible_port: 65536 is not the number of a port`},
-		"MapPassword":      {reason: "What follows a password is read by what it starts.", input: hosts, spec: `hosts: {a: {ansible_become_password: "x\nimport os"}}`, want: `inventory.all.hosts.a.ansible_become_password: a password is one line of text`},
-		"MapArguments":     {reason: "All else that Ansible knows of a connection runs commands.", input: hosts, spec: `hosts: {a: {ansible_ssh_args: -oProxyCommand=id}}`, want: `inventory.all.hosts.a: "ansible_ssh_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"MapExecutable":    {reason: "So does this.", input: hosts, spec: `hosts: {a: {ansible_ssh_executable: /bin/sh}}`, want: `inventory.all.hosts.a: "ansible_ssh_executable" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"MapInterpreter":   {reason: "And this.", input: hosts, spec: `hosts: {a: {ansible_python_interpreter: /bin/sh}}`, want: `inventory.all.hosts.a: "ansible_python_interpreter" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"GroupIsOption":    {reason: "The variables of a group are those of its hosts.", input: children, spec: `groups: {a: {vars: {ansible_host: -oProxyCommand=id}}}`, want: `inventory.all.children.a.vars: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"ForgedLine":       {reason: "A name that is quoted in the condition adds no line to it.", input: hosts, spec: `hosts: {"a\nother: is fine": {b: {}, "-": 1}}`, want: `inventories[0].yaml.all.hosts: "a\nother: is fine" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'` + "\n" + `app: inventories[0].yaml.all.hosts.a other: is fine: "-" cannot be the name of a variable: it must be an identifier`},
+		"MapIsOption":      {reason: "An address in a map of hosts is an argument of ssh, too.", input: hosts, spec: `hosts: {a: {ansible_host: "-oProxyCommand=id"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "-oProxyCommand=id" is not the address of a host`},
+		"MapIsTemplate":    {reason: "It is an address, not a template.", input: hosts, spec: `hosts: {a: {ansible_host: "{{ 1 }}"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "{{ 1 }}" is not the address of a host`},
+		"MapIsTwo":         {reason: "It is one word.", input: hosts, spec: `hosts: {a: {ansible_host: "a -oProxyCommand=id"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "a -oProxyCommand=id" is not the address of a host`},
+		"MapIsLines":       {reason: "It is one line.", input: hosts, spec: `hosts: {a: {ansible_host: "a\n"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "a\n" is not the address of a host`},
+		"MapOwn":           {reason: "It is not the provider's.", input: hosts, spec: `hosts: {a: {ansible_host: localhost}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "localhost" is the address of the provider itself`},
+		"MapUser":          {reason: "A user is an argument of ssh.", input: hosts, spec: `hosts: {a: {ansible_user: "-l root"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_user: "-l root" is not the name of a user`},
+		"MapPort":          {reason: "A port is a number.", input: hosts, spec: `hosts: {a: {ansible_port: "22"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_port: "22" is not the number of a port`},
+		"MapPortRange":     {reason: "There are 65535 of them.", input: hosts, spec: `hosts: {a: {ansible_port: 65536}}`, want: `inventories[0].yaml.all.hosts.a.ansible_port: 65536 is not the number of a port`},
+		"MapPassword":      {reason: "What follows a password is read by what it starts.", input: hosts, spec: `hosts: {a: {ansible_become_password: "x\nimport os"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_become_password: a password is one line of text`},
+		"MapArguments":     {reason: "All else that Ansible knows of a connection runs commands.", input: hosts, spec: `hosts: {a: {ansible_ssh_args: -oProxyCommand=id}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_ssh_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"MapExecutable":    {reason: "So does this.", input: hosts, spec: `hosts: {a: {ansible_ssh_executable: /bin/sh}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_ssh_executable" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"MapInterpreter":   {reason: "And this.", input: hosts, spec: `hosts: {a: {ansible_python_interpreter: /bin/sh}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_python_interpreter" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"GroupIsOption":    {reason: "The variables of a group are those of its hosts.", input: children, spec: `groups: {a: {vars: {ansible_host: -oProxyCommand=id}}}`, want: `inventories[0].yaml.all.children.a.vars: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"TakesHost":        {reason: "A host of the Composition, which has a password, stays where it is.", input: literal, spec: `nodes: {gateway: {ansible_host: evil.example}}`, want: taken("nodes.hosts", "gateway")},
 		"TakesRange":       {reason: "So does one of a range.", input: literal, spec: `nodes: [web07]`, want: taken("nodes.hosts", "web07")},
 		"TakesListed":      {reason: "So does one of a list.", input: literal, spec: `name: db`, want: taken("listed.hosts[1]", "db")},
@@ -116,18 +118,18 @@ runs:
 		"ComputedBoth":     {reason: "No host is called like a group.", input: computed, spec: `nodes: [racks]`, want: again("nodes.hosts", "racks", "infra.children")},
 		"ComputedBothWays": {reason: "And no group like a host.", input: computed, spec: `groups: {plain: {}}`, want: again("nodes.children", "plain", "infra.hosts")},
 		"TakesIdentifier":  {reason: "Ansible may make this of the name of a group.", input: literal, spec: `groups: {data_bases: {hosts: [a]}}`, want: taken("nodes.children", "data_bases")},
-		"GroupMoves":       {reason: "A group may have hosts from elsewhere.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventory.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"LiteralMoves":     {reason: "So may a host that the Composition names.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventory.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"GroupMoves":       {reason: "A group may have hosts from elsewhere.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventories[0].yaml.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"LiteralMoves":     {reason: "So may a host that the Composition names.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventories[0].yaml.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"FromAddress":      {reason: "As a variable of the whole run it would lead all hosts to one.", input: from, spec: `parameters: {ansible_host: a}`, want: `varsFrom[0]: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
 		"AddressNumber":    {reason: "An address may be a number.", input: vars, spec: `host: "2130706433"`, want: `vars.ansible_host: "2130706433" is the address of the provider itself`},
 		"AddressHex":       {reason: "It may be several, in any notation.", input: vars, spec: `host: 0x7f.1`, want: `vars.ansible_host: "0x7f.1" is the address of the provider itself`},
 		"AddressOctal":     {reason: "This one is 127.0.0.1.", input: vars, spec: `host: 0177.0.0.1`, want: `vars.ansible_host: "0177.0.0.1" is the address of the provider itself`},
-		"AddressZero":      {reason: "To ssh it is the own machine.", input: hosts, spec: `hosts: ["0"]`, want: `inventory.all.hosts: "0" cannot be the name of a host: it is the provider itself`},
-		"InventoryVars":    {reason: "Computed variables of hosts have the same rules.", input: hosts, spec: `hosts: {a: {ansible_connection: local}}`, want: `inventory.all.hosts.a: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"InventoryGroup":   {reason: "The name of a group is an identifier.", input: children, spec: `groups: {"!all": {}}`, want: `inventory.all.children: "!all" cannot be the name of a group: it must be an identifier`},
-		"InventoryPlugin":  {reason: "An inventory must not become the configuration of a plugin.", input: children, spec: `groups: {plugin: {}}`, want: `inventory.all.children: "plugin" cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin`},
-		"InventoryUnknown": {reason: "A group has known parts only.", input: children, spec: `groups: {a: {plugin: x}}`, want: `inventory.all.children.a: a group has hosts, vars and children only, not "plugin"`},
-		"InventoryShape":   {reason: "An inventory has a shape.", input: children, spec: `groups: {a: {hosts: [1], vars: x}}`, want: "inventory.all.children.a.hosts[0]: must be the name of a host\napp: inventory.all.children.a.vars: must be an object"},
+		"AddressZero":      {reason: "To ssh it is the own machine.", input: hosts, spec: `hosts: ["0"]`, want: `inventories[0].yaml.all.hosts: "0" cannot be the name of a host: it is the provider itself`},
+		"InventoryVars":    {reason: "Computed variables of hosts have the same rules.", input: hosts, spec: `hosts: {a: {ansible_connection: local}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"InventoryGroup":   {reason: "The name of a group is an identifier.", input: children, spec: `groups: {"!all": {}}`, want: `inventories[0].yaml.all.children: "!all" cannot be the name of a group: it must be an identifier`},
+		"InventoryPlugin":  {reason: "An inventory must not become the configuration of a plugin.", input: children, spec: `groups: {plugin: {}}`, want: `inventories[0].yaml.all.children: "plugin" cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin`},
+		"InventoryUnknown": {reason: "A group has known parts only.", input: children, spec: `groups: {a: {plugin: x}}`, want: `inventories[0].yaml.all.children.a: a group has hosts, vars and children only, not "plugin"`},
+		"InventoryShape":   {reason: "An inventory has a shape.", input: children, spec: `groups: {a: {hosts: [1], vars: x}}`, want: "inventories[0].yaml.all.children.a.hosts[0]: must be the name of a host\napp: inventories[0].yaml.all.children.a.vars: must be an object"},
 		"OtherNamespace":   {reason: "A name cannot lead out of the namespace.", input: secret, spec: `secret: ../other/secret`, want: `varFiles[0].secretKeyRef.name: "../other/secret" cannot be the name of an object`},
 		"AddressIsNumber":  {reason: "What is shown is what was written.", input: vars, spec: "host: 5", want: "vars.ansible_host: 5 is not the address of a host"},
 		"NotAName":         {reason: "A name is a string.", input: secret, spec: `secret: {name: x}`, want: `varFiles[0].secretKeyRef.name: {"name":"x"} cannot be the name of an object`},
@@ -150,12 +152,12 @@ runs:
 
 // taken is what is said of a computed name that the Composition has, too.
 func taken(path, name string) string {
-	return fmt.Sprintf("inventory.%s: %q cannot be computed: the inventory has a host or a group of that name", path, name)
+	return fmt.Sprintf("inventories[0].yaml.%s: %q cannot be computed: the inventory has a host or a group of that name", path, name)
 }
 
 // again is what is said of a name that is computed elsewhere, too.
 func again(path, name, first string) string {
-	return fmt.Sprintf("inventory.%s: %q cannot be computed again: inventory.%s has it, and only a host with the same variables "+
+	return fmt.Sprintf("inventories[0].yaml.%s: %q cannot be computed again: inventories[0].yaml.%s has it, and only a host with the same variables "+
 		"may be in several places", path, name, first)
 }
 
@@ -239,7 +241,7 @@ func TestValuesAreLimited(t *testing.T) {
 
 	for variables, want := range map[string]string{
 		`vars: {x: "${xr.spec.large}"}`: values, `vars: {x: "${locals.large}"}`: values, `varsFrom: [{value: "${{'x': xr.spec.large}}"}]`: values,
-		`inventory: {all: {vars: {x: "${xr.spec.large}"}}}`: values, `inventory: {all: {children: "${xr.spec.deep}"}}`: state,
+		`inventories: [{yaml: {all: {vars: {x: "${xr.spec.large}"}}}}]`: values, `inventories: [{yaml: {all: {children: "${xr.spec.deep}"}}}]`: state,
 	} {
 		req := request(t, `
 input:

@@ -186,10 +186,27 @@ runs:
 defaults:
   project: {src: "https://git.example.org/all.git", version: v1}
 runs:
-- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git", path: web}, inventories: [{source: Project, path: "inventories/${xr.spec.stage}"}, {source: Project, path: more}]}
+- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git", path: web}, inventories: [{path: "inventories/${xr.spec.stage}"}, {path: more}]}
 `,
 				spec: `stage: production`,
 				want: one(`project: {src: "https://git.example.org/site.git", path: web}, inventories: [{source: Project, path: inventories/production}, {source: Project, path: more}]`),
+			},
+		},
+		"Inventories": {
+			reason: "An AnsibleRun has references, of which names can be computed, and a text in fields of their own.",
+			rendering: rendering{
+				input: `
+runs:
+- {name: app, role: acme.app.server, inventories: [{secretKeyRef: {name: "${xr.metadata.name}-a", key: b}}, {configMapKeyRef: {name: c, key: d}}, {inline: h}]}
+`,
+				want: one(`inventories: [{source: Secret, secretRef: {name: app-a, key: b}}, {source: ConfigMapKey, configMapKeyRef: {name: c, key: d}}], inventoryInline: h`),
+			},
+		},
+		"InventoryScript": {
+			reason: "A script is run, and what looks like an expression is its own.",
+			rendering: rendering{
+				input: "runs: [{name: app, role: acme.app.server, inventories: [{script: 'echo $${HOSTS}'}]}]",
+				want:  one(`inventoryInline: "echo ${HOSTS}", executableInventory: true`),
 			},
 		},
 		"Env": {
@@ -213,7 +230,7 @@ runs:
 			rendering: rendering{
 				input: `
 runs:
-- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git"}, inventories: [{source: Project, path: "inventories/${xr.spec.stage}"}]}
+- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git"}, inventories: [{path: "inventories/${xr.spec.stage}"}]}
 `,
 				spec: `stage: "../roles"`,
 				want: held("InvalidValue", `app: inventories[0].path: must be a path with computed parts of letters, digits, _ and -, and is "inventories/../roles"`),
@@ -233,7 +250,7 @@ runs:
 		"Stored": {
 			reason: "What the provider would write otherwise is rendered as the provider writes it: it would look changed.",
 			rendering: rendering{
-				input: "runs: [{name: app, role: acme.app.server, timeout: 20m, tags: [], skipTags: [a], executableInventory: false, verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}, optional: false}]}]\n",
+				input: "runs: [{name: app, role: acme.app.server, timeout: 20m, tags: [], skipTags: [a], verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}, optional: false}]}]\n",
 				want:  one(`timeout: 20m0s, skipTags: [a], verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}}]`),
 			},
 		},
@@ -252,9 +269,10 @@ runs:
 runs:
 - name: app
   role: acme.app.server
-  inventory:
-    all:
-      hosts: "${xr.spec.hosts.transformMapEntry(i, h, {h.name: {'ansible_host': h.address, 'ansible_port': h.?port.orValue(22)}})}"
+  inventories:
+  - yaml:
+      all:
+        hosts: "${xr.spec.hosts.transformMapEntry(i, h, {h.name: {'ansible_host': h.address, 'ansible_port': h.?port.orValue(22)}})}"
 `,
 				spec: `hosts: [{name: a, address: 10.0.0.1, port: 2222}, {name: b, address: b.example.org}]`,
 				want: one(`inventoryInline: "---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"ansible_host\": \"10.0.0.1\"\n      \"ansible_port\": 2222\n    \"b\":\n      \"ansible_host\": \"b.example.org\"\n      \"ansible_port\": 22\n"`),
@@ -268,11 +286,12 @@ locals: {hosts: "${xr.spec.hosts}"}
 runs:
 - name: app
   role: acme.app.server
-  inventory:
-    a: {hosts: "${locals.hosts}"}
-    b: {hosts: "${locals.hosts}"}
-    c: {hosts: "${xr.spec.names}"}
-    d: {hosts: ["${xr.spec.names[0]}"]}
+  inventories:
+  - yaml:
+      a: {hosts: "${locals.hosts}"}
+      b: {hosts: "${locals.hosts}"}
+      c: {hosts: "${xr.spec.names}"}
+      d: {hosts: ["${xr.spec.names[0]}"]}
 `,
 				spec: `hosts: {h: {size: 1}}, names: [n1]`,
 				want: one(`inventoryInline: "` + strings.NewReplacer("\"", "\\\"", "\n", "\\n").Replace(`---
@@ -300,10 +319,11 @@ runs:
 runs:
 - name: app
   role: acme.app.server
-  inventories: [{source: Secret, secretRef: {name: infra, key: hosts}}]
-  inventory:
-    infra: {vars: {size: 1}, hosts: {gateway: {size: "${xr.spec.size}"}}}
-    nodes: {hosts: [gateway, "${xr.spec.name}"], children: "${xr.spec.groups}"}
+  inventories:
+  - secretKeyRef: {name: infra, key: hosts}
+  - yaml:
+      infra: {vars: {size: 1}, hosts: {gateway: {size: "${xr.spec.size}"}}}
+      nodes: {hosts: [gateway, "${xr.spec.name}"], children: "${xr.spec.groups}"}
 `,
 				spec: `size: 2, name: n1, groups: {racks: {hosts: [n2]}}`,
 				want: one(`inventories: [{source: Secret, secretRef: {name: infra, key: hosts}}], inventoryInline: "` +
@@ -331,7 +351,7 @@ runs:
 		"InventoryLiteral": {
 			reason: "Without a computed name it is an inventory like others.",
 			rendering: rendering{
-				input: "runs: [{name: app, role: acme.app.server, project: {src: 'https://git.example.org/a.git'}, inventory: {all: {hosts: {a: {size: '${xr.spec.size}'}}}}}]\n",
+				input: "runs: [{name: app, role: acme.app.server, project: {src: 'https://git.example.org/a.git'}, inventories: [{yaml: {all: {hosts: {a: {size: '${xr.spec.size}'}}}}}]}]\n",
 				spec:  `size: 2`,
 				want:  one(`project: {src: 'https://git.example.org/a.git'}, inventoryInline: "---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"size\": 2\n"`),
 			},
@@ -343,15 +363,16 @@ runs:
 runs:
 - name: app
   role: acme.app.server
-  inventory:
-    all:
-      vars: {literal: "{{ x }}", text: "${xr.spec.text}", user: "${xr.spec.user}"}
-      hosts:
-        web1: {ansible_host: "${xr.spec.address}", ansible_port: "${xr.spec.port}", tree: {a: ["${xr.spec.text}", 1.5], b: "${xr.spec.text}"}}
-        web2:
-      children:
-        listed: {hosts: "${xr.spec.names}"}
-        mapped: "${xr.spec.group}"
+  inventories:
+  - yaml:
+      all:
+        vars: {literal: "{{ x }}", text: "${xr.spec.text}", user: "${xr.spec.user}"}
+        hosts:
+          web1: {ansible_host: "${xr.spec.address}", ansible_port: "${xr.spec.port}", tree: {a: ["${xr.spec.text}", 1.5], b: "${xr.spec.text}"}}
+          web2:
+        children:
+          listed: {hosts: "${xr.spec.names}"}
+          mapped: "${xr.spec.group}"
 `,
 				spec: `user: root, address: "fe80::1", port: 2222, text: "{{ é😀\u007f }}", names: [a.example.org, b-1], group: {hosts: {c: {size: 1, "sure": "yes", ansible_host: c.example.org, ansible_port: 22, ansible_user: 'EXAMPLE\c', ansible_password: "{{ c }}"}}, children: {inner: null}, vars: {v: true}}`,
 				want: one(`inventoryInline: "` + strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n").Replace(`---

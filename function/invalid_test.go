@@ -35,13 +35,36 @@ func TestInvalidInput(t *testing.T) {
 		},
 		"Refused": {
 			reason: "What the API server would refuse of an AnsibleRun stops the XR before anything is applied.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{source: Filesystem, fs: {path: /etc/hosts}}]}]}`,
-			want:   []string{`runs[0].inventories: Invalid value: inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own`},
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{path: hosts}]}]}`,
+			want:   []string{`runs[0].inventories: Invalid value: an inventory that is a path needs project, the repository that has it`},
 		},
 		"ProjectPath": {
 			reason: "What an XR chooses is in a directory that the Composition names.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, project: {src: "https://git.example.org/a"}, inventories: [{source: Project, path: "${xr.spec.stage}"}]}]}`,
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, project: {src: "https://git.example.org/a"}, inventories: [{path: "${xr.spec.stage}"}]}]}`,
 			want:   []string{`runs[0].inventories[0].path: Forbidden: a path that is computed begins with a directory, as in inventories/${xr.spec.stage}`},
+		},
+		"Inventories": {
+			reason: "An AnsibleRun has one text of an inventory, after the others, and either reads all or runs all.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c}, runs: [{name: two, inventories: [{inline: a}, {yaml: {}}]}, ` +
+				`{name: first, inventories: [{inline: a}, {secretKeyRef: {name: a, key: b}}]}, {name: beside, inventories: [{script: a}, {secretKeyRef: {name: a, key: b}}]}, ` +
+				`{name: both, inventories: [{inline: a, script: b}]}]}`,
+			want: []string{
+				`runs[0].inventories: Invalid value: only one item can have yaml, inline or script`,
+				`runs[1].inventories: Invalid value: the item with yaml or inline must be the last one: Ansible reads it after the others`,
+				`runs[2].inventories: Invalid value: script must be the only item: beside it, Ansible would run the others as scripts, too`,
+				`runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set`,
+			},
+		},
+		"Gone": {
+			reason: "What an input could have says what to write.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, executableInventory: true}, runs: [` +
+				`{name: a, inventory: {all: {hosts: {a: {}}}}}, {name: b, inventoryInline: a, inventories: [{configMapKeyRef: {name: a, key: b}, source: ConfigMapKey}]}]}`,
+			want: []string{
+				`defaults.executableInventory: Forbidden: there is no such field; write inventories: [{script: "…"}]`,
+				`runs[0].inventory: Forbidden: there is no such field; write inventories: [{yaml: …}]`,
+				`runs[1].inventories[0].source: Forbidden: there is no such field; path, secretKeyRef or configMapKeyRef says it`,
+				`runs[1].inventoryInline: Forbidden: there is no such field; write inventories: [{inline: "…"}]`,
+			},
 		},
 		"Env": {
 			reason: "No value of an XR changes how Ansible works, or takes over what the provider starts.",
@@ -81,17 +104,17 @@ func TestInvalidInput(t *testing.T) {
 			reason: "What YAML 1.1 makes of n is no name, and a variable whose name is no identifier is one that content cannot read.",
 			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, vars: {n: 1, y: "${xr.spec.y}", max-size: 2, 80: x, "n": 3}}, ` +
 				`{name: b, role: a.b.c, vars: {on: "${xr.spec.y}"}, templated: ["true"]}, ` +
-				`{name: c, role: a.b.c, inventory: {all: {hosts: {no: {off: 1}}, children: {yes: {vars: {a-b: "${xr.spec.y}"}}}}}}]}`,
+				`{name: c, role: a.b.c, inventories: [{yaml: {all: {hosts: {no: {off: 1}}, children: {yes: {vars: {a-b: "${xr.spec.y}"}}}}}}]}]}`,
 			want: []string{
 				`runs[0].vars.80: Forbidden: "80" cannot be the name of a variable: it must be an identifier`,
 				`runs[0].vars.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
 				`runs[0].vars.max-size: Forbidden: "max-size" cannot be the name of a variable: it must be an identifier`,
 				`runs[0].vars.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
 				`runs[1].vars.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[2].inventory.all.children.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[2].inventory.all.children.true.vars.a-b: Forbidden: "a-b" cannot be the name of a variable: it must be an identifier`,
-				`runs[2].inventory.all.hosts.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[2].inventory.all.hosts.false.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[2].inventories[0].yaml.all.children.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[2].inventories[0].yaml.all.children.true.vars.a-b: Forbidden: "a-b" cannot be the name of a variable: it must be an identifier`,
+				`runs[2].inventories[0].yaml.all.hosts.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[2].inventories[0].yaml.all.hosts.false.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
 			},
 		},
 		"NoRuns": {
@@ -266,8 +289,8 @@ runs:
   vars: {a: 1, ansible_connection: "${xr.spec.a}"}
   varsFrom: [{value: text}, {value: "${xr.spec}", include: [a], exclude: [b], keys: CamelCase}]
 - name: inventory
-  inventoryInline: x
-  inventory: {all: {vars: {ansible_user: "${xr.spec.a}"}, hosts: {a: {ansible_ssh_common_args: "${xr.spec.a}", b: "{{ x }}${xr.spec.a}"}}, host: {}}}
+  inventories:
+  - yaml: {all: {vars: {ansible_user: "${xr.spec.a}"}, hosts: {a: {ansible_ssh_common_args: "${xr.spec.a}", b: "{{ x }}${xr.spec.a}"}}, host: {}}}
 - name: names
   annotations: {"${xr.spec.a}": b, crossplane.io/composition-resource-name: x}
   labels: {crossplane.io/composite: x, no label: x, a: "not a value"}
@@ -301,11 +324,10 @@ connectionDetails: [{name: a, value: b}]
 				`runs[2].varsFrom[0].value: Invalid value: "text": must be an expression, as in ${xr.spec.parameters}`,
 				`runs[2].varsFrom[1]: Forbidden: only one of include and exclude can be set`,
 				`runs[2].varsFrom[1].keys: Unsupported value: "CamelCase": supported values: "AsIs", "SnakeCase"`,
-				`runs[3].inventory.all.host: Forbidden: a group has hosts, vars and children only`,
-				`runs[3].inventory.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes`,
-				`runs[3].inventory.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
-				`runs[3].inventory.all.vars.ansible_user: Forbidden: an expression cannot say how all hosts of a group are reached: set the variable for each host`,
-				`runs[3].inventoryInline: Forbidden: not together with inventory`,
+				`runs[3].inventories[0].yaml.all.host: Forbidden: a group has hosts, vars and children only`,
+				`runs[3].inventories[0].yaml.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes`,
+				`runs[3].inventories[0].yaml.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
+				`runs[3].inventories[0].yaml.all.vars.ansible_user: Forbidden: an expression cannot say how all hosts of a group are reached: set the variable for each host`,
 				`runs[4].annotations: Invalid value: "${xr.spec.a}": the names of fields are literal: they cannot hold an expression`,
 				`runs[4].annotations[crossplane.io/composition-resource-name]: Forbidden: Crossplane sets this itself`,
 				`runs[4].labels[a]: Invalid value: "not a value": cannot be the value of a label`,

@@ -24,7 +24,7 @@ runs:
   role: acme.app.server
   labels: {fqdn: "${locals.fqdn}"}
   vars: {names: "${locals.names}", size: "${xr.spec.size}"}
-  inventory: {all: {hosts: "${locals.names}"}}
+  inventories: [{yaml: {all: {hosts: "${locals.names}"}}}]
 status: {fqdn: "${locals.fqdn}"}
 `,
 				spec: "domain: example.org, size: 3",

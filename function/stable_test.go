@@ -39,7 +39,7 @@ observed:
   runs:
   - {name: a, rolle: a.b.c, when: 1, dependsOn: [b, nobody, nobody], vars: {a: "${x}", b: "${y}", c: "${z}", hostvars: 1, "no-name": 2}, labels: {b: "${1 + 1}", a: "${2}"}}
   - {name: b, role: a.b.c, dependsOn: [a], forEach: "${1}", tags: [1], limit: "${2}", timeout: x, managementPolicies: [Nothing]}
-  - {name: b, playbookInline: "- {hosts: all", varsFrom: [{value: x, include: [a], exclude: [b]}], inventory: {all: {hosts: {"-a": {}, "b c": {}}, nothing: {}}}}
+  - {name: b, playbookInline: "- {hosts: all", varsFrom: [{value: x, include: [a], exclude: [b]}], inventories: [{yaml: {all: {hosts: {"-a": {}, "b c": {}}, nothing: {}}}}]}
   status: {b: "${x}", a: "${y}", conditions: 1}
   conditions: [{type: Ready, status: "${x}"}, {type: A, status: 1, reason: "a b"}]
   connectionDetails: [{name: b, value: "${x}"}, {name: b, value: "${1}"}]
@@ -53,7 +53,7 @@ observed:
   runs:
   - {name: a, vars: {c: "${xr.spec.c}", b: "${xr.spec.b}", a: "${xr.spec.a}"}, labels: {z: "${xr.spec.z}", x: "${xr.spec.x}"}, tags: ["${xr.spec.t}", "${xr.spec.s}"], limit: "${xr.spec.l}"}
   - {name: b, varsFrom: [{value: "${xr.spec.bad}"}]}
-  - {name: c, inventory: {all: {hosts: "${xr.spec.hosts}"}}}
+  - {name: c, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts}"}}}]}
   - {name: d, forEach: "${xr.spec.list}", forEachKey: "${each.value.a}"}
   - {name: e, forEach: "${xr.spec.hosts}", vars: {x: "${each.value.nothing}"}}
   status: {c: "${xr.spec.c}", b: "${xr.spec.b}", a: "${runs.a.outputs.a}"}
@@ -61,7 +61,7 @@ observed:
   connectionDetails: [{name: b, value: "${xr.spec.b}"}, {name: a, value: "${runs.a.connectionDetails.a}"}]
 `,
 			observed: "{}",
-			many:     []string{"a: vars.c", "a: labels.z", "b: ", "c: inventory", "d: forEach", "e: forEach"},
+			many:     []string{"a: vars.c", "a: labels.z", "b: ", "c: inventories", "d: forEach", "e: forEach"},
 		},
 		"Required": {
 			reason: "What is required, and what other steps compose.",

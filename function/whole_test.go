@@ -35,8 +35,9 @@ input:
       number: "${size(xr.metadata)}"
       database: "${runs.database}"
       net: "${required.net}"
-    inventory:
-      all: {hosts: {web: {all: "${xr}"}}, vars: "${{'about': xr.metadata}}"}
+    inventories:
+    - yaml:
+        all: {hosts: {web: {all: "${xr}"}}, vars: "${{'about': xr.metadata}}"}
   - {name: part, role: acme.app.part, forEach: "${xr.spec}", vars: {part: "${each.value}"}}
 `
 		// created is the XR as its author has written it. Only claims have a resourceRef of Crossplane.

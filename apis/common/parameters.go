@@ -14,7 +14,7 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
-// +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory with source Project needs project",fieldPath=".inventories"
+// +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory that is a path needs project, the repository that has it",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
 	// Project is a git repository, or an archive, that the content is run from, as ansible-playbook

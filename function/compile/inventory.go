@@ -3,41 +3,72 @@ package compile
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// compileInventory compiles the inventory of a run, if it has one. The errors do not include
+// inventoriesOf a run, as they are written.
+func inventoriesOf(r input.Run) []map[string]any {
+	list, _ := r.Object[fields.Inventories].([]any)
+	all := make([]map[string]any, len(list))
+
+	for i := range list {
+		all[i], _ = list[i].(map[string]any)
+	}
+
+	return all
+}
+
+// setInventories of an AnsibleRun, but for the one that is compiled.
+func setInventories(parameters map[string]any, r input.Run) {
+	var refs []any
+
+	for _, of := range inventoriesOf(r) {
+		for name, v := range of {
+			switch name {
+			case "inline":
+				parameters["inventoryInline"] = v
+			case "script":
+				parameters["inventoryInline"], parameters["executableInventory"] = v, true
+			case "path":
+				refs = append(refs, map[string]any{"source": string(common.FileSourceProject), name: v})
+			case "secretKeyRef":
+				refs = append(refs, map[string]any{"source": string(common.FileSourceSecret), "secretRef": v})
+			case "configMapKeyRef":
+				refs = append(refs, map[string]any{"source": string(common.FileSourceConfigMapKey), name: v})
+			}
+		}
+	}
+
+	if len(refs) > 0 {
+		parameters[fields.Inventories] = refs
+	}
+}
+
+// compileInventory compiles the YAML among the inventories of a run, if there is any. The errors do not include
 // mistakes within single expressions, which are reported where these are written.
 func compileInventory(env *expression.Environment,
 	r input.Run,
 ) (*plan.Inventory, []*expression.Template, field.ErrorList) {
-	v, ok := r.Object["inventory"].(map[string]any)
-	if !ok {
+	written := inventoriesOf(r)
+	last := len(written) - 1
+
+	if last < 0 || written[last]["yaml"] == nil {
 		return nil, nil, nil
 	}
 
-	var errs field.ErrorList
+	path := field.NewPath(fields.Inventories).Index(last).Child("yaml")
+	all, _ := env.Compile(path, written[last]["yaml"])
+	errs := membersMistakes(r.Path.Child(path.String()), all, groupMistakes)
 
-	path := r.Path.Child("inventory")
-
-	for _, other := range []string{"inventoryInline", "executableInventory"} {
-		if _, ok := r.Object[other]; ok {
-			errs = append(errs, field.Forbidden(r.Path.Child(other), "not together with inventory"))
-		}
-	}
-
-	all, _ := env.Compile(field.NewPath("inventory"), v)
-
-	errs = append(errs, membersMistakes(path, all, groupMistakes)...)
-
-	others, _ := r.Object["inventories"].([]any)
-	beside := len(others) > 0 || r.Object["project"] != nil
-
-	return &plan.Inventory{Groups: all.Fields(), Beside: beside}, []*expression.Template{all}, errs
+	return &plan.Inventory{
+		Path: path.String(), Groups: all.Fields(), Beside: last > 0 || r.Object["project"] != nil,
+	}, []*expression.Template{all}, errs
 }
 
 func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {

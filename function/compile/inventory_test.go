@@ -43,12 +43,12 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
 		t.Fatal(err)
 	}
 
-	run["inventory"] = map[string]any{
+	run["inventories"] = []any{map[string]any{"yaml": map[string]any{
 		"all": map[string]any{
 			"vars":  map[string]any{"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}", "literal": "{{ 1 + 1 }}", "whole": "${xr.spec.values}"},
 			"hosts": "${{'web1': {'values': xr.spec.values}}}",
 		},
-	}
+	}}}
 
 	in, _, errs := compileInventory(env, input.Run{Path: field.NewPath("x"), Object: run})
 	if len(errs) > 0 {

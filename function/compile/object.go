@@ -41,6 +41,7 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 		Metadata:    map[string]*expression.Template{},
 	}
 	o.Spec["providerConfigRef"] = config
+	setInventories(o.Parameters, r)
 
 	for _, name := range []string{"labels", "annotations"} {
 		if m, ok := r.Object[name].(map[string]any); ok {

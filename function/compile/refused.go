@@ -82,6 +82,9 @@ func inputPath(path string, r input.Run) string {
 	}
 
 	end := strings.IndexAny(path+".", ".[")
+	if path[:end] == fields.Inventories {
+		path = strings.Replace(path, ".secretRef", ".secretKeyRef", 1)
+	}
 
 	return r.PathOf(path[:end]).String() + path[end:]
 }

@@ -19,7 +19,8 @@ type Kind int
 const (
 	// Literal fields hold no expressions.
 	Literal Kind = iota + 1
-	// Referring fields hold expressions only in the names of other objects, and in paths within the project.
+	// Referring fields hold expressions only in the names of other objects, in paths within the project, and in the YAML
+	// of inventories.
 	Referring
 	// Computed fields hold expressions anywhere.
 	Computed
@@ -117,11 +118,8 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"templated": {Kind: Literal, Action: RunAgain},
 	"varFiles":  {Kind: Referring, Part: ForProvider, Action: RunAgain},
 
-	"env":                 {Kind: Referring, Part: ForProvider, Action: RunAgain},
-	"inventory":           {Kind: Computed, Action: RunAgain},
-	"inventoryInline":     {Kind: Literal, Part: ForProvider, Action: RunAgain},
-	"inventories":         {Kind: Referring, Part: ForProvider, Action: RunAgain},
-	"executableInventory": {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"env":         {Kind: Referring, Part: ForProvider, Action: RunAgain},
+	"inventories": {Kind: Referring, Action: RunAgain},
 
 	"limit":    setting(ForProvider, RunAgain, isLimit, expression.String),
 	"tags":     setting(ForProvider, RunAgain, listOf(isTag), expression.Array),

@@ -51,10 +51,12 @@ func TestTable(t *testing.T) {
 }
 
 // What a run has under the name of a parameter becomes that parameter, but for variables,
-// which are evaluated.
+// which are evaluated, and inventories, which an AnsibleRun has in other fields.
 func TestForProvider(t *testing.T) {
 	parameters := namesOf(reflect.TypeFor[common.AnsibleRunParameters]())
-	want := slices.DeleteFunc(manifest.SortedKeys(table), func(name string) bool { return name == "vars" || !slices.Contains(parameters, name) })
+	want := slices.DeleteFunc(manifest.SortedKeys(table), func(name string) bool {
+		return name == "vars" || name == Inventories || !slices.Contains(parameters, name)
+	})
 	got := Names(func(f Field) bool { return f.Part == ForProvider })
 
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -26,6 +25,9 @@ const (
 	// Value of an environment variable.
 	Value
 )
+
+// Inventories of a run are under this name in the input and in an AnsibleRun.
+const Inventories = "inventories"
 
 // A Text in the value of a field.
 type Text struct {
@@ -98,7 +100,7 @@ func Replace(path *field.Path, name string, v any, replace func(Text) string) an
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = Replace(path.Index(i), "", v[i], replace)
+			out[i] = Replace(path.Index(i), name, v[i], replace)
 		}
 
 		return out
@@ -106,6 +108,11 @@ func Replace(path *field.Path, name string, v any, replace func(Text) string) an
 		out := make(map[string]any, len(v))
 
 		for _, k := range manifest.SortedKeys(v) {
+			if name == Inventories && k == "yaml" {
+				out[k] = v[k] // It is compiled as a whole.
+				continue
+			}
+
 			if s, ok := v[k].(string); ok {
 				t := meant(name, k, v)
 				t.Path, t.Value = path.Child(k), s
@@ -130,7 +137,7 @@ func meant(name, field string, object map[string]any) Text {
 	_, isVariable := object["name"].(string)
 
 	switch {
-	case field == "path" && object["source"] == string(common.FileSourceProject):
+	case field == "path" && name == Inventories:
 		return Text{Meaning: Path}
 	case field == "name" && strings.HasSuffix(name, "Ref"):
 		return Text{Meaning: Name, Of: manifest.Text(object, "kind")}

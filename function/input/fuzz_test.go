@@ -17,7 +17,7 @@ func FuzzRead(f *testing.F) {
 		`{}`, `{` + head + `}`, `{` + head + `, "runs": [{"name": "a", "role": "a.b.c", "vars": {"x": "${xr.spec.x}", "n": 9007199254740994}}]}`,
 		`{` + head + `, "runs": [5, {"name": 5, "vars": [], "when": {}}], "defaults": 1, "status": null}`,
 		`{` + head + `, "runs": [{"name": "a", "role": "$${x}", "limit": "${x}", "forks": 1e300, "timeout": "x", "varFiles": [{"source": "SecretKey"}]}]}`,
-		`{` + head + `, "runs": [{"name": "a", "forEach": "${x}", "varsFrom": [{}], "inventory": {"all": null}, "roles": [{"name": {"x": []}}]}], "unknown": {}}`,
+		`{` + head + `, "runs": [{"name": "a", "forEach": "${x}", "varsFrom": [{}], "inventories": [{"yaml": {"all": null}}], "roles": [{"name": {"x": []}}]}], "unknown": {}}`,
 		`{` + head + `, "requiredResources": {"a": {"matchLabels": {"x": "${xr.spec.x}"}}}, "connectionDetails": [{"name": 1}]}`,
 	} {
 		f.Add(s)

@@ -77,7 +77,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	for _, err := range r.schema.Validate(in) {
 		if !reported[err.Field] {
-			errs = append(errs, err)
+			errs = append(errs, instead(err))
 		}
 	}
 

@@ -22,6 +22,8 @@ import (
 // these hosts, and none of their strings is templated.
 // https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
 type Inventory struct {
+	// Path in the run.
+	Path   string
 	Groups map[string]*expression.Template
 	// Beside is true if the run may have hosts, groups or their variables from elsewhere: from other
 	// inventories, or from a project. Ansible knows these alone.
@@ -60,7 +62,7 @@ func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string,
 	e.literals(i.Groups)
 
 	for _, name := range manifest.SortedKeys(i.Groups) {
-		if g, ok := e.group("inventory."+name, i.Groups[name]); ok {
+		if g, ok := e.group(i.Path+"."+name, i.Groups[name]); ok {
 			groups[name] = g
 		}
 	}

@@ -196,8 +196,7 @@ func (s *scaffold) run() *mapping {
 // content that is run: a role, or one of its entry points.
 func (s *scaffold) content(run *mapping) {
 	comments := []string{
-		"Without an inventory the role runs on localhost, in the provider's pod. Say inventoryInline or inventories for " +
-			"others.",
+		"Without inventories the role runs on localhost, in the provider's pod.",
 	}
 
 	if s.state() == "" {

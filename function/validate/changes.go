@@ -54,8 +54,8 @@ func (c Change) String() string {
 }
 
 // selectsHosts is true for a field on which the hosts of a run depend.
-func selectsHosts(field string) bool {
-	return slices.Contains([]string{"hosts", "inventories", "inventory", "inventoryInline", "limit"}, field)
+func selectsHosts(name string) bool {
+	return slices.Contains([]string{"hosts", fields.Inventories, "limit"}, name)
 }
 
 // Removes is true when something may be gone by the change.

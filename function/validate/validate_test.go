@@ -82,8 +82,8 @@ func TestFiles(t *testing.T) {
 					`types.yaml:95: runs[4].varsFrom[0].include[1]: Unsupported value: "width": supported values: "depth", "wide"`,
 					`types.yaml:96: runs[4].varsFrom[1].value: Invalid value: "${xr.spec.zones}": must be of type object, and is of type array`,
 					`types.yaml:97: runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${xr.spec.secret}": must be of type string, and is of type object`,
-					`types.yaml:99: runs[4].inventory.all.hosts: Invalid value: "${xr.spec.title}": must be of type object or array, and is of type string`,
-					`types.yaml:99: runs[4].inventory.all.vars: Invalid value: "${xr.spec.zones}": must be of type object, and is of type array`,
+					`types.yaml:99: runs[4].inventories[0].yaml.all.hosts: Invalid value: "${xr.spec.title}": must be of type object or array, and is of type string`,
+					`types.yaml:99: runs[4].inventories[0].yaml.all.vars: Invalid value: "${xr.spec.zones}": must be of type object, and is of type array`,
 					`types.yaml:102: runs[5].varsFrom[0]: Forbidden: "hostvars" cannot be the name of a variable: it has a meaning to Ansible; exclude it`,
 					`types.yaml:102: runs[5].varsFrom[1]: Forbidden: "q" cannot be the name of a variable: it has a meaning to Ansible; exclude it`,
 					`types.yaml:104: runs[5].vars.fase: Invalid value: "${runs.other.lastRun.fase}": runs.other.lastRun has no field "fase" (did you mean "phase"?), here: runs.other.lastRun▸.fase`,
@@ -217,7 +217,7 @@ func TestFiles(t *testing.T) {
 				mistakes: []string{
 					`refused.yaml:5: defaults.managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
 					`refused.yaml:11: runs[0].managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
-					"refused.yaml:17: runs[2].executableInventory: Invalid value: executableInventory needs inventoryInline or inventories",
+					`refused.yaml:17: runs[2].inventories[0].secretKeyRef.name: Invalid value: "a b": cannot be the name of an object`,
 					"refused.yaml:20: runs[3].roles: Forbidden: must be a list",
 					`refused.yaml:26: runs[4].roles[1]: Forbidden: must be a string or an object {name, src, version}: json: unknown field "sorce"`,
 					`refused.yaml:32: runs[5].providerConfigRef.name: Invalid value: "My_Config": cannot be the name of an object`,
@@ -228,16 +228,16 @@ func TestFiles(t *testing.T) {
 		},
 		"RefusedUnknownScope": {
 			reason: "What is right for one of the scopes is right.",
-			files:  []string{"refused-sources.yaml"},
+			files:  []string{"refused-scope.yaml"},
 			want:   want{inputs: 1},
 		},
 		"RefusedNamespaced": {
-			reason: "A namespaced run reads nothing of the provider's own.",
-			files:  []string{"refused-sources.yaml", "xrd-namespaced.yaml"},
+			reason: "What is wrong in the scope of the XRD is not.",
+			files:  []string{"refused-scope.yaml", "xrd-namespaced.yaml"},
 			want: want{
 				inputs: 1,
 				mistakes: []string{
-					"refused-sources.yaml:19: runs[0].inventories: Invalid value: inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own",
+					"refused-scope.yaml:19: runs[0].scope: Forbidden: a namespaced XR can only have namespaced runs",
 				},
 			},
 		},

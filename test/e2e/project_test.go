@@ -103,7 +103,7 @@ spec:
         project: {src: [[.URL]]/infrastructure.git, version: v1.0.0}
         playbook: site.yml
         inventories:
-        - {source: Project, path: "inventories/${xr.spec.stage}"}
+        - {path: "inventories/${xr.spec.stage}"}
         vars: {title: "${xr.spec.title}", directory: "${xr.spec.directory}"}
       status:
         pages: "${runs.site.outputs.pages}"

@@ -17,7 +17,7 @@ import (
 // which AnsibleRun objects an XR becomes, and which of their results the XR shows.
 //
 // Strings in when, readyWhen, forEach, forEachKey, previousNames, vars, varsFrom,
-// inventory, labels, annotations, requiredResources, connectionDetails, conditions,
+// the yaml of inventories, labels, annotations, requiredResources, connectionDetails, conditions,
 // locals and status may hold CEL expressions, written ${…}. A string that is one expression and nothing else takes
 // the type of the expression's value; elsewhere the value is put into the string. $${
 // is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
@@ -377,31 +377,14 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MaxItems=100
 	Env []common.EnvVar `json:"env,omitempty"`
 
-	// Inventory in its YAML form, which may hold expressions: for values, for hosts,
-	// vars or children as a whole, and for hosts also as a list of names. Ansible never
-	// templates computed values. Computed names must be names of hosts, or identifiers;
-	// names of variables have the same rules as in varsFrom.
-	// +optional
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Inventory *runtime.RawExtension `json:"inventory,omitempty"`
-
-	// InventoryInline is the text of an inventory, or of an inventory script
-	// when executableInventory is set.
-	// +optional
-	InventoryInline string `json:"inventoryInline,omitempty"`
-
-	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and
-	// directories of the project. Ansible reads these in their order, then
-	// inventoryInline, and merges them. The path of one in the project may hold
-	// expressions, each for a name or a part of one.
+	// Inventories say which hosts there are. Ansible reads them in their order, and merges
+	// them. An inventory that is written here, with yaml, inline or script, is the last item.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
-	Inventories []common.Inventory `json:"inventories,omitempty"`
-
-	// ExecutableInventory runs the inventories as scripts instead of reading
-	// them.
-	// +optional
-	ExecutableInventory bool `json:"executableInventory,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.filter(i, has(i.yaml) || has(i.inline) || has(i.script)).size() <= 1",message="only one item can have yaml, inline or script"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(i, has(i.yaml) || has(i.inline)) || has(self[self.size() - 1].yaml) || has(self[self.size() - 1].inline)",message="the item with yaml or inline must be the last one: Ansible reads it after the others"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 1 || !self.exists(i, has(i.script))",message="script must be the only item: beside it, Ansible would run the others as scripts, too"
+	Inventories []Inventory `json:"inventories,omitempty"`
 
 	// Limit is a pattern of hosts: the run leaves out all others, as with --limit.
 	// +optional
@@ -492,6 +475,41 @@ type SecretReference struct {
 	// run is not in the XR's own namespace, the expression must contain
 	// ${xr.metadata.uid}.
 	Name string `json:"name"`
+}
+
+// An Inventory of a run.
+// +kubebuilder:validation:XValidation:rule="[has(self.yaml), has(self.inline), has(self.script), has(self.path), has(self.secretKeyRef), has(self.configMapKeyRef)].filter(set, set).size() == 1",message="exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set"
+type Inventory struct {
+	// YAML is an inventory in its YAML form, which may hold expressions: for values, for
+	// hosts, vars or children as a whole, and for hosts also as a list of names. Ansible
+	// never templates computed values. Computed names must be names of hosts, or
+	// identifiers; names of variables have the same rules as in varsFrom.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	YAML *runtime.RawExtension `json:"yaml,omitempty"`
+
+	// Inline is the text of an inventory.
+	// +optional
+	Inline string `json:"inline,omitempty"`
+
+	// Script is the text of a program that prints the inventory as JSON.
+	// +optional
+	Script string `json:"script,omitempty"`
+
+	// Path of a file or a directory in the project, such as inventories/production. It
+	// may hold expressions, each for a name or a part of one. Ansible runs a file that is
+	// executable.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+
+	// SecretKeyRef selects a key of a Secret with the text of an inventory.
+	// +optional
+	SecretKeyRef *common.KeySelector `json:"secretKeyRef,omitempty"`
+
+	// ConfigMapKeyRef selects a key of a ConfigMap with the text of an inventory.
+	// +optional
+	ConfigMapKeyRef *common.KeySelector `json:"configMapKeyRef,omitempty"`
 }
 
 // Keys says how the names of fields become names of variables.

@@ -1,0 +1,33 @@
+package input
+
+import (
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// gone are the fields that runs and defaults had before the first release, and what to write now.
+var gone = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
+	"executableInventory":   `write inventories: [{script: "…"}]`,
+	"inventory":             `write inventories: [{yaml: …}]`,
+	"inventoryInline":       `write inventories: [{inline: "…"}]`,
+	"inventories.secretRef": "write secretKeyRef",
+	"inventories.source":    "path, secretKeyRef or configMapKeyRef says it",
+}
+
+// places of the fields of a run, and the indexes below them.
+var places = regexp.MustCompile(`^(defaults|runs\[\d+\])\.|\[\d+\]`)
+
+// instead returns the error, which says what to write for a field that is gone.
+func instead(err *field.Error) *field.Error {
+	write, ok := gone[places.ReplaceAllString(err.Field, "")]
+	if !ok || err.Type != field.ErrorTypeForbidden {
+		return err
+	}
+
+	unknown, _, _ := strings.Cut(err.Detail, " (")
+	err.Detail, err.BadValue = unknown+"; "+write, nil
+
+	return err
+}
