@@ -38,7 +38,13 @@ input:
 			"connectionDetails[1].value: runs.database.connectionDetails.password is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64"
 	)
 
-	cluster := strings.NewReplacer("ansible.m.crossplane.io", "ansible.crossplane.io", "f:kind: {}, ", "", "kind: ClusterProviderConfig, ", "")
+	// before is the Secret that the run has, which it keeps.
+	before := strings.NewReplacer("f:spec:\n", "f:spec:\n                f:writeConnectionSecretToRef: {f:name: {}}\n",
+		"\n        spec:\n", "\n        spec:\n          writeConnectionSecretToRef: {name: before}\n")
+	databaseRun, withSecret := before.Replace(observedRun), before.Replace(renderedDatabase)
+
+	cluster := strings.NewReplacer("ansible.m.crossplane.io", "ansible.crossplane.io", "f:kind: {}, ", "", "kind: ClusterProviderConfig, ", "",
+		"ToRef: {f:name", "ToRef: {f:namespace: {}, f:name", "{name: before}", "{namespace: secrets, name: before}")
 	clustered := func(xr string) string {
 		return strings.NewReplacer(", namespace: default", "", "spec: {", "spec: {"+xr).Replace(modern)
 	}
@@ -50,24 +56,24 @@ input:
 	}{
 		"Namespaced": {
 			reason: "A namespaced XR has its connection details in a Secret beside it.",
-			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + observedRun + readyStatus + details,
-			want:   "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + ready,
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + databaseRun + readyStatus + details,
+			want:   "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + withSecret + ready,
 		},
 		"NothingYet": {
 			reason: "There is no Secret before there is something to be in it.",
-			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + observedRun,
-			want:   "desired:\n  resources:\n    database:\n      ready: READY_FALSE" + renderedDatabase + isRunning,
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + databaseRun,
+			want:   "desired:\n  resources:\n    database:\n      ready: READY_FALSE" + withSecret + isRunning,
 		},
 		"Kept": {
 			reason: "What is not to be had at the moment stays in the Secret.",
-			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + observedRun,
-			want:   "desired:\n  resources:" + secret + "    database:\n      ready: READY_FALSE" + renderedDatabase + isRunning,
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + databaseRun,
+			want:   "desired:\n  resources:" + secret + "    database:\n      ready: READY_FALSE" + withSecret + isRunning,
 		},
 		"Legacy": {
 			reason: "A legacy XR publishes them itself, and keeps those that are not to be had.",
 			req: input + "  - {name: kept, value: \"${runs.database.connectionDetails.later}\"}\nobserved:\n  composite:\n    connection_details: {kept: a2VwdA==}\n    " + clustered("compositionRef: {name: x}, ") +
-				"\n  resources:\n    database:" + cluster.Replace(observedRun) + readyStatus + details,
-			want: "desired:\n  composite: {connection_details: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy, kept: a2VwdA==}}\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + `
+				"\n  resources:\n    database:" + cluster.Replace(databaseRun) + readyStatus + details,
+			want: "desired:\n  composite: {connection_details: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy, kept: a2VwdA==}}\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(withSecret) + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails[3].value: runs.database.connectionDetails.later is not there yet", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
@@ -77,15 +83,15 @@ results:
 		"ClusterScoped": {
 			reason: "A modern cluster-scoped XR has them where the Composition says.",
 			req: input + "  connectionSecret: {namespace: secrets}\nobserved:\n  composite: {" + clustered("crossplane: {}, ") + "}\n  resources:\n    database:" +
-				cluster.Replace(observedRun) + readyStatus + details,
+				cluster.Replace(databaseRun) + readyStatus + details,
 			want: "desired:\n  resources:" + strings.Replace(secret, "name: app-connection", "name: app-connection, namespace: secrets", 1) +
-				"    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + ready,
+				"    database:\n      ready: READY_TRUE" + cluster.Replace(withSecret) + ready,
 		},
 		"Nowhere": {
 			reason: "Without a namespace it cannot have a Secret.",
 			req: input + "observed:\n  composite: {" + clustered("crossplane: {}, ") + "}\n  resources:\n    database:" +
-				cluster.Replace(observedRun) + readyStatus + details,
-			want: "desired:\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + `
+				cluster.Replace(databaseRun) + readyStatus + details,
+			want: "desired:\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(withSecret) + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
@@ -94,8 +100,8 @@ results:
 		},
 		"TwoSecrets": {
 			reason: "Of two steps with connection details, the second one would drop those of the first.",
-			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + observedRun + readyStatus + details + "\ndesired:\n  resources:" + secret,
-			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + `
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + databaseRun + readyStatus + details + "\ndesired:\n  resources:" + secret,
+			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + withSecret + `
 results:
 - {severity: SEVERITY_FATAL, message: 'an earlier step of the pipeline composes "connection-details", which is to be the Secret with connectionDetails: only one step can have these', target: TARGET_COMPOSITE}
 `,
@@ -103,8 +109,8 @@ results:
 		"NotText": {
 			reason: "What no expression can use says so, instead of being awaited for ever, and shows nothing of itself.",
 			req: strings.Replace(input, "connectionDetails.user}", "connectionDetails.password}", 1) +
-				"observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + observedRun + readyStatus + "\n      connection_details: {password: //8=, user: YWRtaW4=}\n",
-			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + `
+				"observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + databaseRun + readyStatus + "\n      connection_details: {password: //8=, user: YWRtaW4=}\n",
+			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + withSecret + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: ` + quoted(notText) + `, target: TARGET_COMPOSITE_AND_CLAIM}
 results:
@@ -114,8 +120,8 @@ results:
 		"NotTold": {
 			reason: "No condition and no event holds a connection detail.",
 			req: strings.Replace(input, "${runs.database.connectionDetails.password}", "${string(int(runs.database.connectionDetails.password))}", 1) +
-				"observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + observedRun + readyStatus + details,
-			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + `
+				"observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + databaseRun + readyStatus + details,
+			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + withSecret + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails[0].value: cannot be computed", target: TARGET_COMPOSITE_AND_CLAIM}
 results:

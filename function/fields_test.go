@@ -169,14 +169,13 @@ runs:
   labels: {team: "${xr.spec.team}", fixed: a, none: "${xr.spec.?none}"}
   annotations: {crossplane.io/external-name: "app-${xr.metadata.name}", literal: "$${x}"}
   managementPolicies: [Observe, Create]
-  writeConnectionSecretToRef: {name: "${xr.metadata.name}-details"}
   varFiles:
   - {source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: "$${key}"}}
 `,
 				spec: `team: blue, secret: mine`,
 				want: one(`varFiles: [{source: SecretKey, secretKeyRef: {name: mine, key: "${key}"}}]`,
 					`{labels: {team: blue, fixed: a}, annotations: {crossplane.io/external-name: app-app, literal: "${x}"}}`,
-					"managementPolicies: [Observe, Create]\nwriteConnectionSecretToRef: {name: app-details}"),
+					"managementPolicies: [Observe, Create]"),
 			},
 		},
 		"Project": {

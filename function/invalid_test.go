@@ -58,12 +58,14 @@ func TestInvalidInput(t *testing.T) {
 		"Gone": {
 			reason: "What an input could have says what to write.",
 			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, executableInventory: true}, runs: [` +
-				`{name: a, inventory: {all: {hosts: {a: {}}}}}, {name: b, inventoryInline: a, inventories: [{configMapKeyRef: {name: a, key: b}, source: ConfigMapKey}]}]}`,
+				`{name: a, inventory: {all: {hosts: {a: {}}}}}, {name: b, inventoryInline: a, inventories: [{configMapKeyRef: {name: a, key: b}, source: ConfigMapKey}]}, ` +
+				`{name: c, writeConnectionSecretToRef: {name: a}}]}`,
 			want: []string{
 				`defaults.executableInventory: Forbidden: there is no such field; write inventories: [{script: "…"}]`,
 				`runs[0].inventory: Forbidden: there is no such field; write inventories: [{yaml: …}]`,
 				`runs[1].inventories[0].source: Forbidden: there is no such field; path, secretKeyRef or configMapKeyRef says it`,
 				`runs[1].inventoryInline: Forbidden: there is no such field; write inventories: [{inline: "…"}]`,
+				`runs[2].writeConnectionSecretToRef: Forbidden: there is no such field; the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of connectionDetails do`,
 			},
 		},
 		"Env": {
@@ -295,7 +297,6 @@ runs:
   annotations: {"${xr.spec.a}": b, crossplane.io/composition-resource-name: x}
   labels: {crossplane.io/composite: x, no label: x, a: "not a value"}
   providerConfigRef: {name: "${xr.spec.a}"}
-  writeConnectionSecretToRef: {name: a, namespace: other}
   varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}}]
 - {name: details, resourceName: connection-details}
 - {name: share, forEach: "${xr.spec.list}", removal: {atMost: 101%}}
@@ -336,7 +337,6 @@ connectionDetails: [{name: a, value: b}]
 				`runs[4].providerConfigRef.name: Forbidden: only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig`,
 				`runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
-				`runs[4].writeConnectionSecretToRef.namespace: Forbidden: the Secret of a namespaced run is in its own namespace`,
 				`runs[5].resourceName: Invalid value: "connection-details": this is the name of the Secret with the connectionDetails`,
 				`runs[6].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
 				`runs[7].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,
@@ -355,29 +355,25 @@ requiredResources:
   a: {apiVersion: v1, kind: ConfigMap, matchLabels: {a: "${xr.spec.a}"}}
 runs:
 - {name: a, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.a}", namespace: a, key: b}}]}
-- {name: b, writeConnectionSecretToRef: {name: a}}
-- {name: c, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.name}-c"}}
-- {name: d, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${xr.spec.a}"}}
-- {name: e, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels.team}"}}
-- {name: f, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid.substring(0, 8)}"}}
-- {name: g, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${runs.a.outputs.b}"}}
-- {name: h, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}"}, forEach: "${xr.spec.a}"}
-- {name: i, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${each.value.b}"}, forEach: "${xr.spec.a}"}
-- {name: j, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels[xr.spec.a]}"}}
+- {name: c, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.name}-c", key: b}}]}
+- {name: d, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${xr.spec.a}", key: b}}]}
+- {name: e, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels.team}", key: b}}]}
+- {name: f, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid.substring(0, 8)}", key: b}}]}
+- {name: g, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${runs.a.outputs.b}", key: b}}]}
+- {name: i, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${each.value.b}", key: b}}], forEach: "${xr.spec.a}"}
+- {name: j, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels[xr.spec.a]}", key: b}}]}
 `,
 			want: []string{
 				`connectionSecret.name: Forbidden: must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim`,
 				`requiredResources.a.matchLabels: Forbidden: a cluster-scoped XR cannot compute labels, which would select from all namespaces`,
 				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[1].writeConnectionSecretToRef.namespace: Required value: a cluster-scoped run needs the namespace of the Secret`,
-				`runs[2].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[3].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[4].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[5].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[6].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[7].writeConnectionSecretToRef.name: Forbidden: all items would write the same Secret: have ${each.key} in its name`,
-				`runs[8].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[9].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[1].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[2].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[3].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[4].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[5].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[6].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
+				`runs[7].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
 			},
 		},
 		"WrongShapes": {

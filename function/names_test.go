@@ -8,70 +8,68 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Two XRs of a kind have Secrets of their own, and the names that the platform
-// wants, whatever kind of XR they are.
-func TestSecretsOfXRs(t *testing.T) {
-	const scoped = `{name: app, role: acme.app.server, writeConnectionSecretToRef: {namespace: secrets, name: %q}, varFiles: [{source: SecretKey, secretKeyRef: {namespace: secrets, name: "${xr.metadata.uid}-app", key: vars}}]}`
+// A run has a Secret of its own where an expression refers to its connection details, whatever kind of XR it is of.
+func TestSecretsOfRuns(t *testing.T) {
+	const (
+		reads = `{runs: [{name: app, role: a.b.c}], connectionDetails: [{name: a, value: "${runs.app.connectionDetails.a}"}]`
+		set   = `{runs: [{name: app, role: a.b.c, forEach: "${xr.spec.zones}"}], connectionDetails: [{name: a, value: `
+		other = `{runs: [{name: app, role: a.b.c}, {name: other, role: a.b.c, varFiles: [{source: SecretKey, secretKeyRef: {name: "${`
+		xr    = `metadata: {name: a, namespace: default, uid: u1}, spec: {zones: [a, "B/c"]}`
+	)
 
 	cases := map[string]struct {
 		reason string
-		run    string
-		// metadata and spec of each XR.
-		xrs []string
-		// want names of Secrets, as in writeConnectionSecretToRef and secretKeyRef.
-		want []string
+		input  string
+		xr     string
+		// want references to Secrets, by composed resource.
+		want map[string]string
+		said string
 	}{
-		"Namespaced": {
-			reason: "In the namespace of the XR any name will do.",
-			run:    `{name: app, role: acme.app.server, writeConnectionSecretToRef: {name: "${xr.spec.name}"}, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.metadata.name}-app", key: vars}}]}`,
-			xrs:    []string{`metadata: {name: a, namespace: default}, spec: {name: one}`, `metadata: {name: b, namespace: default}, spec: {name: two}`},
-			want:   []string{"one a-app", "two b-app"},
-		},
+		"Namespaced":  {reason: "It is in the namespace of the run.", input: reads + "}", xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
+		"Unread":      {reason: "A run to which no expression refers so has none.", input: `{runs: [{name: app, role: a.b.c}], connectionDetails: [{name: a, value: "${runs.app.outputs.connectionless}"}]}`, xr: xr, want: map[string]string{"app": "<nil>"}},
+		"Items":       {reason: "So has each item. What cannot be in a name is hashed.", input: set + `"${runs.app.map(k, runs.app[k].connectionDetails.a).join()}"}]}`, xr: xr, want: map[string]string{"app[a]": "map[name:u1-app.a]", "app[B/c]": "map[name:u1-caa865c791321b7814fec691d616e8f4]"}},
+		"ItemsUnread": {reason: "Other values of items need none.", input: set + `"${runs.app.map(k, runs.app[k].outputs.a).join()}"}]}`, xr: xr, want: map[string]string{"app[a]": "<nil>", "app[B/c]": "<nil>"}},
+		"OtherRun":    {reason: "Another run may read the Secret.", input: other + `runs.app.spec.writeConnectionSecretToRef.name}", key: a}}]}]}`, xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
+		"Local":       {reason: "Also by a local.", input: other + `locals.secret}", key: a}}]}], locals: {secret: "${runs.app.spec.writeConnectionSecretToRef.name}"}}`, xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
 		"ClusterScoped": {
-			reason: "Elsewhere it is the XR's own, for its uid is in it.",
-			run:    fmt.Sprintf(scoped, "${xr.metadata.name}-${xr.metadata.uid}"),
-			xrs:    []string{`metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, `metadata: {name: b, uid: u2}, spec: {crossplane: {}}`},
-			want:   []string{"a-u1 u1-app", "b-u2 u2-app"},
-		},
-		"Claim": {
-			reason: "The name of a claim is for people: those of two namespaces may be equal.",
-			run:    fmt.Sprintf(scoped, `${xr.metadata.labels["crossplane.io/claim-namespace"]}-${xr.spec.claimRef.name}-${xr.metadata.uid}`),
-			xrs: []string{
-				`metadata: {name: shop-x1, uid: u1, labels: {crossplane.io/claim-namespace: blue}}, spec: {claimRef: {name: shop}}`,
-				`metadata: {name: shop-x2, uid: u2, labels: {crossplane.io/claim-namespace: red}}, spec: {claimRef: {name: shop}}`,
-			},
-			want: []string{"blue-shop-u1 u1-app", "red-shop-u2 u2-app"},
+			reason: "That of a cluster-scoped XR is where the XR's own is.", input: reads + ", connectionSecret: {namespace: secrets}}",
+			xr: `metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, want: map[string]string{"app": "map[name:u1-app namespace:secrets]"},
 		},
 		"Legacy": {
-			reason: "An XR without a claim has an own name all the same.",
-			run:    fmt.Sprintf(scoped, `${xr.metadata.?labels["crossplane.io/claim-name"].orValue("none")}-${xr.metadata.uid}`),
-			xrs:    []string{`metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}}`, `metadata: {name: b, uid: u2, labels: {crossplane.io/claim-name: shop}}, spec: {compositionRef: {name: x}}`},
-			want:   []string{"none-u1 u1-app", "shop-u2 u2-app"},
+			reason: "So is that of a legacy XR.", input: reads + "}",
+			xr: `metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`, want: map[string]string{"app": "map[name:u1-app namespace:theirs]"},
+		},
+		"Nowhere": {
+			reason: "A run whose connection details would be lost is not created. A field of a modern XR is its author's.", input: reads + "}",
+			xr:   `metadata: {name: a, uid: u1}, spec: {crossplane: {}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`,
+			want: map[string]string{}, said: "app: connectionDetails: a cluster-scoped run has no namespace for the Secret with its connection details; set connectionSecret.namespace",
+		},
+		"NamespacedRun": {
+			reason: "A namespaced run of a cluster-scoped XR has it beside it.", input: strings.Replace(reads, "role: a.b.c", "role: a.b.c, scope: Namespaced, namespace: shop", 1) + "}",
+			xr: `metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, want: map[string]string{"app": "map[name:u1-app]"},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for i, xr := range tc.xrs {
-				req := request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs: ["+tc.run+"]\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, "+xr+"}}}\n")
+			in := "{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, " + strings.TrimPrefix(tc.input, "{")
+			rsp := respond(t, request(t, "input: "+in+"\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, "+tc.xr+"}}}\n"))
 
-				rsp := respond(t, req)
+			got := map[string]string{}
 
-				spec := rsp.GetDesired().GetResources()["app"].GetResource().GetFields()["spec"].GetStructValue().AsMap()
-				written, _ := spec["writeConnectionSecretToRef"].(map[string]any)
-				parameters, _ := spec["forProvider"].(map[string]any)
-				files, _ := parameters["varFiles"].([]any)
+			delete(rsp.GetDesired().GetResources(), "connection-details")
 
-				if len(files) == 0 {
-					t.Fatalf("\n%s\nRunFunction(...): %v", tc.reason, rsp.GetResults())
-				}
+			for resource, r := range rsp.GetDesired().GetResources() {
+				spec, _ := r.GetResource().AsMap()["spec"].(map[string]any)
+				got[resource] = fmt.Sprint(spec["writeConnectionSecretToRef"])
+			}
 
-				file, _ := files[0].(map[string]any)
-				read, _ := file["secretKeyRef"].(map[string]any)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): -want Secrets, +got Secrets:\n%s\n%v", tc.reason, diff, rsp.GetConditions())
+			}
 
-				if diff := cmp.Diff(tc.want[i], fmt.Sprint(written["name"], " ", read["name"])); diff != "" {
-					t.Errorf("\n%s\nRunFunction(...): -want Secrets, +got Secrets:\n%s", tc.reason, diff)
-				}
+			if said := rsp.GetConditions()[0].GetMessage(); !strings.Contains(said, tc.said) {
+				t.Errorf("\n%s\nRunFunction(...): want %q, got %q", tc.reason, tc.said, said)
 			}
 		})
 	}

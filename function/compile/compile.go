@@ -113,6 +113,14 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 	p.ReadsResources = slices.ContainsFunc(p.Templates(),
 		func(t *expression.Template) bool { return len(t.ResourceNames()) > 0 })
 
+	for _, t := range p.Templates() {
+		for name := range t.Published() {
+			for _, run := range p.Runs {
+				run.Published = run.Published || run.Name == name
+			}
+		}
+	}
+
 	return p, slices.Concat(errs, oerrs, refusals)
 }
 

@@ -34,8 +34,7 @@ const (
 
 // objectNames returns the names of other objects, the paths in the project and the variables of the environment that
 // a run computes. A run may choose any object in the namespace of its XR. The name of any other object must hold the
-// uid of the XR, so that it cannot be an object of another owner. That is so for Secrets that a run writes, too: core
-// reads such a Secret also if something else has written it.
+// uid of the XR, so that it cannot be an object of another owner.
 func objectNames(env *expression.Environment, r input.Run,
 	namespaced bool,
 ) (map[fields.Key]*expression.Template, field.ErrorList) {

@@ -53,8 +53,6 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 		}
 	}
 
-	errs = append(errs, secretRef(r, scope)...)
-
 	if scope == v1alpha1.ScopeCluster {
 		o.APIVersion = ansiblerun.APIVersionCluster
 	} else if _, ok := o.Spec["deletionPolicy"]; ok {
@@ -80,13 +78,8 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 
 	names, nerrs := objectNames(env, r, namespaced)
 	o.Names = names
-	errs = append(errs, nerrs...)
 
-	if r.IsSet() {
-		errs = append(errs, sharedSecret(r, names)...)
-	}
-
-	return o, errs
+	return o, append(errs, nerrs...)
 }
 
 // partOf an AnsibleRun that a run has, as it is written.
@@ -108,39 +101,6 @@ func settingsOf(env *expression.Environment, r input.Run) (map[string]*expressio
 	}
 
 	return all, errs
-}
-
-// sharedSecret reports a Secret for connection details that the runs of all items
-// would write, of which one can.
-func sharedSecret(r input.Run, names map[fields.Key]*expression.Template) field.ErrorList {
-	ref := r.WriteConnectionSecretToRef
-	if ref == nil {
-		return nil
-	}
-
-	if t := names[fields.Key{Meaning: fields.Name, Text: ref.Name}]; t != nil && t.Each() {
-		return nil
-	}
-
-	return field.ErrorList{field.Forbidden(r.Path.Child("writeConnectionSecretToRef", "name"),
-		"all items would write the same Secret: have ${each.key} in its name")}
-}
-
-// secretRef reports a Secret for connection details that is not where Secrets
-// of such runs are.
-func secretRef(r input.Run, scope v1alpha1.Scope) field.ErrorList {
-	ref := r.WriteConnectionSecretToRef
-	path := r.Path.Child("writeConnectionSecretToRef", "namespace")
-
-	switch {
-	case ref == nil:
-	case scope == v1alpha1.ScopeCluster && ref.Namespace == "":
-		return field.ErrorList{field.Required(path, "a cluster-scoped run needs the namespace of the Secret")}
-	case scope != v1alpha1.ScopeCluster && ref.Namespace != "":
-		return field.ErrorList{field.Forbidden(path, "the Secret of a namespaced run is in its own namespace")}
-	}
-
-	return nil
 }
 
 // scopeOf a run.

@@ -43,6 +43,8 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	selections, err := selectionsIn(compiled.NativeRep())
 	u, uerr := usesOf(selections)
 
+	u.published = publishedBy(source, selections)
+
 	if err := cmp.Or(err, uerr); err != nil {
 		return nil, []string{err.Error()}
 	}

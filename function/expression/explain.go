@@ -170,7 +170,7 @@ func (x explainer) unknown(name, at string) string {
 	// They are there only where nothing shows them.
 	if name == connectionDetails && strings.HasPrefix(from, rootRuns+".") {
 		return from + "." + name + " is for connectionDetails alone: content gets secrets by varFiles, which can name the " +
-			"Secret in writeConnectionSecretToRef of that run"
+			"Secret of that run: " + from + ".spec.writeConnectionSecretToRef.name"
 	}
 
 	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)

@@ -99,6 +99,7 @@ func (p *program) useAlso(local *program) {
 	// What the expression tests for itself, it does not need because of a local.
 	add(p.uses.runs, local.uses.runs)
 	add(p.uses.sets, local.uses.sets)
+	add(p.uses.published, local.uses.published)
 	add(p.uses.required, local.uses.required)
 	add(p.uses.resources, local.uses.resources)
 

@@ -3,6 +3,7 @@ package expression
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -155,6 +156,8 @@ type uses struct {
 	resources map[string]bool
 	// locals by name.
 	locals map[string]bool
+	// published are the runs, by name, of which it refers to the connection details, or to the Secret that has them.
+	published map[string]bool
 	// waits is true when it refers to what may be there later without an edit of the XR.
 	waits bool
 	// each is true when it refers to each.
@@ -201,6 +204,27 @@ func usesOf(selections []selection) (uses, error) {
 	}
 
 	return u, err
+}
+
+// publishedBy an expression and its selections: all runs of which it may select the field, also by the variable of a
+// comprehension.
+func publishedBy(source string, selections []selection) map[string]bool {
+	all := map[string]bool{}
+
+	for _, field := range []string{connectionDetails, "writeConnectionSecretToRef"} {
+		if !strings.Contains(source, field) {
+			continue
+		}
+
+		for _, s := range selections {
+			path := s.path(len(s.steps))
+			if s.root == rootRuns && (len(path) == 1 || slices.Contains(path, field)) {
+				all[path[0]] = true
+			}
+		}
+	}
+
+	return all
 }
 
 // computable says what is wrong with an expression that computes the name of a

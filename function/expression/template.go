@@ -146,6 +146,18 @@ func (t *Template) Sets() map[string]bool {
 	return sets
 }
 
+// Published are the runs, by name, of which the expressions refer to the connection details, or to the Secret that has
+// them.
+func (t *Template) Published() map[string]bool {
+	published := map[string]bool{}
+
+	for p := range t.programs {
+		maps.Copy(published, p.uses.published)
+	}
+
+	return published
+}
+
 // Defaulted returns the paths of the fields of the XR, of required resources, of the
 // environment and of the context that the expressions do without when they are not there, as
 // in xr.spec.?users.orValue([]).

@@ -102,8 +102,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"providerConfigRef": {Kind: Referring, Action: RunAgain},
 	"managementPolicies": setting(Spec, Update,
 		listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*")), expression.Array),
-	"deletionPolicy":             setting(Spec, Update, oneOf("Orphan", "Delete"), expression.String),
-	"writeConnectionSecretToRef": {Kind: Referring, Part: Spec, Action: Update},
+	"deletionPolicy": setting(Spec, Update, oneOf("Orphan", "Delete"), expression.String),
 
 	"project":        {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"role":           {Kind: Literal, Part: ForProvider, Action: RunAgain},

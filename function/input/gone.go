@@ -14,6 +14,8 @@ var gone = map[string]string{ //nolint:gochecknoglobals // Go has no constant ma
 	"inventoryInline":       `write inventories: [{inline: "…"}]`,
 	"inventories.secretRef": "write secretKeyRef",
 	"inventories.source":    "path, secretKeyRef or configMapKeyRef says it",
+	"writeConnectionSecretToRef": "the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of " +
+		"connectionDetails do",
 }
 
 // places of the fields of a run, and the indexes below them.

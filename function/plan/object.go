@@ -42,6 +42,8 @@ type Computed struct {
 	Vars, UnsafeVars map[string]any
 	Inventory        string
 	DependsOn        []string
+	// Secret for connection details, as a reference; nil for none.
+	Secret map[string]any
 	// CompositeUID is the uid of the XR.
 	CompositeUID string
 	// InUse is true for an AnsibleRun with LabelInUse.
@@ -64,6 +66,10 @@ func (o Object) With(p Computed) map[string]any {
 
 	if p.Inventory != "" {
 		parameters["inventoryInline"] = p.Inventory
+	}
+
+	if p.Secret != nil {
+		spec["writeConnectionSecretToRef"] = p.Secret
 	}
 
 	if o.Namespace != "" {

@@ -49,6 +49,8 @@ type Run struct {
 	SameKey map[string]bool
 	// Usages is true for a run if its dependencies get Usages, which keep them until the run is gone.
 	Usages bool
+	// Published is true for a run with a Secret for its connection details: an expression refers to them.
+	Published bool
 	// Prune is false for a run that stays when it is not wanted any more.
 	Prune bool
 	// PreviousNames of the composed resource; nil when the input does not have the field.

@@ -103,23 +103,3 @@ func isOptional(schema map[string]any, path []string) bool {
 	return optional
 }
 
-// unpublished reports connection details of runs that have none.
-func unpublished(p *plan.Plan) field.ErrorList {
-	var errs field.ErrorList
-
-	for _, t := range p.Connection.Values {
-		for _, r := range t.References() {
-			if r.Path[0] != "runs" || r.Path[len(r.Path)-1] != "connectionDetails" {
-				continue
-			}
-
-			at := slices.IndexFunc(p.Runs, func(run *plan.Run) bool { return run.Name == r.Path[1] })
-			if run := p.Runs[at]; run.Object.Spec["writeConnectionSecretToRef"] == nil {
-				errs = append(errs, field.Invalid(field.NewPath(r.At), strings.Join(r.Path, "."),
-					"the run has no connection details without writeConnectionSecretToRef"))
-			}
-		}
-	}
-
-	return errs
-}

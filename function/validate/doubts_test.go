@@ -68,14 +68,10 @@ func TestDoubts(t *testing.T) {
 			reason: "A $ is forgotten.", edits: []string{"${xr.spec.title}\"\n          pages", "{xr.spec.title}\"\n          pages"},
 			want: []string{"runs[0].vars.title: warning: {xr.spec.title}" + isText},
 		},
-		"NoSecret": {
-			reason: "A run that writes no Secret has no connection details.", edits: []string{"        writeConnectionSecretToRef: {name: \"${xr.metadata.name}-site\"}\n", ""},
-			want: []string{`connectionDetails[0].value: Invalid value: "runs.site.connectionDetails": the run has no connection details without writeConnectionSecretToRef`},
-		},
 		"SecretInVariable": {
 			reason: "What to write for connection details in a variable.", edits: []string{"xr.spec.?port}", "runs.mirror.connectionDetails.password}"},
 			want: []string{`runs[0].vars.port: Invalid value: "${runs.mirror.connectionDetails.password}": runs.mirror.connectionDetails is for connectionDetails alone: ` +
-				"content gets secrets by varFiles, which can name the Secret in writeConnectionSecretToRef of that run, here: runs.mirror▸.connectionDetails.password"},
+				"content gets secrets by varFiles, which can name the Secret of that run: runs.mirror.spec.writeConnectionSecretToRef.name, here: runs.mirror▸.connectionDetails.password"},
 		},
 		"Duration": {
 			reason: "A duration is said to be one.", edits: []string{"timeout: 10m", "timeout: 10 minutes"},

@@ -303,7 +303,6 @@ func (c *checker) compile(in map[string]any, u use) verdict {
 
 	if p != nil {
 		errs = append(errs, lint(p)...)
-		errs = append(errs, unpublished(p)...)
 	}
 
 	if len(errs) > 0 {

@@ -250,7 +250,6 @@ spec:
       - name: zone
         forEach: "${xr.spec.zones}"
         providerConfigRef: {kind: ProviderConfig, name: fleets}
-        writeConnectionSecretToRef: {name: "zone-${each.key}"}
         vars:
           directory: "${xr.spec.directory}"
           name: "${each.key}-${required.settings.data.color}"
@@ -327,7 +326,6 @@ func TestClaim(t *testing.T) {
       runs:
       - name: page
         providerConfigRef: {name: claimeds}
-        writeConnectionSecretToRef: {namespace: [[.Namespace]], name: "${xr.spec.claimRef.name}-${xr.metadata.uid}"}
         varsFrom:
         - {value: "${xr.spec}"}
         playbookInline: `+noted+`

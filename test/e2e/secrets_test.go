@@ -279,7 +279,6 @@ func TestOutputsWhole(t *testing.T) {
                   endpoint: "db.example.org:5432"
                   url: "postgres://app:s3cret-s3cret@db.example.org"
                   connection_details: {host: db.example.org, port: "5432", username: app, password: s3cret-s3cret}
-        writeConnectionSecretToRef: {name: "${xr.metadata.name}-db"}
       - name: app
         vars: {endpoint: "${runs.db.outputs.endpoint}", directory: "${xr.spec.directory}"}
         playbookInline: |
@@ -288,6 +287,7 @@ func TestOutputsWhole(t *testing.T) {
             tasks:
             - ansible.builtin.copy: {dest: "{{ directory }}/app.conf", content: "db={{ endpoint }}", mode: "0600"}
       status: {path: "${runs.db.outputs.endpoint}"}
+      connectionDetails: [{name: password, value: "${runs.db.connectionDetails.password}"}]
 `, "{}")
 
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.path", "db.example.org:5432"))

@@ -96,15 +96,15 @@ type AnsibleRuns struct {
 	OperatorConditions bool `json:"operatorConditions,omitempty"`
 
 	// ConnectionDetails of the XR. Their expressions see the connection details of
-	// runs, as in ${runs.database.connectionDetails.password}, if the run has
-	// writeConnectionSecretToRef. A value that is not UTF-8 text is an error. A legacy
-	// XR publishes the details itself. For any other XR they are in a Secret that is
-	// composed beside its runs: the connectionSecret.
+	// runs, as in ${runs.database.connectionDetails.password}. Each run with such an
+	// expression has a Secret of its own. A value that is not UTF-8 text is an error. A
+	// legacy XR publishes the details itself. For any other XR they are in a Secret that
+	// is composed beside its runs: the connectionSecret.
 	// +optional
 	ConnectionDetails []ConnectionDetail `json:"connectionDetails,omitempty"`
 
 	// ConnectionSecret has the namespace and the name of the Secret with the
-	// connectionDetails.
+	// connectionDetails. Secrets of cluster-scoped runs are in that namespace, too.
 	// +optional
 	ConnectionSecret *ConnectionSecret `json:"connectionSecret,omitempty"`
 }
@@ -291,11 +291,6 @@ type RunTemplate struct {
 	// +kubebuilder:validation:Enum=Orphan;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 
-	// WriteConnectionSecretToRef names the Secret that connection details of
-	// the AnsibleRun are written to.
-	// +optional
-	WriteConnectionSecretToRef *SecretReference `json:"writeConnectionSecretToRef,omitempty"`
-
 	// Project is a git repository that the content is run from, as ansible-playbook
 	// runs it in that directory. That of a run replaces that of the defaults.
 	// +optional
@@ -462,18 +457,6 @@ type ProviderConfigReference struct {
 	// Name of the configuration.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-}
-
-// A SecretReference names a Secret.
-type SecretReference struct {
-	// Namespace of the Secret, for cluster-scoped runs.
-	// +optional
-	Namespace string `json:"namespace,omitempty"`
-
-	// Name of the Secret. With an expression each XR has a Secret of its own. If the
-	// run is not in the XR's own namespace, the expression must contain
-	// ${xr.metadata.uid}.
 	Name string `json:"name"`
 }
 
