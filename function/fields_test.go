@@ -171,9 +171,12 @@ runs:
   managementPolicies: [Observe, Create]
   varFiles:
   - {source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: "$${key}"}}
+  - {source: Secret, secretRef: {name: "${xr.spec.secret}-all"}}
+  - {source: ConfigMapKey, configMapKeyRef: {name: mine, key: a}, variable: b}
 `,
 				spec: `team: blue, secret: mine`,
-				want: one(`varFiles: [{source: SecretKey, secretKeyRef: {name: mine, key: "${key}"}}]`,
+				want: one("varFiles: [{source: SecretKey, secretKeyRef: {name: mine, key: \"${key}\"}}, "+
+					"{source: Secret, secretRef: {name: mine-all}}, {source: ConfigMapKey, configMapKeyRef: {name: mine, key: a}, variable: b}]",
 					`{labels: {team: blue, fixed: a}, annotations: {crossplane.io/external-name: app-app, literal: "${x}"}}`,
 					"managementPolicies: [Observe, Create]"),
 			},

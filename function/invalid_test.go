@@ -194,9 +194,13 @@ status:
 apiVersion: ansible.fn.crossplane.io/v1alpha1
 kind: AnsibleRuns
 runs:
-- {name: app, role: a.b.c, varFiles: [{source: SecretKey}]}
+- {name: app, role: a.b.c, varFiles: [{source: SecretKey}, {source: ConfigMap, configMapRef: {name: a}, variable: b}, {source: SecretKey, secretKeyRef: {name: a, key: b}, variable: ansible_provider_meta}]}
 `,
-			want: []string{`runs[0].varFiles[0]: Invalid value: secretKeyRef must be set with source SecretKey, and only then`},
+			want: []string{
+				`runs[0].varFiles[0]: Invalid value: secretKeyRef must be set with source SecretKey, and only then`,
+				`runs[0].varFiles[1]: Invalid value: variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable`,
+				`runs[0].varFiles[2].variable: Invalid value: "ansible_provider_meta": ansible_provider_meta is the provider's own variable`,
+			},
 		},
 		"Cycle": {
 			reason: "Runs cannot wait for each other.",
@@ -297,7 +301,7 @@ runs:
   annotations: {"${xr.spec.a}": b, crossplane.io/composition-resource-name: x}
   labels: {crossplane.io/composite: x, no label: x, a: "not a value"}
   providerConfigRef: {name: "${xr.spec.a}"}
-  varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}}]
+  varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}, variable: "${xr.spec.b}"}]
 - {name: details, resourceName: connection-details}
 - {name: share, forEach: "${xr.spec.list}", removal: {atMost: 101%}}
 - {name: number, forEach: "${xr.spec.list}", removal: {atMost: -1}}
@@ -337,6 +341,7 @@ connectionDetails: [{name: a, value: b}]
 				`runs[4].providerConfigRef.name: Forbidden: only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig`,
 				`runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
+				`runs[4].varFiles[0].variable: Invalid value: "${xr.spec.b}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[5].resourceName: Invalid value: "connection-details": this is the name of the Secret with the connectionDetails`,
 				`runs[6].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
 				`runs[7].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,

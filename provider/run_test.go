@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -303,6 +304,76 @@ spec:
 	left, err := filepath.Glob(filepath.Join(state, "*", "*", "sets"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("Content of this machine is not kept, got %v, %v", left, err)
+	}
+}
+
+// TestRunVariables has variables in Secrets and ConfigMaps that are not made for Ansible.
+func TestRunVariables(t *testing.T) {
+	test.Ansible(t)
+
+	dir, manifest := t.TempDir(), filepath.Join(t.TempDir(), "run.yaml")
+
+	write(t, manifest, `
+apiVersion: v1
+kind: Secret
+metadata: {namespace: default, name: connection}
+stringData: {username: app, password: "p@ss: {{ word }} #1", port: "5432", sure: "yes", tls.crt: "one\ntwo\n", 1st-key: "null", pass: "", crypt: "$ANSIBLE_VAULT;1.1;AES256\n3132\n"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: default, name: site}
+data: {region: eu-central-1, username: other, text: "{% raw %}\u2028\U0001f600"}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: default, name: default}
+spec:
+  varFiles:
+  - {source: ConfigMap, configMapRef: {name: site}}
+  - {source: SecretKey, secretKeyRef: {name: connection, key: password}, variable: of_config}
+  - {source: SecretKey, secretKeyRef: {name: connection, key: port}, variable: stronger}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: default, name: site}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    varFiles:
+    - {source: Secret, secretRef: {name: connection}}
+    - {source: ConfigMapKey, configMapKeyRef: {name: site, key: text}, variable: stronger}
+    - {source: Secret, secretRef: {name: none}, optional: true}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.copy:
+            dest: `+dir+`/out
+            mode: "0600"
+            content: "{{ [username, password, port, sure, tls_crt, _1st_key, pass, crypt, region, of_config, stronger] | to_json }}"
+`)
+
+	if err := runCLI(t, t.TempDir(), "--file="+manifest, "--write-path="+dir); err != "" {
+		t.Fatal(err)
+	}
+
+	text, err := os.ReadFile(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+
+	want := []any{
+		"app", "p@ss: {{ word }} #1", "5432", "yes", "one\ntwo\n", "null", "", "$ANSIBLE_VAULT;1.1;AES256\n3132\n",
+		"eu-central-1", "p@ss: {{ word }} #1", "{% raw %}\u2028\U0001f600",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Values are text, as they are, and those of the run win over those of its configuration.\n-want, +got:\n%s",
+			diff)
 	}
 }
 

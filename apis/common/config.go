@@ -32,6 +32,14 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *apiextensionsv1.JSON `json:"vars,omitempty"`
 
+	// VarFiles are extra variables in Secrets and ConfigMaps, for all AnsibleRuns of this
+	// configuration. Later ones win over earlier ones; all that an AnsibleRun sets itself
+	// wins over them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	VarFiles []VarFile `json:"varFiles,omitempty"`
+
 	// Env are environment variables of the play, but not of ansible-galaxy: their
 	// values may come from Secrets, and a new value installs nothing again. They win
 	// over vars.

@@ -84,8 +84,9 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	UnsafeVars *runtime.RawExtension `json:"unsafeVars,omitempty"`
 
-	// VarFiles are files of extra variables, YAML or JSON. Later ones win over
-	// earlier ones; vars and unsafeVars win over all of them.
+	// VarFiles are extra variables in Secrets and ConfigMaps. Later ones win over earlier
+	// ones, and all of them over those of the configuration; vars and unsafeVars win over
+	// all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
@@ -242,21 +243,30 @@ type StateVariable struct {
 	Absent string `json:"absent,omitempty"`
 }
 
-// A VarFileSource is a kind of object that holds variable files.
-// +kubebuilder:validation:Enum=ConfigMapKey;SecretKey
+// A VarFileSource is a kind of object that holds variables, or one key of it.
+// +kubebuilder:validation:Enum=ConfigMap;ConfigMapKey;Secret;SecretKey
 type VarFileSource string
 
-// Sources of variable files.
+// Sources of variables.
 const (
+	VarFileSourceConfigMap    VarFileSource = "ConfigMap"
 	VarFileSourceConfigMapKey VarFileSource = "ConfigMapKey"
+	VarFileSourceSecret       VarFileSource = "Secret"
 	VarFileSourceSecretKey    VarFileSource = "SecretKey"
 )
 
-// A VarFile refers to a file of extra variables.
+// A VarFile refers to extra variables: to a file of YAML or JSON, to the text of one variable, or to an object of which
+// each key is a variable.
 // +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) == (self.source == 'ConfigMapKey')",message="configMapKeyRef must be set with source ConfigMapKey, and only then"
 // +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) == (self.source == 'SecretKey')",message="secretKeyRef must be set with source SecretKey, and only then"
+// +kubebuilder:validation:XValidation:rule="has(self.configMapRef) == (self.source == 'ConfigMap')",message="configMapRef must be set with source ConfigMap, and only then"
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) == (self.source == 'Secret')",message="secretRef must be set with source Secret, and only then"
+// +kubebuilder:validation:XValidation:rule="!has(self.variable) || self.source in ['SecretKey', 'ConfigMapKey']",message="variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable"
 type VarFile struct {
-	// Source says where the file is.
+	// Source says where the variables are. SecretKey and ConfigMapKey are one key: a
+	// file of YAML or JSON, or the text of the variable. Secret and ConfigMap are whole
+	// objects: each key is a variable, with the text of the key. Characters of a key that
+	// no name of a variable has become _, so that tls.crt is tls_crt.
 	Source VarFileSource `json:"source"`
 
 	// ConfigMapKeyRef selects a key of a ConfigMap.
@@ -268,9 +278,42 @@ type VarFile struct {
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 
-	// Optional files may be missing.
+	// ConfigMapRef selects a ConfigMap.
+	// +optional
+	ConfigMapRef *ObjectSelector `json:"configMapRef,omitempty"`
+
+	// SecretRef selects a Secret. Reports mask its values in text, and withhold outputs
+	// that have them.
+	// +optional
+	SecretRef *ObjectSelector `json:"secretRef,omitempty"`
+
+	// Variable is the name of the one variable that the text of the key is. Without it
+	// the key is a file of YAML or JSON. Texts of variables arrive as they are: Ansible
+	// never templates them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	// +kubebuilder:validation:XValidation:rule="self != 'ansible_provider_meta'",message="ansible_provider_meta is the provider's own variable"
+	Variable string `json:"variable,omitempty"`
+
+	// Optional objects and keys may be missing.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
+}
+
+// An ObjectSelector selects a Secret or a ConfigMap.
+type ObjectSelector struct {
+	// Namespace of the object. It is required where the referrer is cluster
+	// scoped. In a namespaced AnsibleRun or ProviderConfig it defaults to the
+	// referrer's own, and no other is allowed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // A KeySelector selects a key of a Secret or a ConfigMap.

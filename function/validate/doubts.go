@@ -102,4 +102,3 @@ func isOptional(schema map[string]any, path []string) bool {
 
 	return optional
 }
-

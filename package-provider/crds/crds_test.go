@@ -135,6 +135,30 @@ func TestRefused(t *testing.T) {
 			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey"}]}}`,
 			want:   "secretKeyRef must be set with source SecretKey",
 		},
+		"WholeSecretByKey": {
+			reason: "A whole Secret is named without a key.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretKeyRef": {"name": "a", "key": "b"}}]}}`,
+			want:   "secretRef must be set with source Secret, and only then",
+		},
+		"WholeConfigMap": {
+			reason: "So is a whole ConfigMap, in a configuration, too.",
+			files:  []string{cluster + configs, namespaced + configs, namespaced + "cluster" + configs},
+			spec:   `{"varFiles": [{"source": "ConfigMap"}]}`,
+			want:   "configMapRef must be set with source ConfigMap, and only then",
+		},
+		"VariableOfWhole": {
+			reason: "A whole Secret is no single variable.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretRef": {"name": "a"}, "variable": "b"}]}}`,
+			want:   "of a whole Secret or ConfigMap each key is a variable",
+		},
+		"ReservedVariable": {
+			reason: "The provider's own variable comes from nowhere else.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey", "secretKeyRef": {"name": "a", "key": "b"}, "variable": "ansible_provider_meta"}]}}`,
+			want:   "ansible_provider_meta is the provider's own variable",
+		},
 		"ReservedStateVariable": {
 			reason: "The provider's own variable is no state variable.",
 			files:  []string{cluster + runs, namespaced + runs},

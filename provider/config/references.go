@@ -74,64 +74,101 @@ func ConnectionSecret(run common.AnsibleRun) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-// A selector is a key of a Secret or of a ConfigMap; one of the two is nil.
+// A selector is a key of a Secret or of a ConfigMap; without a key it is all of the object, and without a reference
+// neither.
 type selector struct {
-	secret, configMap *common.KeySelector
+	kind string
+	ref  *common.KeySelector
+	// field that has the reference.
+	field string
+}
+
+func varsSelector(v common.VarFile) selector {
+	whole := func(kind string, o *common.ObjectSelector, field string) selector {
+		return selector{kind, &common.KeySelector{Namespace: o.Namespace, Name: o.Name}, field}
+	}
+
+	switch v.Source {
+	case common.VarFileSourceSecret:
+		return whole(KindSecret, v.SecretRef, "secretRef")
+	case common.VarFileSourceConfigMap:
+		return whole(KindConfigMap, v.ConfigMapRef, "configMapRef")
+	case common.VarFileSourceConfigMapKey:
+		return selector{KindConfigMap, v.ConfigMapKeyRef, "configMapKeyRef"}
+	case common.VarFileSourceSecretKey:
+	}
+
+	return selector{KindSecret, v.SecretKeyRef, "secretKeyRef"}
+}
+
+func envSelector(v common.EnvVar) selector {
+	switch from := v.ValueFrom; {
+	case from == nil:
+		return selector{}
+	case from.SecretKeyRef != nil:
+		return selector{KindSecret, from.SecretKeyRef, "valueFrom.secretKeyRef"}
+	default:
+		return selector{KindConfigMap, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef"}
+	}
+}
+
+// fileSelector has no reference for sources that are neither a Secret nor a ConfigMap.
+func fileSelector(f common.FileSelector) selector {
+	switch f.Source { //nolint:exhaustive // The others have none.
+	case common.FileSourceSecret:
+		return selector{KindSecret, f.SecretRef, "secretRef"}
+	case common.FileSourceConfigMapKey:
+		return selector{KindConfigMap, f.ConfigMapKeyRef, "configMapKeyRef"}
+	}
+
+	return selector{}
 }
 
 func runSelectors(p *common.AnsibleRunParameters) []selector {
-	var all []selector
-
-	for _, v := range p.VarFiles {
-		all = append(all, selector{v.SecretKeyRef, v.ConfigMapKeyRef})
-	}
-
+	all := selectors(p.VarFiles, p.Env)
 	for _, inv := range p.Inventories {
-		all = append(all, selector{inv.SecretRef, inv.ConfigMapKeyRef})
-	}
-
-	return append(all, envSelectors(p.Env)...)
-}
-
-func envSelectors(vars []common.EnvVar) []selector {
-	var all []selector
-
-	for _, v := range vars {
-		if from := v.ValueFrom; from != nil {
-			all = append(all, selector{from.SecretKeyRef, from.ConfigMapKeyRef})
-		}
+		all = append(all, fileSelector(inv.FileSelector))
 	}
 
 	return all
 }
 
 func configSelectors(c *common.ProviderConfigSpec) []selector {
-	var all []selector
+	all := selectors(c.VarFiles, c.Env)
 	for _, cred := range c.Credentials {
-		all = append(all, selector{cred.SecretRef, cred.ConfigMapKeyRef})
+		all = append(all, fileSelector(cred.FileSelector))
 	}
 
-	return append(all, envSelectors(c.Env)...)
+	return all
+}
+
+func selectors(vars []common.VarFile, env []common.EnvVar) []selector {
+	var all []selector
+
+	for _, v := range vars {
+		all = append(all, varsSelector(v))
+	}
+
+	for _, v := range env {
+		all = append(all, envSelector(v))
+	}
+
+	return all
 }
 
 func referencesOf(s source, selectors []selector) []Reference {
 	var refs []Reference
 
-	add := func(kind string, sel *common.KeySelector) {
-		if sel == nil {
-			return
+	for _, sel := range selectors {
+		if sel.ref == nil {
+			continue
 		}
 
-		key, err := s.key(sel, "")
+		key, err := s.key(sel)
 		// A reference that may not be read need not be watched.
-		if r := (Reference{kind, key}); err == nil && !slices.Contains(refs, r) {
+		if r := (Reference{sel.kind, key}); err == nil && !slices.Contains(refs, r) {
 			refs = append(refs, r)
 		}
-	}
-
-	for _, sel := range selectors {
-		add(KindSecret, sel.secret)
-		add(KindConfigMap, sel.configMap)
 	}
 
 	return refs

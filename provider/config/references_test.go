@@ -28,6 +28,8 @@ func TestReferences(t *testing.T) {
 			{Source: common.VarFileSourceConfigMapKey, ConfigMapKeyRef: key("", "one")},
 			{Source: common.VarFileSourceSecretKey, SecretKeyRef: key("a", "two"), Optional: true},
 			{Source: common.VarFileSourceSecretKey, SecretKeyRef: key("b", "three")},
+			{Source: common.VarFileSourceSecret, SecretRef: &common.ObjectSelector{Namespace: "a", Name: "whole"}},
+			{Source: common.VarFileSourceConfigMap, ConfigMapRef: &common.ObjectSelector{Namespace: "a", Name: "whole"}},
 		},
 		Inventories: []common.Inventory{
 			{FileSelector: common.FileSelector{Source: common.FileSourceSecret, SecretRef: key("a", "two")}},
@@ -47,6 +49,9 @@ func TestReferences(t *testing.T) {
 	shared.Spec.Credentials = []common.Credential{
 		{Filename: "key", FileSelector: common.FileSelector{Source: common.FileSourceSecret, SecretRef: key("c", "key")}},
 	}
+	shared.Spec.VarFiles = []common.VarFile{
+		{Source: common.VarFileSourceSecret, SecretRef: &common.ObjectSelector{Namespace: "c", Name: "vars"}},
+	}
 
 	cases := map[string]struct {
 		reason string
@@ -56,12 +61,18 @@ func TestReferences(t *testing.T) {
 		"Namespaced": {
 			reason: "A namespaced run refers to what is in its namespace. What it may not read is not watched, and what it reads twice is watched once.",
 			object: namespaced,
-			want:   []Reference{ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindConfigMap, "a", "four")},
+			want: []Reference{
+				ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindSecret, "a", "whole"),
+				ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
+			},
 		},
 		"Cluster": {
 			reason: "A cluster scoped run refers to any namespace, which it has to name.",
 			object: cluster,
-			want:   []Reference{ref(KindSecret, "a", "two"), ref(KindSecret, "b", "three"), ref(KindConfigMap, "a", "four")},
+			want: []Reference{
+				ref(KindSecret, "a", "two"), ref(KindSecret, "b", "three"), ref(KindSecret, "a", "whole"),
+				ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
+			},
 		},
 		"Connected": {
 			reason: "A run refers to the Secret that its connection details go to.",
@@ -74,9 +85,9 @@ func TestReferences(t *testing.T) {
 			want:   []Reference{ref(KindSecret, "a", "connection")},
 		},
 		"ClusterProviderConfig": {
-			reason: "A configuration refers to its credentials.",
+			reason: "A configuration refers to its variables and its credentials.",
 			object: shared,
-			want:   []Reference{ref(KindSecret, "c", "key")},
+			want:   []Reference{ref(KindSecret, "c", "vars"), ref(KindSecret, "c", "key")},
 		},
 		"Other": {
 			reason: "Others refer to nothing of ours.",

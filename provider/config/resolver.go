@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -163,7 +164,8 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 	path := field.NewPath("spec", "forProvider")
 	g := &MissingError{}
 
-	if err := of.varFiles(ctx, in, g, path.Child("varFiles")); err != nil {
+	ofRun, err := of.varFiles(ctx, in.Parameters.VarFiles, g, path.Child("varFiles"))
+	if err != nil {
 		return err
 	}
 
@@ -192,6 +194,13 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 		ofConfig[i].OfConfig = true
 	}
 
+	files, err := of.varFiles(ctx, c.ConfigSpec().VarFiles, gc, field.NewPath("spec", "varFiles"))
+	if err != nil {
+		return errors.Wrap(err, in.Config)
+	}
+
+	// What a run says itself wins over what it shares with others.
+	in.VarFiles = slices.Concat(files, ofRun)
 	*in = in.WithPlayEnv(append(ofConfig, vars...))
 
 	_ = g.add(gc.orNil(), in.Config)

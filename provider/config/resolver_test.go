@@ -80,6 +80,16 @@ func TestResolve(t *testing.T) {
 
 	t.Setenv("RESOLVE_TOKEN", "from the environment")
 
+	// raw variables: each name is alone, for Ansible shows the lines around it.
+	raw := func(pairs ...string) []byte {
+		text := "!unsafe {"
+		for i := 0; i < len(pairs); i += 2 {
+			text += "\n\n\n" + pairs[i] + "\n" + pairs[i+1]
+		}
+
+		return []byte(text + "}\n")
+	}
+
 	cases := map[string]struct {
 		reason string
 		docs   []string
@@ -208,6 +218,89 @@ spec:
 					{Name: `ConfigMap "team/cm", key "vars.yml"`, Data: []byte("a: 1")},
 				},
 			}},
+		},
+		"RawVars": {
+			reason: "A key is a variable, or each key of an object is; those of the configuration are the weakest.",
+			docs: []string{
+				namespacedRun + `
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: local}
+  forProvider:
+    playbookInline: x
+    varFiles:
+    - {source: Secret, secretRef: {name: connection}}
+    - {source: ConfigMapKey, configMapKeyRef: {name: cm, key: hosts}, variable: of_key}
+    - {source: Secret, secretRef: {name: none}, optional: true}
+    - {source: SecretKey, secretKeyRef: {name: connection, key: none}, variable: a, optional: true}
+    - {source: ConfigMap, configMapRef: {name: nothing}}
+`, namespacedConfig + "spec: {varFiles: [{source: SecretKey, secretKeyRef: {name: connection, key: password}, variable: admin_password}]}",
+				secrets, `
+apiVersion: v1
+kind: Secret
+metadata: {name: connection, namespace: team}
+stringData: {password: "{{ x }}", tls.crt: "é\n", 0-a: ""}
+`, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nothing, namespace: team}\n",
+			},
+			want: want{in: inputs.Inputs{
+				Config: `ProviderConfig "team/local"`,
+				VarFiles: []inputs.File{
+					{
+						Name: `Secret "team/connection", key "password"`, Data: raw(`"admin_password":`, `"{{ x }}",`),
+						Secret: true, From: redact.Source{Secret: "connection", Key: "password"},
+					},
+					{
+						Name: `Secret "team/connection"`, Data: raw(`"_0_a":`, `"",`, `"password":`, `"{{ x }}",`, `"tls_crt":`, `"\u00e9\u000a",`),
+						Secret: true, From: redact.Source{Secret: "connection"},
+					},
+					{Name: `ConfigMap "team/cm", key "hosts"`, Data: raw(`"of_key":`, `"a\u000ab\u000a",`)},
+				},
+			}},
+		},
+		"RawVarsMissing": {
+			reason: "What is missing is named, that of the configuration, too.",
+			docs: []string{
+				namespacedRun + `spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, varFiles: [{source: Secret, secretRef: {name: none}}]}}`,
+				namespacedConfig + "spec: {varFiles: [{source: ConfigMapKey, configMapKeyRef: {name: none, key: a}, variable: a}]}",
+			},
+			want: want{
+				err:     `spec.forProvider.varFiles[0]: Secret "team/none" not found; ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/none" not found`,
+				missing: true,
+			},
+		},
+		"RawVarsAlike": {
+			reason: "No value replaces another one of the same object.",
+			docs: []string{
+				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: ConfigMap, configMapRef: {name: alike}}]}}`,
+				clusterProviderConfig, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: alike, namespace: team}\ndata: {tls.crt: a, tls-crt: b}\n",
+			},
+			want: want{err: `spec.forProvider.varFiles[0]: ConfigMap "team/alike": keys "tls-crt" and "tls.crt" are both the variable tls_crt: ` +
+				"name each in an item of its own, with variable"},
+		},
+		"RawVarsReserved": {
+			reason: "What would not reach the content is an error.",
+			docs: []string{
+				namespacedRun + local,
+				namespacedConfig + `spec: {varFiles: [{source: ConfigMap, configMapRef: {name: reserved}}]}`,
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reserved, namespace: team}\ndata: {ansible-provider.meta: a}\n",
+			},
+			want: want{err: `ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/reserved": key "ansible-provider.meta" is the provider's own variable`},
+		},
+		"RawVarsBinary": {
+			reason: "Variables are text.",
+			docs: []string{
+				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: ConfigMap, configMapRef: {name: bin}}]}}`,
+				clusterProviderConfig, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bin, namespace: team}\ndata: {a: a}\nbinaryData: {store.jks: gA==}\n",
+			},
+			want: want{err: `spec.forProvider.varFiles[0]: ConfigMap "team/bin": key "store.jks" is not text in UTF-8: ` +
+				"name the other keys, each in an item of its own, with variable"},
+		},
+		"RawVarBinary": {
+			reason: "So is one variable.",
+			docs: []string{
+				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: bin, key: store.jks}, variable: a}]}}`,
+				clusterProviderConfig, "apiVersion: v1\nkind: Secret\nmetadata: {name: bin, namespace: team}\ndata: {store.jks: gA==}\n",
+			},
+			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/bin", key "store.jks": is not text in UTF-8`},
 		},
 		"VarFileMissing": {
 			reason: "One error names all that is missing.",
@@ -435,8 +528,9 @@ func TestResolveTooMuch(t *testing.T) {
 
 func TestResolveOtherNamespace(t *testing.T) {
 	const (
-		key = "{namespace: %s, name: db, key: vars.yml}"
-		cm  = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, namespace: team}\ndata: {vars.yml: \"a: 1\"}\n"
+		key    = "{namespace: %s, name: db, key: vars.yml}"
+		object = "{namespace: %s, name: db}"
+		cm     = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, namespace: team}\ndata: {vars.yml: \"a: 1\"}\n"
 	)
 
 	run := func(field string) []string {
@@ -458,6 +552,14 @@ func TestResolveOtherNamespace(t *testing.T) {
 		"VarFileConfigMap": {
 			docs: run("varFiles: [{optional: true, source: ConfigMapKey, configMapKeyRef: " + key + "}]"),
 			want: "spec.forProvider.varFiles[0]: configMapKeyRef", kind: "AnsibleRun",
+		},
+		"VarsSecret": {
+			docs: run("varFiles: [{optional: true, source: Secret, secretRef: " + object + "}]"),
+			want: "spec.forProvider.varFiles[0]: secretRef", kind: "AnsibleRun",
+		},
+		"VarsConfigMap": {
+			docs: []string{namespacedRun + local, namespacedConfig + "spec: {varFiles: [{source: ConfigMap, configMapRef: " + object + "}]}"},
+			want: `ProviderConfig "team/local": spec.varFiles[0]: configMapRef`, kind: "ProviderConfig",
 		},
 		"InventorySecret": {
 			docs: run("inventories: [{source: None}, {source: Secret, secretRef: " + key + "}]"),

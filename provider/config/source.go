@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,40 +39,51 @@ type source struct {
 	kind string
 }
 
-func (s source) varFiles(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
-	for i, v := range in.Parameters.VarFiles {
+// varFiles are files of variables as Ansible reads them, without those that have none.
+func (s source) varFiles(ctx context.Context, vars []common.VarFile, g *MissingError,
+	path *field.Path,
+) ([]inputs.File, error) {
+	var all []inputs.File
+
+	for i, v := range vars {
 		f, err := s.varFile(ctx, v)
 		if v.Optional && IsMissing(err) {
 			continue
 		}
 
-		if err != nil {
-			if err := g.add(err, path.Index(i).String()); err != nil {
-				return err
-			}
-
-			continue
+		if err := g.add(err, path.Index(i).String()); err != nil {
+			return nil, err
 		}
 
-		empty, err := checkVars(f.Data)
-		if err != nil {
-			return errors.Wrapf(err, "%s: %s", path.Index(i), f.Name)
-		}
-
-		if !empty {
-			in.VarFiles = append(in.VarFiles, f)
+		if len(f.Data) > 0 {
+			all = append(all, f)
 		}
 	}
 
-	return nil
+	return all, nil
 }
 
 func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, error) {
-	if v.Source == common.VarFileSourceConfigMapKey {
-		return s.configMap(ctx, v.ConfigMapKeyRef, "configMapKeyRef")
+	sel := varsSelector(v)
+
+	f, data, err := s.read(ctx, sel)
+	if err != nil {
+		return inputs.File{}, err
 	}
 
-	return s.secret(ctx, v.SecretKeyRef, "secretKeyRef")
+	if v.Variable != "" || sel.ref.Key == "" {
+		f.Data, err = rawVars(data, v.Variable)
+		return f, errors.Wrap(err, f.Name)
+	}
+
+	f.Data = data[sel.ref.Key]
+
+	empty, err := checkVars(f.Data)
+	if empty {
+		f.Data = nil
+	}
+
+	return f, errors.Wrap(err, f.Name)
 }
 
 func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
@@ -128,7 +140,17 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingE
 	var all []inputs.Variable
 
 	for i, v := range vars {
-		f, err := s.value(ctx, v)
+		var (
+			f   inputs.File
+			err error
+		)
+
+		if v.Value != nil {
+			f.Data = []byte(*v.Value)
+		} else {
+			f, err = s.value(ctx, envSelector(v))
+		}
+
 		if err := g.add(err, path.Index(i).String()); err != nil {
 			return nil, err
 		}
@@ -137,18 +159,6 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingE
 	}
 
 	return all, nil
-}
-
-// value of an environment variable, as a file.
-func (s source) value(ctx context.Context, v common.EnvVar) (inputs.File, error) {
-	switch from := v.ValueFrom; {
-	case v.Value != nil:
-		return inputs.File{Data: []byte(*v.Value)}, nil
-	case from.SecretKeyRef != nil:
-		return s.secret(ctx, from.SecretKeyRef, "valueFrom.secretKeyRef")
-	default:
-		return s.configMap(ctx, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef")
-	}
 }
 
 // file that is selected; false for sources that have none.
@@ -161,10 +171,8 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 	switch sel.Source {
 	case common.FileSourceNone, common.FileSourceInjectedIdentity, common.FileSourceProject:
 		return inputs.File{}, false, nil
-	case common.FileSourceSecret:
-		f, err = s.secret(ctx, sel.SecretRef, "secretRef")
-	case common.FileSourceConfigMapKey:
-		f, err = s.configMap(ctx, sel.ConfigMapKeyRef, "configMapKeyRef")
+	case common.FileSourceSecret, common.FileSourceConfigMapKey:
+		f, err = s.value(ctx, fileSelector(sel))
 	case common.FileSourceEnvironment:
 		f, err = s.env(sel.Env)
 	case common.FileSourceFilesystem:
@@ -174,87 +182,102 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 	return f, err == nil, err
 }
 
-func (s source) secret(ctx context.Context, ref *common.KeySelector, path string) (inputs.File, error) {
-	key, err := s.key(ref, path)
+// value of a key, as a file.
+func (s source) value(ctx context.Context, sel selector) (inputs.File, error) {
+	f, data, err := s.read(ctx, sel)
 	if err != nil {
 		return inputs.File{}, err
 	}
 
-	o := &corev1.Secret{}
-	if err := s.get(ctx, KindSecret, key, o); err != nil {
-		return inputs.File{}, err
-	}
-
-	data, ok := o.Data[ref.Key]
-	if !ok {
-		return inputs.File{}, missing("Secret %q has no key %q", name(key), ref.Key)
-	}
-
-	return s.take(inputs.File{
-		Name: fmt.Sprintf("Secret %q, key %q", name(key), ref.Key), Data: data, Secret: true,
-		From: redact.Source{Secret: ref.Name, Key: ref.Key},
-	})
-}
-
-func (s source) configMap(ctx context.Context, ref *common.KeySelector, path string) (inputs.File, error) {
-	key, err := s.key(ref, path)
-	if err != nil {
-		return inputs.File{}, err
-	}
-
-	o := &corev1.ConfigMap{}
-	if err := s.get(ctx, KindConfigMap, key, o); err != nil {
-		return inputs.File{}, err
-	}
-
-	data, ok := o.BinaryData[ref.Key]
-	if text, is := o.Data[ref.Key]; is {
-		data, ok = []byte(text), true
-	}
-
-	if !ok {
-		return inputs.File{}, missing("ConfigMap %q has no key %q", name(key), ref.Key)
-	}
-
-	return s.take(inputs.File{Name: fmt.Sprintf("ConfigMap %q, key %q", name(key), ref.Key), Data: data})
-}
-
-// take a file, unless it is too much together with what was taken before.
-func (s source) take(f inputs.File) (inputs.File, error) {
-	if *s.left -= len(f.Data); *s.left < 0 {
-		return inputs.File{}, errors.Errorf(
-			"%s is too much: the values of all Secrets and ConfigMaps that an AnsibleRun and its configuration refer to "+
-				"may have %d MiB together; put large files into a project or a role", f.Name, maxReferred>>20)
-	}
+	f.Data = data[sel.ref.Key]
 
 	return f, nil
 }
 
-func (s source) get(ctx context.Context, kind string, key types.NamespacedName, o client.Object) error {
-	err := s.reader.Get(ctx, key, o)
-	if kerrors.IsNotFound(err) {
-		return missing("%s %q not found", kind, name(key))
+// read what is selected: the file that it is, without data, and the values by their keys. They must not be too much
+// together with what was read before.
+func (s source) read(ctx context.Context, sel selector) (inputs.File, map[string][]byte, error) {
+	key, err := s.key(sel)
+	if err != nil {
+		return inputs.File{}, nil, err
 	}
 
-	return errors.Wrapf(err, "cannot get %s %q", kind, name(key))
+	data, err := s.get(ctx, sel.kind, key)
+	if err != nil {
+		return inputs.File{}, nil, err
+	}
+
+	f := inputs.File{Name: fmt.Sprintf("%s %q", sel.kind, name(key)), Secret: sel.kind == KindSecret}
+	if f.Secret {
+		f.From = redact.Source{Secret: sel.ref.Name, Key: sel.ref.Key}
+	}
+
+	if k := sel.ref.Key; k != "" {
+		value, ok := data[k]
+		if !ok {
+			return inputs.File{}, nil, missing("%s has no key %q", f.Name, k)
+		}
+
+		f.Name += fmt.Sprintf(", key %q", k)
+		data = map[string][]byte{k: value}
+	}
+
+	for _, value := range data {
+		*s.left -= len(value)
+	}
+
+	if *s.left < 0 {
+		return inputs.File{}, nil, errors.Errorf(
+			"%s is too much: the values of all Secrets and ConfigMaps that an AnsibleRun and its configuration refer to "+
+				"may have %d MiB together; put large files into a project or a role", f.Name, maxReferred>>20)
+	}
+
+	return f, data, nil
+}
+
+// get the data of a Secret or a ConfigMap.
+func (s source) get(ctx context.Context, kind string, key types.NamespacedName) (map[string][]byte, error) {
+	var secret corev1.Secret
+
+	var texts corev1.ConfigMap
+
+	o := client.Object(&secret)
+	if kind == KindConfigMap {
+		o = &texts
+	}
+
+	err := s.reader.Get(ctx, key, o)
+	if kerrors.IsNotFound(err) {
+		return nil, missing("%s %q not found", kind, name(key))
+	}
+
+	data := map[string][]byte{}
+	maps.Copy(data, secret.Data)
+	maps.Copy(data, texts.BinaryData)
+
+	for k, text := range texts.Data {
+		data[k] = []byte(text)
+	}
+
+	return data, errors.Wrapf(err, "cannot get %s %q", kind, name(key))
 }
 
 // key of the object that is referred to. A namespaced referrer reaches its own
 // namespace only.
-func (s source) key(ref *common.KeySelector, path string) (types.NamespacedName, error) {
-	namespace := cmp.Or(ref.Namespace, s.namespace)
+func (s source) key(sel selector) (types.NamespacedName, error) {
+	namespace := cmp.Or(sel.ref.Namespace, s.namespace)
 
 	if namespace == "" {
 		return types.NamespacedName{}, errors.Errorf("%s.namespace must be set, since this %s is cluster scoped",
-			path, s.kind)
+			sel.field, s.kind)
 	}
 
 	if s.namespace != "" && namespace != s.namespace {
-		return types.NamespacedName{}, errors.Errorf("%s.namespace must be %q, the namespace of this %s, not %q", path,
+		return types.NamespacedName{}, errors.Errorf("%s.namespace must be %q, the namespace of this %s, not %q", sel.field,
 			s.namespace, s.kind, namespace)
 	}
 
-	return types.NamespacedName{Namespace: namespace, Name: ref.Name}, nil
+	return types.NamespacedName{Namespace: namespace, Name: sel.ref.Name}, nil
 }
 
 func (s source) env(ref *common.EnvSelector) (inputs.File, error) {

@@ -2,9 +2,11 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +20,55 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
+
+// notInNames is what no name of a variable has.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_]`)
+
+// rawVars returns a file with the values of keys as variables, which Ansible does not template. A single one may have
+// the name variable. The tag is that of the mapping: ansible-core 2.19 forgets the quotes of a tagged string, and makes
+// a boolean of "yes". No value is within two lines before a name, or beside it: Ansible shows these when it warns of a
+// name such as port. The error never quotes values.
+func rawVars(data map[string][]byte, variable string) ([]byte, error) {
+	var b bytes.Buffer
+
+	keys := map[string]string{}
+
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		name := cmp.Or(variable, variableOf(key))
+
+		switch other, taken := keys[name]; {
+		case taken:
+			return nil, errors.Errorf("keys %q and %q are both the variable %s: name each in an item of its own, with "+
+				"variable", other, key, name)
+		case name == inputs.ProviderVariable:
+			return nil, errors.Errorf("key %q is the provider's own variable", key)
+		case !utf8.Valid(data[key]) && variable != "":
+			return nil, errors.New("is not text in UTF-8")
+		case !utf8.Valid(data[key]):
+			return nil, errors.Errorf("key %q is not text in UTF-8: name the other keys, each in an item of its own, with "+
+				"variable", key)
+		}
+
+		keys[name] = key
+		fmt.Fprintf(&b, "\n\n\n%s:\n%s,", yamltext.Quote(name), yamltext.Quote(string(data[key])))
+	}
+
+	if len(keys) == 0 {
+		return nil, nil
+	}
+
+	return []byte("!unsafe {" + b.String() + "}\n"), nil
+}
+
+// variableOf a key. No name begins with a digit.
+func variableOf(key string) string {
+	name := notInNames.ReplaceAllString(key, "_")
+	if name[0] >= '0' && name[0] <= '9' {
+		return "_" + name
+	}
+
+	return name
+}
 
 // checkVars reports a variable file that is not a mapping of names to values, or that
 // Ansible could not load. Empty is true for a file without variables. The file and values

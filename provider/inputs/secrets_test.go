@@ -28,6 +28,12 @@ func TestSecrets(t *testing.T) {
 			"hunter22 public-value", "******** public-value",
 			redact.Source{Secret: "s", Key: "vars.yml"},
 		},
+		"WholeSecret": {
+			"Each value of a whole Secret is one, and known by its key.",
+			Inputs{VarFiles: []File{{Data: []byte(`!unsafe {"password": "hunter22", "user": "{{ me }}-and-you"}`), Secret: true, From: redact.Source{Secret: "db"}}}},
+			"{{ me }}-and-you hunter22", "******** ********",
+			redact.Source{Secret: "db", Key: "user"},
+		},
 		"Inventory": {
 			"So are those of an inventory, whatever its format.",
 			Inputs{Inventories: []File{secret("hosts", "h1 ansible_password=hunter22\n"), secret("hosts.yml", "all: {vars: {unlock: sw0rdfish}}")}},

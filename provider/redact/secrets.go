@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -105,9 +106,20 @@ func InFile(text string, from Source) []Secret {
 	return found
 }
 
-// InVariables returns the secrets in a file of variables: its scalars. Names are none.
+// InVariables returns the secrets in a file of variables: its scalars. Names are none. Those of a whole Secret are from
+// the keys that have the names of the variables.
 func InVariables(text string, from Source) []Secret {
 	var found []Secret
+
+	if from.Secret != "" && from.Key == "" {
+		values, _ := yamltext.Scalars([]byte(text)) // The provider has written it.
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			from.Key = name
+			found = append(append(found, Secret{Text: values[name], From: from}), InURLs(values[name], from)...)
+		}
+
+		return found
+	}
 
 	for _, s := range Scalars([]byte(text)) {
 		found = append(append(found, Secret{Text: s, From: from}), InURLs(s, from)...)

@@ -138,8 +138,8 @@ func shop(dir string) collection {
 		"roles/server/tasks/main.yml":   role("{{ ansible_host }}", "address: '{{ ansible_host }}:80'"),
 		"roles/balancer/tasks/main.yml": role("{{ (['balancer'] + backends) | join('-') }}", "backends: '{{ backends }}'"),
 		"roles/network/tasks/main.yml":  role("network", "cidr: '{{ cidr }}'"),
-		"roles/database/tasks/main.yml": role("database", `endpoint: 'db.example.org', connection_details: {password: '{{ admin_password | default("unknown") | reverse }}', vars.yaml: 'database_password: {{ admin_password | default("unknown") | reverse }}'}`),
-		"roles/app/tasks/main.yml":      role(`"app {{ host | default('') }}{{ memory | default('') }}{{ mirror | default('') }}{{ database_password | default('') | replace(' ', '_') }}"`, "app: true"),
+		"roles/database/tasks/main.yml": role("database", `endpoint: 'db.example.org', connection_details: {password: '{{ admin_password | default("unknown") | reverse }}'}`),
+		"roles/app/tasks/main.yml":      role(`"app {{ host | default('') }}{{ memory | default('') }}{{ mirror | default('') }}{{ password | default('') | replace(' ', '_') }}"`, "app: true"),
 		"roles/report/tasks/main.yml":   role("report", "report: true"),
 		"roles/notice/tasks/main.yml": role("notice", "text: '{{ text }}'") + `
 - name: Put the notice up

@@ -358,8 +358,9 @@ type RunTemplate struct {
 	// +optional
 	Templated []string `json:"templated,omitempty"`
 
-	// VarFiles are files of extra variables, YAML or JSON. Later ones win over
-	// earlier ones; vars win over all of them.
+	// VarFiles are extra variables in Secrets and ConfigMaps. Later ones win over
+	// earlier ones; vars win over all of them. The names of Secrets and ConfigMaps may
+	// hold expressions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []common.VarFile `json:"varFiles,omitempty"`
