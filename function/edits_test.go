@@ -388,9 +388,30 @@ func (s *imitation) check(observed map[string]map[string]any, desired map[string
 		s.checkRun(name, o, r.GetReady() == fnv1.Ready_READY_TRUE, observed, desired)
 	}
 
+	s.checkTurns(desired)
+
 	if s.ready {
 		if why := s.session.Reached(wanted, true, "", false); why != "" {
 			s.fail(why)
+		}
+	}
+}
+
+// checkTurns checks that members of a set with atATime change one at a time.
+func (s *imitation) checkTurns(desired map[string]*fnv1.Resource) {
+	changing := map[any][]string{}
+
+	for name, r := range desired {
+		o := r.GetResource().AsMap()
+		if labels, ok := metadataOf(o)["labels"].(map[string]any); ok && !cmp.Equal(s.exists[name]["spec"], o["spec"]) {
+			changing[labels["plan"]] = append(changing[labels["plan"]], name)
+		}
+	}
+
+	for _, run := range s.input["runs"].([]any) {
+		run := run.(map[string]any)
+		if all := changing[run["labels"].(map[string]any)["plan"]]; run["atATime"] != nil && len(all) > 1 {
+			s.fail(fmt.Sprintf("%v change at a time", all))
 		}
 	}
 }

@@ -305,6 +305,11 @@ runs:
 - {name: details, resourceName: connection-details}
 - {name: share, forEach: "${xr.spec.list}", removal: {atMost: 101%}}
 - {name: number, forEach: "${xr.spec.list}", removal: {atMost: -1}}
+- {name: turns, forEach: "${xr.spec.list}", atATime: 0}
+- {name: all, forEach: "${xr.spec.list}", atATime: 101%}
+- {name: none, forEach: "${xr.spec.list}", atATime: 0%}
+- {name: computed, forEach: "${xr.spec.list}", atATime: "${xr.spec.n}"}
+- {name: alone, atATime: 1}
 connectionDetails: [{name: a, value: b}]
 `,
 			want: []string{
@@ -321,6 +326,10 @@ connectionDetails: [{name: a, value: b}]
 				`runs[0].dependsOn[3]: Duplicate value: "list"`,
 				`runs[0].forEachKey: Forbidden: only with forEach`,
 				`runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,
+				`runs[10].atATime: Invalid value: "0%": must be 1 or more, or a share from 1% to 100%`,
+				`runs[11].atATime: Invalid value: "${xr.spec.n}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				`runs[11].atATime: Invalid value: "${xr.spec.n}": must be 1 or more, or a share from 1% to 100%`,
+				`runs[12].atATime: Forbidden: only with forEach`,
 				`runs[1].forEach: Invalid value: 5: must be a map, a list, or an expression that is one of them`,
 				`runs[1].forEachKey: Invalid value: "${each.valu}": each has no field "valu" (did you mean "value"?), here: each▸.valu`,
 				`runs[1].resourceName: Invalid value: "a[b]": should match '^[^\[\], ]+$'`,
@@ -345,6 +354,8 @@ connectionDetails: [{name: a, value: b}]
 				`runs[5].resourceName: Invalid value: "connection-details": this is the name of the Secret with the connectionDetails`,
 				`runs[6].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
 				`runs[7].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,
+				`runs[8].atATime: Invalid value: 0: must be 1 or more, or a share from 1% to 100%`,
+				`runs[9].atATime: Invalid value: "101%": must be 1 or more, or a share from 1% to 100%`,
 			},
 		},
 		"ClusterScopedNames": {

@@ -192,6 +192,7 @@ results:
   - {name: after, dependsOn: [first]}
   - {name: first, vars: {ready: "${runs.?backup.hasValue()}"}}
   - {name: upperCase}
+  - {name: turns, forEach: [a], atATime: 1}
 `,
 			want: `
 results:
@@ -203,6 +204,7 @@ results:
     runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks
     runs[2].vars.ready: Invalid value: "${runs.?backup.hasValue()}": there are no observed runs in an Operation, here: ▸runs.?backup.hasValue()
     runs[3]: Invalid value: "upperCase": an AnsibleRun cannot be called upperCase; set resourceName
+    runs[4].atATime: Forbidden: nothing is waited for in an Operation; make one run of all hosts, with serial in its play
 `,
 		},
 		"Missing": {

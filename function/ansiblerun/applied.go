@@ -127,6 +127,15 @@ func IsApplied(observed map[string]any, owned *structpb.Struct, rendered map[str
 		}
 	}
 
+	return IsSpecApplied(observed, owned, rendered)
+}
+
+// IsSpecApplied is true when an observed AnsibleRun has the spec that is rendered now.
+func IsSpecApplied(observed map[string]any, owned *structpb.Struct, rendered map[string]any) bool {
+	if owned == nil {
+		return manifest.Within(rendered["spec"], observed["spec"])
+	}
+
 	return sameSpec(defaulted(observed["spec"]), below(owned, "spec"), defaulted(rendered["spec"]))
 }
 

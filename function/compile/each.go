@@ -46,9 +46,11 @@ func compileEach(env *expression.Environment, r input.Run) (*plan.ForEach, field
 	return e, nil
 }
 
-// removalBound is what removal.atMost can be. An API server takes any rule for that
-// in a schema for too expensive.
-var removalBound = regexp.MustCompile(`^([0-9]{1,9}|(100|[1-9]?[0-9])%)$`)
+// Limits of removal.atMost and atATime. An API server takes any rule for that in a schema for too expensive.
+var (
+	limitOfRemoval = regexp.MustCompile(`^([0-9]{1,9}|(100|[1-9]?[0-9])%)$`)
+	limitOfTurn    = regexp.MustCompile(`^([1-9][0-9]{0,8}|(100|[1-9][0-9]?)%)$`)
+)
 
 // atMostOf a set.
 func atMostOf(r input.Run) (*intstr.IntOrString, field.ErrorList) {
@@ -61,12 +63,29 @@ func atMostOf(r input.Run) (*intstr.IntOrString, field.ErrorList) {
 		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
 	}
 
-	// A number that is no int32 was left out of the type.
-	limit := manifest.Nested(r.Object, "removal", "atMost")
-	if !removalBound.MatchString(fmt.Sprint(limit)) {
-		return nil, field.ErrorList{
-			field.Invalid(path.Child("atMost"), limit, "must be a number that is not negative, or a share such as 10%"),
-		}
+	return limitOf(path.Child("atMost"), manifest.Nested(r.Object, "removal", "atMost"), limitOfRemoval,
+		"must be a number that is not negative, or a share such as 10%")
+}
+
+// atATimeOf a set.
+func atATimeOf(r input.Run) (*intstr.IntOrString, field.ErrorList) {
+	limit, ok := r.Object["atATime"]
+	path := r.Path.Child("atATime")
+
+	switch {
+	case !ok:
+		return nil, nil
+	case !r.IsSet():
+		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
+	}
+
+	return limitOf(path, limit, limitOfTurn, "must be 1 or more, or a share from 1% to 100%")
+}
+
+// limitOf members of a set, as it is written. The type lacks a number that is no int32.
+func limitOf(path *field.Path, limit any, is *regexp.Regexp, must string) (*intstr.IntOrString, field.ErrorList) {
+	if !is.MatchString(fmt.Sprint(limit)) {
+		return nil, field.ErrorList{field.Invalid(path, limit, must)}
 	}
 
 	return new(intstr.Parse(fmt.Sprint(limit))), nil

@@ -54,6 +54,12 @@ func inoperable(r input.Run) field.ErrorList {
 				"nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
 	}
 
+	if r.AtATime != nil {
+		errs = append(errs,
+			field.Forbidden(r.Path.Child("atATime"),
+				"nothing is waited for in an Operation; make one run of all hosts, with serial in its play"))
+	}
+
 	name := plan.ObjectName(r.Resource())
 	if r.IsSet() {
 		name = plan.ObjectName(plan.MemberName(r.Resource(), "key"))

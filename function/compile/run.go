@@ -90,6 +90,10 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool,
 	errs = append(errs, merrs...)
 	r.AtMost = atMost
 
+	atATime, terrs := atATimeOf(from)
+	errs = append(errs, terrs...)
+	r.AtATime = atATime
+
 	r.need(each.Templates()...)
 
 	variables, verrs := compileVariables(env, from)

@@ -92,6 +92,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"forEach":    {Kind: Computed, Action: MayRemove},
 	"forEachKey": {Kind: Computed, Action: MayRemove, OfSets: true},
 	"removal":    {Kind: Literal, Action: Update, OfSets: true},
+	"atATime":    {Kind: Literal, Action: Nothing, OfSets: true},
 	"prune":      {Kind: Literal, Action: Update},
 	"dependsOn":  {Kind: Literal, Action: Update},
 	"usages":     {Kind: Literal, Action: Update},

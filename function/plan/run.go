@@ -59,6 +59,18 @@ type Run struct {
 	New bool
 	// AtMost is how many members of a set are removed at once; nil for any number.
 	AtMost *intstr.IntOrString
+	// AtATime is how many members of a set change at a time; nil for any number.
+	AtATime *intstr.IntOrString
+}
+
+// Share returns how many members of a set of some size a limit allows; 0 for a limit that cannot be read.
+func Share(limit intstr.IntOrString, size int) int {
+	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, size, false)
+	if err != nil {
+		return 0
+	}
+
+	return n
 }
 
 // Key returns the key of a composed resource that is a member of the set.

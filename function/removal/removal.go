@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -67,6 +65,8 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	r.unwanted = r.findUnwanted()
 
 	outcomes := r.keepUnwanted(slices.Clone(runs.Outcomes))
+	runs.TakeTurns(p, outcomes)
+
 	out := Result{
 		Outcomes: outcomes, Removed: r.removed(outcomes), Usages: r.usages(outcomes), Requirements: r.requirements(),
 	}
@@ -234,7 +234,7 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 			}
 		}
 
-		if len(leaving) <= max(atMost(*run.AtMost, total), r.allowed(run.Name)) {
+		if len(leaving) <= max(plan.Share(*run.AtMost, total), r.allowed(run.Name)) {
 			continue
 		}
 
@@ -254,17 +254,6 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 		_, ok := kept[resource]
 		return ok
 	})
-}
-
-// atMost returns how many members of a set of some size a limit allows to remove; 0 for a
-// limit that cannot be read.
-func atMost(limit intstr.IntOrString, size int) int {
-	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, size, false)
-	if err != nil {
-		return 0
-	}
-
-	return n
 }
 
 // allowed returns how many members of a set the annotation of the XR allows to remove at

@@ -274,6 +274,21 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("A server should be taken off the balancer first, got %q", got)
 			}
 		},
+		"Rolling changes": func(t *testing.T, s section, xrs []Object) { //nolint:thelper // It is the test.
+			u := s.Manifests[1].DeepCopy()
+			must(t, unstructured.SetNestedField(u.Object, "17", "spec", "version"))
+			cp.Apply(t, inYAML(t, u), nil)
+
+			want := []string{
+				"mail-1.example.org-present", "mail-2.example.org-present", "mail-3.example.org-present", "report-present",
+				"mail-1.example.org-present", "mail-2.example.org-present", "mail-3.example.org-present",
+			}
+			Eventually(t, "the new version everywhere", func() bool { return len(noted(t, xrs[0])) >= len(want) })
+
+			if got := noted(t, xrs[0]); !slices.Equal(want, got) {
+				t.Errorf("One server should be changed after the other: want %q, got %q", want, got)
+			}
+		},
 		"Order": func(t *testing.T, _ section, xrs []Object) { //nolint:thelper // It is the test.
 			composed := cp.Composed(t, xrs[0])
 

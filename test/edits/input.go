@@ -74,6 +74,9 @@ func (s *Session) run(p plan) map[string]any {
 		if p.AtMost >= 0 {
 			run["removal"] = map[string]any{"atMost": p.AtMost}
 		}
+		if p.ID%2 == 0 { // Other sets change all at once.
+			run["atATime"] = 1
+		}
 	}
 	if p.Of != 0 {
 		run["forEach"] = "${runs." + s.state.plan(p.Of).Name + ".outputs.list}"

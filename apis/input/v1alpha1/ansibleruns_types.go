@@ -253,6 +253,14 @@ type RunTemplate struct {
 	// +optional
 	Removal *Removal `json:"removal,omitempty"`
 
+	// AtATime is how many items of forEach change, or are created, at a time: a number, or a
+	// share of all items, such as 25%. Their order is that of forEach. The next ones begin
+	// when the earlier ones are ready with their new values; one that fails stops the rest.
+	// The default is all of them.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	AtATime *intstr.IntOrString `json:"atATime,omitempty"`
+
 	// Prune says whether the run is removed when it is not wanted any more, or gone
 	// from the Composition. With false it stays, with everything that it has made, and
 	// is removed only with the XR. The default is true.

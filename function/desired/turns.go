@@ -1,0 +1,76 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+)
+
+// TakeTurns holds back the members of sets with atATime that are to change, or to be created, before their turn comes.
+// They stay as they are.
+func (r Runs) TakeTurns(p *plan.Plan, all []Outcome) {
+	for _, run := range p.Runs {
+		if run.AtATime != nil {
+			r.takeTurns(run, all)
+		}
+	}
+}
+
+func (r Runs) takeTurns(run *plan.Run, all []Outcome) {
+	var waiting []*Outcome
+
+	size, ready, begun, failed := 0, 0, 0, false
+
+	for i := range all {
+		out := &all[i]
+		if !run.Owns(out.Resource) || out.Reason == Skipped || out.Unwanted() {
+			continue
+		}
+
+		size++
+
+		switch {
+		case out.Held() || r.changes(*out):
+			waiting = append(waiting, out)
+		case out.Reason == Ready:
+			ready++
+		default:
+			begun++
+			failed = failed || out.Reason == RunFailed || out.Reason == ReconcileError || out.Reason == Rejected
+		}
+	}
+
+	// Only new values can repair what fails with the old ones.
+	broken := slices.DeleteFunc(slices.Clone(waiting), r.works)
+	waiting = slices.Concat(broken, slices.DeleteFunc(waiting, func(out *Outcome) bool { return !r.works(out) }))
+	free := max(1, plan.Share(*run.AtATime, size)) - begun
+	message := []string{fmt.Sprintf("is next: %d of %d have the new values", ready, size)}
+
+	for _, out := range waiting {
+		if !failed && free > 0 {
+			free--
+			continue
+		}
+
+		if !out.Held() {
+			*out = r.Keep(Outcome{Name: out.Name, Resource: out.Resource, Reason: DependencyNotReady, Messages: message})
+			message = nil
+		}
+	}
+}
+
+// changes is true for a run that is to be created, or to get another spec.
+func (r Runs) changes(out Outcome) bool {
+	was := r.Observed.Resources[out.Resource]
+
+	return out.Reason == Running &&
+		(was == nil || !ansiblerun.IsSpecApplied(was, r.Observed.Owned[out.Resource], out.Desired))
+}
+
+// works is true for a run that does not fail with the values that it has, or that cannot get others.
+func (r Runs) works(out *Outcome) bool {
+	was, ok := r.Observed.Run(out.Resource)
+	return !ok || out.Held() || ansiblerun.IsReady(was)
+}

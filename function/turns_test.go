@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// States of members of a set.
+const (
+	isReady   = "ready"
+	isRunning = "running"
+	isFailed  = "failed"
+	isDeleted = "deleted"
+)
+
+// replicas are observed members of a set, as in "a=1 ready, b=2 failed": their keys, versions and states.
+func replicas(members string) string {
+	if members == "" {
+		return " {}"
+	}
+
+	all := ""
+
+	for m := range strings.SplitSeq(members, ", ") {
+		key, rest, _ := strings.Cut(m, "=")
+		version, state, _ := strings.Cut(rest, " ")
+		o := existing("replica["+key+"]", "", "role: a.b.c, unsafeVars: {version: "+version+"}")
+
+		switch state {
+		case isReady:
+		case isDeleted:
+			o = strings.Replace(o, "generation: 1", "generation: 1\n          deletionTimestamp: '2026-01-01T00:00:00Z'", 1)
+		default:
+			o = strings.Replace(o, readyOf, map[string]string{
+				isRunning: `status: {atProvider: {lastRun: {phase: Running}}, conditions: [{type: Ready, status: "False", observedGeneration: 1}]}`,
+				isFailed:  `status: {atProvider: {lastRun: {phase: Failed, message: disk is full}}, conditions: [{type: Ready, status: "False", observedGeneration: 1}, {type: Synced, status: "False", observedGeneration: 1}]}`,
+			}[state], 1)
+		}
+
+		all += o
+	}
+
+	return all
+}
+
+// versions are what core is to apply: the members, with their versions.
+func (s step) versions(t *testing.T) (versions []string, said string) {
+	t.Helper()
+
+	rsp := s.respond(t)
+	all := rsp.GetDesired().GetResources()
+
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		o := all[name].GetResource().AsMap()
+		if v := manifest.Nested(o, "spec", "forProvider", "unsafeVars", "version"); v != nil {
+			versions = append(versions, strings.NewReplacer("replica[", "", "]", "").Replace(name)+fmt.Sprint("=", v))
+		}
+	}
+
+	return versions, rsp.GetConditions()[0].GetMessage()
+}
+
+func TestAtATime(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		atATime, keys string
+		// run has more fields of the set, and more other runs.
+		run, more string
+		observed  string
+		want      string
+		said      string
+	}{
+		"Create": {
+			reason: "Members are created in the order of the items, not in that of their names.", atATime: "1", keys: "[c, a, b]",
+			want: "c=2", said: "replica[c]: is running\nreplica[a]: is next: 0 of 3 have the new values",
+		},
+		"Change": {
+			reason: "The first member gets its new values, the others keep theirs.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=1 ready, b=1 ready, c=1 ready",
+			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+		},
+		"InProgress": {
+			reason: "Nothing begins while one is in progress.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=2 running, b=1 ready, c=1 ready",
+			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+		},
+		"Next": {
+			reason: "The next one begins when the one before is ready.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=2 ready, b=1 ready, c=1 ready",
+			want:     "a=2 b=2 c=1", said: "replica[b]: is running\nreplica[c]: is next: 1 of 3 have the new values",
+		},
+		"Last": {
+			reason: "Nothing is next to the last one.", atATime: "1", keys: "[a, b]",
+			observed: "a=2 ready, b=1 ready", want: "a=2 b=2", said: "replica[b]: is running",
+		},
+		"Two": {
+			reason: "As many as the limit says are in progress.", atATime: "2", keys: "[a, b, c, d]",
+			observed: "a=2 ready, b=2 running, c=1 ready, d=1 ready",
+			want:     "a=2 b=2 c=2 d=1", said: "replica[b]: is running\nreplica[c]: is running\nreplica[d]: is next: 1 of 4 have the new values",
+		},
+		"Share": {
+			reason: "A share is rounded down.", atATime: "50%", keys: "[a, b, c, d, e]",
+			observed: "a=1 ready, b=1 ready, c=1 ready, d=1 ready, e=1 ready",
+			want:     "a=2 b=2 c=1 d=1 e=1", said: "replica[a]: is running\nreplica[b]: is running\nreplica[c]: is next: 0 of 5 have the new values",
+		},
+		"ShareOfFew": {
+			reason: "A share is one member at least.", atATime: "25%", keys: "[a, b]",
+			observed: "a=1 ready, b=1 ready", want: "a=2 b=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 2 have the new values",
+		},
+		"Failed": {
+			reason: "A member that fails stops the rest, even where more than one may be in progress.", atATime: "2", keys: "[a, b, c]",
+			observed: "a=2 failed, b=1 ready, c=1 ready",
+			want:     "a=2 b=1 c=1", said: "replica[a]: disk is full\nreplica[b]: is next: 0 of 3 have the new values",
+		},
+		"FailedLater": {
+			reason: "So does one of the new values that comes later, or failed later.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=2 ready, b=1 ready, c=2 failed",
+			want:     "a=2 b=1 c=2", said: "replica[c]: disk is full\nreplica[b]: is next: 1 of 3 have the new values",
+		},
+		"Repair": {
+			reason: "Newer values reach the member first that failed with the older ones.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=1 ready, b=1 failed, c=0 ready",
+			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values",
+		},
+		"RepairInTurn": {
+			reason: "Of several that failed, too, as many as the limit says.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=1 failed, b=1 failed, c=1 failed",
+			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+		},
+		"EditedMeanwhile": {
+			reason: "An edit begins again with the member in progress, and then with the first.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=1 ready, b=1 running, c=0 ready",
+			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values",
+		},
+		"Back": {
+			reason: "A member with the values that are wanted again is not touched.", atATime: "1", keys: "[a, b, c]",
+			observed: "a=3 ready, b=2 ready, c=2 ready", want: "a=2 b=2 c=2", said: "replica[a]: is running",
+		},
+		"Removed": {
+			reason: "A member goes at once that is not wanted any more, and one that failed does not stop the rest then.", atATime: "1", keys: "[b, c]",
+			observed: "a=2 failed, b=1 ready, c=1 ready",
+			want:     "b=2 c=1", said: "replica[b]: is running\nreplica[c]: is next: 0 of 2 have the new values",
+		},
+		"Replaced": {
+			reason: "A member that is not created yet keeps none that it is not.", atATime: "1", keys: "[b, c]",
+			observed: "a=1 ready, b=1 ready",
+			want:     "b=2", said: "replica[b]: is running\nreplica[c]: is next: 0 of 2 have the new values",
+		},
+		"Deleted": {
+			reason: "One that was deleted from outside is created again before another one changes.", atATime: "1", keys: "[a, b]",
+			observed: "a=1 ready, b=1 deleted",
+			want:     "a=1 b=1", said: "replica[b]: is being deleted\nreplica[a]: is next: 0 of 2 have the new values",
+		},
+		"Skipped": {
+			reason: "A member that is not wanted counts as none.", atATime: "50%", keys: "[a, b, c]",
+			run: `when: "${each.key != 'a'}", `, observed: "b=1 ready, c=1 ready",
+			want: "b=2 c=1", said: "replica[b]: is running\nreplica[c]: is next: 0 of 2 have the new values",
+		},
+		"Unusable": {
+			reason: "A member without a usable value keeps the later ones waiting, not the earlier ones.", atATime: "1", keys: "[a, b, c]",
+			run: `limit: "${each.key == 'b' ? '@file' : 'all'}", `, observed: "a=1 ready, b=1 ready, c=1 ready",
+			want: "a=2 b=1 c=1",
+			said: "replica[b]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"@file\"\nreplica[a]: is running\nreplica[c]: is next: 0 of 3 have the new values",
+		},
+		"Metadata": {
+			reason: "Labels run nothing, and reach all members at once.", atATime: "1", keys: "[a, b]",
+			run: `labels: {team: storage}, `, observed: "a=2 ready, b=2 ready",
+			want: "a=2 b=2", said: "replica[a]: is running\nreplica[b]: is running",
+		},
+		"Default": {
+			reason: "Without a limit all change at once.", atATime: "null", keys: "[a, b]",
+			observed: "a=1 ready, b=1 ready", want: "a=2 b=2", said: "replica[a]: is running\nreplica[b]: is running",
+		},
+		"Dependents": {
+			reason: "What depends on the set waits for all of it, what depends on a member for that one.", atATime: "1", keys: "[a, b]",
+			more: `, {name: app, dependsOn: [replica]}, {name: proxy, forEach: "${xr.spec.keys}", vars: {version: "${runs.replica[each.key].outputs.url}"}}`,
+			observed: "a=2 ready, b=1 ready",
+			want:     "proxy[a=there a=2 b=2", said: "replica[b]: is running\nproxy[a]: is running\napp: waiting for replica\nproxy[b]: waiting for replica[b]",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := step{
+				runs:     `[{name: replica, forEach: "${xr.spec.keys}", atATime: ` + tc.atATime + `, ` + tc.run + `vars: {version: "${xr.spec.version}"}}` + tc.more + `]`,
+				spec:     "version: 2, keys: " + tc.keys,
+				observed: replicas(tc.observed),
+			}
+			s.runs = strings.Replace(s.runs, "atATime: null, ", "", 1)
+
+			versions, said := s.versions(t)
+			if diff := cmp.Diff(tc.want, strings.Join(versions, " ")); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.said, said); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAtATimeToTheEnd changes all members of a set by one edit. The condition, and so the XR, changes once for each.
+func TestAtATimeToTheEnd(t *testing.T) {
+	members := "a=1 ready, b=1 ready, c=1 ready"
+	want := []string{
+		"replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+		"replica[b]: is running\nreplica[c]: is next: 1 of 3 have the new values",
+		"replica[c]: is running",
+		"",
+	}
+
+	var texts []string
+
+	for range 10 {
+		versions, said := step{
+			runs: `[{name: replica, forEach: "${xr.spec.keys}", atATime: 1, vars: {version: "${xr.spec.version}"}}]`,
+			spec: "version: 2, keys: [a, b, c]", observed: replicas(members),
+		}.versions(t)
+		texts = append(texts, said)
+
+		var now []string
+
+		for i, m := range strings.Split(members, ", ") {
+			state := isReady // What was in progress is done.
+			if !strings.HasPrefix(m, versions[i]) {
+				state = isRunning
+			}
+
+			now = append(now, versions[i]+" "+state)
+		}
+
+		members = strings.Join(now, ", ")
+	}
+
+	if diff := cmp.Diff(want, slices.Compact(texts)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff("a=2 ready, b=2 ready, c=2 ready", members); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
