@@ -250,7 +250,8 @@ dist/kubectl-ansible_%.tar.gz: FORCE
 
 # Collections for the tests, and those that the sample of the Operator SDK requires.
 $(COLLECTIONS): $(wildcard test/environments/*.txt) test/environments/collection.sh $(ANSIBLE)
-	test/environments/collection.sh test/environments/collections.txt $(@D)/kubernetes-core.tar.gz
+	test/environments/collection.sh test/environments/collections.txt $(addprefix $(@D)/,kubernetes-core.tar.gz \
+		ansible-posix.tar.gz community-general.tar.gz community-postgresql.tar.gz)
 	test/environments/collection.sh test/environments/operator.txt $(addprefix $(@D)/,kubernetes-core-3.2.0.tar.gz \
 		cloud-common-3.0.0.tar.gz community-docker-3.12.1.tar.gz community-library_inventory_filtering_v1-1.0.1.tar.gz)
 	touch $@

@@ -20,6 +20,8 @@ needs() {
 		buildah mmdebstrap debian-archive-keyring | node images | package/engine.sh
 		runc                        | node          | command -v runc
 		iproute2                    | node          | command -v ip
+		sudo                        | node          | command -v visudo
+		postgresql python3-psycopg2 | node          | command -v pg_createcluster && /usr/bin/python3 -c 'import psycopg2'
 	END
 }
 

@@ -82,8 +82,8 @@ func NewMachine(ctx context.Context, dir string) (*Machine, error) {
 // Path of a file of the machine, as this machine sees it.
 func (m *Machine) Path(name string) string { return filepath.Join("/proc", m.pid, "root", name) }
 
-// command that runs on the machine.
-func (m *Machine) command(args ...string) []string {
+// Command line that runs a command on the machine.
+func (m *Machine) Command(args ...string) []string {
 	return append([]string{"nsenter", "--target=" + m.pid, "--mount", "--pid", "--root", "--wd=/", "--"}, args...)
 }
 

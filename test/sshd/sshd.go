@@ -45,6 +45,8 @@ type Options struct {
 	Env map[string]string
 	// Host is the address of this machine to listen on; loopback by default.
 	Host string
+	// Port to listen on; by default one that is free.
+	Port int
 	// Machine that commands run on; by default this one.
 	Machine bool
 }
@@ -116,7 +118,7 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 	}
 
 	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp",
-		net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0")); err != nil {
+		net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), strconv.Itoa(o.Port))); err != nil {
 		return nil, errors.Wrap(err, "cannot listen")
 	}
 
@@ -180,6 +182,9 @@ func find() (string, error) {
 func (s *Server) makeKeys(ctx context.Context) error {
 	for _, file := range []string{fileHostKey, fileKey} {
 		path := filepath.Join(s.dir, file)
+		if _, err := os.Stat(path); err == nil {
+			continue // Servers in one directory have the same keys.
+		}
 
 		cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", path)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -223,7 +228,7 @@ func (s *Server) configure(o Options) error {
 
 	// Of several SetEnv the first counts.
 	env := []string{}
-	if o.Env["HOME"] == "" {
+	if o.Env["HOME"] == "" && !o.Machine {
 		env = append(env, strconv.Quote("HOME="+s.Home))
 	}
 
@@ -231,7 +236,9 @@ func (s *Server) configure(o Options) error {
 		env = append(env, strconv.Quote(name+"="+value))
 	}
 
-	lines = append(lines, "SetEnv "+strings.Join(env, " "))
+	if len(env) > 0 {
+		lines = append(lines, "SetEnv "+strings.Join(env, " "))
+	}
 
 	if o.Command != "" {
 		lines = append(lines, "ForceCommand "+o.Command)
@@ -277,7 +284,7 @@ func (s *Server) handle(ctx context.Context, c net.Conn) {
 
 	args := []string{s.path, "-i", "-f", filepath.Join(s.dir, fileConfig), "-E", filepath.Join(s.dir, fileLog)}
 	if s.Machine != nil {
-		args = s.Machine.command(args...)
+		args = s.Machine.Command(args...)
 	}
 
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
