@@ -51,7 +51,7 @@ func newReadyAPI(t *testing.T, example string, network int, hosts []string, repl
 
 	var s *sshd.Server
 	for i, name := range hosts {
-		o := sshd.Options{Machine: true, Host: fmt.Sprintf("127.0.%d.%d", network, i+2)}
+		o := sshd.Options{Machine: true, Host: fmt.Sprintf("198.18.%d.%d", network, i+2)}
 		if s != nil {
 			o.Port = s.Port
 		}
@@ -234,7 +234,7 @@ func TestApplication(t *testing.T) {
 	hosts := []string{"web1.example.org", "web2.example.org"}
 	a := newReadyAPI(t, "app", 13, hosts, "https://git.example.org/shop", startSource(t, git, sources.Options{}).URL)
 	serves := func(release string) Expectation {
-		return Field("status.releases", map[string]any{"127.0.13.2": release, "127.0.13.3": release})
+		return Field("status.releases", map[string]any{"198.18.13.2": release, "198.18.13.3": release})
 	}
 
 	xr := a.apply(t)

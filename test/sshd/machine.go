@@ -30,15 +30,22 @@ exec chroot . cat
 `
 
 // A Machine is a copy of this one: the same programs, files and users, which change without changing this machine, and
-// processes that end with it. Only root can make one. The network is that of this machine.
+// processes that end with it. Only root can make one. The network is that of this machine, with an address more.
 type Machine struct {
-	cmd  *exec.Cmd
-	stop io.Closer
-	pid  string
+	cmd     *exec.Cmd
+	stop    io.Closer
+	pid     string
+	address string
 }
 
-// NewMachine that shares a directory with this one.
-func NewMachine(ctx context.Context, dir string) (*Machine, error) {
+// newMachine that shares a directory with this one, and has an address of its own unless that is empty.
+func newMachine(ctx context.Context, dir, address string) (*Machine, error) {
+	if address != "" {
+		if out, err := exec.CommandContext(ctx, "ip", "address", "replace", address+"/32", "dev", "lo").CombinedOutput(); err != nil {
+			return nil, errors.Wrapf(err, "cannot give a machine an address: %s", out)
+		}
+	}
+
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "unshare", "--mount", "--pid", "--ipc", "--fork",
 		"--kill-child", "--propagation=private", "sh", "-c", copyMachine, "sh", dir)
 	cmd.Stderr = os.Stderr
@@ -57,7 +64,7 @@ func NewMachine(ctx context.Context, dir string) (*Machine, error) {
 		return nil, errors.Wrap(err, "cannot make a machine")
 	}
 
-	m := &Machine{cmd: cmd, stop: stdin}
+	m := &Machine{cmd: cmd, stop: stdin, address: address}
 
 	ready := make([]byte, len("ready\n"))
 	if _, err := io.ReadFull(stdout, ready); err != nil {
@@ -89,6 +96,10 @@ func (m *Machine) Command(args ...string) []string {
 
 // Stop all processes of the machine. Its files go, too.
 func (m *Machine) Stop() {
+	if m.address != "" {
+		_ = exec.Command("ip", "address", "del", m.address+"/32", "dev", "lo").Run() //nolint:noctx // It is the end.
+	}
+
 	_ = m.stop.Close()
 	_ = m.cmd.Process.Signal(syscall.SIGTERM)
 	_ = m.cmd.Wait()

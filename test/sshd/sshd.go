@@ -43,7 +43,7 @@ type Options struct {
 	// Env of the commands, beside what sshd sets. HOME is a directory of the
 	// server's own unless it is set here.
 	Env map[string]string
-	// Host is the address of this machine to listen on; loopback by default.
+	// Host is the address to listen on, 127.0.0.1 by default. With Machine it is one that this machine gets meanwhile.
 	Host string
 	// Port to listen on; by default one that is free.
 	Port int
@@ -112,7 +112,7 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 	}
 
 	if o.Machine {
-		if s.Machine, err = NewMachine(ctx, dir); err != nil {
+		if s.Machine, err = newMachine(ctx, dir, o.Host); err != nil {
 			return nil, err
 		}
 	}
@@ -228,7 +228,11 @@ func (s *Server) configure(o Options) error {
 
 	// Of several SetEnv the first counts.
 	env := []string{}
-	if o.Env["HOME"] == "" && !o.Machine {
+	switch {
+	case o.Machine:
+		// What is Debian's, and nothing that a developer has installed beside it.
+		env = append(env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+	case o.Env["HOME"] == "":
 		env = append(env, strconv.Quote("HOME="+s.Home))
 	}
 
@@ -236,9 +240,7 @@ func (s *Server) configure(o Options) error {
 		env = append(env, strconv.Quote(name+"="+value))
 	}
 
-	if len(env) > 0 {
-		lines = append(lines, "SetEnv "+strings.Join(env, " "))
-	}
+	lines = append(lines, "SetEnv "+strings.Join(env, " "))
 
 	if o.Command != "" {
 		lines = append(lines, "ForceCommand "+o.Command)
