@@ -31,20 +31,19 @@ type Desired struct {
 type evaluator struct {
 	plan *plan.Plan
 	runs desired.Runs
+	// problems of what was evaluated so far, without values that runs or resources in progress are still to bring.
+	problems []expression.Problem
+}
+
+// invalid says that what is at a path cannot be used.
+func (e *evaluator) invalid(path string, err error) {
+	e.problems = append(e.problems, expression.InvalidAt(path, err))
 }
 
 // Evaluate returns what an XR itself is to have, once its runs are known.
 func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
-	e := evaluator{plan: p, runs: runs}
-
-	var (
-		out      Desired
-		problems []expression.Problem
-	)
-
-	var reported []Condition
-
-	out.Status, reported, out.Problems = e.status(ctx)
+	e := &evaluator{plan: p, runs: runs}
+	status, reported := e.status(ctx)
 
 	// Also while nothing is said of one of them, its content does not say it.
 	if p.OperatorConditions {
@@ -52,11 +51,8 @@ func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 			func(c Condition) bool { return slices.Contains(plan.OperatorConditions[:], c.Type) })
 	}
 
-	out.Conditions, problems = e.conditions(ctx)
-	out.Conditions = merge(append(out.Conditions, e.operatorConditions()...), reported)
-	out.Problems = append(out.Problems, problems...)
-	out.Details, out.Secret, problems = e.details(ctx)
-	out.Problems = append(out.Problems, problems...)
+	conditions := merge(append(e.conditions(ctx), e.operatorConditions()...), reported)
+	details, secret := e.details(ctx)
 
-	return out
+	return Desired{Status: status, Conditions: conditions, Details: details, Secret: secret, Problems: e.problems}
 }

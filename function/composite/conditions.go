@@ -14,24 +14,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// conditions evaluates the conditions of the XR. The problems do not include values that
-// runs are still to bring.
-func (e *evaluator) conditions(ctx context.Context) ([]Condition, []expression.Problem) {
+// conditions evaluates the conditions of the XR.
+func (e *evaluator) conditions(ctx context.Context) []Condition {
 	all := make([]Condition, 0, len(e.plan.Conditions))
-
-	var problems []expression.Problem
-
 	for _, c := range e.plan.Conditions {
-		out, ps := e.condition(ctx, c)
-		all = append(all, out)
-		problems = append(problems, ps...)
+		all = append(all, e.condition(ctx, c))
 	}
 
-	return all, problems
+	return all
 }
 
 // condition evaluates one condition. Its status is Unknown while its values are missing.
-func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition, []expression.Problem) {
+func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 	out := Condition{Type: c.Type, Status: ansiblerun.ConditionUnknown, Reason: string(desired.ValuePending)}
 
 	for _, t := range []*expression.Template{c.Status, c.Reason, c.Message} {
@@ -40,16 +34,15 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition,
 		for _, name := range manifest.SortedKeys(needs) {
 			if needs[name] && e.runs.Instances[name].Unwanted {
 				out.Reason, out.Message = string(desired.Skipped), name+" is not wanted"
-				return out, nil
+				return out
 			}
 		}
 	}
 
-	status, _, problems := e.value(ctx, c.Status)
-	reason, _, ps := e.value(ctx, c.Reason)
-	problems = append(problems, ps...)
-	message, _, ps := e.value(ctx, c.Message)
-	problems = append(problems, ps...)
+	before := len(e.problems)
+	status, _ := e.value(ctx, c.Status)
+	reason, _ := e.value(ctx, c.Reason)
+	message, _ := e.value(ctx, c.Message)
 
 	if is, ok := status.(bool); ok {
 		out.Status, out.Reason = ansiblerun.ConditionFalse, reasonComputed
@@ -57,7 +50,7 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition,
 			out.Status = ansiblerun.ConditionTrue
 		}
 	} else if status != nil {
-		problems = append(problems, expression.InvalidAt(c.Status.Path(), errors.New("must be true or false")))
+		e.invalid(c.Status.Path(), errors.New("must be true or false"))
 	}
 
 	out.Message, _ = message.(string)
@@ -65,17 +58,16 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition,
 	if word, ok := reason.(string); ok && word != "" && out.Status != ansiblerun.ConditionUnknown {
 		out.Reason = word
 
-		if !conditionReason.MatchString(word) {
+		if err := checkReason(word); err != nil {
 			out.Reason = reasonComputed
-			problems = append(problems,
-				expression.InvalidAt(c.Reason.Path(),
-					errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))))
+			e.invalid(c.Reason.Path(), err)
 		}
 	}
 
 	if out.Status == ansiblerun.ConditionUnknown {
-		lines := make([]string, 0, len(problems))
-		for _, p := range problems {
+		var lines []string
+
+		for _, p := range e.problems[before:] {
 			out.Reason = string(p.Kind)
 			lines = append(lines, p.String())
 		}
@@ -83,7 +75,7 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition,
 		out.Message = strings.Join(lines, "\n")
 	}
 
-	return out, problems
+	return out
 }
 
 // reasonComputed is the reason of a condition for which the input has none.
@@ -92,6 +84,15 @@ const reasonComputed = "Computed"
 // conditionReason matches the reasons that conditions may have, up to 256 characters. Source:
 // k8s.io/apimachinery, metav1.Condition, which allows longer ones.
 var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,254}[A-Za-z0-9_])?$`)
+
+// checkReason says what is wrong with the reason of a condition.
+func checkReason(word string) error {
+	if conditionReason.MatchString(word) {
+		return nil
+	}
+
+	return errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))
+}
 
 // A Condition of an XR, as computed. Its status is True, False or Unknown.
 type Condition struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
-	"slices"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -27,12 +26,10 @@ const (
 // details evaluates the connection details of the XR: those of a legacy XR, or the Secret of
 // any other. A detail that has no value now keeps the one that it had. The problems quote no
 // values.
-func (e *evaluator) details(
-	ctx context.Context,
-) (native map[string][]byte, secret map[string]any, problems []expression.Problem) {
+func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secret map[string]any) {
 	d := e.plan.Connection
 	if len(d.Names) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 
 	legacy := observed.IsLegacy(e.runs.Observed.XR)
@@ -43,8 +40,7 @@ func (e *evaluator) details(
 
 		// Core sends no connection details of what it does not observe: the Secret stays as it is.
 		if len(e.runs.Observed.Lost) > 0 {
-			secret, problems = e.secret(ctx, was)
-			return nil, secret, problems
+			return nil, e.secret(ctx, was)
 		}
 	}
 
@@ -52,8 +48,7 @@ func (e *evaluator) details(
 	data := e.withDetails()
 
 	for i, name := range d.Names {
-		v, keep, ps := e.detail(ctx, d.Values[i], data)
-		problems = append(problems, ps...)
+		v, keep := e.detail(ctx, d.Values[i], data)
 
 		if old, ok := was[name]; ok && keep {
 			values[name] = old
@@ -65,46 +60,43 @@ func (e *evaluator) details(
 	}
 
 	if legacy {
-		return values, nil, problems
+		return values, nil
 	}
 
-	secret, ps := e.secret(ctx, values)
-
-	return nil, secret, append(problems, ps...)
+	return nil, e.secret(ctx, values)
 }
 
 // detail evaluates one connection detail. It is false when the detail is left out. Otherwise
 // a nil value means that the detail keeps the value that it had.
-func (e *evaluator) detail(ctx context.Context, t *expression.Template,
-	data expression.Data,
-) ([]byte, bool, []expression.Problem) {
+func (e *evaluator) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool) {
 	gone, waiting := e.availability(ctx, t)
 	if gone {
-		return nil, false, nil
+		return nil, false
 	}
 
 	v, ok, problems := t.Evaluate(ctx, data)
 
-	problems = slices.DeleteFunc(problems,
-		func(p expression.Problem) bool { return p.Kind == expression.Pending && waiting })
 	for i := range problems {
 		if problems[i].Kind == expression.Invalid && !problems[i].Plain {
 			problems[i].Message = "cannot be computed"
 		}
 	}
 
+	e.pending(problems, waiting)
+
 	s, isText := v.(string)
 
 	switch {
 	case !ok:
-		return nil, true, problems
+		return nil, true
 	case v == nil:
-		return nil, false, problems
+		return nil, false
 	case !isText:
-		return nil, true, append(problems, expression.InvalidAt(t.Path(), errors.New("must be a string")))
+		e.invalid(t.Path(), errors.New("must be a string"))
+		return nil, true
 	}
 
-	return []byte(s), true, problems
+	return []byte(s), true
 }
 
 // withDetails returns data in which runs and resources have their connection details.
@@ -152,20 +144,21 @@ func (e *evaluator) withDetails() expression.Data {
 }
 
 // secret returns the Secret with connection details; nil while there is none to fill it.
-func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[string]any, []expression.Problem) {
+func (e *evaluator) secret(ctx context.Context, values map[string][]byte) map[string]any {
 	if _, ok := e.runs.Observed.Resources[plan.ResourceConnection]; !ok && len(values) == 0 {
-		return nil, nil
+		return nil
 	}
 
-	name, namespace, problems := e.secretName(ctx)
+	before := len(e.problems)
+	name, namespace := e.secretName(ctx)
 	metadata := map[string]any{"name": name}
 
 	if xr := manifest.Namespace(e.runs.Observed.XR); xr == "" {
 		metadata["namespace"] = namespace
 	}
 
-	if len(problems) > 0 {
-		return nil, problems
+	if len(e.problems) > before {
+		return nil
 	}
 
 	data := map[string]any{}
@@ -179,40 +172,35 @@ func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[s
 		"metadata":   metadata,
 		"type":       typeConnection,
 		"data":       data,
-	}, nil
+	}
 }
 
 // secretName returns the name and the namespace of the Secret with the connection details.
 // A Secret that exists keeps both. A namespaced XR needs no namespace.
-func (e *evaluator) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
+func (e *evaluator) secretName(ctx context.Context) (name, namespace string) {
 	if o, ok := e.runs.Observed.Resources[plan.ResourceConnection]; ok {
-		name = manifest.Name(o)
-		namespace = manifest.Namespace(o)
-
-		return name, namespace, nil
+		return manifest.Name(o), manifest.Namespace(o)
 	}
 
 	d := e.plan.Connection
 	if xr := manifest.Namespace(e.runs.Observed.XR); xr == "" && d.Namespace == "" {
-		problems = append(problems,
-			expression.InvalidAt("connectionDetails",
-				errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
+		e.invalid("connectionDetails",
+			errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace"))
 	}
 
 	if d.Name == nil {
-		name = manifest.Name(e.runs.Observed.XR)
-		return name + suffixConnection, d.Namespace, problems
+		return manifest.Name(e.runs.Observed.XR) + suffixConnection, d.Namespace
 	}
 
-	v, _, ps := d.Name.Evaluate(ctx, e.runs.Data)
+	v, _, problems := d.Name.Evaluate(ctx, e.runs.Data)
+	e.problems = append(e.problems, problems...)
 
 	name, ok := v.(string)
-	if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
-		ps = append(ps,
-			expression.InvalidAt(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
+	if len(problems) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
+		e.invalid(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v)))
 	}
 
-	return name, d.Namespace, append(problems, ps...)
+	return name, d.Namespace
 }
 
 func secretData(o map[string]any) map[string][]byte {

@@ -9,33 +9,29 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // reportedConditions are those in a status that is one expression, as content reports them.
-func reportedConditions(path string, v any) ([]Condition, []expression.Problem) {
+func (e *evaluator) reportedConditions(path string, v any) []Condition {
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		return nil, []expression.Problem{expression.InvalidAt(path, errors.New("must be a list"))}
+		e.invalid(path, errors.New("must be a list"))
 	}
 
-	var (
-		all      []Condition
-		problems []expression.Problem
-	)
+	var all []Condition
 
 	for i := range list {
 		c, err := reportedCondition(list[i])
 		if err != nil {
-			problems = append(problems, expression.InvalidAt(fmt.Sprintf("%s[%d]", path, i), err))
+			e.invalid(fmt.Sprintf("%s[%d]", path, i), err)
 		}
 
 		all = append(all, c)
 	}
 
-	return all, problems
+	return all
 }
 
 // reportedCondition is one of them. Its reason is reasonComputed if it has none.
@@ -60,12 +56,9 @@ func reportedCondition(v any) (Condition, error) {
 		c.Status):
 		return c, errors.Errorf("%s cannot be the status of a condition: it is True, False or Unknown",
 			manifest.Show(c.Status))
-	case !conditionReason.MatchString(c.Reason):
-		return c, errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost",
-			manifest.Show(c.Reason))
 	}
 
-	return c, nil
+	return c, checkReason(c.Reason)
 }
 
 // merge conditions with weaker ones: of each type there is one.

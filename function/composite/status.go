@@ -16,35 +16,30 @@ import (
 
 // status evaluates the status of the XR. A status that the API server would refuse leaves the fields of
 // this step as they are: core could not even say so. A status that is one expression may bring conditions.
-// The problems do not include values that runs are still to bring.
-func (e *evaluator) status(
-	ctx context.Context,
-) (status map[string]any, conditions []Condition, problems []expression.Problem) {
+func (e *evaluator) status(ctx context.Context) (status map[string]any, conditions []Condition) {
 	t := e.plan.Status
 	if t == nil {
-		return nil, nil, nil
+		return nil, nil
 	}
 
 	var own, kept map[string]any
 
 	if t.Fields() == nil {
-		own, kept, conditions, problems = e.wholeStatus(ctx, t)
+		own, kept, conditions = e.wholeStatus(ctx, t)
 	} else {
-		v, ps := e.field(ctx, t, e.runs.Observed.XR["status"])
-		own, _ = v.(map[string]any)
-		problems = ps
+		own, _ = e.field(ctx, t, e.runs.Observed.XR["status"]).(map[string]any)
 	}
 
 	status = e.over(kept, own)
 
 	errs := e.refused(status)
 	if len(errs) == 0 {
-		return status, conditions, problems
+		return status, conditions
 	}
 
 	for _, err := range errs {
 		path := strings.TrimSuffix("status."+err.Field, ".<nil>")
-		problems = append(problems, expression.InvalidAt(path, errors.Errorf("does not fit the XRD: %s", err.ErrorBody())))
+		e.invalid(path, errors.Errorf("does not fit the XRD: %s", err.ErrorBody()))
 	}
 
 	// A field that no step has any more goes, or it could have the status refused for ever.
@@ -57,7 +52,7 @@ func (e *evaluator) status(
 		status = was
 	}
 
-	return status, conditions, problems
+	return status, conditions
 }
 
 // over returns a status with what earlier steps say over what is only kept, and what is the step's own over both.
@@ -128,15 +123,14 @@ func has(t *expression.Template, path []string) bool {
 // its present status.
 func (e *evaluator) wholeStatus(ctx context.Context,
 	t *expression.Template,
-) (status, kept map[string]any, conditions []Condition, problems []expression.Problem) {
-	v, ok, problems := e.evaluate(ctx, t)
+) (status, kept map[string]any, conditions []Condition) {
+	before := len(e.problems)
+	v, ok := e.evaluate(ctx, t)
 
 	if object, is := v.(map[string]any); is {
-		all, ps := reportedConditions(t.Path()+".conditions", object["conditions"])
-		problems = append(problems, ps...)
-
-		if len(ps) == 0 {
-			conditions = all
+		conditions = e.reportedConditions(t.Path()+".conditions", object["conditions"])
+		if len(e.problems) > before {
+			conditions = nil
 		}
 
 		// Crossplane keeps conditions apart from the fields of the status.
@@ -147,64 +141,58 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 
 	v, err := e.plan.Schemas[t].Convert(v)
 	if err != nil {
-		problems = append(problems, expression.InvalidAt(t.Path(), err))
+		e.invalid(t.Path(), err)
 	}
 
 	status, object := v.(map[string]any)
 	if v != nil && !object {
-		problems = append(problems, expression.InvalidAt(t.Path(), errors.New("must be an object")))
+		e.invalid(t.Path(), errors.New("must be an object"))
 	}
 
 	for _, name := range manifest.ReservedStatus {
 		if _, ok := status[name]; ok {
-			problems = append(problems,
-				expression.InvalidAt(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
+			e.invalid(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value"))
 		}
 	}
 
-	if !ok || len(problems) > 0 {
+	if !ok || len(e.problems) > before {
 		v, _ = e.plan.Schemas[t].Convert(e.runs.Observed.Status())
 		kept, _ = v.(map[string]any)
 
-		return nil, kept, conditions, problems
+		return nil, kept, conditions
 	}
 
-	return status, nil, conditions, nil
+	return status, nil, conditions
 }
 
 // field evaluates a field of the status. A field that has no value now keeps the observed
 // one. The result is nil for a field that is left out, and for an object that has no fields
 // left, or lacks one that the XRD requires.
-func (e *evaluator) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
+func (e *evaluator) field(ctx context.Context, t *expression.Template, observed any) any {
 	if t.Fields() == nil {
-		v, ok, problems := e.value(ctx, t)
+		v, ok := e.value(ctx, t)
 		// An observed value that does not fit the schema cannot be kept.
 		if !ok {
 			v, _ = e.plan.Schemas[t].Convert(observed)
 		}
 
-		return v, problems
+		return v
 	}
-
-	var problems []expression.Problem
 
 	object := map[string]any{}
 	was, _ := observed.(map[string]any)
 
 	for _, name := range slices.Sorted(maps.Keys(t.Fields())) {
-		v, ps := e.field(ctx, t.Fields()[name], was[name])
-		problems = append(problems, ps...)
-
-		if v != nil {
+		if v := e.field(ctx, t.Fields()[name], was[name]); v != nil {
 			object[name] = v
 		}
 	}
 
 	if len(object) == 0 || !e.plan.Schemas[t].Complete(object) {
-		return nil, problems
+		return nil
 	}
 
-	return object, problems
+	return object
 }
 
 // availability of the values of a template. Gone is true when a run that the template needs
@@ -226,40 +214,44 @@ func (e *evaluator) availability(ctx context.Context, t *expression.Template) (g
 
 // value evaluates a template, and converts the value to what the XRD has. It is false while the
 // template has problems, or waits for runs or resources. The value is nil when it is left out.
-func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
-	v, ok, problems = e.evaluate(ctx, t)
+func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool) {
+	v, ok = e.evaluate(ctx, t)
 	if !ok {
-		return nil, false, problems
+		return nil, false
 	}
 
 	v, err := e.plan.Schemas[t].Convert(v)
 	if err != nil {
-		return nil, false, []expression.Problem{expression.InvalidAt(t.Path(), err)}
+		e.invalid(t.Path(), err)
+		return nil, false
 	}
 
-	return v, true, nil
+	return v, true
 }
 
 // evaluate is value without a conversion.
-func (e *evaluator) evaluate(ctx context.Context,
-	t *expression.Template,
-) (v any, ok bool, problems []expression.Problem) {
+func (e *evaluator) evaluate(ctx context.Context, t *expression.Template) (v any, ok bool) {
 	gone, waiting := e.availability(ctx, t)
 	// A value that needs a run is removed with the run.
 	if gone {
-		return nil, true, nil
+		return nil, true
 	}
 
-	v, ok, problems = t.Evaluate(ctx, e.runs.Data)
-
-	switch {
-	case len(problems) > 0:
-		return nil, false, slices.DeleteFunc(problems, func(p expression.Problem) bool {
-			return p.Kind == expression.Pending && waiting
-		})
-	case !ok:
-		return nil, true, nil
+	v, _, problems := t.Evaluate(ctx, e.runs.Data) // One that is left out is nil.
+	if len(problems) == 0 {
+		return v, true
 	}
 
-	return v, true, nil
+	e.pending(problems, waiting)
+
+	return nil, false
+}
+
+// pending problems are none while runs or resources are still to bring the values.
+func (e *evaluator) pending(problems []expression.Problem, waiting bool) {
+	for _, p := range problems {
+		if p.Kind != expression.Pending || !waiting {
+			e.problems = append(e.problems, p)
+		}
+	}
 }
