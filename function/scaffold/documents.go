@@ -62,23 +62,26 @@ func documentsOf(files []file) ([]Document, error) {
 	return nil, errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
 }
 
-// definitionOf XRs, with the spec of an XRD.
-func definitionOf(name string, spec *mapping, comments ...string) *mapping {
+// objectOf a kind.
+func objectOf(apiVersion, kind, name string, spec *mapping, comments ...string) *mapping {
 	return newMapping().
-		set("apiVersion", "apiextensions.crossplane.io/v2", comments...).
-		set("kind", "CompositeResourceDefinition").
+		set("apiVersion", apiVersion, comments...).
+		set("kind", kind).
 		set("metadata", newMapping().set("name", name)).
 		set("spec", spec)
 }
 
+// definitionOf XRs, with the spec of an XRD.
+func definitionOf(name string, spec *mapping, comments ...string) *mapping {
+	return objectOf("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", name, spec, comments...)
+}
+
 // compositionOf a kind, with the input of its step.
 func compositionOf(name string, of schema.GroupVersionKind, in *mapping, comments ...string) *mapping {
-	return newMapping().
-		set("apiVersion", "apiextensions.crossplane.io/v1", comments...).
-		set("kind", "Composition").
-		set("metadata", newMapping().set("name", name)).
-		set("spec", pipelineOf(newMapping().
-			set("compositeTypeRef", newMapping().set("apiVersion", of.GroupVersion().String()).set("kind", of.Kind)), in))
+	spec := newMapping().
+		set("compositeTypeRef", newMapping().set("apiVersion", of.GroupVersion().String()).set("kind", of.Kind))
+
+	return objectOf("apiextensions.crossplane.io/v1", "Composition", name, pipelineOf(spec, in), comments...)
 }
 
 // pipelineOf one step with an input, in the spec of a Composition or an Operation.
@@ -114,11 +117,7 @@ func configOf(cluster bool, name string, spec *mapping, comments ...string) *map
 		group = common.GroupCluster
 	}
 
-	return newMapping().
-		set("apiVersion", group+"/"+common.Version, comments...).
-		set("kind", configKind(cluster)).
-		set("metadata", newMapping().set("name", name)).
-		set("spec", spec)
+	return objectOf(group+"/"+common.Version, configKind(cluster), name, spec, comments...)
 }
 
 func configKind(cluster bool) string {

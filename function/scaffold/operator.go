@@ -496,15 +496,13 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 				"have this label: give it to the objects that are meant.")
 	}
 
-	return newMapping().
-		set("apiVersion", "ops.crossplane.io/v1alpha1",
-			"What "+r.at+", becomes. Kubernetes itself defines the kind, so that its objects cannot become XRs. "+
-				"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.").
-		set("kind", "WatchOperation").
-		set("metadata", newMapping().set("name", r.name)).
-		set("spec", newMapping().
-			set("watch", watched).
-			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), inputOf(run)))))
+	spec := newMapping().
+		set("watch", watched).
+		set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), inputOf(run))))
+
+	return objectOf("ops.crossplane.io/v1alpha1", "WatchOperation", r.name, spec,
+		"What "+r.at+", becomes. Kubernetes itself defines the kind, so that its objects cannot become XRs. "+
+			"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.")
 }
 
 // config of the run: where its content comes from, and what it may do in the cluster, which is what the operator

@@ -84,7 +84,7 @@ func Load(dir, name, entryPoint string) (Role, error) {
 	switch {
 	case ok:
 		role.Documented = true
-		role.Description = string(cmp.Or(s.ShortDescription, s.Description))
+		role.Description = cmp.Or(described(s.ShortDescription), described(s.Description))
 		role.Options, err = optionsOf(s.Options)
 	case len(specs) > 0:
 		return role, errors.Errorf("the role %s has no entry point %q, only %s", role.Name, entryPoint,
@@ -151,6 +151,9 @@ func loadGalaxy(dir string) (galaxy, error) {
 	return g, err
 }
 
+// varsOfProject matches files with variables of groups and hosts.
+var varsOfProject = regexp.MustCompile(`(?:^|/)(?:group|host)_vars/`)
+
 // varsAround a role are the variables that the project with the role sets for groups and hosts, with the files that do.
 func varsAround(role string) map[string]string {
 	all := map[string]string{}
@@ -162,25 +165,21 @@ func varsAround(role string) map[string]string {
 
 	project := filepath.Dir(roles)
 
-	for _, below := range []string{"", "*", "*/*"} { // Such as inventories/production.
-		for _, name := range []string{"group_vars", "host_vars"} {
-			dirs, _ := filepath.Glob(filepath.Join(project, below, name)) // The pattern is well formed.
-
-			for _, dir := range dirs {
-				_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
-					vars := map[string]any{}
-					_ = decode(path, &vars) // Directories, and files that are encrypted, tell nothing.
-
-					file, _ := filepath.Rel(project, path)
-					for name := range vars {
-						all[name] = file
-					}
-
-					return nil
-				})
-			}
+	_ = filepath.WalkDir(project, func(path string, _ fs.DirEntry, _ error) error { // What cannot be read tells nothing.
+		file, _ := filepath.Rel(project, path)
+		if !varsOfProject.MatchString(filepath.ToSlash(file)) {
+			return nil
 		}
-	}
+
+		vars := map[string]any{}
+		_ = decode(path, &vars) // Directories, and files that are encrypted, tell nothing.
+
+		for name := range vars {
+			all[name] = file
+		}
+
+		return nil
+	})
 
 	return all
 }

@@ -18,8 +18,8 @@ import (
 //
 // See "Role argument validation" in Ansible's documentation of roles.
 type spec struct {
-	ShortDescription lines     `yaml:"short_description"`
-	Description      lines     `yaml:"description"`
+	ShortDescription yaml.Node `yaml:"short_description"`
+	Description      yaml.Node `yaml:"description"`
 	Options          yaml.Node `yaml:"options"`
 }
 
@@ -31,37 +31,28 @@ type optionSpec struct {
 	NoLog       bool        `yaml:"no_log"`
 	Choices     []yaml.Node `yaml:"choices"`
 	Default     yaml.Node   `yaml:"default"`
-	Description lines       `yaml:"description"`
+	Description yaml.Node   `yaml:"description"`
 	Options     yaml.Node   `yaml:"options"`
 
 	// Others are what an XRD cannot say, among others.
 	Others map[string]any `yaml:",inline"`
 }
 
-// lines of text: a string, or a list of strings.
-type lines string
-
-// UnmarshalYAML reads both forms, and removes Ansible's markup.
-func (l *lines) UnmarshalYAML(n *yaml.Node) error {
-	var all []string
-
-	if n.Kind == yaml.ScalarNode {
-		all = []string{n.Value}
-	} else if err := n.Decode(&all); err != nil {
-		return errors.Wrap(err, "a description must be a string or a list of strings")
-	}
-
-	for i := range all {
-		all[i] = strings.Join(strings.Fields(markup.ReplaceAllString(all[i], "$1")), " ")
-	}
-
-	*l = lines(strings.Join(all, "\n"))
-
-	return nil
-}
-
 // markup of Ansible's documentation: C(code), O(option=value), and the like.
 var markup = regexp.MustCompile(`\b(?:[BCEIMOPV]|RV)\(([^()]*)\)`)
+
+// described is the text of a node, a string or a list of strings, without Ansible's markup.
+func described(n yaml.Node) string {
+	var all []string
+
+	for _, line := range append([]*yaml.Node{&n}, n.Content...) {
+		if line.Kind == yaml.ScalarNode {
+			all = append(all, strings.Join(strings.Fields(markup.ReplaceAllString(line.Value, "$1")), " "))
+		}
+	}
+
+	return strings.Join(all, "\n")
+}
 
 // specsIn a role by entry point; empty when it has none.
 func specsIn(dir string) (map[string]spec, error) {
@@ -113,7 +104,7 @@ func (s optionSpec) option(name string) (Option, error) {
 
 	o := Option{
 		Name: name, Type: cmp.Or(s.Type, typeStr), Elements: s.Elements, Required: s.Required, Secret: s.NoLog,
-		Description: string(s.Description), Options: below, Notes: s.notes(),
+		Description: described(s.Description), Options: below, Notes: s.notes(),
 	}
 	o.nest()
 
