@@ -35,32 +35,10 @@ type Data struct {
 	exact bool
 }
 
-// rootOf data by its name, apart from locals.
-func rootOf(d *Data, name string) any {
-	switch name {
-	case rootXR:
-		return d.XR
-	case rootRuns:
-		return d.Runs
-	case rootRequired:
-		return d.Required
-	case rootResources:
-		return d.Resources
-	case rootEach:
-		return d.Each
-	case rootEnvironment:
-		return d.Environment
-	case rootContext:
-		return d.Context
-	}
-
-	return nil
-}
-
 // Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
 // item, and no field.
 func (d Data) Has(path []string) bool {
-	at := rootOf(&d, path[0])
+	at := roots[path[0]].of(&d)
 
 	for _, name := range path[1:] {
 		if p, ok := at.(value.Partial); ok {

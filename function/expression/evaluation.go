@@ -2,7 +2,6 @@ package expression
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
@@ -43,7 +42,12 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return value.Root(name, e.data.XR, e.shape, &e.lookups), true
 	}
 
-	return value.Root(name, rootOf(e.data, name), nil, &e.lookups), slices.Contains(roots[:], name)
+	r, ok := roots[name]
+	if !ok {
+		return nil, false
+	}
+
+	return value.Root(name, r.of(e.data), nil, &e.lookups), true
 }
 
 // Parent is nil.

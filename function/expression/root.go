@@ -19,26 +19,51 @@ const (
 	rootLocals      = "locals"
 )
 
-// roots of expressions, those of which only members can be used first.
-var roots = [...]string{rootRuns, rootRequired, rootResources, rootXR, rootEach, rootEnvironment, rootContext, rootLocals} //nolint:gochecknoglobals // Go has no constant arrays.
+// A root is what expressions see under a name.
+type root struct {
+	// of the data; nil for locals.
+	of func(d *Data) any
+	// example of a name below it, where only members can be used.
+	example string
+	// given is true for what others have written.
+	given bool
+	// later is true if a value may be there later without an edit of the XR.
+	later bool
+	// bring says what has to bring a value, if that may not be clear.
+	bring string
+}
 
-// given are the roots of what others have written.
-var given = [...]string{rootXR, rootRequired, rootEnvironment, rootContext} //nolint:gochecknoglobals // Go has no constant arrays.
+// roots of expressions by their names.
+var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
+	rootXR:       {of: func(d *Data) any { return d.XR }, given: true},
+	rootRuns:     {of: func(d *Data) any { return d.Runs }, example: "database", later: true},
+	rootRequired: {of: func(d *Data) any { return d.Required }, example: "network", given: true, later: true},
+	rootResources: {
+		of: func(d *Data) any { return d.Resources }, example: "machine", later: true,
+		bring: "another step has to compose it",
+	},
+	rootEach: {of: func(d *Data) any { return d.Each }},
+	rootEnvironment: {
+		of: func(d *Data) any { return d.Environment }, given: true, later: true,
+		bring: "an EnvironmentConfig of an earlier step has to provide it",
+	},
+	rootContext: {
+		of: func(d *Data) any { return d.Context }, given: true, later: true,
+		bring: "an earlier step has to put it into the context",
+	},
+	rootLocals: {of: func(*Data) any { return nil }, example: "fqdn"},
+}
 
-// examples of names below roots.
-var examples = map[string]string{rootRuns: "database", rootRequired: "network", rootResources: "machine", rootLocals: "fqdn"} //nolint:gochecknoglobals // It is a constant.
+// isRoot is true for the name of a root.
+func isRoot(name string) bool {
+	_, ok := roots[name]
+	return ok
+}
 
 // waits is true for a value, of a root and the names that lead to it, which may be
 // there later.
 func waits(root string, path []string) bool {
-	switch root {
-	case rootRuns, rootRequired, rootResources, rootEnvironment, rootContext:
-		return true
-	case rootXR:
-		return len(path) == 0 || path[0] == "status"
-	}
-
-	return false
+	return roots[root].later || root == rootXR && (len(path) == 0 || path[0] == "status")
 }
 
 // isPending is true for a place at which something may be there later without an edit of the XR.
@@ -48,29 +73,19 @@ func isPending(at *value.Place) bool {
 		return at.Member() == "status"
 	case rootLocals:
 		return at.Waits()
-	case rootEach:
-		return false
 	}
 
-	return true
+	return roots[at.Root()].later
 }
 
 // origin says what has to put something at a place, if that may not be clear.
 func origin(at *value.Place) string {
-	unless := ", or write " + at.Optional() + " if it may be missing"
-
-	switch at.Root() {
-	case rootEnvironment:
-		return "; an EnvironmentConfig of an earlier step has to provide it" + unless
-	case rootResources:
-		if at.IsMember() {
-			return "; another step has to compose it" + unless
-		}
-	case rootContext:
-		return "; an earlier step has to put it into the context" + unless
+	bring := roots[at.Root()].bring
+	if bring == "" || at.Root() == rootResources && !at.IsMember() {
+		return ""
 	}
 
-	return ""
+	return "; " + bring + ", or write " + at.Optional() + " if it may be missing"
 }
 
 // identity is what an XR is called: what never changes, and what Crossplane says of

@@ -59,11 +59,11 @@ func selectionsIn(a *ast.AST) ([]selection, error) {
 		switch {
 		case e.Kind() == ast.ComprehensionKind:
 			for _, v := range []string{e.AsComprehension().IterVar(), e.AsComprehension().IterVar2()} {
-				if slices.Contains(roots[:], v) {
+				if isRoot(v) {
 					err = errors.Errorf("a variable of the expression must not be called %s", v)
 				}
 			}
-		case e.Kind() == ast.IdentKind && slices.Contains(roots[:], e.AsIdent()):
+		case e.Kind() == ast.IdentKind && isRoot(e.AsIdent()):
 			all = append(all, selectionFrom(e))
 		}
 	}))
@@ -192,7 +192,7 @@ func usesOf(selections []selection) (uses, error) {
 		case s.root == rootResources && s.index != nil:
 			err = cmp.Or(err, computable(s.index))
 		case len(path) == 0:
-			err = cmp.Or(err, errors.Errorf("%s must be followed by a name, as in %s.%s", s.root, s.root, examples[s.root]))
+			err = cmp.Or(err, errors.Errorf("%s must be followed by a name, as in %s.%s", s.root, s.root, roots[s.root].example))
 		default:
 			needed, known := names[path[0]]
 			names[path[0]] = (needed || !known) && !s.steps[0].optional
@@ -233,7 +233,7 @@ func computable(index ast.Expr) error {
 	var err error
 
 	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !slices.Contains(roots[:], e.AsIdent()) {
+		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !isRoot(e.AsIdent()) {
 			err = errors.New(
 				`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
 		}
@@ -281,7 +281,7 @@ func (e *Environment) defaulted(selections []selection) [][]string {
 // root. It is false when that is elsewhere, or when a local computes it.
 func (e *Environment) pathOf(root string, path []string) ([]string, bool) {
 	if root != rootLocals {
-		return slices.Concat([]string{root}, path), slices.Contains(given[:], root)
+		return slices.Concat([]string{root}, path), roots[root].given
 	}
 
 	local, rest := e.locals.at(path)
