@@ -227,22 +227,20 @@ func (p *plugin) load(ctx context.Context, roots []tree.Reference) ([]*tree.Node
 
 // complete the types that have runs, and the names of objects of a type.
 func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	typ, _, slash := strings.Cut(begun, "/")
+	var all []string
 
-	if !slash && len(args) > 0 && !strings.Contains(args[0], "/") {
-		return p.names(cmd.Context(), args[0]), cobra.ShellCompDirectiveNoFileComp
-	}
-
-	if slash {
-		names := p.names(cmd.Context(), typ)
-		for i, n := range names {
-			names[i] = typ + "/" + n
+	switch typ, _, slash := strings.Cut(begun, "/"); {
+	case slash:
+		for _, name := range p.names(cmd.Context(), typ) {
+			all = append(all, typ+"/"+name)
 		}
-
-		return names, cobra.ShellCompDirectiveNoFileComp
+	case len(args) > 0 && !strings.Contains(args[0], "/"):
+		all = p.names(cmd.Context(), args[0])
+	default:
+		all = p.types()
 	}
 
-	return p.types(), cobra.ShellCompDirectiveNoFileComp
+	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
 // hasRuns is true for a kind of XRs or claims. One that Crossplane has not looked at yet does not show that

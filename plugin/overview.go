@@ -36,7 +36,7 @@ func (p *plugin) overview(output string) error {
 
 	for _, i := range infos {
 		if o, ok := i.Object.(*unstructured.Unstructured); ok {
-			nodes = append(nodes, tree.Of(tree.Objects{Object: o}))
+			nodes = append(nodes, tree.Of(o))
 		}
 	}
 

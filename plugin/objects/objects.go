@@ -47,12 +47,7 @@ func (c *Client) Tree(ctx context.Context, root tree.Reference) (*tree.Node, err
 		return nil, err
 	}
 
-	objs, err := c.below(ctx, o, maxDepth)
-	if err != nil {
-		return nil, err
-	}
-
-	return tree.Of(objs), nil
+	return c.below(ctx, o, maxDepth)
 }
 
 // Annotate an object. A value of nil removes an annotation.
@@ -125,23 +120,26 @@ func (c *Client) get(ctx context.Context, ref tree.Reference) (*unstructured.Uns
 }
 
 // below reads what an object is composed of, as far as AnsibleRuns are concerned.
-func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth int) (tree.Objects, error) {
-	objs := tree.Objects{Object: o}
-
+func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth int) (*tree.Node, error) {
 	if tree.IsRun(o) || depth == 0 {
-		return objs, nil
+		return tree.Of(o), nil
 	}
 
 	runs, err := c.runs(ctx, o)
 	if err != nil {
-		return objs, err
+		return nil, err
 	}
+
+	var (
+		composed []*tree.Node
+		unread   []string
+	)
 
 	seen := map[types.UID]bool{}
 
 	for i := range runs {
 		seen[runs[i].GetUID()] = true
-		objs.Composed = append(objs.Composed, tree.Objects{Object: &runs[i]})
+		composed = append(composed, tree.Of(&runs[i]))
 	}
 
 	for _, ref := range tree.References(o) {
@@ -155,10 +153,10 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 		case kerrors.IsNotFound(err), kmeta.IsNoMatchError(err):
 			continue // It was not created yet, or is gone.
 		case kerrors.IsForbidden(err):
-			objs.Unread = append(objs.Unread, err.Error())
+			unread = append(unread, err.Error())
 			continue
 		case err != nil:
-			return objs, err
+			return nil, err
 		}
 
 		if !tree.IsRun(child) && !tree.Composite(child) {
@@ -170,7 +168,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 		}
 
 		if !tree.Owns(o, child) {
-			objs.Unread = append(objs.Unread, fmt.Sprintf("%s %s is named in resourceRefs, but does not belong to this object",
+			unread = append(unread, fmt.Sprintf("%s %s is named in resourceRefs, but does not belong to this object",
 				ref.GroupVersionKind.Kind, ref.Name))
 			continue
 		}
@@ -183,13 +181,16 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 
 		below, err := c.below(ctx, child, depth-1)
 		if err != nil {
-			return objs, err
+			return nil, err
 		}
 
-		objs.Composed = append(objs.Composed, below)
+		composed = append(composed, below)
 	}
 
-	return objs, nil
+	n := tree.Of(o, composed...)
+	n.Notes = append(n.Notes, unread...)
+
+	return n, nil
 }
 
 // runs that the function has composed for an XR, also those that are being deleted.

@@ -36,12 +36,7 @@ func Prediction(s Style, now time.Time, n *tree.Node) string {
 		fmt.Fprintf(b, "  Rejected by %s: %s\n", clean(a.By), clean(cmp.Or(a.Reason, "without a reason")))
 	}
 
-	if a.Unchecked != "" {
-		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(a.Unchecked))
-		return b.String()
-	}
-
-	s.writeDrift(b, n.Drift)
+	s.writeDrift(b, a.Unchecked, n.Drift)
 
 	return b.String()
 }
@@ -53,22 +48,23 @@ func Preview(s Style, n *tree.Node) string {
 
 	fmt.Fprintf(b, "%s\n", s.paint(bold, called(n)))
 
-	switch {
-	case r.Phase != common.PhaseSucceeded:
+	if r.Phase == common.PhaseSucceeded {
+		s.writeDrift(b, r.Reason, n.Predicted())
+	} else {
 		why := clean(cmp.Or(r.Message, "it does not say why"))
 		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+why))
-	case r.Reason != "":
-		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(r.Reason))
-	default:
-		s.writeDrift(b, n.Predicted())
 	}
 
 	return b.String()
 }
 
-// writeDrift writes what a check predicts, by task and host.
-func (s Style) writeDrift(b *strings.Builder, d common.Drift) {
-	if d.Changed == 0 {
+// writeDrift writes what a check predicts, by task and host, or why it predicts nothing.
+func (s Style) writeDrift(b *strings.Builder, unchecked string, d common.Drift) {
+	switch {
+	case unchecked != "":
+		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(unchecked))
+		return
+	case d.Changed == 0:
 		b.WriteString("  The check predicts no change.\n")
 		return
 	}

@@ -12,15 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 )
 
-// Objects are an object as the API server has it, and what it is composed of.
-type Objects struct {
-	Object   *unstructured.Unstructured
-	Composed []Objects
-
-	// Unread says which composed objects could not be read, and why.
-	Unread []string
-}
-
 // A Reference to an object.
 type Reference struct {
 	GroupVersionKind schema.GroupVersionKind

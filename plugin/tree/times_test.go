@@ -46,7 +46,7 @@ func TestTimes(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := Of(run(t, "a", tc.metadata, "forProvider: {"+tc.spec+"}", "atProvider: {"+tc.status+"}"))
+			n := run(t, "a", tc.metadata, "forProvider: {"+tc.spec+"}", "atProvider: {"+tc.status+"}")
 
 			if diff := cmp.Diff(tc.want, times{n.Retry(now), n.Periodic(now), n.GaveUp()}); diff != "" {
 				t.Errorf("\n%s\nOf(...): -want, +got:\n%s", tc.reason, diff)
@@ -69,7 +69,7 @@ func TestCanceled(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Of(run(t, "a", tc.metadata, "", status)).Canceled; got != tc.want {
+			if got := run(t, "a", tc.metadata, "", status).Canceled; got != tc.want {
 				t.Errorf("\n%s\nCanceled: want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

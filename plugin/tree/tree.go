@@ -122,23 +122,16 @@ type Node struct {
 	requested, handled string
 }
 
-// Of builds the tree of objects.
-func Of(objs Objects) *Node {
-	if IsRun(objs.Object) {
-		return runOf(objs.Object)
+// Of is the tree of an object, as the API server has it, and of what it is composed of.
+func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
+	if IsRun(o) {
+		return runOf(o)
 	}
 
-	n := nodeOf(objs.Object)
-	n.Notes = objs.Unread
-	_, n.Claim, _ = unstructured.NestedMap(objs.Object.Object, "spec", "resourceRef")
-
-	for _, c := range objs.Composed {
-		n.Runs = append(n.Runs, Of(c))
-	}
-
-	message := conditionsOf(objs.Object).of(typeAnsibleRunsReady).Message
-	n.Runs = inOrder(append(n.Runs, tell(n.Runs, message)...))
-	n.judge(conditionsOf(objs.Object))
+	n := nodeOf(o)
+	_, n.Claim, _ = unstructured.NestedMap(o.Object, "spec", "resourceRef")
+	n.Runs = inOrder(append(runs, tell(runs, conditionsOf(o).of(typeAnsibleRunsReady).Message)...))
+	n.judge(conditionsOf(o))
 
 	return n
 }

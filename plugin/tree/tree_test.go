@@ -30,8 +30,8 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// run is the manifest of an AnsibleRun of a run, with a status and more metadata.
-func run(t *testing.T, name, metadata, spec, status string) Objects {
+// run is the node of an AnsibleRun of a run, with a status and more metadata.
+func run(t *testing.T, name, metadata, spec, status string) *Node {
 	t.Helper()
 
 	o := object(t, "{apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, metadata: {namespace: ns, generation: 2, "+metadata+"}, spec: {"+spec+"}, status: {"+status+"}}")
@@ -46,7 +46,7 @@ func run(t *testing.T, name, metadata, spec, status string) Objects {
 	annotations["crossplane.io/composition-resource-name"] = name
 	o.SetAnnotations(annotations)
 
-	return Objects{Object: o}
+	return Of(o)
 }
 
 const (
@@ -115,7 +115,7 @@ func TestRunState(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := Of(run(t, "a", tc.metadata, tc.spec, tc.status))
+			n := run(t, "a", tc.metadata, tc.spec, tc.status)
 
 			if n.State != tc.want || n.Reason != tc.because || n.Message != tc.message {
 				t.Errorf("\n%s\nOf(...): want %s, %q, %q, got %s, %q, %q", tc.reason, tc.want, tc.because, tc.message, n.State, n.Reason, n.Message)
@@ -128,7 +128,7 @@ func TestRunState(t *testing.T) {
 func TestWithheld(t *testing.T) {
 	const todo = "; let the content publish it as a connection detail, or keep the secret out of the output"
 
-	n := Of(run(t, "a", "", "", "atProvider: {withheldOutputs: {url: key password of Secret pg is in it, \"\": x}, withheldReported: {dsn: why}}"))
+	n := run(t, "a", "", "", "atProvider: {withheldOutputs: {url: key password of Secret pg is in it, \"\": x}, withheldReported: {dsn: why}}")
 	want := []string{
 		"output is withheld: x" + todo, "output url is withheld: key password of Secret pg is in it" + todo,
 		"reported field dsn is withheld: why" + todo,
@@ -171,7 +171,7 @@ func TestXR(t *testing.T) {
 		metadata   string
 		message    string
 		conditions string
-		runs       []Objects
+		runs       []*Node
 		want       State
 		message2   string
 		leaves     []leaf
@@ -179,30 +179,30 @@ func TestXR(t *testing.T) {
 		"Ready": {
 			reason: "An XR with ready runs is ready; runs are in the order of their dependencies.", message: "", want: Ready,
 			conditions: "{type: Ready, status: 'True'}",
-			runs:       []Objects{run(t, "a", after("z"), "", isReady), run(t, "z", "", "", isReady)},
+			runs:       []*Node{run(t, "a", after("z"), "", isReady), run(t, "z", "", "", isReady)},
 			leaves:     []leaf{{"z", Ready}, {"a", Ready}},
 		},
 		"Circle": {
 			reason: "Annotations that say nonsense do not keep the tree from being shown.", want: Ready, conditions: "{type: Ready, status: 'True'}",
-			runs:   []Objects{run(t, "a", after("b"), "", isReady), run(t, "b", after("a,c,,"), "", isReady)},
+			runs:   []*Node{run(t, "a", after("b"), "", isReady), run(t, "b", after("a,c,,"), "", isReady)},
 			leaves: []leaf{{"a", Ready}, {"b", Ready}},
 		},
 		"Set": {
 			reason: "A run that depends on a set comes after its members.", want: Ready, conditions: "{type: Ready, status: 'True'}",
-			runs:   []Objects{run(t, "a", after("disk[]"), "", isReady), run(t, "disk[y]", "", "", isReady), run(t, "disk[x]", "", "", isReady)},
+			runs:   []*Node{run(t, "a", after("disk[]"), "", isReady), run(t, "disk[y]", "", "", isReady), run(t, "disk[x]", "", "", isReady)},
 			leaves: []leaf{{"disk[x]", Ready}, {"disk[y]", Ready}, {"a", Ready}},
 		},
 		"FailedAndWaiting": {
 			reason: "The worst run counts; those without AnsibleRuns are known from the message.", want: Failed,
 			message:    "3 of 12 runs are ready; 1 failed, 8 waiting\nb: task \"x\" failed on host \"h\": no\nc: waiting for b, a\nstatus.path: runs.b.outputs.path is not there yet\nstatus: x",
 			conditions: "{type: Ready, status: 'False', reason: Creating}",
-			runs:       []Objects{run(t, "b", "", "", isFailed), run(t, "a", "", "", isReady)},
+			runs:       []*Node{run(t, "b", "", "", isFailed), run(t, "a", "", "", isReady)},
 			leaves:     []leaf{{"a", Ready}, {"b", Failed}, {"c", Waiting}},
 		},
 		"Renamed": {
 			reason: "A run that was renamed has its new name; Crossplane, and what depends on it, know the first one.", want: Ready,
 			conditions: "{type: Ready, status: 'True'}",
-			runs: []Objects{
+			runs: []*Node{
 				run(t, "a", after("server[]"), "", isReady),
 				run(t, "server[x]", "annotations: {ansible.fn.crossplane.io/run: 'node[x]'}", "", isReady),
 			},
@@ -211,19 +211,19 @@ func TestXR(t *testing.T) {
 		"FailedBefore": {
 			reason: "A run that waits for another one has failed with values that it is not to have any more.", want: Running,
 			message: "b: waiting for a",
-			runs:    []Objects{run(t, "a", "", "", "atProvider: {lastRun: {phase: Running}}"), run(t, "b", "", "", isFailed)},
+			runs:    []*Node{run(t, "a", "", "", "atProvider: {lastRun: {phase: Running}}"), run(t, "b", "", "", isFailed)},
 			leaves:  []leaf{{"a", Running}, {"b", Waiting}},
 		},
 		"Held": {
 			reason: "A run that is held is blocked, also if its AnsibleRun is ready.", want: Blocked,
 			message: "a: vars.title: xr.spec.title is not set\nb: vars.x: runs.a.outputs.x is not there yet",
-			runs:    []Objects{run(t, "a", "", "", isReady)},
+			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Blocked}, {"b", Waiting}},
 		},
 		"OtherName": {
 			reason: "A run whose AnsibleRun has another name is no second one, and comes after those that it depended on.", want: Failed,
 			message: "node[a] (server[a]): task \"x\" failed on host \"h\"\nlb (balancer): waiting for node",
-			runs: []Objects{
+			runs: []*Node{
 				run(t, "server[a]", "", "", isFailed), run(t, "balancer", after("server[]"), "", isReady), run(t, "z", after("balancer"), "", isReady),
 			},
 			leaves: []leaf{{"server[a]", Failed}, {"balancer", Waiting}, {"z", Ready}},
@@ -231,19 +231,19 @@ func TestXR(t *testing.T) {
 		"OtherNameToCome": {
 			reason: "A run that has no AnsibleRun yet is known by what that is to be called.", want: Waiting,
 			message: "database (postgres): waiting for network",
-			runs:    []Objects{run(t, "network", "", "", isReady)},
+			runs:    []*Node{run(t, "network", "", "", isReady)},
 			leaves:  []leaf{{"network", Ready}, {"postgres", Waiting}},
 		},
 		"Withheld": {
 			reason: "A run that reads an output that is withheld needs a change.", want: Blocked,
 			message: "b: vars.x: runs.a.outputs.x is withheld: a secret is in it",
-			runs:    []Objects{run(t, "a", "", "", isReady)},
+			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Ready}, {"b", Blocked}},
 		},
 		"Stale": {
 			reason: "What the XR says of the status of a run is older than that status.", want: Ready, conditions: "{type: Ready, status: 'True'}",
 			message: "a: task \"x\" failed on host \"h\"",
-			runs:    []Objects{run(t, "a", "", "", isReady)},
+			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Ready}},
 		},
 		"Invalid": {
@@ -254,40 +254,40 @@ func TestXR(t *testing.T) {
 			reason: "An XR that is not ready says why, also when its runs are.", want: Waiting, message: "a: is running",
 			message2:   "Crossplane has not seen yet that all runs are ready, or waits for something else",
 			conditions: "{type: Ready, status: 'False', reason: Creating}",
-			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
 		"Leaving": {
 			reason: "An XR that is being deleted waits for no readiness.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Deleting,
 			conditions: "{type: Ready, status: 'False', reason: Deleting}",
-			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
 		"FailedAndHeld": {
 			reason: "What the XR cannot compute is told beside the failure of the values before.", want: Failed,
 			conditions: "{type: AnsibleRunsReady, status: 'False', reason: ValueNotSet, message: 'b: vars.size: xr.spec.size is not set'}",
 			message2:   "b: vars.size: xr.spec.size is not set",
-			runs:       []Objects{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
+			runs:       []*Node{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
 		},
 		"HeldTold": {
 			reason: "It is told once.", want: Blocked,
 			conditions: "{type: AnsibleRunsReady, status: 'False', reason: ValueNotSet, message: 'b: vars.size: xr.spec.size is not set'}",
-			runs:       []Objects{run(t, "b", "", "", isReady)}, leaves: []leaf{{"b", Blocked}},
+			runs:       []*Node{run(t, "b", "", "", isReady)}, leaves: []leaf{{"b", Blocked}},
 		},
 		"Machine": {
 			reason: "Crossplane may name what else is not ready.", want: Waiting, message2: "Unready resources: machine",
 			conditions: "{type: Ready, status: 'False', reason: Creating, message: 'Unready resources: machine'}",
-			runs:       []Objects{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
 		"None": {reason: "Without runs the message is that of the XR.", message: "is there nothing?", want: Waiting, message2: "is there nothing?"},
 		"Paused": {
 			reason: "A paused XR is paused.", metadata: "annotations: {crossplane.io/paused: 'true'}", want: Paused,
-			runs: []Objects{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
+			runs: []*Node{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
 		},
 		"Deleting": {reason: "An XR that is being deleted says so.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Deleting, message2: "m", message: "m"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := Of(Objects{Object: xr(t, tc.metadata, tc.message, tc.conditions), Composed: tc.runs})
+			n := Of(xr(t, tc.metadata, tc.message, tc.conditions), tc.runs...)
 
 			if n.State != tc.want || n.Message != tc.message2 {
 				t.Errorf("\n%s\nOf(...): want %s, %q, got %s, %q", tc.reason, tc.want, tc.message2, n.State, n.Message)
