@@ -116,16 +116,16 @@ results:
 			rendering: rendering{
 				input: `
 runs:
-- {name: database, resourceName: db, runPolicy: RunOnChange, role: acme.postgres.server, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", when: "${each.value.wanted}", vars: {size: "${each.value.size}"}}
+- {name: database, runPolicy: RunOnChange, role: acme.postgres.server, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", when: "${each.value.wanted}", vars: {size: "${each.value.size}"}}
 `,
 				spec: `zones: [{id: a, wanted: false, size: 1}, {id: 7, wanted: true, size: 5}]`,
 				want: `
 desired:
   resources:
-    db[7]:
+    database[7]:
       ready: READY_FALSE` + renderedZone + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[7] (db[7]): is running", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database[7]: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 			},
 		},

@@ -163,7 +163,6 @@ input:
     vars: {nested: {a: 1, b: 2}, list: [1, 2]}
   runs:
   - name: app
-    resourceName: my-app
     roles: [acme.app.install, {name: acme.app, src: "https://example.org/app", version: "1"}]
     hosts: web
     tags: [a]
@@ -183,7 +182,7 @@ observed:
 			want: `
 desired:
   resources:
-    my-app:
+    app:
       ready: READY_FALSE
       resource:
         apiVersion: ansible.m.crossplane.io/v1alpha1
@@ -208,7 +207,7 @@ desired:
               label: app-app
               tree: {a: [literal, 5]}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app (my-app): is running", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "app: is running", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"ClusterXR": {
@@ -219,8 +218,8 @@ input:
   kind: AnsibleRuns
   defaults: {role: acme.app.server}
   runs:
-  - {name: a, providerConfigRef: {kind: ProviderConfig, name: mine}, deletionPolicy: Orphan, managementPolicies: [Observe, Create, Update]}
-  - {name: b, scope: Namespaced, namespace: apps}
+  - {name: a, providerConfigRef: {kind: ProviderConfig, name: mine}, managementPolicies: [Observe, Create, Update]}
+  - {name: b, namespace: apps}
 observed:
   composite:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app}}
@@ -236,7 +235,6 @@ desired:
         metadata: {}
         spec:
           providerConfigRef: {name: mine}
-          deletionPolicy: Orphan
           managementPolicies: [Observe, Create, Update]
           forProvider: {role: acme.app.server}
     b:
@@ -604,9 +602,9 @@ observed:
 desired:
   composite: {ready: READY_FALSE}
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: resourceName: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: name: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
-- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: resourceName: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
+- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: name: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"NameTaken": {
@@ -626,7 +624,7 @@ desired:
 results:
 - severity: SEVERITY_FATAL
   target: TARGET_COMPOSITE
-  message: 'give run "database" another name, or another resourceName if it has one: an earlier step of the pipeline composes "database", which is of kind ConfigMap'
+  message: 'give run "database" another name: an earlier step of the pipeline composes "database", which is of kind ConfigMap'
 `,
 		},
 		"EarlierRuns": {
@@ -686,9 +684,9 @@ desired:
   resources:
     database:` + appliedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: scope: a run cannot move to another scope or namespace: one of another resourceName would be created, and this one removed with what it has made; take Delete out of its managementPolicies first", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one removed with what it has made; take Delete out of its managementPolicies first", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
-- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: scope: a run cannot move to another scope or namespace: one of another resourceName would be created, and this one removed with what it has made; take Delete out of its managementPolicies first", target: TARGET_COMPOSITE_AND_CLAIM}
+- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one removed with what it has made; take Delete out of its managementPolicies first", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"PassThrough": {

@@ -59,12 +59,15 @@ func TestInvalidInput(t *testing.T) {
 			reason: "What an input could have says what to write.",
 			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, executableInventory: true}, runs: [` +
 				`{name: a, inventory: {all: {hosts: {a: {}}}}}, {name: b, inventoryInline: a, inventories: [{configMapKeyRef: {name: a, key: b}, source: ConfigMapKey}]}, ` +
-				`{name: c, writeConnectionSecretToRef: {name: a}}]}`,
+				`{name: c, scope: Cluster, deletionPolicy: Orphan, resourceName: d, writeConnectionSecretToRef: {name: a}}]}`,
 			want: []string{
 				`defaults.executableInventory: Forbidden: there is no such field; write inventories: [{script: "…"}]`,
 				`runs[0].inventory: Forbidden: there is no such field; write inventories: [{yaml: …}]`,
 				`runs[1].inventories[0].source: Forbidden: there is no such field; path, secretKeyRef or configMapKeyRef says it`,
 				`runs[1].inventoryInline: Forbidden: there is no such field; write inventories: [{inline: "…"}]`,
+				`runs[2].deletionPolicy: Forbidden: there is no such field; write managementPolicies without Delete for a target that stays`,
+				`runs[2].resourceName: Forbidden: there is no such field; the composed resource has the name of the run; write previousNames for one that has another name`,
+				`runs[2].scope: Forbidden: there is no such field; a run with namespace is namespaced`,
 				`runs[2].writeConnectionSecretToRef: Forbidden: there is no such field; the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of connectionDetails do`,
 			},
 		},
@@ -99,7 +102,7 @@ func TestInvalidInput(t *testing.T) {
 		},
 		"RemovalBeyondNumbers": {
 			reason: "A number that no integer can hold should not be taken for another one, nor should the fields behind it be forgotten.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, resourceName: b, usages: false, forEach: [x], removal: {atMost: 9999999999}}]}`,
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, usages: false, forEach: [x], removal: {atMost: 9999999999}}]}`,
 			want:   []string{`runs[0].removal.atMost: Invalid value: 9999999999: must be a number that is not negative, or a share such as 10%`},
 		},
 		"Keys": {
@@ -140,12 +143,10 @@ runs:
   runPolicy: Sometimes
   hosts: "${xr.spec.limit}"
   when: "maybe"
-  scope: Cluster
 - name: app
   role: a.b.c
   playbook: a.b.c
   forEach: "${xr.spec.zones}"
-  deletionPolicy: Orphan
   namespace: other
   annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
   varFiles: [{source: SecretKey}]
@@ -157,7 +158,6 @@ runs:
 - name: app
   role: a.b.c
 - name: Upper-Case
-  resourceName: app
   role: a.b.c
 status:
   conditions: []
@@ -170,12 +170,10 @@ status:
 				`runs[0].hosts: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[0].roel: Forbidden: there is no such field (did you mean "role"?)`,
 				`runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"`,
-				`runs[0].scope: Forbidden: a namespaced XR can only have namespaced runs`,
 				`runs[0].verbosity: Invalid value: 9: should be less than or equal to 5`,
 				`runs[0].when: Invalid value: "maybe": must be true, false, or an expression that is one of them`,
 				`runs[1]: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set, not role and playbook`,
 				`runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: this annotation follows from other fields of the run`,
-				`runs[1].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy; use managementPolicies`,
 				`runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespace`,
 				`runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own`,
 				`runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`,
@@ -183,7 +181,6 @@ status:
 				`runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string`,
 				`runs[2].name: Duplicate value: "app"`,
 				`runs[3].name: Invalid value: "Upper-Case": should match '^[a-z][a-zA-Z0-9]*$'`,
-				`runs[3].resourceName: Duplicate value: "app"`,
 				`status.conditions: Forbidden: this field is Crossplane's own`,
 				`status.x: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
 			},
@@ -228,15 +225,12 @@ kind: AnsibleRuns
 defaults: {role: a.b.c, providerConfigRef: {kind: ClusterProviderConfig, name: default}}
 runs:
 - {name: a}
-- {name: b, scope: Namespaced}
-- {name: c, namespace: x, providerConfigRef: {kind: ProviderConfig, name: c}}
+- {name: b, namespace: x}
 - {name: d, providerConfigRef: {kind: ProviderConfig, name: d}, dependsOn: [b]}
 `,
 			want: []string{
 				`runs[0].providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
-				`runs[1].namespace: Required value: a namespaced run of a cluster-scoped XR needs a namespace`,
-				`runs[2].namespace: Forbidden: only with scope: Namespaced`,
-				`runs[3].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
+				`runs[2].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
 			},
 		},
 		"LongConfig": {
@@ -257,7 +251,7 @@ runs:
 			input: `
 apiVersion: ansible.fn.crossplane.io/v1alpha1
 kind: AnsibleRuns
-defaults: {role: a.b.c, scope: Namespaced}
+defaults: {role: a.b.c}
 runs:
 - {name: a, namespace: Team_A}
 - {name: b, namespace: "${xr.spec.team}"}
@@ -289,7 +283,7 @@ requiredResources:
   not-a-name: {apiVersion: v1, kind: Secret, matchLabels: {a: "${runs.single.outputs.x}"}}
 runs:
 - {name: single, dependsOn: [single, nobody, list, list], forEachKey: x, vars: {a: "${each.key}"}}
-- {name: list, resourceName: "a[b]", forEach: 5, forEachKey: "${each.valu}"}
+- {name: list, forEach: 5, forEachKey: "${each.valu}"}
 - name: vars
   templated: [b]
   vars: {a: 1, ansible_connection: "${xr.spec.a}"}
@@ -302,7 +296,6 @@ runs:
   labels: {crossplane.io/composite: x, no label: x, a: "not a value"}
   providerConfigRef: {name: "${xr.spec.a}"}
   varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}, variable: "${xr.spec.b}"}]
-- {name: details, resourceName: connection-details}
 - {name: share, forEach: "${xr.spec.list}", removal: {atMost: 101%}}
 - {name: number, forEach: "${xr.spec.list}", removal: {atMost: -1}}
 - {name: turns, forEach: "${xr.spec.list}", atATime: 0}
@@ -326,13 +319,11 @@ connectionDetails: [{name: a, value: b}]
 				`runs[0].dependsOn[3]: Duplicate value: "list"`,
 				`runs[0].forEachKey: Forbidden: only with forEach`,
 				`runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,
-				`runs[10].atATime: Invalid value: "0%": must be 1 or more, or a share from 1% to 100%`,
-				`runs[11].atATime: Invalid value: "${xr.spec.n}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
-				`runs[11].atATime: Invalid value: "${xr.spec.n}": must be 1 or more, or a share from 1% to 100%`,
-				`runs[12].atATime: Forbidden: only with forEach`,
+				`runs[10].atATime: Invalid value: "${xr.spec.n}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				`runs[10].atATime: Invalid value: "${xr.spec.n}": must be 1 or more, or a share from 1% to 100%`,
+				`runs[11].atATime: Forbidden: only with forEach`,
 				`runs[1].forEach: Invalid value: 5: must be a map, a list, or an expression that is one of them`,
 				`runs[1].forEachKey: Invalid value: "${each.valu}": each has no field "valu" (did you mean "value"?), here: each▸.valu`,
-				`runs[1].resourceName: Invalid value: "a[b]": should match '^[^\[\], ]+$'`,
 				`runs[2].templated[0]: Invalid value: "b": there is no such variable in vars`,
 				`runs[2].vars.ansible_connection: Forbidden: an expression cannot say how Ansible connects and what it executes; name it in templated if the source of its value may run code in the provider`,
 				`runs[2].varsFrom[0].value: Invalid value: "text": must be an expression, as in ${xr.spec.parameters}`,
@@ -351,11 +342,11 @@ connectionDetails: [{name: a, value: b}]
 				`runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
 				`runs[4].varFiles[0].variable: Invalid value: "${xr.spec.b}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
-				`runs[5].resourceName: Invalid value: "connection-details": this is the name of the Secret with the connectionDetails`,
-				`runs[6].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
-				`runs[7].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,
-				`runs[8].atATime: Invalid value: 0: must be 1 or more, or a share from 1% to 100%`,
-				`runs[9].atATime: Invalid value: "101%": must be 1 or more, or a share from 1% to 100%`,
+				`runs[5].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
+				`runs[6].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,
+				`runs[7].atATime: Invalid value: 0: must be 1 or more, or a share from 1% to 100%`,
+				`runs[8].atATime: Invalid value: "101%": must be 1 or more, or a share from 1% to 100%`,
+				`runs[9].atATime: Invalid value: "0%": must be 1 or more, or a share from 1% to 100%`,
 			},
 		},
 		"ClusterScopedNames": {

@@ -45,7 +45,7 @@ func TestSecretsOfRuns(t *testing.T) {
 			want: map[string]string{}, said: "app: connectionDetails: a cluster-scoped run has no namespace for the Secret with its connection details; set connectionSecret.namespace",
 		},
 		"NamespacedRun": {
-			reason: "A namespaced run of a cluster-scoped XR has it beside it.", input: strings.Replace(reads, "role: a.b.c", "role: a.b.c, scope: Namespaced, namespace: shop", 1) + "}",
+			reason: "A namespaced run of a cluster-scoped XR has it beside it.", input: strings.Replace(reads, "role: a.b.c", "role: a.b.c, namespace: shop", 1) + "}",
 			xr: `metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, want: map[string]string{"app": "map[name:u1-app]"},
 		},
 	}

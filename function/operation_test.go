@@ -16,7 +16,7 @@ const inputOperation = `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
-  defaults: {scope: Namespaced, namespace: platform, role: acme.shop.backup}
+  defaults: {namespace: platform, role: acme.shop.backup}
 `
 
 // In an Operation there is no XR, and nothing is observed.
@@ -30,7 +30,7 @@ func TestOperation(t *testing.T) {
 			reason: "An AnsibleRun is called as in the input, and asked to run now. What other steps desire passes through.",
 			req: inputOperation + `
   runs:
-  - {name: backup, resourceName: nightly-backup, annotations: {mine: "1"}, vars: {keep: 7}}
+  - {name: nightlyBackup, annotations: {mine: "1"}, vars: {keep: 7}}
   - {name: other, when: "${false}"}
 desired: {resources: {theirs: {resource: {a: 1}}}}
 `,
@@ -38,7 +38,7 @@ desired: {resources: {theirs: {resource: {a: 1}}}}
 desired:
   resources:
     theirs: {resource: {a: 1}}
-    nightly-backup:
+    nightlyBackup:
       resource:
         apiVersion: ansible.m.crossplane.io/v1alpha1
         kind: AnsibleRun
@@ -191,7 +191,6 @@ results:
   - {name: backup, forEach: "${required.stores.map(s, s.metadata.name)}", vars: {store: "${xr.spec.store}"}}
   - {name: after, dependsOn: [first]}
   - {name: first, vars: {ready: "${runs.?backup.hasValue()}"}}
-  - {name: upperCase}
   - {name: turns, forEach: [a], atATime: 1}
 `,
 			want: `
@@ -203,8 +202,7 @@ results:
     runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store
     runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks
     runs[2].vars.ready: Invalid value: "${runs.?backup.hasValue()}": there are no observed runs in an Operation, here: ▸runs.?backup.hasValue()
-    runs[3]: Invalid value: "upperCase": an AnsibleRun cannot be called upperCase; set resourceName
-    runs[4].atATime: Forbidden: nothing is waited for in an Operation; make one run of all hosts, with serial in its play
+    runs[3].atATime: Forbidden: nothing is waited for in an Operation; make one run of all hosts, with serial in its play
 `,
 		},
 		"Missing": {
@@ -263,7 +261,7 @@ context: {apiextensions.crossplane.io/environment: {stores: {b: blue}}}
 			req: inputOperation + `
   runs:
   - {name: backup, forEach: [b-c]}
-  - {name: other, resourceName: backup-b, forEach: [c]}
+  - {name: backupB, forEach: [c]}
 `,
 			want: `
 desired:
@@ -284,9 +282,9 @@ results:
   target: TARGET_COMPOSITE
   message: |-
     1 of 2 runs left out, which this Operation does not try again:
-    other[c]: the AnsibleRun of backup[b-c] is called backup-b-c, too; set resourceName
+    backupB[c]: the AnsibleRun of backup[b-c] is called backup-b-c, too; give the run another name
 output:
-  notRun: {"other[c]": "the AnsibleRun of backup[b-c] is called backup-b-c, too; set resourceName"}
+  notRun: {"backupB[c]": "the AnsibleRun of backup[b-c] is called backup-b-c, too; give the run another name"}
 `,
 		},
 		"BackOnTheXR": {

@@ -171,8 +171,8 @@ input:
   defaults: {role: a.b.c}
   runs:
   - {name: cluster}
-  - {name: here, scope: Namespaced, namespace: here, dependsOn: [cluster]}
-  - {name: there, scope: Namespaced, namespace: there, dependsOn: [here]}
+  - {name: here, namespace: here, dependsOn: [cluster]}
+  - {name: there, namespace: there, dependsOn: [here]}
   - {name: free, usages: false, dependsOn: [there]}
 observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app}}}

@@ -117,7 +117,6 @@ input:
   - name: app
     role: acme.app.server
     runPolicy: "${1}"
-    deletionPolicy: "${xr.spec.d}"
     tags: "${'a'}"
     timeout: "${xr.spec.size + }"
     retryLimit: "${'a'}"
@@ -131,7 +130,6 @@ observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadat
 	got := rsp.GetResults()[0].GetMessage()
 	for _, want := range []string{
 		`runs[0].runPolicy: Invalid value: "${1}": must be of type string`,
-		`runs[0].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy`,
 		`runs[0].tags: Invalid value: "${'a'}": must be of type array, and is of type string`,
 		`runs[0].timeout: Invalid value: "${xr.spec.size + }": syntax error`,
 		`runs[0].retryLimit: Invalid value: "${'a'}": must be of type integer or number, and is of type string`,

@@ -327,8 +327,8 @@ func TestStays(t *testing.T) {
 		"TooManyByDefault": {
 			reason: "What only sets have lies under sets, where it is in the defaults.",
 			step: step{
-				defaults: `forEachKey: "${each.value.id}", removal: {atMost: 1}`,
-				runs:     `[{name: other, vars: {size: 5}}, {name: zone, forEach: "${xr.spec.zones}"}]`, spec: "zones: [{id: c}]", observed: zones,
+				defaults: `removal: {atMost: 1}`,
+				runs:     `[{name: other, vars: {size: 5}}, {name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}"}]`, spec: "zones: [{id: c}]", observed: zones,
 			},
 			want: []string{"other", "zone[a]", "zone[b]", "zone[c]"},
 			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nother: is running",

@@ -132,8 +132,6 @@ func TestSteps(t *testing.T) {
 
 	failed := strings.NewReplacer(`type: Ready, status: "True"`, `type: Ready, status: "False"`, "atProvider: {", "atProvider: {lastRun: {phase: Failed, message: it broke}, ")
 
-	retried := strings.NewReplacer("atProvider: {", "atProvider: {lastRun: {phase: Running, trigger: Retry}, ", `type: Ready, status: "True"`, `type: Ready, status: "False"`)
-
 	cases := map[string]struct {
 		reason string
 		steps  []string
@@ -160,11 +158,7 @@ func TestSteps(t *testing.T) {
 		},
 		"SameName": {
 			reason: "Two steps cannot have the same AnsibleRun.", steps: []string{one, "runs: [{name: one, role: a.b.d}]"},
-			said: `give run "one" another name, or another resourceName if it has one: an earlier step of the pipeline composes "one", which is of kind AnsibleRun`,
-		},
-		"SameMember": {
-			reason: "Nor the same one of two sets.", steps: []string{"runs: [{name: one, role: a.b.c, forEach: [a, b]}]", "runs: [{name: other, resourceName: one, role: a.b.d, forEach: [b]}]"},
-			said: `give run "other[b]" another name, or another resourceName if it has one: an earlier step of the pipeline composes "one[b]", which is of kind AnsibleRun`,
+			said: `give run "one" another name: an earlier step of the pipeline composes "one", which is of kind AnsibleRun`,
 		},
 		"Kept": {
 			reason: "What an earlier step keeps, since others depend on it, a later one may want.", steps: []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]"},
@@ -197,16 +191,11 @@ func TestSteps(t *testing.T) {
 			said: "InvalidValue one: previousNames: zone[b], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[b]\"] to go on with it, or previousNames: [] to remove it all the same\nzone[b]: not wanted any more, but may be what one was called",
 			want: map[string]bool{"zone[a]": true, "zone[b]": false, "app": true, "app uses zone[a]": true},
 		},
-		"NameOnly": {
-			reason: "What is said of two runs of one name is said of each.", steps: []string{one, "runs: [{name: one, resourceName: two, role: a.b.c}]"},
-			resources: retried.Replace(existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c")), reported: `one: it broke\none (two): no disk`,
-			said: "RunFailed one: it broke\none (two): no disk", want: map[string]bool{"one": false, "two": false},
-		},
 		"KeptThenWanted": {
 			reason:    "No later step can have it any more.",
 			steps:     []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]", "runs: [{name: two, role: a.b.d}]"},
 			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c"),
-			said:      `give run "two" another name, or another resourceName if it has one: an earlier step of the pipeline composes "two", which is of kind AnsibleRun`,
+			said:      `give run "two" another name: an earlier step of the pipeline composes "two", which is of kind AnsibleRun`,
 		},
 	}
 

@@ -180,7 +180,7 @@ func TestAtATime(t *testing.T) {
 		},
 		"Dependents": {
 			reason: "What depends on the set waits for all of it, what depends on a member for that one.", atATime: "1", keys: "[a, b]",
-			more: `, {name: app, dependsOn: [replica]}, {name: proxy, forEach: "${xr.spec.keys}", vars: {version: "${runs.replica[each.key].outputs.url}"}}`,
+			more:     `, {name: app, dependsOn: [replica]}, {name: proxy, forEach: "${xr.spec.keys}", vars: {version: "${runs.replica[each.key].outputs.url}"}}`,
 			observed: "a=2 ready, b=1 ready",
 			want:     "proxy[a=there a=2 b=2", said: "replica[b]: is running\nproxy[a]: is running\napp: waiting for replica\nproxy[b]: waiting for replica[b]",
 		},

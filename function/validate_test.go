@@ -74,7 +74,7 @@ func TestValidate(t *testing.T) {
 			args:   []string{"testdata/two-steps.yaml"},
 			want: want{
 				out: "testdata/two-steps.yaml:27: runs[0].vars.later: Invalid value: \"${resources.two.status.atProvider.outputs.out}\": no step composes a resource \"two\", here: resources▸.two.status.atProvider.outputs.out\n" +
-					"testdata/two-steps.yaml:35: runs[0].name: Invalid value: \"one\": an earlier step has a run of this name; give the run another name, or another resourceName if it has one\n" +
+					"testdata/two-steps.yaml:35: runs[0].name: Invalid value: \"one\": an earlier step has a run of this name; give the run another name\n" +
 					"testdata/two-steps.yaml:39: connectionDetails: Forbidden: another step has connectionDetails, and only one step can have these\n",
 				err: "found 3 mistakes",
 			},

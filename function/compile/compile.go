@@ -68,14 +68,6 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 	errs = append(errs, derrs...)
 	p.Connection = details
 
-	for _, r := range from {
-		if len(details.Names) > 0 && r.Resource() == plan.ResourceConnection {
-			errs = append(errs,
-				field.Invalid(r.Path.Child("resourceName"), plan.ResourceConnection,
-					"this is the name of the Secret with the connectionDetails"))
-		}
-	}
-
 	required, rerrs := compileRequired(envs.xr, typed.RequiredResources, namespaced)
 	errs = append(errs, rerrs...)
 	p.Required = required
@@ -90,7 +82,7 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 		r, rerrs := compileRun(envs.of(from[i].Object), from[i], namespaced, envs.declarations.Runs)
 		errs = append(errs, rerrs...)
 		runs, unordered = append(runs, r), append(unordered, r.Run)
-		p.ByResource[r.Resource] = r.Run
+		p.ByResource[r.Name] = r.Run
 
 		// What is wrong with a run would be said twice.
 		if len(rerrs) == 0 {

@@ -22,10 +22,10 @@ import (
 
 // objectOf returns the AnsibleRun of a run, without what is computed.
 func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.Object, field.ErrorList) {
-	scope, errs := scopeOf(r, namespaced)
-	errs = append(errs, oneContent(r)...)
+	errs := append(namespaceMistakes(r, namespaced), oneContent(r)...)
+	cluster := !namespaced && r.Namespace == ""
 
-	config, cerrs := configRef(r, scope)
+	config, cerrs := configRef(r, cluster)
 	errs = append(errs, cerrs...)
 
 	annotations, aerrs := annotationsOf(r)
@@ -53,12 +53,8 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 		}
 	}
 
-	if scope == v1alpha1.ScopeCluster {
+	if cluster {
 		o.APIVersion = ansiblerun.APIVersionCluster
-	} else if _, ok := o.Spec["deletionPolicy"]; ok {
-		errs = append(errs,
-			field.Forbidden(r.Path.Child("deletionPolicy"),
-				"only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
 	}
 
 	set, serrs := settingsOf(env, r)
@@ -103,30 +99,18 @@ func settingsOf(env *expression.Environment, r input.Run) (map[string]*expressio
 	return all, errs
 }
 
-// scopeOf a run.
-func scopeOf(r input.Run, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
-	scope, namespace := r.Scope, r.Namespace
+// namespaceMistakes of a run.
+func namespaceMistakes(r input.Run, namespaced bool) field.ErrorList {
 	path := r.Path.Child("namespace")
 
 	switch {
-	case namespaced && scope == v1alpha1.ScopeCluster:
-		return scope, field.ErrorList{field.Forbidden(r.Path.Child("scope"), "a namespaced XR can only have namespaced runs")}
-	case namespaced && namespace != "":
-		return scope, field.ErrorList{field.Forbidden(path, "the runs of a namespaced XR are in its own namespace")}
+	case r.Namespace == "", strings.Contains(r.Namespace, "${"): // Reading has said it of an expression.
+		return nil
 	case namespaced:
-		return v1alpha1.ScopeNamespaced, nil
-	case scope == v1alpha1.ScopeNamespaced && namespace != "" && !strings.Contains(namespace, "${"):
-		// Reading has said it of an expression.
-		return scope, notANamespace(path, namespace)
-	case scope == v1alpha1.ScopeNamespaced && namespace == "":
-		return scope, field.ErrorList{field.Required(path, "a namespaced run of a cluster-scoped XR needs a namespace")}
-	case scope != v1alpha1.ScopeNamespaced && namespace != "":
-		return scope, field.ErrorList{field.Forbidden(path, "only with scope: Namespaced")}
-	case scope == "":
-		return v1alpha1.ScopeCluster, nil
+		return field.ErrorList{field.Forbidden(path, "the runs of a namespaced XR are in its own namespace")}
 	}
 
-	return scope, nil
+	return notANamespace(path, r.Namespace)
 }
 
 // oneContent reports a run with no content, or with more than one.
@@ -154,7 +138,7 @@ func oneContent(r input.Run) field.ErrorList {
 
 // configRef of a run. Cluster-scoped runs only know one kind, and do not say
 // it.
-func configRef(r input.Run, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
+func configRef(r input.Run, cluster bool) (map[string]any, field.ErrorList) {
 	ref := ptr.Deref(r.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
 	kind, name := ref.Kind, cmp.Or(ref.Name, "default")
 
@@ -164,7 +148,7 @@ func configRef(r input.Run, scope v1alpha1.Scope) (map[string]any, field.ErrorLi
 		}
 	}
 
-	if scope == v1alpha1.ScopeCluster {
+	if cluster {
 		if kind != "" && kind != "ProviderConfig" {
 			return nil, field.ErrorList{field.Invalid(r.Path.Child("providerConfigRef", "kind"), kind,
 				"a cluster-scoped run can only refer to a ProviderConfig")}

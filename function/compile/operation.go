@@ -3,7 +3,6 @@ package compile
 import (
 	"maps"
 
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -58,15 +57,6 @@ func inoperable(r input.Run) field.ErrorList {
 		errs = append(errs,
 			field.Forbidden(r.Path.Child("atATime"),
 				"nothing is waited for in an Operation; make one run of all hosts, with serial in its play"))
-	}
-
-	name := plan.ObjectName(r.Resource())
-	if r.IsSet() {
-		name = plan.ObjectName(plan.MemberName(r.Resource(), "key"))
-	}
-
-	if r.Resource() != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		errs = append(errs, field.Invalid(r.Path, r.Resource(), "an AnsibleRun cannot be called "+name+"; set resourceName"))
 	}
 
 	return errs

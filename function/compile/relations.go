@@ -101,7 +101,7 @@ func previousMistakes(runs []run) field.ErrorList {
 
 	seen, resources := map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
-		resources[r.Resource] = true
+		resources[r.Name] = true
 	}
 
 	for _, r := range runs {
@@ -147,7 +147,7 @@ func previousSets(runs []run) map[string]*plan.Run {
 	}
 
 	for _, r := range runs {
-		delete(sets, r.Resource)
+		delete(sets, r.Name)
 	}
 
 	return sets

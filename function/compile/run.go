@@ -31,14 +31,13 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool,
 	object, errs := objectOf(env, from, namespaced)
 
 	r := run{from: from, sets: map[string]bool{}, Run: &plan.Run{
-		Name:     from.Name,
-		Path:     from.Path,
-		Resource: from.Resource(),
-		Object:   object,
-		Needs:    map[string]bool{},
-		SameKey:  map[string]bool{},
-		Usages:   ptr.Deref(from.Usages, true),
-		Prune:    ptr.Deref(from.Prune, true),
+		Name:    from.Name,
+		Path:    from.Path,
+		Object:  object,
+		Needs:   map[string]bool{},
+		SameKey: map[string]bool{},
+		Usages:  ptr.Deref(from.Usages, true),
+		Prune:   ptr.Deref(from.Prune, true),
 	}}
 
 	r.When, _ = env.Compile(field.NewPath("when"), true)

@@ -129,11 +129,11 @@ func (e *evaluator) withDetails() expression.Data {
 	for _, run := range e.plan.Runs {
 		switch v := data.Runs[run.Name].(type) {
 		case value.Partial:
-			data.Runs[run.Name] = with(v, run.Resource)
+			data.Runs[run.Name] = with(v, run.Name)
 		case map[string]any:
 			set := map[string]any{}
 			for key := range v {
-				set[key] = with(v[key], plan.MemberName(run.Resource, key))
+				set[key] = with(v[key], plan.MemberName(run.Name, key))
 			}
 
 			data.Runs[run.Name] = set

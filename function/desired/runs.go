@@ -165,7 +165,7 @@ func (r *renderer) addRunData(run *plan.Run, out Instances) {
 	}
 
 	if run.ForEach == nil {
-		if o, ok := r.Observed.Run(run.Resource); ok {
+		if o, ok := r.Observed.Run(run.Name); ok {
 			r.Data.Runs[run.Name] = observed.ViewRun(o)
 		}
 
@@ -186,10 +186,10 @@ func (r *renderer) addRunData(run *plan.Run, out Instances) {
 
 // instancesFor renders a run after its dependencies.
 func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
-	out := Outcome{Name: run.Name, Resource: run.Resource}
+	out := Outcome{Name: run.Name, Resource: run.Name}
 
 	if run.ForEach == nil {
-		if problems := r.adopt(ctx, run, run.Resource, r.Data, nil); len(problems) > 0 {
+		if problems := r.adopt(ctx, run, run.Name, r.Data, nil); len(problems) > 0 {
 			return instancesOf([]Outcome{r.Hold(out, problems)})
 		}
 	}
@@ -397,7 +397,7 @@ func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression
 // exists is true for a run if its AnsibleRun is observed, and for a set if an AnsibleRun is observed that is, or may
 // be, a member.
 func (r *renderer) exists(run *plan.Run, resource string) bool {
-	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Resource {
+	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Name {
 		return ok
 	}
 
@@ -438,7 +438,7 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 	if !ansiblerun.Is(observed) {
 		return []expression.Problem{
 			{
-				Path: "resourceName", Kind: expression.Invalid,
+				Path: "name", Kind: expression.Invalid,
 				Message: "the XR has a " + manifest.Text(observed, "kind") + " of this name; give the run another one",
 			},
 		}
@@ -454,8 +454,8 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 
 	return []expression.Problem{
 		{
-			Path: "scope", Kind: expression.Invalid,
-			Message: "a run cannot move to another scope or namespace: one of another resourceName would be created, and this " +
+			Path: "namespace", Kind: expression.Invalid,
+			Message: "a run cannot move to another scope or namespace: one of another name would be created, and this " +
 				"one removed with what it has made; take Delete out of its managementPolicies first",
 		},
 	}

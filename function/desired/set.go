@@ -24,7 +24,7 @@ func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []
 	}
 
 	items, meant, problems := run.ForEach.Evaluate(ctx, r.Data)
-	if len(problems) == 0 && len(items) == 0 && r.exists(run, run.Resource) {
+	if len(problems) == 0 && len(items) == 0 && r.exists(run, run.Name) {
 		problems = r.missingItems(run.ForEach.Items, meant)
 	}
 
@@ -38,11 +38,11 @@ func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []
 
 	runs, names := make([]Outcome, 0, len(items)), make(map[string]bool, len(items))
 	for _, i := range items {
-		names[plan.MemberName(run.Resource, i.Key)] = true
+		names[plan.MemberName(run.Name, i.Key)] = true
 	}
 
 	for _, i := range items {
-		one := Outcome{Name: plan.MemberName(run.Name, i.Key), Resource: plan.MemberName(run.Resource, i.Key)}
+		one := Outcome{Name: plan.MemberName(run.Name, i.Key), Resource: plan.MemberName(run.Name, i.Key)}
 		data := i.DataWith(r.Data)
 
 		if problems := r.adopt(ctx, run, one.Resource, data, names); len(problems) > 0 {

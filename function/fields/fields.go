@@ -79,10 +79,8 @@ func setting(part Part, action Action, check func(any) error, types ...expressio
 // table of the fields that v1alpha1.Run has, by their names.
 var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant maps.
 	"name":          {Kind: Literal, Action: Nothing},
-	"resourceName":  {Kind: Literal, Action: Nothing},
 	"previousNames": {Kind: Computed, Action: Nothing},
 
-	"scope":       {Kind: Literal, Action: Hold},
 	"namespace":   {Kind: Literal, Action: Hold},
 	"labels":      {Kind: Computed, Action: Update},
 	"annotations": {Kind: Computed, Action: Update},
@@ -103,7 +101,6 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"providerConfigRef": {Kind: Referring, Action: RunAgain},
 	"managementPolicies": setting(Spec, Update,
 		listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*")), expression.Array),
-	"deletionPolicy": setting(Spec, Update, oneOf("Orphan", "Delete"), expression.String),
 
 	"project":        {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"role":           {Kind: Literal, Part: ForProvider, Action: RunAgain},

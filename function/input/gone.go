@@ -9,11 +9,14 @@ import (
 
 // gone are the fields that runs and defaults had before the first release, and what to write now.
 var gone = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
+	"deletionPolicy":        "write managementPolicies without Delete for a target that stays",
 	"executableInventory":   `write inventories: [{script: "…"}]`,
 	"inventory":             `write inventories: [{yaml: …}]`,
 	"inventoryInline":       `write inventories: [{inline: "…"}]`,
 	"inventories.secretRef": "write secretKeyRef",
 	"inventories.source":    "path, secretKeyRef or configMapKeyRef says it",
+	"resourceName":          "the composed resource has the name of the run; write previousNames for one that has another name",
+	"scope":                 "a run with namespace is namespaced",
 	"writeConnectionSecretToRef": "the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of " +
 		"connectionDetails do",
 }

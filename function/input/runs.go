@@ -1,7 +1,6 @@
 package input
 
 import (
-	"cmp"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -29,9 +28,6 @@ type Run struct {
 	defaults map[string]any
 }
 
-// Resource is the composition resource name.
-func (r Run) Resource() string { return cmp.Or(r.ResourceName, r.Name) }
-
 // IsSet is true for a run that is made by forEach.
 func (r Run) IsSet() bool { return isSet(r.Object) }
 
@@ -55,7 +51,6 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 	defaults, _ := in["defaults"].(map[string]any)
 	runs, _ := in["runs"].([]any)
 	seen := map[string]bool{}
-	resources := map[string]bool{}
 
 	for i := range runs {
 		own, ok := runs[i].(map[string]any)
@@ -76,11 +71,9 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 
 		if seen[r.Name] {
 			errs = append(errs, field.Duplicate(r.Path.Child("name"), r.Name))
-		} else if resources[r.Resource()] {
-			errs = append(errs, field.Duplicate(r.Path.Child("resourceName"), r.Resource()))
 		}
 
-		seen[r.Name], resources[r.Resource()] = true, true
+		seen[r.Name] = true
 		all = append(all, r)
 	}
 
@@ -92,7 +85,7 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 func under(defaults, run map[string]any) map[string]any {
 	d := maps.Clone(defaults)
 
-	if !isSet(defaults) && !isSet(run) {
+	if !isSet(run) {
 		maps.DeleteFunc(d, func(name string, _ any) bool { return fields.Of(name).OfSets })
 	}
 

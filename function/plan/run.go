@@ -18,12 +18,10 @@ import (
 
 // A Run of the input, compiled.
 type Run struct {
+	// Name is also the composition resource name; of a set, what those of its members start with.
 	Name string
 	// Path of the run in the input.
 	Path *field.Path
-	// Resource is the composition resource name; of a set, what those of its
-	// members start with.
-	Resource string
 	// Object is the AnsibleRun without what is computed.
 	Object Object
 	// When says whether the run is wanted: literally true for runs without a when.
@@ -76,13 +74,13 @@ func Share(limit intstr.IntOrString, size int) int {
 // Key returns the key of a composed resource that is a member of the set.
 func (run *Run) Key(resource string) (string, bool) {
 	set, key, ok := Member(resource)
-	return key, ok && set == run.Resource
+	return key, ok && set == run.Name
 }
 
 // Owns is true when the run renders the composed resource of a name.
 func (run *Run) Owns(resource string) bool {
 	if run.ForEach == nil {
-		return run.Resource == resource
+		return run.Name == resource
 	}
 
 	_, ok := run.Key(resource)
@@ -105,12 +103,12 @@ func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each(
 func (run *Run) Entry(on *Run, key string) string {
 	switch {
 	case on.ForEach == nil:
-		return on.Resource
+		return on.Name
 	case run.SameKey[on.Name]:
-		return MemberName(on.Resource, key)
+		return MemberName(on.Name, key)
 	}
 
-	return on.Resource + AllKeys
+	return on.Name + AllKeys
 }
 
 // Wanted evaluates when. It is true when the value is optional.none().

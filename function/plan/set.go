@@ -29,10 +29,12 @@ func Member(resource string) (set, key string, ok bool) {
 func MemberName(set, key string) string { return set + "[" + key + "]" }
 
 // ObjectName returns the name of an AnsibleRun of an Operation, by its composition resource
-// name. The name of one of a set holds its key.
+// name: that of nightlyBackup[eu] is nightly-backup-eu.
 func ObjectName(resource string) string {
-	return strings.NewReplacer("[", "-", "]", "").Replace(resource)
+	return strings.ToLower(capital.ReplaceAllString(strings.NewReplacer("[", "-", "]", "").Replace(resource), "-$0"))
 }
+
+var capital = regexp.MustCompile("[A-Z]")
 
 // maxItems is how many runs a set can have.
 const maxItems = 1000

@@ -38,8 +38,8 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 		if set, _, ok := plan.Member(resource); ok {
 			rel.named[set+plan.AllKeys] = append(rel.named[set+plan.AllKeys], resource)
 
-			if run := p.RunOf(resource); run != nil && run.Resource != set {
-				rel.formerlyNamed[run.Resource] = append(rel.formerlyNamed[run.Resource], resource)
+			if run := p.RunOf(resource); run != nil && run.Name != set {
+				rel.formerlyNamed[run.Name] = append(rel.formerlyNamed[run.Name], resource)
 			}
 		}
 	}

@@ -238,8 +238,8 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 			continue
 		}
 
-		kept[run.Resource] = desired.Outcome{
-			Name: run.Name, Resource: run.Resource, Reason: desired.RemovalHeld,
+		kept[run.Name] = desired.Outcome{
+			Name: run.Name, Resource: run.Name, Reason: desired.RemovalHeld,
 			Messages: []string{fmt.Sprintf(
 				"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(
 					leaving), total, run.AtMost, ansiblerun.AnnotationAllowRemoval, run.Name, len(leaving))},

@@ -36,7 +36,7 @@ func Succeed(before, after *plan.Plan) Succession {
 		out := desired.Outcome{Name: run.Name, Resource: one(run), Reason: desired.Ready, Desired: literal(run, after)}
 
 		if was := predecessor(run, before, after); was != nil {
-			s.Adopted[run.Resource] = was.Resource
+			s.Adopted[run.Name] = was.Name
 			state.Resources[out.Resource] = state.Resources[one(was)]
 			delete(state.Resources, one(was))
 		}
@@ -63,10 +63,10 @@ func Succeed(before, after *plan.Plan) Succession {
 // one of the AnsibleRuns of a run: that of a set with some key.
 func one(run *plan.Run) string {
 	if run.ForEach == nil {
-		return run.Resource
+		return run.Name
 	}
 
-	return plan.MemberName(run.Resource, "key")
+	return plan.MemberName(run.Name, "key")
 }
 
 // literal is an AnsibleRun of a run without what is computed.
@@ -90,13 +90,13 @@ func literal(run *plan.Run, of *plan.Plan) map[string]any {
 
 // predecessor is the run that a new one says that it was, by its previous names; nil for none.
 func predecessor(run *plan.Run, before, after *plan.Plan) *plan.Run {
-	if before.ByResource[run.Resource] != nil || run.PreviousNames == nil {
+	if before.ByResource[run.Name] != nil || run.PreviousNames == nil {
 		return nil
 	}
 
 	for _, was := range before.Runs {
 		for _, t := range run.PreviousNames.Items() {
-			if after.ByResource[was.Resource] == nil && t.MayBe(one(was)) {
+			if after.ByResource[was.Name] == nil && t.MayBe(one(was)) {
 				return was
 			}
 		}

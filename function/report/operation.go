@@ -67,13 +67,13 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 
 		name := plan.ObjectName(r.Resource)
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
-			leftOut[r.Name] = "an AnsibleRun cannot be called " + name + "; set resourceName"
+			leftOut[r.Name] = "an AnsibleRun cannot be called " + name + "; change its key"
 			continue
 		}
 
 		id := objectID(r.Desired, name)
 		if other, ok := byID[id]; ok {
-			leftOut[r.Name] = "the AnsibleRun of " + other + " is called " + name + ", too; set resourceName"
+			leftOut[r.Name] = "the AnsibleRun of " + other + " is called " + name + ", too; give the run another name"
 			continue
 		}
 
@@ -85,7 +85,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 		}
 
 		if err := put(rsp.GetDesired(), r.Resource, &fnv1.Resource{Resource: s}); err != nil {
-			return errors.Wrapf(err, "give run %q another resourceName", r.Name)
+			return errors.Wrapf(err, "give run %q another name", r.Name)
 		}
 	}
 

@@ -95,7 +95,7 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 		}
 
 		if err := put(state, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {
-			return errors.Wrapf(err, "give run %q another name, or another resourceName if it has one", r.Name)
+			return errors.Wrapf(err, "give run %q another name", r.Name)
 		}
 	}
 

@@ -475,9 +475,8 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 func (r *operatorRun) each(run *mapping) {
 	namespace, _ := r.serviceAccount()
 
-	run.set("scope", "Namespaced").
-		set("namespace", cmp.Or(namespace, "default"),
-			"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
+	run.set("namespace", cmp.Or(namespace, "default"),
+		"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
 		set("forEach", expression("${[(has(required.watched.metadata.namespace) ? "+
 			"required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"))
 }

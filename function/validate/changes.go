@@ -146,7 +146,7 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 				object["locals"] = in["locals"]
 			}
 
-			runs[r.Resource()] = object
+			runs[r.Name] = object
 		}
 	}
 

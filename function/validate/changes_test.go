@@ -20,11 +20,10 @@ func TestChanges(t *testing.T) {
 		"Rename":    {reason: "Another name may be a mistake: both are held.", before: "{runs: [{name: a, role: x, vars: {x: 1, z: '${xr.spec.z}'}}]}", after: "{runs: [{name: b, role: x, vars: {x: 1, z: '${xr.spec.y}'}}]}", want: []string{"hold b (may be a)"}},
 		"New":       {reason: "Unless the run is said to be new.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: x, previousNames: []}]}", want: []string{"create b", "remove a"}},
 		"Other":     {reason: "Or has other content.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: y}]}", want: []string{"create b", "remove a"}},
-		"Orphan":    {reason: "Or nothing is removed with the old one.", before: "{runs: [{name: a, role: x, deletionPolicy: Orphan}]}", after: "{runs: [{name: b, role: x}]}", want: []string{"create b", "remove a"}},
+		"Orphan":    {reason: "Or nothing is removed with the old one.", before: "{runs: [{name: a, role: x, managementPolicies: [Observe]}]}", after: "{runs: [{name: b, role: x}]}", want: []string{"create b", "remove a"}},
 		"Set":       {reason: "A set adopts members by their names.", before: "{runs: [{name: a, forEach: '${xr.spec.a}'}]}", after: "{runs: [{name: b, forEach: '${xr.spec.a}', previousNames: ['a[${each.key}]']}]}", want: []string{"adopt b (was a)"}},
 		"SetByName": {reason: "The name of the set is that of no member.", before: "{runs: [{name: a, forEach: '${xr.spec.a}'}]}", after: "{runs: [{name: b, forEach: '${xr.spec.a}', previousNames: [a]}]}", want: []string{"hold b (may be a)"}},
 		"Gather":    {reason: "Runs may become a set.", before: "{runs: [{name: a-x}, {name: c, role: y}]}", after: "{runs: [{name: b, forEach: [x], previousNames: ['a-${each.key}']}]}", want: []string{"adopt b (was a-x)", "may remove b (forEach)", "remove c"}},
-		"Keep":      {reason: "Unless it is the same resource.", before: "{runs: [{name: a}]}", after: "{runs: [{name: b, resourceName: a}]}"},
 		"Adopt":     {reason: "Or says that it was the other one.", before: "{runs: [{name: a}]}", after: "{runs: [{name: b, previousNames: [a]}]}", want: []string{"adopt b (was a)"}},
 		"AdoptAnew": {reason: "It may have other inputs.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: y, previousNames: [a]}]}", want: []string{"adopt b (was a)", "run again b (role)"}},
 		"NotTwice":  {reason: "What is still there is not adopted.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a}, {name: b, previousNames: [a]}]}", want: []string{"create b"}},
@@ -36,7 +35,7 @@ func TestChanges(t *testing.T) {
 		"Update":    {reason: "What is none does not.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, forks: 3, labels: {a: b}, readyWhen: true}]}", want: []string{"update a (forks, labels, readyWhen)"}},
 		"Locals":    {reason: "Locals matter to those that refer to them.", before: "{locals: {x: 1}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", after: "{locals: {x: 2}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", want: []string{"run again a (locals)"}},
 		"When":      {reason: "What is wanted the XR decides.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, when: '${xr.spec.a}'}]}", want: []string{"may remove a (when)"}},
-		"Move":      {reason: "No run can move.", before: "{runs: [{name: a, scope: Cluster}]}", after: "{runs: [{name: a, scope: Namespaced, namespace: x}]}", want: []string{"hold a (namespace, scope)"}},
+		"Move":      {reason: "No run can move.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, namespace: x}]}", want: []string{"hold a (namespace)"}},
 	}
 
 	for name, tc := range cases {

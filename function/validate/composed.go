@@ -33,7 +33,7 @@ func composed(d document, definitions []definition, of int) map[string]map[strin
 				case r.IsSet():
 					return nil
 				default:
-					all[r.Resource()] = nil
+					all[r.Name] = nil
 				}
 			}
 		case group == groupPatch:

@@ -112,7 +112,7 @@ func leaves(run map[string]any) bool {
 	deletes := run["managementPolicies"] == nil ||
 		literal && (slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete")))
 
-	return !deletes || run["deletionPolicy"] != nil && run["deletionPolicy"] != "Delete"
+	return !deletes
 }
 
 // lineWithin is the line of a file where a line is of the text at a path. Only a

@@ -130,7 +130,7 @@ func TestIgnorant(t *testing.T) {
 		"Role":     {"A role may.", "{}", "{name: a, playbookInline: '- {hosts: all, roles: [web]}'}", nil},
 		"Included": {"So may what is included.", "{}", "{name: a, playbookInline: '- {hosts: all, tasks: [{include_tasks: /a.yml}]}'}", nil},
 		"Stays":    {"The target is to stay.", "{managementPolicies: [Observe, Create, Update]}", "{name: a, " + playbook + "}", nil},
-		"Computed": {"It may be to stay.", "{}", "{name: a, deletionPolicy: '${xr.spec.policy}', " + playbook + "}", nil},
+		"Computed": {"It may be to stay.", "{}", "{name: a, managementPolicies: '${xr.spec.policies}', " + playbook + "}", nil},
 		"Other":    {"Of other content nothing is seen.", "{}", "{name: a, role: a.b.c}", nil},
 	}
 

@@ -188,23 +188,22 @@ func (c *checker) connectionDetails(d document) {
 	}
 }
 
-// resourceNames of runs that two steps have: a later step would take the AnsibleRun of an earlier one
+// runNames of runs that two steps have: a later step would take the AnsibleRun of an earlier one
 // for its own.
-func (c *checker) resourceNames(d document, inputs []step) {
+func (c *checker) runNames(d document, inputs []step) {
 	seen := map[string]bool{}
 
 	for _, in := range inputs {
 		runs, _ := input.Runs(in.input)
 		for _, r := range runs {
-			if path := r.Path.Child("name").String(); r.Resource() != "" && seen[r.Resource()] {
+			if path := r.Path.Child("name").String(); r.Name != "" && seen[r.Name] {
 				c.mistake(d, in.path+"."+path, path, fmt.Sprintf(
-					"Invalid value: %q: an earlier step has a run of this name; give the run another name, or another "+
-						"resourceName if it has one", r.Resource()))
+					"Invalid value: %q: an earlier step has a run of this name; give the run another name", r.Name))
 			}
 		}
 
 		for _, r := range runs {
-			seen[r.Resource()] = true
+			seen[r.Name] = true
 		}
 	}
 }
@@ -230,7 +229,7 @@ func (c *checker) pipeline(d document, uses func(step int) []use, fields ...stri
 		c.input(d, in.path, in.input, uses(in.index))
 	}
 
-	c.resourceNames(d, inputs)
+	c.runNames(d, inputs)
 }
 
 // input checks an input at a path of a document.

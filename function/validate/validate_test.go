@@ -108,7 +108,7 @@ func TestFiles(t *testing.T) {
 				inputs: 8,
 				mistakes: []string{
 					`status.yaml:38: status: Invalid value: "there": must be fields, or an expression that is an object`,
-					`status.yaml:40: status: Invalid value: "at ${runs.server.outputs.status}": must be of type object, and is of type string`,
+					`status.yaml:40: status: Invalid value: "at ${runs.server3.outputs.status}": must be of type object, and is of type string`,
 					`status.yaml:42: status: Invalid value: "${xr.spec.title}": must be of type object, and is of type string`,
 					`status.yaml:44: status: Invalid value: "array": must be of type object, and is of type array`,
 					"status.yaml:46: status: Invalid value: null: must be fields, or an expression that is an object",
@@ -128,7 +128,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 2,
 				mistakes: []string{
-					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+					`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
 		},
@@ -138,7 +138,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 2,
 				mistakes: []string{
-					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+					`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
 		},
@@ -148,9 +148,8 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 2,
 				mistakes: []string{
-					"cluster.yaml:14: runs[0].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy; use managementPolicies",
-					"cluster.yaml:15: runs[1].scope: Forbidden: a namespaced XR can only have namespaced runs",
-					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+					"cluster.yaml:14: runs[0].namespace: Forbidden: the runs of a namespaced XR are in its own namespace",
+					`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
 		},
@@ -161,7 +160,7 @@ func TestFiles(t *testing.T) {
 				inputs: 2,
 				mistakes: []string{
 					`cluster.yaml:6: spec.compositeTypeRef: the XRD of Site in group example.org has no version "v1", only v2`,
-					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+					`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
 		},
@@ -172,7 +171,7 @@ func TestFiles(t *testing.T) {
 				inputs: 2,
 				mistakes: []string{
 					"cluster.yaml:6: spec.compositeTypeRef: no XRD in these files defines Site in group example.org",
-					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+					`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
 		},
@@ -186,15 +185,14 @@ func TestFiles(t *testing.T) {
 			files:  []string{"operations.yaml", "xrd-namespaced.yaml"},
 			want: want{
 				inputs: 3,
-				notes:  []string{"operations.yaml:73: Operation other has no input of function-ansible"},
+				notes:  []string{"operations.yaml:72: Operation other has no input of function-ansible"},
 				mistakes: []string{
-					`operations.yaml:40: runs[0]: Invalid value: "dumpAll": an AnsibleRun cannot be called dumpAll; set resourceName`,
-					`operations.yaml:43: runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store`,
-					`operations.yaml:45: runs[1].rol: Forbidden: there is no such field (did you mean "role"?)`,
-					"operations.yaml:47: runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks",
-					`operations.yaml:49: runs[1].vars.file: Invalid value: "${runs.dumpAll.outputs.file}": there are no observed runs in an Operation, here: ▸runs.dumpAll.outputs.file`,
-					"operations.yaml:50: status: Forbidden: there is no XR in an Operation",
-					`operations.yaml:71: runs[0].vars.a: Invalid value: "${1 +}": syntax error: it ends too early, here: 1 +▸`,
+					`operations.yaml:42: runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store`,
+					`operations.yaml:44: runs[1].rol: Forbidden: there is no such field (did you mean "role"?)`,
+					"operations.yaml:46: runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks",
+					`operations.yaml:48: runs[1].vars.file: Invalid value: "${runs.dumpAll.outputs.file}": there are no observed runs in an Operation, here: ▸runs.dumpAll.outputs.file`,
+					"operations.yaml:49: status: Forbidden: there is no XR in an Operation",
+					`operations.yaml:70: runs[0].vars.a: Invalid value: "${1 +}": syntax error: it ends too early, here: 1 +▸`,
 				},
 			},
 		},
@@ -237,7 +235,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 1,
 				mistakes: []string{
-					"refused-scope.yaml:19: runs[0].scope: Forbidden: a namespaced XR can only have namespaced runs",
+					"refused-scope.yaml:19: runs[0].namespace: Forbidden: the runs of a namespaced XR are in its own namespace",
 				},
 			},
 		},

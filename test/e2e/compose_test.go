@@ -75,7 +75,7 @@ func TestOrder(t *testing.T) {
         vars: {directory: "${xr.spec.directory}"}
         playbookInline: `+noted+`
       runs:
-      - {name: app, dependsOn: [database], when: "${!xr.spec.?off.orValue(false)}", vars: {name: app}, scope: Namespaced, namespace: `+namespace+`}
+      - {name: app, dependsOn: [database], when: "${!xr.spec.?off.orValue(false)}", vars: {name: app}, namespace: `+namespace+`}
       - {name: database, when: "${!xr.spec.?off.orValue(false)}", vars: {name: database}}
 `+instance(apiCluster), d)
 	xr := objs[len(objs)-1]

@@ -39,7 +39,6 @@ spec:
       apiVersion: ansible.fn.crossplane.io/v1alpha1
       kind: AnsibleRuns
       defaults:
-        scope: Namespaced
         namespace: [[.Namespace]]
         providerConfigRef: {kind: ProviderConfig, name: default}
         managementPolicies: [Observe, Create, Update]
@@ -127,7 +126,6 @@ spec:
           runs:
           - name: restart
             forEach: "${[required.watched.metadata.name]}"
-            scope: Namespaced
             namespace: [[.Namespace]]
             providerConfigRef: {kind: ProviderConfig, name: default}
             managementPolicies: [Observe, Create, Update]

@@ -22,7 +22,7 @@ import (
 // the type of the expression's value; elsewhere the value is put into the string. $${
 // is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
 // ConfigMaps and ProviderConfigs, which are in the XR's own namespace. Each run may
-// also compute its runPolicy, managementPolicies, deletionPolicy, tags, skipTags,
+// also compute its runPolicy, managementPolicies, tags, skipTags,
 // limit, timeout, retryLimit, verbosity and approval. A computed value must be a valid value of
 // the field. All other fields are literal.
 //
@@ -151,19 +151,11 @@ type ConnectionSecret struct {
 type Run struct {
 	RunTemplate `json:",inline"`
 
-	// Name of the run in expressions.
+	// Name of the run in expressions, and of the composed resource within the pipeline. Those
+	// of a run with forEach are followed by the key in brackets, as in database[eu].
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-
-	// ResourceName is the name of the composed resource within the pipeline. It
-	// defaults to the name of the run. Those of a run with forEach are followed
-	// by the key in brackets, as in database[eu].
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:Pattern=`^[^\[\], ]+$`
-	// +kubebuilder:validation:MaxLength=253
-	ResourceName string `json:"resourceName,omitempty"`
 
 	// PreviousNames are names that the composed resource may have in XRs that were made
 	// with an earlier Composition, such as database or database[eu]. The run takes the
@@ -173,59 +165,6 @@ type Run struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	PreviousNames []string `json:"previousNames,omitempty"`
-}
-
-// A Scope is where an AnsibleRun lives.
-// +kubebuilder:validation:Enum=Namespaced;Cluster
-type Scope string
-
-// Scopes of an AnsibleRun.
-const (
-	// ScopeNamespaced AnsibleRuns are of group ansible.m.crossplane.io.
-	ScopeNamespaced Scope = "Namespaced"
-	// ScopeCluster AnsibleRuns are of group ansible.crossplane.io.
-	ScopeCluster Scope = "Cluster"
-)
-
-// A Removal limits the items that one change removes.
-type Removal struct {
-	// AtMost is the number of items that may go at once, or their share of all items,
-	// such as 10%. A change that removes more is held until the XR has the annotation
-	// ansible.fn.crossplane.io/allow-removal with the name of the run and the number of
-	// items, as in user=12.
-	// +kubebuilder:validation:XIntOrString
-	AtMost intstr.IntOrString `json:"atMost"`
-}
-
-// A RunTemplate has the fields that runs and their defaults share.
-type RunTemplate struct {
-	// Scope of the AnsibleRun. It defaults to the scope of the XR. A namespaced
-	// XR can only have namespaced runs.
-	// +optional
-	Scope Scope `json:"scope,omitempty"`
-
-	// Namespace of the AnsibleRun: required for a namespaced run of a
-	// cluster-scoped XR, and not allowed elsewhere.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	Namespace string `json:"namespace,omitempty"`
-
-	// Labels of the AnsibleRun. Their values may hold expressions.
-	// +optional
-	Labels map[string]string `json:"labels,omitempty"`
-
-	// Annotations of the AnsibleRun, for example crossplane.io/external-name.
-	// Their values may hold expressions.
-	// +optional
-	Annotations map[string]string `json:"annotations,omitempty"`
-
-	// When says whether the run is wanted: true, false, or an expression. A run
-	// that is not wanted is removed. The default is true.
-	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:pruning:PreserveUnknownFields
-	When *apiextensionsv1.JSON `json:"when,omitempty"`
 
 	// ReadyWhen is a further condition for the run to be ready, as in
 	// ${runs.database.outputs.leader != ""}. Until it is true the XR is not ready, and
@@ -249,6 +188,47 @@ type RunTemplate struct {
 	// +optional
 	ForEachKey string `json:"forEachKey,omitempty"`
 
+	// DependsOn names runs that have to be ready first, beside those that expressions
+	// refer to. A run does not wait for one that is not wanted.
+	// +optional
+	DependsOn []string `json:"dependsOn,omitempty"`
+}
+
+// A Removal limits the items that one change removes.
+type Removal struct {
+	// AtMost is the number of items that may go at once, or their share of all items,
+	// such as 10%. A change that removes more is held until the XR has the annotation
+	// ansible.fn.crossplane.io/allow-removal with the name of the run and the number of
+	// items, as in user=12.
+	// +kubebuilder:validation:XIntOrString
+	AtMost intstr.IntOrString `json:"atMost"`
+}
+
+// A RunTemplate has the fields that runs and their defaults share.
+type RunTemplate struct {
+	// Namespace of the AnsibleRun, for a namespaced run of a cluster-scoped XR or of an
+	// Operation. Without it the run has the scope, and the namespace, of the XR.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Labels of the AnsibleRun. Their values may hold expressions.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations of the AnsibleRun, for example crossplane.io/external-name.
+	// Their values may hold expressions.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// When says whether the run is wanted: true, false, or an expression. A run
+	// that is not wanted is removed. The default is true.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	When *apiextensionsv1.JSON `json:"when,omitempty"`
+
 	// Removal limits how many items of forEach may go at once.
 	// +optional
 	Removal *Removal `json:"removal,omitempty"`
@@ -266,11 +246,6 @@ type RunTemplate struct {
 	// is removed only with the XR. The default is true.
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
-
-	// DependsOn names runs that have to be ready first, beside those that expressions
-	// refer to. A run does not wait for one that is not wanted.
-	// +optional
-	DependsOn []string `json:"dependsOn,omitempty"`
 
 	// Usages protect the runs and resources that this run depends on from being deleted
 	// before this run is gone, with Crossplane's own Usage or ClusterUsage. The default
@@ -293,11 +268,6 @@ type RunTemplate struct {
 	// Delete, what the run has made stays when the AnsibleRun is deleted.
 	// +optional
 	ManagementPolicies []string `json:"managementPolicies,omitempty"`
-
-	// DeletionPolicy of a cluster-scoped AnsibleRun.
-	// +optional
-	// +kubebuilder:validation:Enum=Orphan;Delete
-	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 
 	// Project is a git repository that the content is run from, as ansible-playbook
 	// runs it in that directory. That of a run replaces that of the defaults.
