@@ -11,6 +11,8 @@ runs:
 - name: app
   role: acme.app.server
   runPolicy: "${xr.spec.policy}"
+  pollInterval: "${xr.spec.every}"
+  keepOutput: 24h
   managementPolicies: "${xr.spec.may}"
   tags: [base, "${xr.spec.tag}", "${xr.spec.?none}"]
   skipTags: "${xr.spec.?none}"
@@ -21,9 +23,9 @@ runs:
 `
 
 	rendering{
-		input: all, spec: "policy: RunOnChange, may: [Observe, '*'], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
+		input: all, spec: "policy: RunOnChange, every: 1h, may: [Observe, '*'], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
 		want: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 20m0s, retryLimit: 3`,
-			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}`, "managementPolicies: [Observe, '*']"),
+			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange, crossplane.io/poll-interval: 1h, ansible.crossplane.io/keepOutput: 24h}}`, "managementPolicies: [Observe, '*']"),
 	}.check(t, "Settings may be computed; those that are optional.none() are left out.")
 
 	rendering{
@@ -81,6 +83,8 @@ func TestSettingsAttacks(t *testing.T) {
 		"NoTags":        {field: "tags", value: `[]`, want: "must be a list of 1 to 1000 items, or optional.none()"},
 		"NoList":        {field: "tags", value: `a`, want: "must be a list of 1 to 1000 items, or optional.none()"},
 		"Policy":        {field: "runPolicy", value: `Never`, want: `must be one of ObserveAndDelete, CheckWhenObserve, RunOnChange, and is "Never"`},
+		"Interval":      {field: "pollInterval", value: `0s`, want: `must be a duration of more than 0, such as 30m, and is "0s"`},
+		"Kept":          {field: "keepOutput", value: `always`, want: `if it is not "true": must be a duration of more than 0, such as 30m, and is "always"`},
 		"Policies":      {field: "managementPolicies", value: `[Observe, Upate]`, want: `[1]: must be one of Observe, Create, Update, Delete, LateInitialize, *, and is "Upate"`},
 		"NoPolicies":    {field: "managementPolicies", value: `[]`, want: "must be a list of 1 to 1000 items, or optional.none()"},
 		"Timeout":       {field: "timeout", value: `20 minutes`, want: "must be a duration that is not negative, such as 20m"},

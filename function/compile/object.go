@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
@@ -64,10 +66,6 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 	for name := range set {
 		delete(o.Spec, name)
 		delete(o.Parameters, name)
-
-		if name == "runPolicy" {
-			delete(o.Annotations, common.AnnotationRunPolicy)
-		}
 	}
 
 	o.Parameters = ansiblerun.Stored(o.Parameters)
@@ -168,7 +166,9 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 
 	var errs field.ErrorList
 
-	for _, own := range ansiblerun.OwnedAnnotations {
+	others := []string{common.AnnotationKeepOutput, meta.AnnotationKeyPollInterval}
+
+	for _, own := range slices.Concat(ansiblerun.OwnedAnnotations[:], others) {
 		if _, ok := annotations[own]; ok {
 			errs = append(errs,
 				field.Forbidden(r.Path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
@@ -179,8 +179,11 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 		annotations[ansiblerun.AnnotationPrune] = ansiblerun.PruneNever
 	}
 
-	if policy := manifest.Text(r.Object, "runPolicy"); policy != "" {
-		annotations[common.AnnotationRunPolicy] = policy
+	for _, name := range fields.Names(func(f fields.Field) bool { return f.Annotation != "" }) {
+		f, v := fields.Of(name), manifest.Text(r.Object, name)
+		if v != "" && !f.Computes(v) {
+			annotations[f.Annotation] = v
+		}
 	}
 
 	return annotations, errs

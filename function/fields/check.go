@@ -91,6 +91,25 @@ func isLimit(v any) error {
 			"in web:&eu, and is %s", manifest.Show(v))
 }
 
+// isInterval checks that a value is a duration of more than 0.
+func isInterval(v any) error {
+	if s, ok := v.(string); ok {
+		if d, err := time.ParseDuration(s); err == nil && d > 0 {
+			return nil
+		}
+	}
+
+	return errors.Errorf("must be a duration of more than 0, such as 30m, and is %s", manifest.Show(v))
+}
+
+func isKept(v any) error {
+	if v == "true" {
+		return nil
+	}
+
+	return errors.Wrap(isInterval(v), `if it is not "true"`)
+}
+
 func isTimeout(v any) error {
 	if s, ok := v.(string); ok {
 		if d, err := time.ParseDuration(s); err == nil && d >= 0 {

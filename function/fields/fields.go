@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -67,6 +69,8 @@ type Field struct {
 	OfSets bool
 	// Types that a setting can have.
 	Types []expression.Type
+	// Annotation of the AnsibleRun that a setting becomes; "" for a setting that is a part of the spec.
+	Annotation string
 	// Check says what a computed value of a setting must be.
 	Check func(v any) error
 }
@@ -74,6 +78,14 @@ type Field struct {
 // setting of these types.
 func setting(part Part, action Action, check func(any) error, types ...expression.Type) Field {
 	return Field{Kind: Setting, Part: part, Action: action, Check: check, Types: types}
+}
+
+// annotation that a text becomes.
+func annotation(name string, check func(any) error) Field {
+	f := setting(Elsewhere, Update, check, expression.String)
+	f.Annotation = name
+
+	return f
 }
 
 // table of the fields that v1alpha1.Run has, by their names.
@@ -95,9 +107,10 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"dependsOn":  {Kind: Literal, Action: Update},
 	"usages":     {Kind: Literal, Action: Update},
 
-	"runPolicy": setting(Elsewhere, Update,
-		oneOf(string(common.ObserveAndDelete), string(common.CheckWhenObserve),
-			string(common.RunOnChange)), expression.String),
+	"runPolicy": annotation(common.AnnotationRunPolicy, oneOf(string(common.ObserveAndDelete),
+		string(common.CheckWhenObserve), string(common.RunOnChange))),
+	"pollInterval":      annotation(meta.AnnotationKeyPollInterval, isInterval),
+	"keepOutput":        annotation(common.AnnotationKeepOutput, isKept),
 	"providerConfigRef": {Kind: Referring, Action: RunAgain},
 	"managementPolicies": setting(Spec, Update,
 		listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*")), expression.Array),

@@ -15,8 +15,9 @@ var gone = map[string]string{ //nolint:gochecknoglobals // Go has no constant ma
 	"inventoryInline":       `write inventories: [{inline: "…"}]`,
 	"inventories.secretRef": "write secretKeyRef",
 	"inventories.source":    "path, secretKeyRef or configMapKeyRef says it",
-	"resourceName":          "the composed resource has the name of the run; write previousNames for one that has another name",
-	"scope":                 "a run with namespace is namespaced",
+	"resourceName": "the composed resource has the name of the run; write previousNames for one that " +
+		"has another name",
+	"scope": "a run with namespace is namespaced",
 	"writeConnectionSecretToRef": "the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of " +
 		"connectionDetails do",
 }

@@ -225,8 +225,8 @@ func (o Object) set(ctx context.Context, data expression.Data) (Object, []expres
 		}
 
 		switch f.Part {
-		case fields.Elsewhere: // That is runPolicy alone.
-			o.Annotations[common.AnnotationRunPolicy] = v
+		case fields.Elsewhere:
+			o.Annotations[f.Annotation] = v
 		case fields.Spec:
 			o.Spec[name] = v
 		case fields.ForProvider:

@@ -170,7 +170,7 @@ func (r *operatorRun) run() (*mapping, error) {
 		period = "${xr.metadata.?annotations[?'ansible.sdk.operatorframework.io/reconcile-period'].orValue('" + period + "')}"
 	}
 
-	run.set("annotations", newMapping().set("crossplane.io/poll-interval", expression(period)))
+	run.set("pollInterval", expression(period))
 
 	if r.crd != nil {
 		r.parameters(run)
@@ -458,7 +458,7 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 
 	if r.MaxRunnerArtifacts != nil {
 		comments = append(comments, "maxRunnerArtifacts has no equivalent: nothing is kept on disk. "+
-			"The annotation ansible.crossplane.io/keepOutput of an AnsibleRun keeps the output of its last run.")
+			"keepOutput of a run keeps the output of its last run.")
 	}
 
 	in := inputOf(run).set("status", expression("${runs."+runName(r.Kind)+".reported}"),

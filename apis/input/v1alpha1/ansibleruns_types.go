@@ -22,7 +22,7 @@ import (
 // the type of the expression's value; elsewhere the value is put into the string. $${
 // is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
 // ConfigMaps and ProviderConfigs, which are in the XR's own namespace. Each run may
-// also compute its runPolicy, managementPolicies, tags, skipTags,
+// also compute its runPolicy, pollInterval, keepOutput, managementPolicies, tags, skipTags,
 // limit, timeout, retryLimit, verbosity and approval. A computed value must be a valid value of
 // the field. All other fields are literal.
 //
@@ -259,6 +259,18 @@ type RunTemplate struct {
 	// default is ObserveAndDelete.
 	// +optional
 	RunPolicy common.RunPolicy `json:"runPolicy,omitempty"`
+
+	// PollInterval is the time between the end of a run and the next periodic one, for
+	// example 30m. The default is that of the provider.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="must be a duration of more than 0, such as 30m"
+	PollInterval *metav1.Duration `json:"pollInterval,omitempty"`
+
+	// KeepOutput keeps the end of what the last run displayed in a ConfigMap: for good
+	// when it is "true", or for a time after the run, for example 24h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 'true' || duration(self) > duration('0s')",message="must be \"true\", or a duration of more than 0, such as 24h"
+	KeepOutput string `json:"keepOutput,omitempty"`
 
 	// ProviderConfigRef selects the configuration to run with.
 	// +optional

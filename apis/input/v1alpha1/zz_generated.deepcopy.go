@@ -294,6 +294,11 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.PollInterval != nil {
+		in, out := &in.PollInterval, &out.PollInterval
+		*out = new(metav1.Duration)
+		**out = **in
+	}
 	if in.ProviderConfigRef != nil {
 		in, out := &in.ProviderConfigRef, &out.ProviderConfigRef
 		*out = new(ProviderConfigReference)
