@@ -39,6 +39,10 @@ type PastRun struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
+	// Tasks that have begun, in all plays.
+	// +optional
+	Tasks int64 `json:"tasks,omitempty"`
+
 	// Changed counts the tasks that changed something, or would have, in a check.
 	// +optional
 	Changed int64 `json:"changed,omitempty"`

@@ -392,6 +392,16 @@ type Run struct {
 	// +optional
 	CurrentTask string `json:"currentTask,omitempty"`
 
+	// Tasks that have begun, in all plays. Gathering facts is none.
+	// +optional
+	Tasks int64 `json:"tasks,omitempty"`
+
+	// Progress of the run while it goes on, as in "task 14 of ~40, 2 of 5 hosts left behind": about how many tasks
+	// there are is known from the history, by the last run of the same mode and state that succeeded. Hosts that are
+	// left behind have failed, or could not be reached.
+	// +optional
+	Progress string `json:"progress,omitempty"`
+
 	// Hosts has the totals of all hosts.
 	// +optional
 	Hosts *HostTotals `json:"hosts,omitempty"`

@@ -249,7 +249,7 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	case n.Composite():
 		add(color(n.State), n.Message)
 	case n.State == tree.Running:
-		add(cyan, run.CurrentTask)
+		add(cyan, doing(run))
 	case n.State == tree.Queued, n.State == tree.Installing:
 		add("", cmp.Or(run.Message, waits(run)))
 	case n.State == tree.Failed:
@@ -340,4 +340,13 @@ func waits(r common.Run) string {
 	}
 
 	return "waits for its turn"
+}
+
+// doing is the task of a run, and how far the run is.
+func doing(r common.Run) string {
+	if r.Progress == "" {
+		return r.CurrentTask
+	}
+
+	return r.CurrentTask + " (" + r.Progress + ")"
 }

@@ -48,7 +48,7 @@ func shop() *tree.Node {
 	}
 	failed.LastRun.Message = failed.LastRun.Cause()
 
-	running := composed("cache", tree.Running, common.Run{Phase: common.PhaseRunning, StartTime: at(9 * time.Second), CurrentTask: "Warm the cache", Hosts: &common.HostTotals{OK: 4}})
+	running := composed("cache", tree.Running, common.Run{Phase: common.PhaseRunning, StartTime: at(9 * time.Second), CurrentTask: "Warm the cache", Progress: "task 5 of ~8", Hosts: &common.HostTotals{OK: 4}})
 	ready := composed("network", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 3, Skipped: 1}))
 	ready.Drift = common.Drift{Changed: 2}
 

@@ -55,6 +55,8 @@ type Recorder struct {
 	// has changed.
 	items map[string]pending
 	diff  pending
+	// left has the hosts that a task has ended on: true for those that have left the plays.
+	left map[string]bool
 	// broken is true once reading a line has panicked.
 	broken bool
 }
@@ -85,6 +87,7 @@ func NewRecorder(o Options) *Recorder {
 	r := &Recorder{
 		secrets: o.Secrets.Clone(), inputs: o.Secrets, hidden: slices.Clone(o.Hidden), watch: o.Watch, status: o.Status,
 		withheld: maps.Clone(o.Withheld), items: map[string]pending{},
+		left: map[string]bool{},
 	}
 
 	// A secret may be the name of a directory.
@@ -361,6 +364,7 @@ func (r *Recorder) startTask(d data) {
 	r.summary.Started = true
 	r.taskUUID = d.TaskUUID
 	r.summary.Task = r.name(d.Name)
+	r.summary.Behind = r.behind()
 
 	if d.TaskAction != gatherFacts {
 		r.summary.Tasks++

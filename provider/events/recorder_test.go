@@ -61,7 +61,7 @@ func TestStreams(t *testing.T) {
 			stream: "failures",
 			want: want{summary: Summary{
 				Started: true,
-				Play:    "On dark", Task: "Reach nobody", Tasks: 10, Ran: 9,
+				Play:    "On dark", Task: "Reach nobody", Tasks: 10, Ran: 9, Behind: "9 of 10 hosts left behind",
 				Totals: common.HostTotals{Failed: 9, Unreachable: 1, Skipped: 10},
 				Failures: []common.Failure{
 					failure("custom", "Fail with a message", "the message of custom"),
@@ -375,6 +375,26 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 
 	return m.HeapAlloc
+}
+
+func TestBehind(t *testing.T) {
+	raw, err := os.ReadFile("testdata/failures.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+
+	record(t, string(raw), Options{Watch: Watch{Progress: func(s Summary) {
+		if s.Task != "" && !s.Finished {
+			got = append(got, s.Behind)
+		}
+	}}})
+
+	want := []string{"", "1 of 2 hosts left behind", "2 of 3 hosts left behind", "3 of 4 hosts left behind"}
+	if diff := cmp.Diff(want, got[:min(len(got), 4)]); diff != "" {
+		t.Errorf("Hosts that have failed take no part in the tasks that follow.\n-want, +got:\n%s", diff)
+	}
 }
 
 func TestVersions(t *testing.T) {

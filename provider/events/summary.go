@@ -47,6 +47,9 @@ type Summary struct {
 	Play, Task string
 	// Tasks that were started, gathering facts not counted.
 	Tasks int64
+	// Behind says how many hosts of how many had left the plays when the task in progress began, since they have failed
+	// or could not be reached; empty for none.
+	Behind string
 	// Ran counts the results of tasks on hosts that were not skipped, gathering
 	// facts not counted.
 	Ran int64

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,10 @@ func (r *Recorder) recordHost(e event, d data) *TaskResult {
 	}
 
 	delete(r.items, d.Host)
+
+	if _, known := r.left[d.Host]; known || len(r.left) < maxHosts {
+		r.left[d.Host] = t.Outcome == OutcomeFailed || t.Outcome == OutcomeUnreachable
+	}
 
 	r.summary.Started = true
 	totals := &r.summary.Totals
@@ -51,6 +56,26 @@ func (r *Recorder) recordHost(e event, d data) *TaskResult {
 	}
 
 	return &t
+}
+
+// maxHosts is how many hosts are counted.
+const maxHosts = 10000
+
+// behind says how many hosts have left the plays while others go on. Where all have failed, a rescue goes on.
+func (r *Recorder) behind() string {
+	n := 0
+
+	for _, left := range r.left {
+		if left {
+			n++
+		}
+	}
+
+	if n == 0 || n == len(r.left) {
+		return ""
+	}
+
+	return fmt.Sprintf("%d of %d hosts left behind", n, len(r.left))
 }
 
 // taskResult returns how a task ended on a host. It is false for an event that does not say so.

@@ -275,7 +275,7 @@ func ended(r *runs.Report, run runner.Spec, result runner.Result) {
 func summarize(r *runs.Report, s events.Summary) {
 	r.Run.Versions = s.Versions
 	r.Run.Hosts = &s.Totals
-	r.Run.CurrentTask = s.Task
+	r.Run.CurrentTask, r.Run.Tasks, r.Behind = s.Task, s.Tasks, s.Behind
 	r.Untouched = !s.Started
 	r.Run.Failures = s.Failures
 	r.Changed = s.Changed

@@ -1,9 +1,11 @@
 package lifecycle
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // Remember the last run in the history, which has at most limit runs, the latest first. A run that
@@ -17,7 +19,7 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 	}
 
 	p := common.PastRun{
-		ID: r.ID, Mode: r.Mode, State: r.State, Trigger: r.Trigger, Result: r.Phase, Reason: r.Reason,
+		ID: r.ID, Mode: r.Mode, State: r.State, Trigger: r.Trigger, Result: r.Phase, Reason: r.Reason, Tasks: r.Tasks,
 		StartTime: r.StartTime.DeepCopy(), CompletionTime: r.CompletionTime.DeepCopy(),
 	}
 
@@ -58,8 +60,30 @@ func repeats(p, before common.PastRun) bool {
 			return false
 		}
 
-		c.ID, c.StartTime, c.CompletionTime = "", nil, nil
+		c.ID, c.Tasks, c.StartTime, c.CompletionTime = "", 0, nil, nil
 	}
 
 	return p == before
+}
+
+// progress of a run that goes on. How many tasks there are is known from the last run that did the same.
+func progress(history []common.PastRun, r runs.Report) string {
+	if r.Run.Phase != common.PhaseRunning || r.Run.Tasks == 0 {
+		return ""
+	}
+
+	text := fmt.Sprintf("task %d", r.Run.Tasks)
+
+	i := slices.IndexFunc(history, func(p common.PastRun) bool {
+		return p.Result == common.PhaseSucceeded && p.Mode == r.Run.Mode && p.State == r.Run.State
+	})
+	if i >= 0 && history[i].Tasks >= r.Run.Tasks {
+		text += fmt.Sprintf(" of ~%d", history[i].Tasks)
+	}
+
+	if r.Behind != "" {
+		text += ", " + r.Behind
+	}
+
+	return text
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestRemember(t *testing.T) {
 	run := func(id int, phase common.RunPhase) *common.Run {
-		return &common.Run{ID: strconv.Itoa(id), Mode: common.ModeApply, Phase: phase, StartTime: at(0), CompletionTime: at(time.Minute), Hosts: &common.HostTotals{Changed: 2, Failed: 1, Unreachable: 3}}
+		return &common.Run{ID: strconv.Itoa(id), Mode: common.ModeApply, Phase: phase, StartTime: at(0), CompletionTime: at(time.Minute), Tasks: 7, Hosts: &common.HostTotals{Changed: 2, Failed: 1, Unreachable: 3}}
 	}
 	o := &common.AnsibleRunObservation{Approval: &common.ApprovalObservation{State: common.ApprovalApplied, By: "eve"}}
 
@@ -36,7 +37,7 @@ func TestRemember(t *testing.T) {
 		t.Errorf("the history should have the last runs that ended, each once: -want, +got:\n%s", diff)
 	}
 
-	want := common.PastRun{ID: "3", Mode: common.ModeApply, Result: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(time.Minute), Changed: 2, Failed: 4, ApprovedBy: "eve"}
+	want := common.PastRun{ID: "3", Mode: common.ModeApply, Result: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(time.Minute), Tasks: 7, Changed: 2, Failed: 4, ApprovedBy: "eve"}
 	if diff := cmp.Diff(want, o.History[0]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -48,7 +49,7 @@ func TestRemember(t *testing.T) {
 
 // Periodic checks that find the same take one place in the history.
 func TestRememberPolls(t *testing.T) {
-	runs := []common.PastRun{
+	past := []common.PastRun{
 		{Mode: common.ModeApply, Trigger: common.TriggerChanged},
 		{Mode: common.ModeCheck, Trigger: common.TriggerRequested},
 		{Mode: common.ModeCheck, Trigger: common.TriggerPoll},
@@ -62,14 +63,14 @@ func TestRememberPolls(t *testing.T) {
 
 	o := &common.AnsibleRunObservation{}
 
-	for i, p := range runs {
+	for i, p := range past {
 		o.LastRun = &common.Run{
-			ID: strconv.Itoa(i), Mode: p.Mode, Trigger: p.Trigger, Phase: common.PhaseSucceeded,
+			ID: strconv.Itoa(i), Mode: p.Mode, Trigger: p.Trigger, Phase: common.PhaseSucceeded, Tasks: int64(i),
 			StartTime: at(time.Duration(i) * time.Minute), Hosts: &common.HostTotals{Changed: p.Changed},
 		}
 
-		Remember(o, len(runs))
-		Remember(o, len(runs))
+		Remember(o, len(past))
+		Remember(o, len(past))
 	}
 
 	var ids []string
@@ -83,5 +84,49 @@ func TestRememberPolls(t *testing.T) {
 
 	if diff := cmp.Diff(at(5*time.Minute), o.History[3].StartTime); diff != "" {
 		t.Errorf("the latest of them should be there: -want, +got:\n%s", diff)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	apply := common.Run{Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, Tasks: 14, StartTime: at(0)}
+	history := []common.PastRun{
+		{Mode: common.ModeCheck, State: common.StatePresent, Result: common.PhaseSucceeded, Tasks: 30},
+		{Mode: common.ModeApply, State: common.StatePresent, Result: common.PhaseFailed, Tasks: 2},
+		{Mode: common.ModeApply, State: common.StateAbsent, Result: common.PhaseSucceeded, Tasks: 20},
+		{Mode: common.ModeApply, State: common.StatePresent, Result: common.PhaseSucceeded, Tasks: 40},
+	}
+
+	cases := map[string]struct {
+		reason  string
+		history []common.PastRun
+		behind  string
+		change  func(*common.Run)
+		want    string
+	}{
+		"First":  {reason: "The first run does not know how many tasks there are.", want: "task 14"},
+		"Again":  {reason: "A later one knows it from one that did all of the same.", history: history, want: "task 14 of ~40"},
+		"Check":  {reason: "A check knows it from a check.", history: history, change: func(r *common.Run) { r.Mode = common.ModeCheck }, want: "task 14 of ~30"},
+		"More":   {reason: "What has turned out to be wrong is not said.", history: history, change: func(r *common.Run) { r.Tasks = 41 }, want: "task 41"},
+		"Behind": {reason: "Hosts that have left are told.", history: history, behind: "2 of 5 hosts left behind", want: "task 14 of ~40, 2 of 5 hosts left behind"},
+		"Begins": {reason: "Before the first task there is none.", history: history, change: func(r *common.Run) { r.Tasks = 0 }},
+		"Ended":  {reason: "A run that has ended has none, whatever its Pod says.", history: history, change: func(r *common.Run) { r.Phase, r.Progress = common.PhaseFailed, "no" }},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, trigger := range []common.RunTrigger{common.TriggerChanged, common.TriggerPreview} {
+				r := runs.Report{Run: apply, Behind: tc.behind, Before: &common.Run{}}
+				if r.Run.Trigger = trigger; tc.change != nil {
+					tc.change(&r.Run)
+				}
+
+				o := common.AnsibleRunObservation{History: tc.history}
+				Record(&o, r)
+
+				if diff := cmp.Diff(tc.want, o.LastRun.Progress); diff != "" {
+					t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, trigger, diff)
+				}
+			}
+		})
 	}
 }

@@ -26,6 +26,8 @@ func backoff(times int64) time.Duration {
 // later one, is safe. The observation shares nothing with the report: clients decode
 // the answer of the API server, which may hold an older status, into the observation.
 func Record(o *common.AnsibleRunObservation, r runs.Report) {
+	r.Run.Progress = progress(o.History, r)
+
 	if r.Run.Trigger == common.TriggerPreview {
 		recordPreview(o, r)
 		return
@@ -236,7 +238,7 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
 		r.Message = "the provider ended before the run began"
 	}
 
-	r.CurrentTask = ""
+	r.CurrentTask, r.Progress = "", ""
 	r.CompletionTime = &at
 
 	if r.Trigger == common.TriggerPreview {

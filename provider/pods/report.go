@@ -100,7 +100,7 @@ func clipReport(r *runs.Report) {
 
 	n := &r.Run
 	n.Reason, n.CurrentTask, n.Versions = name(n.Reason), name(n.CurrentTask), name(n.Versions)
-	n.Message = clip.Text(n.Message, maxReason)
+	n.Message, r.Behind = clip.Text(n.Message, maxReason), name(r.Behind)
 	r.Output = clip.Text(r.Output, events.MaxTail)
 
 	r.Withheld = r.Withheld.Limited()

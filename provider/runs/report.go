@@ -37,6 +37,8 @@ type Report struct {
 	IgnoresState bool
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask
+	// Behind says how many hosts are left behind while the run goes on; empty for none.
+	Behind string
 	// Generation of the object that the run belongs to.
 	Generation int64
 	// Reported is what the content has reported so far.

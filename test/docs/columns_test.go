@@ -25,11 +25,11 @@ func TestColumns(t *testing.T) {
 		"Running": {
 			reason: "While a run is in progress its task is shown.",
 			object: `{metadata: {annotations: {ansible.crossplane.io/runPolicy: RunOnChange}},
-status: {atProvider: {lastRun: {phase: Running, trigger: Changed, currentTask: Write the page}},
+status: {atProvider: {lastRun: {phase: Running, trigger: Changed, currentTask: Write the page, progress: task 3 of ~9}},
 conditions: [{type: Ready, status: "True", message: all is well}, {type: Synced, status: "True"}]}}`,
 			want: cells{
 				"READY": "True", "SYNCED": "True", "POLICY": "RunOnChange", "PHASE": "Running",
-				"TRIGGER": "Changed", "TASK": "Write the page",
+				"TRIGGER": "Changed", "PROGRESS": "task 3 of ~9", "TASK": "Write the page",
 			},
 		},
 		"Failed": {

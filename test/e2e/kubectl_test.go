@@ -184,7 +184,7 @@ func TestKubectlLogs(t *testing.T) {
 
 	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t)}
 	run := cp.Apply(t, slowly, d)[2]
-	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"))
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"), Field("status.atProvider.lastRun.progress", "task 2"))
 
 	// Without -f, logs shows the output so far.
 	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "PLAY [localhost]", "It is ********, ok", "TASK [Wait for the gate]")

@@ -40,6 +40,7 @@ type AnsibleRunStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="POLICY",type="string",priority=1,JSONPath=`.metadata.annotations.ansible\.crossplane\.io/runPolicy`
 // +kubebuilder:printcolumn:name="TRIGGER",type="string",priority=1,JSONPath=".status.atProvider.lastRun.trigger"
+// +kubebuilder:printcolumn:name="PROGRESS",type="string",priority=1,JSONPath=".status.atProvider.lastRun.progress"
 // +kubebuilder:printcolumn:name="TASK",type="string",priority=1,JSONPath=".status.atProvider.lastRun.currentTask"
 // +kubebuilder:printcolumn:name="REASON",type="string",priority=1,JSONPath=".status.conditions[?(@.status=='False')].reason"
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",priority=1,JSONPath=".status.conditions[?(@.status=='False')].message"
