@@ -336,7 +336,9 @@ type KeptOutput struct {
 
 // A Run is one execution of the content.
 type Run struct {
-	// ID of the run.
+	// ID of the run. The name of its Pod, if it has one, ends with it.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]+(-+[a-z0-9]+)*$`
 	ID string `json:"id"`
 
 	// Mode is Apply, or Check for a run that only predicts changes.
