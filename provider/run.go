@@ -100,26 +100,24 @@ func (c *runCommand) Run() error {
 		defer workdir.Remove(dir) //nolint:errcheck // The next run removes it, too.
 	}
 
-	j := executor.Job{
-		Spec: runner.Spec{
-			ID:      string(uuid.NewUUID()),
-			Mode:    common.ModeApply,
-			State:   c.State,
-			Trigger: common.TriggerRequested,
-			Attempt: 1,
-			Object:  runner.ObjectOf(run),
-			Inputs:  in,
-			Timeout: c.Timeouts().Of(*run.Parameters()),
-		},
-	}
+	todo := runs.Run{Spec: runner.Spec{
+		ID:      string(uuid.NewUUID()),
+		Mode:    common.ModeApply,
+		State:   c.State,
+		Trigger: common.TriggerRequested,
+		Attempt: 1,
+		Object:  runner.ObjectOf(run),
+		Inputs:  in,
+		Timeout: c.Timeouts().Of(*run.Parameters()),
+	}}
 
 	if c.Check {
-		j.Mode = common.ModeCheck
+		todo.Mode = common.ModeCheck
 	}
 
 	w := runs.Watch{Progress: t.Progress, Display: t.Display}
 
-	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, j.Run(), w))
+	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, todo, w))
 }
 
 // contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed

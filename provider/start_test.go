@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -124,7 +125,7 @@ func newRuns(t *testing.T) *pool.Pool {
 	t.Helper()
 
 	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: untilCanceled{}, Runs: 1, PerTenant: 1}}, func() bool { return true })
-	want := pool.Want{Run: &runs.Run{Run: common.Run{ID: "run", Mode: common.ModeCheck}}, Wake: func() {}}
+	want := pool.Want{Run: &runs.Run{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}, Wake: func() {}}
 	r, _ := p.Want(want)
 	want.Shown = &r.Run
 

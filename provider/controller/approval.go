@@ -89,21 +89,21 @@ func (p approvals) Delete(ctx context.Context, a common.Approval) error {
 
 // judge takes the Approvals of an object into the situation, and what they decide into the status.
 // It deletes those that were used: their digest has the id of a check before, so that they approve nothing any more.
-func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
+func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) error {
 	o, was := run.Observation(), run.Observation().Approval
 
-	s.Recorded = *o
+	l.Recorded = *o
 
-	if s.Approvals.Required = e.inputs.Approval; s.Approvals.Required {
-		s.Approvals.Metadata = runner.ObjectOf(run).Digest(e.digestKey)
+	if l.Approvals.Required = e.inputs.Approval; l.Approvals.Required {
+		l.Approvals.Metadata = runner.ObjectOf(run).Digest(e.digestKey)
 	}
 
 	// Without inputs nothing is started.
-	if e.err != nil || e.approvals == nil || !s.Approvals.Required && was == nil {
+	if e.err != nil || e.approvals == nil || !l.Approvals.Required && was == nil {
 		return nil //nolint:nilerr // The inputs' error is reported elsewhere.
 	}
 
-	s.Approvals.Seal, s.Approvals.Command = e.seal, e.command(run)
+	l.Approvals.Seal, l.Approvals.Command = e.seal, e.command(run)
 
 	all, err := e.approvals.Of(ctx, run)
 	if err != nil {
@@ -114,20 +114,20 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 
 	for _, a := range all {
 		d := a.Decided()
-		s.Approvals.Verdicts = append(s.Approvals.Verdicts, lifecycle.Verdict{
+		l.Approvals.Verdicts = append(l.Approvals.Verdicts, lifecycle.Verdict{
 			Approval: a.GetName(), Digest: d.Digest, Approve: d.Decision == common.DecisionApprove, By: d.By, Reason: d.Reason,
 			Time: a.GetCreationTimestamp().Time, Version: a.GetResourceVersion(),
 		})
 	}
 
-	s.Recorded.Approval = lifecycle.Judge(*s)
-	o.Approval = s.Recorded.Approval
+	l.Recorded.Approval = lifecycle.Judge(l.Situation)
+	o.Approval = l.Recorded.Approval
 
 	e.announceVerdict(run, was)
 	e.announceIgnored(run, ignored)
 
 	for _, a := range all {
-		if !e.recorded || o.Approval == nil || o.Approval.State != common.ApprovalApplied ||
+		if !l.recorded || o.Approval == nil || o.Approval.State != common.ApprovalApplied ||
 			a.Decided().Digest != o.Approval.Digest {
 			continue
 		}

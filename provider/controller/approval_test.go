@@ -27,7 +27,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -60,11 +59,11 @@ func (l *ledger) Delete(_ context.Context, a common.Approval) error {
 type guarded struct {
 	*steps
 
-	look func(j executor.Job)
+	look func(j runs.Run)
 }
 
 func (g guarded) Want(w pool.Want) (runs.Report, bool) {
-	waits := g.report == nil || g.report.Waits()
+	waits := g.report == nil || g.report.Waits
 
 	r, begun := g.steps.Want(w)
 	if begun && waits {
@@ -105,7 +104,7 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	})
 	w.connect.approvals = w.ledger
 	seen := map[string]string{} // The annotation that each check has read.
-	w.connect.pool = guarded{w.pool, func(j executor.Job) {
+	w.connect.pool = guarded{w.pool, func(j runs.Run) {
 		if j.Mode == common.ModeCheck {
 			seen[j.ID] = j.Object.Annotations[annotationRead]
 			return

@@ -184,28 +184,6 @@ func TestObserveContent(t *testing.T) {
 	}
 }
 
-func TestLookAgain(t *testing.T) {
-	cases := map[string]struct {
-		reason           string
-		until, due, want time.Time
-	}{
-		"NothingDue":       {reason: "Content that does not move changes nothing.", until: t0.Add(time.Minute), want: t0.Add(time.Minute)},
-		"DueBefore":        {reason: "Content that is due before is looked at then.", until: t0.Add(time.Hour), due: t0.Add(time.Minute), want: t0.Add(time.Minute)},
-		"DueAfter":         {reason: "Content that is due later waits.", until: t0.Add(time.Minute), due: t0.Add(time.Hour), want: t0.Add(time.Minute)},
-		"DueBeforeThePoll": {reason: "Also where nothing else is due but a poll.", due: t0.Add(time.Minute), want: t0.Add(time.Minute)},
-		"DueAfterThePoll":  {reason: "A poll comes before.", due: t0.Add(time.Hour)},
-		"Overdue":          {reason: "What is due already is at work.", until: t0.Add(time.Minute), due: t0, want: t0.Add(time.Minute)},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, lookAgain(tc.until, tc.due, t0, 10*time.Minute)); diff != "" {
-				t.Errorf("\n%s\nlookAgain(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // TestObserveContentDue lets an object be looked at when its content is due.
 func TestObserveContentDue(t *testing.T) {
 	due := time.Now().Add(5 * time.Minute)

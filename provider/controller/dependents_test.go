@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -216,12 +215,10 @@ func newMade(b *testing.B, kube client.Client, meta metadata.Interface, n int) *
 		}
 	}
 
-	c := &connector{
-		resolver: m, tracker: nopTracker{}, contents: nopContents{}, pool: m.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
-		dependents: m.watcher, recorder: event.NewNopRecorder(), secrets: secrets{kube: kube, cached: kube}, kind: runKinds()[1].GroupVersionKind, key: key,
-		schedule: newSchedule(time.Hour, time.Second), wake: func(client.ObjectKey) {}, now: time.Now, newID: func() string { return "1" },
-	}
-	c.live = newLive(c)
+	c := newConnector(m.pool, func(c *connector) {
+		c.resolver, c.dependents, c.secrets, c.now = m, m.watcher, secrets{kube: kube, cached: kube}, time.Now
+		c.schedule = newSchedule(time.Hour, time.Second)
+	})
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: time.Hour}}
 	m.runtime = managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind), options(kube, "test", c, c.schedule, o)...)
 

@@ -69,10 +69,10 @@ func (s secrets) gone(ctx context.Context, key types.NamespacedName, uid string)
 	return true, nil
 }
 
-// publish the connection details of the last successful apply, unless that was done. It
+// publish the connection details of the last successful apply, as far as they are known, unless that was done. It
 // returns true when the Secret does not have them and the provider does not know them any
 // more, so that only another run can bring them.
-func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, error) {
+func (e *external) publish(ctx context.Context, run common.AnsibleRun, details map[string][]byte) (bool, error) {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
 
@@ -81,11 +81,11 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, er
 		return false, nil
 	case isIn(d, key):
 		return e.secrets.gone(ctx, key, d.UID)
-	case len(e.details) == 0:
+	case len(details) == 0:
 		return true, nil
 	}
 
-	uid, err := e.secrets.write(ctx, run, e.kind, e.details)
+	uid, err := e.secrets.write(ctx, run, e.kind, details)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot publish connection details")
 	}

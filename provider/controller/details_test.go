@@ -127,7 +127,7 @@ func TestPublish(t *testing.T) {
 			got, err := connect(t, p, o, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
 				c.secrets = secrets{kube: kube, cached: holding(tc.cached)}
 			}).Observe(t.Context(), o)
-			if (err != nil) != tc.fails || !tc.fails && (p.report != nil && p.report.Waits()) != tc.runs {
+			if (err != nil) != tc.fails || !tc.fails && (p.report != nil && p.report.Waits) != tc.runs {
 				t.Errorf("\n%s\nObserve(...): want run %t, failure %t, got %+v, %v", tc.reason, tc.runs, tc.fails, got, err)
 			}
 

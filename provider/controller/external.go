@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
@@ -36,76 +33,64 @@ type external struct {
 	inputs  inputs.Inputs
 	request content.Request
 	err     error
-	// refused says why connection details could not be published; nil if they were.
-	refused error
-	// resolution of the request, and the content that a run would use.
-	resolution content.Resolution
-	content    content.Set
-	// shown is the run that the status showed when it was read; nil if it showed none.
-	shown *common.Run
-	// recorded is true when the object has the result of a run since the last reconcile.
-	recorded bool
-	// waiting is the report of a run that waits for its Pod, about which is decided anew; nil if there is none.
-	waiting *runs.Report
-	// decision of this reconcile.
+	// decision of this reconcile, for Delete.
 	decision lifecycle.Decision
 	// unapproved is the condition Deletable of a deletion run that is not approved; nil for others.
 	unapproved *xpv2.Condition
-	// details are the connection details that the pool knows of the last apply.
-	details map[string][]byte
 }
 
 // Observe loads what is known, decides, tells the pool what is wanted, and shows what follows, each once. It writes
 // nothing to the object: the reconciler does.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
-	s, err := e.load(ctx, run)
-	e.decision = lifecycle.Decide(s)
+	l, err := e.load(ctx, run)
+	e.decision = lifecycle.Decide(l.Situation)
 
 	if err != nil {
 		e.decision = lifecycle.Decision{Cancel: e.decision.Cancel} // Nothing can be decided but that a run is to end.
 	}
 
-	if s.Active = e.want(run, s, err != nil || e.err != nil || e.refused != nil); err != nil {
+	if l.Active = e.want(run, l, err != nil || e.err != nil || l.refused != nil); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
-	e.show(run, s)
+	e.show(run, l)
 
-	if failure := cmp.Or(e.refused, e.decision.Failure); failure != nil && !s.Deleted {
+	if failure := cmp.Or(l.refused, e.decision.Failure); failure != nil && !l.Deleted {
 		return managed.ExternalObservation{}, failure
 	}
 
 	// The runtime has nothing to create or update: the status says what runs.
-	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !s.Deleted, ResourceUpToDate: true}, nil
+	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !l.Deleted, ResourceUpToDate: true}, nil
 }
 
 // want tells the pool what was decided, and records what it has: the run that is active now. Without inputs nothing
 // begins that has not.
-func (e *external) want(run common.AnsibleRun, s lifecycle.Situation, unknown bool) *lifecycle.Active {
+func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycle.Active {
 	// While others hold an object that is deleted nothing is written to it.
-	d, held := e.decision, s.Deleted && s.Held
+	d, held := e.decision, l.Deleted && l.Held
 	w := pool.Want{
-		UID: run.GetUID(), Shown: e.shown, Wake: e.waker(run), End: d.Cancel && !held, Prepare: lifecycle.Adopts(s),
+		UID: run.GetUID(), Shown: l.shown, Wake: e.waker(run), End: d.Cancel && !held,
+		Prepare: lifecycle.Adopts(l.Situation),
 	}
 
 	if d.Start != nil && !unknown && !held {
-		w.Run = new(e.newRun(run, *d.Start, s.Active))
+		w.Run = new(e.newRun(run, *d.Start, l))
 	}
 
 	switch {
-	case e.waiting == nil:
+	case l.waiting == nil:
 	case unknown:
-		w.Drop = drops(run, s, *e.waiting)
+		w.EndWaiting = drops(run, l)
 	default:
-		w.Drop = w.Run == nil || w.Run.Work.Plan() != e.waiting.Plan
+		w.EndWaiting = w.Run == nil || w.Run.Plan() != l.waiting.Plan
 	}
 
 	r, begun := e.pool.Want(w)
 	ended := r.Run.Phase.Finished()
 
 	switch {
-	case s.Runs():
-		return s.Active
+	case l.Runs():
+		return l.Active
 	case r.Run.ID == "":
 		return nil
 	case ended && w.Prepare:
@@ -127,11 +112,11 @@ func (e *external) want(run common.AnsibleRun, s lifecycle.Situation, unknown bo
 // drops is true for a run that waits, about which nothing can be decided, and that is not to begin: the object was
 // edited since, its window is closed by now, or its approval may be withdrawn. An approved deletion goes on, since its
 // inputs may never be known again.
-func drops(run common.AnsibleRun, s lifecycle.Situation, w runs.Report) bool {
-	a := s.Recorded.Approval
-	approved := !s.Deleted && w.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
+func drops(run common.AnsibleRun, l loaded) bool {
+	a, w := l.Recorded.Approval, l.waiting
+	approved := !l.Deleted && w.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
 
-	return approved || w.Generation != run.GetGeneration() || lifecycle.Closed(s, w.Run)
+	return approved || w.Generation != run.GetGeneration() || lifecycle.Closed(l.Situation, w.Run)
 }
 
 // Create is not called: Observe starts what is to run.
@@ -154,17 +139,17 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 			stuck = common.GaveUpDeleting(d.Failure)
 		}
 
-		run.SetConditions(stuck.WithObservedGeneration(run.GetGeneration()))
+		set(run, stuck)
 
 		return managed.ExternalDelete{}, d.Failure
 	}
 
 	if e.unapproved != nil {
-		run.SetConditions(e.unapproved.WithObservedGeneration(run.GetGeneration()))
+		set(run, *e.unapproved)
 	}
 
 	if d.Held {
-		run.SetConditions(common.WaitingForWindow(common.TypeDeletable, d.Until).WithObservedGeneration(run.GetGeneration()))
+		set(run, common.WaitingForWindow(common.TypeDeletable, d.Until))
 	}
 
 	if d.Start == nil {
@@ -172,15 +157,14 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 	}
 
 	if err := e.err; err != nil {
-		run.SetConditions(common.CannotDelete(err).WithObservedGeneration(run.GetGeneration()))
+		set(run, common.CannotDelete(err))
 
 		return managed.ExternalDelete{}, err
 	}
 
 	// A deletion run that has failed may fail again: then the condition stays.
-	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse &&
-		c.Reason != common.ReasonRunFailed && e.unapproved == nil {
-		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
+	if run.GetCondition(common.TypeDeletable).Reason != common.ReasonRunFailed && e.unapproved == nil {
+		restore(run, common.Deletable())
 	}
 
 	return managed.ExternalDelete{}, nil
@@ -190,17 +174,20 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 func (e *external) Disconnect(context.Context) error { return nil }
 
 // newRun is the one that is to be started. It keeps the id of the one that waits.
-func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, waits *lifecycle.Active) runs.Run {
+func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, l loaded) runs.Run {
 	request, _ := meta.GetReconcileRequest(run)
 	_, watched := watchedUntil(run, e.now())
 	o := run.Observation()
 
 	id := e.newID()
-	if waits != nil && waits.ID != "" {
-		id = waits.ID
+	if l.Waits() {
+		id = l.Active.ID
 	}
 
-	r := executor.Job{
+	// A run is started under a policy, or for an object that is being deleted.
+	policy, _ := lifecycle.PolicyOf(run)
+
+	return runs.Run{
 		Spec: runner.Spec{
 			ID:         id,
 			Mode:       st.Mode,
@@ -212,21 +199,17 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, waits *life
 			Timeout:    e.timeouts.Of(*run.Parameters()),
 			KeepOutput: keepsOutput(run) || watched || e.inputs.Execution.Place != common.PlacePod,
 			Approved:   st.Approved,
+			Content:    l.content,
 			Dependents: o.Dependents,
 			Reported:   reported(o),
 			Withheld:   o.WithheldReported,
 		},
 		Kind:    e.kind,
+		Policy:  policy,
 		Request: lifecycle.Request(request, st.Trigger),
 		Before: runs.Before{
 			Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: o.Content.DeepCopy(),
 		},
-		Known:     e.content,
 		DigestKey: e.digestKey,
-	}.Run()
-
-	// A run is started under a policy, or for an object that is being deleted.
-	r.Policy, _ = lifecycle.PolicyOf(run)
-
-	return r
+	}
 }

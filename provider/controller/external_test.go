@@ -22,7 +22,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -55,7 +54,7 @@ type fakePool struct {
 	report    *runs.Report
 	full      bool
 	missing   error
-	submitted []executor.Job
+	submitted []runs.Run
 	forgotten []string
 	// nothing was wanted, or the run in progress was to end, or the one that waits was dropped, so often.
 	nothing, ends, drops int
@@ -82,12 +81,12 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 	case w.Gone:
 		p.gone = append(p.gone, w.UID)
 		return runs.Report{}, false
-	case p.report != nil && !p.report.Waits():
+	case p.report != nil && !p.report.Waits:
 		if w.End {
 			p.ends++
 		}
 
-		if w.Drop && p.report.Plan != "" {
+		if w.EndWaiting && p.report.Plan != "" {
 			p.drops++
 		}
 
@@ -100,8 +99,9 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 		return runs.Report{}, false
 	}
 
-	r, waits := w.Run.Report(), w.Run.Report()
-	p.report = &waits
+	r := w.Run.Report()
+	r.Waits = true
+	p.report = &r
 
 	switch {
 	case w.Prepare && p.missing != nil:
@@ -111,14 +111,14 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 		return r, false
 	}
 
-	r.Run.StartTime, r.Run.Pod = at(0), w.Run.Pod
+	r.Run.StartTime, r.Run.Pod = at(0), w.Run.Pod()
 
 	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
 		return r, false
 	}
 
-	p.submitted = append(p.submitted, executor.JobOf(*w.Run))
-	p.report = &r
+	p.submitted = append(p.submitted, *w.Run)
+	r.Waits = false
 
 	return r, true
 }
@@ -179,15 +179,13 @@ func at(after time.Duration) *metav1.Time {
 	return &metav1.Time{Time: t0.Add(after)}
 }
 
-func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {
-	t.Helper()
-
+// newConnector of objects of namespaces, to a pool, at a fixed time.
+func newConnector(p Pool, os ...func(*connector)) *connector {
 	c := &connector{
 		kind:     runKinds()[1].GroupVersionKind,
-		resolver: resolve,
 		tracker:  nopTracker{},
 		pool:     p,
-		observer: p,
+		observer: &fakePool{},
 		contents: nopContents{},
 		outputs:  &fakeOutputs{},
 		recorder: event.NewNopRecorder(),
@@ -202,6 +200,14 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 	for _, o := range os {
 		o(c)
 	}
+
+	return c
+}
+
+func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {
+	t.Helper()
+
+	c := newConnector(p, append([]func(*connector){func(c *connector) { c.resolver, c.observer = resolve, p }}, os...)...)
 
 	e, err := c.Connect(t.Context(), run)
 	if err != nil {
@@ -286,14 +292,6 @@ func TestObserve(t *testing.T) {
 		"New": {
 			reason:  "A new object should be shown as about to be applied, without the writes that the runtime would make to create it.",
 			run:     object(),
-			resolve: resolved,
-			want:    want{o: there, status: common.AnsibleRunObservation{LastRun: &begins}, ready: common.Running().WithObservedGeneration(2)},
-		},
-		"NewCreateOnly": {
-			reason: "So should one that may only be created.",
-			run: object(func(r *v1alpha1.AnsibleRun) {
-				r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate})
-			}),
 			resolve: resolved,
 			want:    want{o: there, status: common.AnsibleRunObservation{LastRun: &begins}, ready: common.Running().WithObservedGeneration(2)},
 		},
@@ -409,7 +407,7 @@ func TestObserve(t *testing.T) {
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 				AppliedDigest: digest,
 			})),
-			report:  &runs.Report{Run: queued, Attempt: 1, Request: "token"},
+			report:  &runs.Report{Run: queued, Attempt: 1, Request: "token", Waits: true},
 			resolve: resolved,
 			want: want{
 				o: there,
@@ -541,15 +539,16 @@ func TestJob(t *testing.T) {
 
 	begin(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
 
-	want := []executor.Job{{
+	want := []runs.Run{{
 		Spec: runner.Spec{
 			ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
 			Object: runner.ObjectOf(run), Inputs: in("a"), KeepOutput: true,
 		},
 		Kind:   runKinds()[1].GroupVersionKind,
+		Policy: common.RunOnChange,
 		Before: runs.Before{Run: last, Applied: "before", Drift: drift},
 	}}
-	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "DigestKey")); diff != "" {
+	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(runs.Run{}, "DigestKey")); diff != "" {
 		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
 	}
 }
@@ -606,7 +605,7 @@ func TestJobIsApart(t *testing.T) {
 	}
 
 	want := content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}}
-	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Known, content.Known(j.Before.Content)}); diff != "" {
+	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Content, content.Known(j.Before.Content)}); diff != "" {
 		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
 	}
 
@@ -638,27 +637,6 @@ func TestAdoptInstalled(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestNothingWanted(t *testing.T) {
-	before := &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded}
-	waits := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued}
-	p := &fakePool{report: &runs.Report{Run: waits, Before: before}}
-	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{
-		LastRun: &waits, AppliedDigest: digestOf(t, in("a")),
-	}))
-
-	if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-
-	if p.nothing != 1 || p.ends > 0 {
-		t.Errorf("A run that waits and is not due any more should not be wanted, got %+v", p)
-	}
-
-	if diff := cmp.Diff(before, run.Status.AtProvider.LastRun); diff != "" {
-		t.Errorf("The object should show the run before: -want, +got:\n%s", diff)
 	}
 }
 
@@ -792,23 +770,6 @@ func TestDelete(t *testing.T) {
 	})
 	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 
-	t.Run("RunsAbsent", func(t *testing.T) {
-		p := &fakePool{}
-		run := object(beingDeleted, applied)
-
-		if _, err := begin(t, p, run, resolved).Delete(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		if len(p.submitted) != 1 || p.submitted[0].State != common.StateAbsent || p.submitted[0].Trigger != common.TriggerDeleted {
-			t.Errorf("There should be an absent run, got %+v", p.submitted)
-		}
-
-		if r := run.Status.AtProvider.LastRun; r == nil || r.Phase != common.PhaseQueued {
-			t.Errorf("The absent run should be in the status, got %+v", r)
-		}
-	})
-
 	t.Run("MissingInputs", func(t *testing.T) {
 		p := &fakePool{}
 		run := object(beingDeleted, applied)
@@ -891,24 +852,6 @@ func TestDelete(t *testing.T) {
 			t.Errorf("What failed may fail again: want the condition to stay while it is tried, got %d jobs; -want, +got:\n%s", len(p.submitted), diff)
 		}
 	})
-
-	t.Run("CancelsPresent", func(t *testing.T) {
-		p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
-		run := object(beingDeleted)
-		e := connect(t, p, run, resolved)
-
-		if _, err := e.Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		if _, err := e.Delete(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		if p.ends != 1 || len(p.submitted) != 0 {
-			t.Errorf("The present run should end and nothing start yet: ended %d times, submitted %+v", p.ends, p.submitted)
-		}
-	})
 }
 
 // TestFollow has a provider find a run in progress that has a Pod. It follows the run, and writes
@@ -951,7 +894,7 @@ func TestFollow(t *testing.T) {
 			}
 
 			j := p.followed[0]
-			if j.ID != "1" || j.Attempt != 3 || j.Pod.Namespace != "jobs" || j.Pod.Name != "ansiblerun-1" || j.Object.UID != run.UID || len(executor.JobOf(j).DigestKey) == 0 {
+			if j.ID != "1" || j.Attempt != 3 || j.Pod().Namespace != "jobs" || j.Pod().Name != "ansiblerun-1" || j.Object.UID != run.UID || len(j.DigestKey) == 0 {
 				t.Errorf("The job should say which run of which object it is: %+v", j)
 			}
 		})
@@ -987,7 +930,7 @@ func TestFollowElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(p.followed) != 1 || p.followed[0].Pod.Namespace != "jobs" {
+	if len(p.followed) != 1 || p.followed[0].Pod().Namespace != "jobs" {
 		t.Errorf("want the namespace of the configuration, got %+v", p.followed)
 	}
 }

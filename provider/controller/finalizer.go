@@ -63,12 +63,12 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	r, known := f.pool.Report(run.GetUID())
 
 	f.pool.Want(pool.Want{
-		UID: run.GetUID(), Shown: last, Drop: true,
+		UID: run.GetUID(), Shown: last, EndWaiting: true,
 		// A check run changes nothing, and may be cut off.
 		End: r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID,
 	})
 
-	if known && !r.Waits() && !r.Run.Phase.Finished() || !known && outlives(last) { // The provider is stopping.
+	if known && !r.Waits && !r.Run.Phase.Finished() || !known && outlives(last) { // The provider is stopping.
 		return errInProgress
 	}
 

@@ -50,7 +50,7 @@ func TestAddFinalizer(t *testing.T) {
 
 func TestRemoveFinalizer(t *testing.T) {
 	report := func(m common.RunMode, p common.RunPhase) *runs.Report {
-		return &runs.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
+		return &runs.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}, Waits: p == common.PhaseQueued}
 	}
 
 	cases := map[string]struct {

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -29,7 +28,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -104,21 +102,10 @@ func newFleet(t *testing.T, size int) *fleet {
 	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: f, Runs: 1, PerTenant: 1}}, func() bool { return true })
 
 	p := newSchedule(10*time.Minute, time.Second)
-	c := &connector{
-		resolver: resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil }),
-		tracker:  nopTracker{},
-		contents: nopContents{},
-		pool:     f.pool,
-		observer: &fakePool{},
-		outputs:  &fakeOutputs{},
-		recorder: event.NewNopRecorder(),
-		key:      key,
-		schedule: p,
-		wake:     f.wake,
-		now:      time.Now,
-		newID:    f.newID,
-	}
-	c.live = newLive(c)
+	c := newConnector(f.pool, func(c *connector) {
+		c.resolver = resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil })
+		c.schedule, c.wake, c.now, c.newID = p, f.wake, time.Now, f.newID
+	})
 
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
 	kind := runKinds()[1]
@@ -147,7 +134,7 @@ func (f *fleet) wake(name types.NamespacedName) {
 }
 
 // Recorded does nothing.
-func (f *fleet) Recorded(runs.Run) {}
+func (f *fleet) Recorded(types.UID, string) {}
 
 // Needs of a run.
 func (f *fleet) Needs(runs.Run) runs.Needs { return f.needs }
@@ -155,7 +142,7 @@ func (f *fleet) Needs(runs.Run) runs.Needs { return f.needs }
 // Execute a run.
 func (f *fleet) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
 	f.mu.Lock()
-	f.ran = append(f.ran, executor.JobOf(run).Inputs.Parameters.PlaybookInline)
+	f.ran = append(f.ran, run.Inputs.Parameters.PlaybookInline)
 	f.mu.Unlock()
 
 	now := metav1.NewTime(time.Now().Truncate(time.Second))

@@ -53,7 +53,7 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 	case f.stopping() && (!ok || !f.records(run)):
 		return reconcile.Result{}, nil
 	case ok && isPaused(run):
-		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, Drop: true})
+		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, EndWaiting: true})
 	}
 
 	if !f.limit(ctx, req) {
@@ -102,7 +102,7 @@ func (f fresh) records(run common.AnsibleRun) bool {
 	case recorded(run, r):
 		f.pool.Recorded(run.GetUID(), r.Run.ID)
 		return false
-	case r.Waits() && (last == nil || last.ID != r.Run.ID || last.StartTime == nil):
+	case r.Waits && (last == nil || last.ID != r.Run.ID || last.StartTime == nil):
 		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: last}) // No status says that it has begun.
 		return false
 	}

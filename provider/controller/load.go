@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -16,53 +15,71 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
+// loaded is what a reconcile has found of an object.
+type loaded struct {
+	lifecycle.Situation
+
+	// shown is the run that the status showed when it was read; nil if it showed none.
+	shown *common.Run
+	// waiting is the report of a run that waits for its Pod, about which is decided anew; nil if there is none.
+	waiting *runs.Report
+	// recorded is true when the object has the result of a run since the last reconcile.
+	recorded bool
+	// details are the connection details that the pool knows of the last apply. Refused says why they could not be
+	// published; nil if they were.
+	details map[string][]byte
+	refused error
+	// resolution of the requirements, and the content that a run would use.
+	resolution content.Resolution
+	content    content.Set
+}
+
 // load what the decision depends on: the report of the pool, which the status takes over, the inputs, and Approvals.
 // The error says why nothing can be decided.
-func (e *external) load(ctx context.Context, run common.AnsibleRun) (lifecycle.Situation, error) {
+func (e *external) load(ctx context.Context, run common.AnsibleRun) (loaded, error) {
 	o := run.Observation()
 	lifecycle.Own(o, run.GetUID())
 	e.keepOutput(ctx, run)
 
-	s, err := e.situation(ctx, run, e.recordReport(ctx, run))
-	if err != nil {
-		return s, e.rejectInputs(run, err)
+	l := e.recordReport(ctx, run)
+	if err := e.situate(ctx, run, &l); err != nil {
+		return l, e.rejectInputs(run, err)
 	}
 
-	if !s.Deleted {
-		s.Recorded = lifecycle.Rebase(s, run.GetCondition(xpv2.TypeReady))
-		*o = s.Recorded
+	if !l.Deleted {
+		l.Recorded = lifecycle.Rebase(l.Situation, run.GetCondition(xpv2.TypeReady))
+		*o = l.Recorded
 
-		s.Unpublished, e.refused = e.publish(ctx, run)
+		l.Unpublished, l.refused = e.publish(ctx, run, l.details)
 	}
 
-	if err := e.judge(ctx, run, &s); err != nil {
-		return s, err
+	if err := e.judge(ctx, run, &l); err != nil {
+		return l, err
 	}
 
 	// Its inputs are known once its content is installed.
-	if lifecycle.Adopts(s) && e.resolution.Found {
+	if lifecycle.Adopts(l.Situation) && l.resolution.Found {
 		o.UID = run.GetUID()
-		lifecycle.Adopt(o, s.Digest, s.Request, e.newID(), s.Now)
-		s.Recorded = *o
+		lifecycle.Adopt(o, l.Digest, l.Request, e.newID(), l.Now)
+		l.Recorded = *o
 		e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
 	}
 
-	return s, nil
+	return l, nil
 }
 
 // recordReport records in the status what the pool knows. The pool forgets a finished run once
 // the object that was read from the API server has its result. A run that waits, for its turn or for its Pod, is
 // decided about as if it were not there.
-func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lifecycle.Active {
+func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) loaded {
 	o := run.Observation()
-	e.shown = o.LastRun.DeepCopy()
+	l := loaded{shown: o.LastRun.DeepCopy()}
 
 	e.follow(ctx, run)
 
@@ -70,21 +87,22 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lif
 	if known && recorded(run, report) {
 		e.pool.Recorded(run.GetUID(), report.Run.ID)
 
-		known, e.recorded = false, true
+		known, l.recorded = false, true
 	}
 
 	// A pool that is stopping follows no more runs. The next provider follows this one.
 	if !known && outlives(o.LastRun) {
-		return &lifecycle.Active{Mode: o.LastRun.Mode, State: o.LastRun.State}
+		l.Active = &lifecycle.Active{Mode: o.LastRun.Mode, State: o.LastRun.State}
+		return l
 	}
 
 	// One that was applied before it came to wait has installed its content, or begun.
 	if known && report.Plan != "" && !report.Run.Phase.Finished() &&
 		(o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
-		e.waiting = &report
+		l.waiting = &report
 	}
 
-	waits := known && (report.Waits() || e.waiting != nil)
+	waits := known && (report.Waits || l.waiting != nil)
 
 	if waits && o.LastRun != nil && o.LastRun.ID == report.Run.ID {
 		lifecycle.Restore(o, report.Before)
@@ -96,15 +114,17 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lif
 		}
 	}
 
-	switch {
-	case !known:
-		return nil
-	case waits:
-		return &lifecycle.Active{
-			ID: report.Run.ID, Mode: report.Run.Mode, State: report.Run.State, Trigger: report.Run.Trigger, Queued: true,
-		}
-	case report.Attaching:
-		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State}
+	if !known {
+		return l
+	}
+
+	l.Active = &lifecycle.Active{
+		ID: report.Run.ID, Mode: report.Run.Mode, State: report.Run.State, Trigger: report.Run.Trigger, Queued: waits,
+		Finished: report.Run.Phase.Finished(),
+	}
+
+	if waits || report.Attaching {
+		return l
 	}
 
 	o.UID = run.GetUID()
@@ -118,14 +138,10 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) *lif
 	showState(run, report)
 
 	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
-		e.details = report.ConnectionDetails
+		l.details = report.ConnectionDetails
 	}
 
-	return &lifecycle.Active{
-		Mode:     report.Run.Mode,
-		State:    report.Run.State,
-		Finished: report.Run.Phase.Finished(),
-	}
+	return l
 }
 
 // follow the run in progress that the status shows, if it has a Pod, so that the end
@@ -141,29 +157,33 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 		return // The run is in progress until that is known.
 	}
 
-	j := executor.Job{
-		Spec: runner.Spec{
-			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
-			Attempt:    lifecycle.AttemptsBefore(run.Observation()) + 1,
-			Inputs:     inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: namespace}},
-			KeepOutput: keepsOutput(run),
-		},
-		Kind: c.kind, DigestKey: inputs.ObjectKey(c.key, run.GetUID()),
-	}
-
-	r := j.Run()
-	r.Run, r.Pod, r.Begun = *last.DeepCopy(), j.Reference(), true
-	r.Policy, _ = lifecycle.PolicyOf(run)
-	r.RetryLimit, r.Before.Content = run.Parameters().RetryLimit, run.Observation().Content
+	r := c.runOf(run, *last)
+	r.Begun, r.DigestKey = last.DeepCopy(), inputs.ObjectKey(c.key, run.GetUID())
+	r.Before.Content = run.Observation().Content
+	r.Attempt, r.KeepOutput = lifecycle.AttemptsBefore(run.Observation())+1, keepsOutput(run)
+	r.Inputs.Execution = common.Execution{Place: common.PlacePod, Namespace: namespace}
+	r.Begun.Pod = r.Pod()
 
 	c.pool.Follow(r, c.waker(run))
 }
 
+// runOf an object, as its status shows it, without what it was begun with.
+func (c *connector) runOf(run common.AnsibleRun, last common.Run) runs.Run {
+	// A run is started under a policy, or for an object that is being deleted.
+	policy, _ := lifecycle.PolicyOf(run)
+
+	return runs.Run{
+		Spec: runner.Spec{
+			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
+			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: run.Parameters().RetryLimit}},
+		},
+		Kind: c.kind, Policy: policy,
+	}
+}
+
 // outlives is true for a run in progress that goes on without the provider that began it.
 func outlives(r *common.Run) bool {
-	// A status that others have written may have an id that no Pod has in its name: nothing would ever tell of it.
-	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished() &&
-		len(validation.IsDNS1123Label(r.ID)) == 0
+	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished()
 }
 
 // announceInterrupted tells the observer of a run that had begun and was interrupted.
@@ -180,13 +200,7 @@ func (e *external) announceInterrupted(run common.AnsibleRun, last common.Run) {
 		r.Attempt = o.LastApply.Attempts + 1 // Interrupt has taken this attempt off.
 	}
 
-	policy, _ := lifecycle.PolicyOf(run)
-	i := runs.Run{
-		Run: last, Object: executor.ObjectOf(runner.ObjectOf(run), e.kind), Policy: policy,
-		RetryLimit: run.Parameters().RetryLimit,
-	}
-
-	e.observer.Ended(i, r, lifecycle.Completion(&r.Run).Sub(r.Run.StartTime.Time))
+	e.observer.Ended(e.runOf(run, last), r, lifecycle.Completion(&r.Run).Sub(r.Run.StartTime.Time))
 }
 
 // recorded is true when the object carries the result of a run, and its
@@ -204,72 +218,68 @@ func recorded(run common.AnsibleRun, r runs.Report) bool {
 	return published(run, r)
 }
 
-// situation returns what the decision depends on. The error is about inputs that cannot be
+// situate finds what the decision depends on, besides the report of the pool. The error is about inputs that cannot be
 // run.
-func (e *external) situation(ctx context.Context, run common.AnsibleRun,
-	a *lifecycle.Active,
-) (lifecycle.Situation, error) {
+func (e *external) situate(ctx context.Context, run common.AnsibleRun, l *loaded) (err error) {
 	p := run.Parameters()
 
-	s := lifecycle.Situation{
+	l.Situation = lifecycle.Situation{
 		Deleted:    meta.WasDeleted(run),
 		Adopt:      run.GetAnnotations()[common.AnnotationAdopt] == "true",
 		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),
 		Recorded:   *run.Observation(),
-		Active:     a,
+		Active:     l.Active,
 		Poll:       e.schedule.interval(run),
 		Least:      e.schedule.least,
 		Now:        e.now(),
 	}
 
 	if p.RetryLimit != nil {
-		s.RetryLimit = int64(*p.RetryLimit)
+		l.RetryLimit = int64(*p.RetryLimit)
 	}
 
-	s.Create = allows(run, xpv2.ManagementActionCreate)
-	s.Update = allows(run, xpv2.ManagementActionUpdate)
-	s.Request, _ = meta.GetReconcileRequest(run)
-	s.Canceled = run.GetAnnotations()[common.AnnotationCancel]
+	l.Create = allows(run, xpv2.ManagementActionCreate)
+	l.Update = allows(run, xpv2.ManagementActionUpdate)
+	l.Request, _ = meta.GetReconcileRequest(run)
+	l.Canceled = run.GetAnnotations()[common.AnnotationCancel]
+	l.content = content.Known(run.Observation().Content)
 
 	var errs field.ErrorList
-	if s.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
+	if l.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
 		// A deletion does not wait for the times of an invalid calendar.
-		s.Calendar = calendar.Calendar{}
+		l.Calendar = calendar.Calendar{}
 	}
 
-	if s.Deleted {
-		e.content = content.Known(run.Observation().Content)
-		return s, e.readDeleted(ctx, run, &s)
+	switch {
+	case l.Deleted:
+		return e.readDeleted(ctx, run, l)
+	case e.err != nil:
+		return e.err
+	case len(errs) > 0:
+		return errors.Wrap(errs.ToAggregate(), "spec.forProvider is invalid")
 	}
 
-	if e.err != nil {
-		return s, e.err
+	if l.Policy, err = lifecycle.PolicyOf(run); err != nil {
+		return err
 	}
 
-	if len(errs) > 0 {
-		return s, errors.Wrap(errs.ToAggregate(), "spec.forProvider is invalid")
-	}
-
-	policy, err := lifecycle.PolicyOf(run)
-	if err != nil {
-		return s, err
-	}
-
-	s.Policy = policy
 	// Dependents are not watched while there is a run. A run that waits tells by its trigger that they were changed.
-	s.Drifted = e.drifted(run) || s.Waits() && a.Trigger == common.TriggerDependents
-	e.resolve(run)
+	l.Drifted = e.drifted(run) || l.Waits() && l.Active.Trigger == common.TriggerDependents
 
-	s.Digest, err = e.digest(e.content)
+	if l.resolution = e.resolve(run, l.content); l.resolution.Found {
+		l.content = l.resolution.Set
+	}
 
-	return s, err
+	l.Digest, err = e.digest(l.content)
+
+	return err
 }
 
 // readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
 // gone: that is for Delete to report.
-func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
-	if s.Runs() && !s.Active.Finished && e.waiting == nil {
+func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, l *loaded) (err error) {
+	if l.Runs() && !l.Active.Finished {
 		return nil
 	}
 
@@ -277,29 +287,21 @@ func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, s *li
 		return nil //nolint:nilerr // Delete reports it.
 	}
 
-	var err error
-
-	s.Digest, err = e.digest(content.Known(run.Observation().Content))
+	l.Digest, err = e.digest(l.content)
 
 	return err
 }
 
-// resolve the requirements to the content that a run would use: the set in the store, or
-// else the set that the object's status has. A run in a Pod resolves them itself.
-func (e *external) resolve(run common.AnsibleRun) {
-	e.content = content.Known(run.Observation().Content)
+// resolve the requirements to the set in the store, given the one that the object's status has. A run in a Pod resolves
+// them itself.
+func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Resolution {
 	if e.inputs.Execution.Place == common.PlacePod {
-		e.resolution = content.Resolution{Set: e.content, Found: true, Resolved: e.content.Resolved}
-		return
+		return content.Resolution{Set: known, Found: true, Resolved: known.Resolved}
 	}
 
-	e.request.Known = e.content
-	e.request.Tenant = runner.ObjectOf(run).Tenant()
+	e.request.Known, e.request.Tenant = known, runner.ObjectOf(run).Tenant()
 
-	e.resolution = e.contents.Resolution(e.request)
-	if e.resolution.Found {
-		e.content = e.resolution.Set
-	}
+	return e.contents.Resolution(e.request)
 }
 
 // rejectInputs returns the error about inputs that cannot be run. If the spec was changed
@@ -319,7 +321,7 @@ func (e *external) rejectInputs(run common.AnsibleRun, err error) error {
 		now = xpv2.Creating()
 	}
 
-	run.SetConditions(now.WithObservedGeneration(run.GetGeneration()))
+	set(run, now)
 
 	return err
 }

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -28,9 +27,9 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // A world is an object, the runtime's reconciler, and a target that runs change
@@ -71,36 +70,24 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 
 	w.pool = &steps{now: func() time.Time { return w.now }, free: true, begins: w.run}
 
-	p := newSchedule(10*time.Minute, time.Second)
-	c := &connector{
-		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
-		tracker:  nopTracker{},
-		contents: nopContents{},
-		pool:     w.pool,
-		observer: &fakePool{},
-		outputs:  &fakeOutputs{},
-		recorder: event.NewNopRecorder(),
-		key:      key,
-		schedule: p,
-		wake:     func(types.NamespacedName) {},
-		now:      func() time.Time { return w.now },
-		newID:    func() string { w.ids++; return strconv.Itoa(w.ids) },
-	}
-	c.live = newLive(c)
+	c := newConnector(w.pool, func(c *connector) {
+		c.resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
+		c.now = func() time.Time { return w.now }
+		c.newID = func() string { w.ids++; return strconv.Itoa(w.ids) }
+	})
 
-	kind := runKinds()[1]
 	if _, ok := run.(resource.LegacyManaged); ok {
-		kind = runKinds()[0]
+		c.kind = runKinds()[0].GroupVersionKind
 	}
 
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
-	w.reconciler = managed.NewReconciler(&rfake.Manager{Client: w.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(w.kube, "test", c, p, o)...)
+	w.reconciler = managed.NewReconciler(&rfake.Manager{Client: w.kube, Scheme: s}, resource.ManagedKind(c.kind), options(w.kube, "test", c, c.schedule, o)...)
 
 	return w
 }
 
 // run carries a run out at once.
-func (w *world) run(j executor.Job) {
+func (w *world) run(j runs.Run) {
 	r := w.pool.report
 	r.Run.CompletionTime = r.Run.StartTime
 	r.Run.Phase = common.PhaseSucceeded
@@ -552,17 +539,6 @@ func TestRestored(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestRecordedUID has a status say which object it is of.
-func TestRecordedUID(t *testing.T) {
-	w := newWorld(t, object(func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }))
-	w.settle(t)
-	w.read(t)
-
-	if got := w.object.Observation().UID; got != "uid" {
-		t.Errorf("want the uid of the object, got %q", got)
 	}
 }
 

@@ -120,13 +120,11 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 	}})
 
 	ids := 0
-	c := &connector{
-		resolver: ofObject{}, tracker: nopTracker{}, contents: nopContents{}, pool: w.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
-		recorder: event.NewNopRecorder(), secrets: secrets{kube: cached, cached: cached}, kind: runKinds()[1].GroupVersionKind, key: key,
-		schedule: newSchedule(pollOfPlay, time.Second), wake: func(types.NamespacedName) {}, now: time.Now,
-		newID: func() string { ids++; return strconv.Itoa(ids) },
-	}
-	c.live = newLive(c)
+	c := newConnector(w.pool, func(c *connector) {
+		c.resolver, c.secrets, c.now = ofObject{}, secrets{kube: cached, cached: cached}, time.Now
+		c.schedule = newSchedule(pollOfPlay, time.Second)
+		c.newID = func() string { ids++; return strconv.Itoa(ids) }
+	})
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
 
 	w.runtime = managed.NewReconciler(&rfake.Manager{Client: cached, Scheme: live.Scheme()}, resource.ManagedKind(c.kind), options(cached, "test", c, c.schedule, o)...)

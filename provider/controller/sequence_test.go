@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -35,7 +34,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -48,8 +46,8 @@ var seeds = flag.Uint64("seeds", 15, "random sequences of events for each policy
 type steps struct {
 	now func() time.Time
 	// begins is told of each run that is about to begin. It may be nil.
-	begins func(executor.Job)
-	job    executor.Job
+	begins func(runs.Run)
+	job    runs.Run
 	report *runs.Report
 	queued bool
 	turn   bool
@@ -65,7 +63,7 @@ type steps struct {
 // Want gives the object its turn when that has come, and begins what the status shows.
 func (p *steps) Want(w pool.Want) (runs.Report, bool) {
 	switch {
-	case p.report != nil && (w.End || !p.report.Waits()):
+	case p.report != nil && (w.End || !p.report.Waits):
 		if w.End {
 			p.cancel()
 		}
@@ -81,15 +79,15 @@ func (p *steps) Want(w pool.Want) (runs.Report, bool) {
 		return runs.Report{}, false
 	}
 
-	j := executor.JobOf(*w.Run)
-	r, waits := w.Run.Report(), w.Run.Report()
-	p.report = &waits
+	r := w.Run.Report()
+	r.Waits = true
+	p.report = &r
 
 	if p.installing = p.lacks; p.lacks {
-		waits.Run.Phase = common.PhaseInstalling
+		r.Run.Phase = common.PhaseInstalling
 		p.queued, p.turn = false, false
 
-		return waits, false
+		return r, false
 	}
 
 	if p.free && !p.turn {
@@ -98,18 +96,18 @@ func (p *steps) Want(w pool.Want) (runs.Report, bool) {
 	}
 
 	if p.queued = !p.turn; p.queued {
-		return waits, false
+		return r, false
 	}
 
 	if r.Run.StartTime = &p.start; !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
 		return r, false
 	}
 
-	p.job, p.report, p.turn = j, &r, false
+	p.job, p.turn, r.Waits = *w.Run, false, false
 	shown := r
 
 	if p.begins != nil {
-		p.begins(j)
+		p.begins(*w.Run)
 	}
 
 	return shown, true
@@ -138,7 +136,7 @@ func (p *steps) Recorded(_ types.UID, id string) {
 func (p *steps) cancel() {
 	switch {
 	case p.report == nil || p.ended():
-	case p.began(), p.report.Waits():
+	case p.began(), p.report.Waits:
 		p.queued, p.turn, p.installing = false, false, false
 		p.end(common.PhaseCanceled)
 	default:
@@ -162,19 +160,19 @@ func (p *steps) announce() {
 // install the content.
 func (p *steps) install() {
 	p.lacks, p.installing = false, false
-	p.queued = p.queued || p.report != nil && p.report.Waits()
+	p.queued = p.queued || p.report != nil && p.report.Waits
 }
 
 // begin what was shown.
 func (p *steps) begin() {
-	if p.report != nil && !p.report.Waits() && p.report.Run.Phase == common.PhaseQueued {
+	if p.report != nil && !p.report.Waits && p.report.Run.Phase == common.PhaseQueued {
 		p.report.Run.Phase = common.PhaseRunning
 	}
 }
 
 func (p *steps) end(phase common.RunPhase) {
 	now := metav1.NewTime(p.now())
-	p.report.Run.Phase, p.report.Run.CompletionTime = phase, &now
+	p.report.Waits, p.report.Run.Phase, p.report.Run.CompletionTime = false, phase, &now
 
 	if phase != common.PhaseSucceeded {
 		p.report.Run.Message = "it ended as " + string(phase)
@@ -298,23 +296,13 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 			return w.secret(o, func() error { return c.Patch(ctx, o, p, os...) })
 		},
 	}).Build()
-	w.connect = &connector{
-		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
-		tracker:  nopTracker{},
-		contents: nopContents{},
-		pool:     w.pool,
-		observer: &fakePool{},
-		outputs:  &fakeOutputs{},
-		recorder: event.NewNopRecorder(),
-		secrets:  secrets{kube: w.kube, cached: w.kube},
-		kind:     runKinds()[1].GroupVersionKind,
-		key:      key,
-		wake:     func(types.NamespacedName) {},
-		now:      func() time.Time { return w.now },
-		newID:    func() string { w.ids++; return strconv.Itoa(w.ids) },
-	}
-	w.connect.live = newLive(w.connect)
-	w.connect.schedule = newSchedule(pollOfPlay, time.Second)
+	w.connect = newConnector(w.pool, func(c *connector) {
+		c.resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
+		c.secrets = secrets{kube: w.kube, cached: w.kube}
+		c.now = func() time.Time { return w.now }
+		c.newID = func() string { w.ids++; return strconv.Itoa(w.ids) }
+		c.schedule = newSchedule(pollOfPlay, time.Second)
+	})
 
 	return w
 }
@@ -469,7 +457,7 @@ func (w *play) asked() bool {
 }
 
 // begins is told of a run that is about to begin.
-func (w *play) begins(j executor.Job) {
+func (w *play) begins(j runs.Run) {
 	w.t.Helper()
 	w.read()
 
@@ -952,50 +940,6 @@ func TestLongSequences(t *testing.T) {
 				if !w.gone {
 					w.told = append(w.told, "remove")
 					w.remove()
-				}
-			})
-		}
-	}
-}
-
-// What is displayed of a run, and how many hosts it works on at a time, is no reason to run
-// anything.
-func TestNoInputs(t *testing.T) {
-	changes := map[string]func(w *play){
-		"Verbosity": func(w *play) { w.object.Parameters().Verbosity = new(int32(3)) },
-		"Forks":     func(w *play) { w.object.Parameters().Forks = new(int32(20)) },
-	}
-
-	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
-		for name, change := range changes {
-			t.Run(string(p)+"/"+name, func(t *testing.T) {
-				w := newPlay(t, p)
-				w.connect.resolver = ofObject{}
-				w.read()
-				w.object.Parameters().PlaybookInline = w.wanted
-
-				if err := w.kube.Update(t.Context(), w.object); err != nil {
-					t.Fatal(err)
-				}
-
-				w.settle()
-
-				jobs := w.ids
-				w.read()
-				change(w)
-
-				w.object.Generation++
-				if err := w.kube.Update(t.Context(), w.object); err != nil {
-					t.Fatal(err)
-				}
-
-				for range 3 {
-					w.reconcile()
-				}
-
-				ready := w.object.GetCondition(xpv2.TypeReady)
-				if w.ids != jobs || w.pool.report != nil || ready.Reason != xpv2.ReasonAvailable || ready.ObservedGeneration != w.object.Generation {
-					w.fatalf("nothing should be run")
 				}
 			})
 		}

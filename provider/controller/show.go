@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -18,15 +17,34 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
+// set a condition of an object as it is.
+func set(run common.AnsibleRun, c xpv2.Condition) {
+	run.SetConditions(c.WithObservedGeneration(run.GetGeneration()))
+}
+
+// restore a condition that is False.
+func restore(run common.AnsibleRun, c xpv2.Condition) {
+	if run.GetCondition(c.Type).Status == corev1.ConditionFalse {
+		set(run, c)
+	}
+}
+
+// drop a condition.
+func drop(run common.AnsibleRun, t xpv2.ConditionType) {
+	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool { return c.Type == t })
+}
+
 // show what follows from a decision: conditions, what is watched, and when to look again.
-func (e *external) show(run common.AnsibleRun, s lifecycle.Situation) {
+func (e *external) show(run common.AnsibleRun, l loaded) {
+	s := l.Situation
+
 	if !s.Deleted {
-		run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+		set(run, lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)))
 		showCheckable(run, s)
 		showWithheld(run)
 		showConfined(run)
-		showContent(run, e.resolution)
-		e.refresh(run, s)
+		showContent(run, l.resolution)
+		e.refresh(run, l)
 	}
 
 	e.watchDependents(run, s)
@@ -36,9 +54,14 @@ func (e *external) show(run common.AnsibleRun, s lifecycle.Situation) {
 		run.Observation().LastApply.NextRetryTime = nil
 	}
 
-	until := lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll)
+	until := lookAgain(e.decision.Until, l.resolution.Due, s.Now, s.Poll)
 	e.schedule.set(run.GetUID(), lookAgain(until, expires(run), s.Now, s.Poll))
-	e.wakeAt(run, s.Active, e.decision.Until)
+
+	// Errors and deletions have the runtime reconcile the object at other times, and an object with a result to be
+	// recorded would wait behind those that are polled.
+	if at := e.decision.Until; !at.IsZero() && (s.Active != nil || e.decision.Failure != nil || s.Deleted) {
+		e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), e.waker(run))
+	}
 }
 
 // showCheckable sets the condition Checkable to False when check runs cannot tell anything,
@@ -48,9 +71,9 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	case s.Active != nil && !s.Active.Finished:
 		// The run in progress may be a check run that tells more.
 	case s.Policy == common.CheckWhenObserve && !s.Approvals.Required && lifecycle.NotCheckable(s):
-		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
-	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
-		run.SetConditions(common.Checkable().WithObservedGeneration(run.GetGeneration()))
+		set(run, common.NotCheckable())
+	default:
+		restore(run, common.Checkable())
 	}
 }
 
@@ -61,52 +84,41 @@ func showState(run common.AnsibleRun, r runs.Report) {
 	case r.Run.Phase != common.PhaseSucceeded:
 		// It may not have come as far as its content.
 	case r.IgnoresState && allows(run, xpv2.ManagementActionDelete):
-		run.SetConditions(common.StateIgnored(run.Parameters().StateVariable).WithObservedGeneration(run.GetGeneration()))
-	case run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse:
-		run.SetConditions(common.MayUseState().WithObservedGeneration(run.GetGeneration()))
+		set(run, common.StateIgnored(run.Parameters().StateVariable))
+	default:
+		restore(run, common.MayUseState())
 	}
 }
 
 // showConfined has the condition Confined be there while the last run in the provider was not confined.
 func showConfined(run common.AnsibleRun) {
-	last := run.Observation().LastRun
-	if last == nil || last.Confinement == nil {
-		return
+	switch last := run.Observation().LastRun; {
+	case last == nil || last.Confinement == nil:
+	case last.Confinement.Landlock == 0 && last.Pod == nil:
+		set(run, common.NotConfined(*last.Confinement))
+	default:
+		drop(run, common.TypeConfined)
 	}
-
-	if last.Confinement.Landlock == 0 && last.Pod == nil {
-		run.SetConditions(common.NotConfined(*last.Confinement).WithObservedGeneration(run.GetGeneration()))
-		return
-	}
-
-	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool {
-		return c.Type == common.TypeConfined
-	})
 }
 
 // showWithheld has the condition OutputsWithheld be there while outputs are withheld.
 func showWithheld(run common.AnsibleRun) {
 	if o := run.Observation(); len(o.WithheldOutputs)+len(o.WithheldReported) > 0 {
-		run.SetConditions(
-			common.OutputsWithheld(o.WithheldOutputs, o.WithheldReported).WithObservedGeneration(run.GetGeneration()))
+		set(run, common.OutputsWithheld(o.WithheldOutputs, o.WithheldReported))
 		return
 	}
 
-	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool {
-		return c.Type == common.TypeOutputsWithheld
-	})
+	drop(run, common.TypeOutputsWithheld)
 }
 
 // showContent sets the condition ContentUpToDate to False when content could not be resolved
 // again, and back to True when it could after that.
 func showContent(run common.AnsibleRun, r content.Resolution) {
-	was := run.GetCondition(common.TypeContentUpToDate)
-
 	switch {
 	case r.Err != nil:
-		run.SetConditions(outdated(r).WithObservedGeneration(run.GetGeneration()))
-	case was.Status == corev1.ConditionFalse && !r.Stale:
-		run.SetConditions(common.ContentUpToDate().WithObservedGeneration(run.GetGeneration()))
+		set(run, outdated(r))
+	case !r.Stale:
+		restore(run, common.ContentUpToDate())
 	}
 }
 
@@ -134,8 +146,8 @@ func outdated(r content.Resolution) xpv2.Condition {
 
 // refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that
 // is not in the store is left to the next run, which installs it, unless the inputs are applied: then none is to come.
-func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
-	r, applied := e.resolution, s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
+func (e *external) refresh(run common.AnsibleRun, l loaded) {
+	r, applied := l.resolution, l.Recorded.AppliedDigest != "" && l.Recorded.AppliedDigest == l.Digest
 	if r.Stale && (r.Found || applied) {
 		e.contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
 	}
@@ -161,7 +173,7 @@ func (e *external) showApproval(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 
 	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
-		run.SetConditions(c.WithObservedGeneration(run.GetGeneration()))
+		set(run, c)
 	}
 }
 
@@ -199,21 +211,10 @@ func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation)
 
 // showWatched sets the condition DependentsWatched to False with an error, and back to True without.
 func showWatched(run common.AnsibleRun, err error) {
-	switch was := run.GetCondition(common.TypeDependentsWatched); {
-	case err != nil:
-		run.SetConditions(common.DependentsNotWatched(err).WithObservedGeneration(run.GetGeneration()))
-	case was.Status == corev1.ConditionFalse:
-		run.SetConditions(common.DependentsWatched().WithObservedGeneration(run.GetGeneration()))
-	}
-}
-
-// wakeAt wakes the object at a time when the runtime would not reconcile it: errors and
-// deletions requeue the object at other times, and a requeued object with a result to be
-// recorded would wait behind those that are polled.
-func (e *external) wakeAt(run common.AnsibleRun, a *lifecycle.Active, at time.Time) {
-	if at.IsZero() || a == nil && e.decision.Failure == nil && !meta.WasDeleted(run) {
+	if err != nil {
+		set(run, common.DependentsNotWatched(err))
 		return
 	}
 
-	e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), e.waker(run))
+	restore(run, common.DependentsWatched())
 }

@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -185,49 +182,5 @@ func TestShowState(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestShowWithheld has the condition while outputs are withheld, and no longer.
-func TestShowWithheld(t *testing.T) {
-	pool := &fakePool{report: &runs.Report{
-		Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Generation: 2,
-	}}
-	run := object()
-
-	for _, tc := range []struct {
-		reason   string
-		withheld common.Withheld
-		want     string
-	}{
-		{"Most outputs are there.", nil, ""},
-		{
-			"The condition says which is not, which secret it has, and what to do.",
-			common.Withheld{"url": "key vars.yml of Secret db is in it", "app": "a secret is in it"},
-			`output "app": a secret is in it; output "url": key vars.yml of Secret db is in it; field of the status "login": x: ` +
-				"publish what is secret as a connection detail only; keep a value that is not secret in a ConfigMap, or publish it as a connection detail with a name such as host, too",
-		},
-		{"It goes once nothing is withheld.", nil, ""},
-	} {
-		pool.report.Reported.Withheld, pool.report.Reported.WithheldStatus = tc.withheld, nil
-		pool.report.Reported.Status = json.RawMessage("{}")
-		pool.report.Reported.Outputs = map[string]json.RawMessage{"url": json.RawMessage("1"), "app": json.RawMessage("3")}
-
-		if len(tc.withheld) > 0 {
-			pool.report.Reported.Outputs = nil
-			pool.report.Reported.WithheldStatus = common.Withheld{"login": "x"}
-		}
-
-		if _, err := connect(t, pool, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		if diff := cmp.Diff(tc.want, run.GetCondition(common.TypeOutputsWithheld).Message); diff != "" {
-			t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-		}
-
-		if has := slices.ContainsFunc(run.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == common.TypeOutputsWithheld }); has != (tc.want != "") {
-			t.Errorf("%s\nThe condition is there: %t", tc.reason, has)
-		}
 	}
 }

@@ -1,3 +1,5 @@
+// Package executor carries out one run on this machine: it installs the content that the inputs require, has the runner
+// execute it, and reports. In the Pod of a run it does the same.
 package executor
 
 import (
@@ -6,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -60,35 +63,28 @@ func (l *Local) On(k sandbox.Kernel) *Local {
 
 // Execute a run.
 func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.Report) {
-	progress := w.Progress
-	if progress == nil {
-		progress = func(runs.Report) {}
-	}
-
-	j := JobOf(run)
 	r = run.Report()
 	r.Run.StartTime = l.time()
 
 	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", l.time() }()
 
-	// A panic that one job causes must not end all others.
+	// A panic that one run causes must not end all others.
 	defer redact.Panic(func() {
 		r.Untouched = r.Content == nil
 		fault(&r, errors.New("the provider has made a mistake; its log has a stack trace"))
 	})
 
-	set, release, ok := l.install(ctx, j, &r, progress)
+	set, release, ok := l.install(ctx, run, &r, w.Progress)
 	if !ok {
 		return r
 	}
 
 	defer release()
 
-	j.Content = set
 	r.Content = set.Status()
-	r.Run.InputsDigest = j.Digest(set)
+	r.Run.InputsDigest = run.Digest(set)
 
-	if j.Approved && !j.Approves(set) {
+	if run.Approved && !approved(run, set) {
 		failed(&r, runs.ReasonContentChanged,
 			errors.New("the content is not the one that was checked and approved: it is checked again"))
 		r.Blameless = true
@@ -97,12 +93,14 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 	}
 
 	r.Run.Phase, r.Run.Confinement = common.PhaseRunning, l.confinement.DeepCopy()
-	progress(r)
+	w.Progress(r)
 
-	result, err := l.runner.Run(ctx, j.Spec, events.Watch{
+	run.Content = set
+
+	result, err := l.runner.Run(ctx, run.Spec, events.Watch{
 		Progress: func(s events.Summary) {
 			summarize(&r, s)
-			progress(r)
+			w.Progress(r)
 		},
 		Task:    w.Task,
 		Display: w.Display,
@@ -116,33 +114,33 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 		return r
 	}
 
-	ended(&r, j.Spec, result)
+	ended(&r, run.Spec, result)
 
 	return r
 }
 
-// Install the content of a job, and leave the rest to another process. The set is not released. If
+// Install the content of a run, and leave the rest to another process. The set is not released. If
 // there is none (false), the report is that of the run, which has ended.
-func (l *Local) Install(ctx context.Context, j Job) (set content.Set, r runs.Report, ok bool) {
-	r = j.Run().Report()
+func (l *Local) Install(ctx context.Context, run runs.Run) (set content.Set, r runs.Report, ok bool) {
+	r = run.Report()
 	r.Run.StartTime = l.time()
-	set, _, ok = l.install(ctx, j, &r, func(runs.Report) {})
+	set, _, ok = l.install(ctx, run, &r, func(runs.Report) {})
 	r.Run.CompletionTime = l.time()
 
 	return set, r, ok
 }
 
-// install the content of a job. It returns false if there is none, and the report
+// install the content of a run. It returns false if there is none, and the report
 // says why.
-func (l *Local) install(ctx context.Context, j Job, r *runs.Report,
+func (l *Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 	progress func(runs.Report),
 ) (content.Set, func(), bool) {
-	if j.Missing != nil {
-		notInstalled(ctx, r, j, j.Missing)
+	if run.Missing != nil {
+		notInstalled(ctx, r, run, run.Missing)
 		return content.Set{}, nil, false
 	}
 
-	request, err := requestOf(j)
+	request, err := requestOf(run)
 	if err != nil {
 		failed(r, runs.ReasonInstallFailed, err)
 		return content.Set{}, nil, false
@@ -155,7 +153,7 @@ func (l *Local) install(ctx context.Context, j Job, r *runs.Report,
 
 	set, release, err := l.installer.Ensure(ctx, request)
 	if err != nil {
-		notInstalled(ctx, r, j, err)
+		notInstalled(ctx, r, run, err)
 		return content.Set{}, nil, false
 	}
 
@@ -163,13 +161,11 @@ func (l *Local) install(ctx context.Context, j Job, r *runs.Report,
 }
 
 // Recorded has nothing to do: nothing of a run is left.
-func (l *Local) Recorded(runs.Run) {}
+func (l *Local) Recorded(types.UID, string) {}
 
 // Needs of a run: its content. A mistake in the inputs is for Execute to report.
-func (l *Local) Needs(r runs.Run) runs.Needs {
-	j := JobOf(r)
-
-	request, err := requestOf(j)
+func (l *Local) Needs(run runs.Run) runs.Needs {
+	request, err := requestOf(run)
 	if err != nil {
 		return runs.Needs{}
 	}
@@ -179,7 +175,7 @@ func (l *Local) Needs(r runs.Run) runs.Needs {
 		return runs.Needs{}
 	}
 
-	n := runs.Needs{Key: digest + " " + j.Timeout.String(), Get: func(ctx context.Context) error {
+	n := runs.Needs{Key: digest + " " + run.Timeout.String(), Get: func(ctx context.Context) error {
 		_, release, err := l.installer.Ensure(ctx, request)
 		if err == nil {
 			release()
@@ -190,37 +186,48 @@ func (l *Local) Needs(r runs.Run) runs.Needs {
 
 	// Each new request is another try.
 	if request.Asked {
-		n.Key += " " + j.Request
+		n.Key += " " + run.Request
 	}
 
 	return n
 }
 
-// requestOf a job, for its installation.
-func requestOf(j Job) (content.Request, error) {
-	request, err := content.NewRequest(j.Inputs)
-	request.Known = j.Known
-	request.Timeout = j.Timeout
-	request.Asked = j.Trigger == common.TriggerRequested || j.Trigger == common.TriggerPreview
-	request.Tenant = j.Object.Tenant()
+// approved is true if a set is the content that the run was decided on with, which the digest of an approval stands
+// for. What the status shows of the last run others may have edited.
+func approved(run runs.Run, set content.Set) bool {
+	was := run.Content
+	// The key does not matter: both digests are made here.
+	checked, err := run.Inputs.Digest(nil, was.Collections, was.Roles, was.Project)
+	now, _ := run.Inputs.Digest(nil, set.Collections, set.Roles, set.Project)
+
+	return err == nil && checked == now
+}
+
+// requestOf a run, for its installation.
+func requestOf(run runs.Run) (content.Request, error) {
+	request, err := content.NewRequest(run.Inputs)
+	request.Known = run.Content
+	request.Timeout = run.Timeout
+	request.Asked = run.Trigger == common.TriggerRequested || run.Trigger == common.TriggerPreview
+	request.Tenant = run.Object.Tenant()
 
 	return request, err
 }
 
 // notInstalled reports why the content is not installed, and whether that is the fault of the provider.
-func notInstalled(ctx context.Context, r *runs.Report, j Job, err error) {
+func notInstalled(ctx context.Context, r *runs.Report, run runs.Run, err error) {
 	failed(r, runs.ReasonInstallFailed, err)
 
 	again := &content.BackoffError{}
 
 	switch {
 	case ctx.Err() != nil:
-		r.Run.Phase, r.Run.Reason = common.PhaseCanceled, runs.ReasonCanceled
+		r.Run.Phase, r.Run.Reason = common.PhaseCanceled, runner.ReasonCanceled
 		r.Run.Message = "canceled while the content was being installed"
 	case content.IsOwn(err):
 		fault(r, err)
 	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):
-		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+j.Limit()
+		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+run.Limit()
 	}
 
 	if errors.As(err, &again) {

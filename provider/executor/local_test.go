@@ -236,7 +236,7 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: runs.Report{
-					Run:       base(common.PhaseCanceled, runs.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
+					Run:       base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
@@ -356,17 +356,18 @@ func TestExecute(t *testing.T) {
 
 			var phases []common.RunPhase
 
-			j := Job{
+			j := runs.Run{
 				Spec: runner.Spec{
 					ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
 					Attempt: 1, Inputs: tc.inputs, Timeout: time.Minute,
+					Content: content.Set{Digest: "before", Collections: []common.ContentItem{{Name: "before"}}},
 				},
-				Request: "token", Known: content.Set{Digest: "before", Collections: []common.ContentItem{{Name: "before"}}},
+				Request: "token",
 			}
 
-			got := x.Execute(tc.ctx, j.Run(), runs.Watch{Progress: func(r runs.Report) { phases = append(phases, r.Run.Phase) }})
+			got := x.Execute(tc.ctx, j, runs.Watch{Progress: func(r runs.Report) { phases = append(phases, r.Run.Phase) }})
 
-			digests := map[string]string{j.Digest(j.Known): "digest of before", j.Digest(set): "digest of abc", j.Digest(content.Set{}): "digest of "}
+			digests := map[string]string{j.Digest(j.Content): "digest of before", j.Digest(set): "digest of abc", j.Digest(content.Set{}): "digest of "}
 			got.Run.InputsDigest = digests[got.Run.InputsDigest]
 
 			if diff := cmp.Diff(tc.want.report, got); diff != "" {
@@ -396,20 +397,20 @@ func TestNeeds(t *testing.T) {
 	}), nil)
 
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
-	j := Job{
+	j := runs.Run{
 		Spec:    runner.Spec{Inputs: required, Trigger: common.TriggerChanged, Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute},
 		Request: "token",
 	}
 
-	if n := x.Needs(Job{}.Run()); n.Get != nil {
+	if n := x.Needs(runs.Run{}); n.Get != nil {
 		t.Error("A job without requirements should need nothing.")
 	}
 
-	if n := x.Needs(Job{Spec: runner.Spec{Inputs: inputs.Inputs{Requirements: "{"}}}.Run()); n.Get != nil {
+	if n := x.Needs(runs.Run{Spec: runner.Spec{Inputs: inputs.Inputs{Requirements: "{"}}}); n.Get != nil {
 		t.Error("A mistake should be reported by the run.")
 	}
 
-	n := x.Needs(j.Run())
+	n := x.Needs(j)
 	if err := n.Get(t.Context()); err != nil || released != 1 || n.Key != "acme.site 1m0s" {
 		t.Errorf("Get(...) of %q: %v, released %d times", n.Key, err, released)
 	}
@@ -419,7 +420,7 @@ func TestNeeds(t *testing.T) {
 	}
 
 	j.Trigger = common.TriggerRequested
-	if n = x.Needs(j.Run()); n.Key != "acme.site 1m0s token" {
+	if n = x.Needs(j); n.Key != "acme.site 1m0s token" {
 		t.Errorf("What is requested should be tried again, not %q", n.Key)
 	}
 
@@ -428,7 +429,7 @@ func TestNeeds(t *testing.T) {
 		t.Fatalf("Get(...): %v", j.Missing)
 	}
 
-	r := x.Execute(t.Context(), j.Run(), runs.Watch{})
+	r := x.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
 	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != runs.ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
 		t.Errorf("A run whose content is missing should say why: %+v", r.Run)
 	}
@@ -445,7 +446,7 @@ func TestExecuteKnown(t *testing.T) {
 		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	)
 
-	r := x.Execute(t.Context(), Job{Known: known}.Run(), runs.Watch{})
+	r := x.Execute(t.Context(), runs.Run{Spec: runner.Spec{Content: known}}, runs.Watch{Progress: func(runs.Report) {}})
 	if diff := cmp.Diff(known, content.Known(r.Content)); diff != "" {
 		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
@@ -480,8 +481,8 @@ func TestExecuteApproved(t *testing.T) {
 				}),
 			)
 
-			j := Job{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved}, Known: set("1.0.0")}
-			r := x.Execute(t.Context(), j.Run(), runs.Watch{})
+			j := runs.Run{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved, Content: set("1.0.0")}}
+			r := x.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
 
 			if diff := cmp.Diff(tc.want, common.Run{Phase: r.Run.Phase, Reason: r.Run.Reason}); diff != "" || begun != tc.begun {
 				t.Errorf("%s\nExecute(...): %d runs; -want, +got:\n%s", tc.reason, begun, diff)
@@ -511,7 +512,7 @@ func TestExecuteStarted(t *testing.T) {
 
 	var got []bool
 
-	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}}.Run(), runs.Watch{Progress: func(r runs.Report) { got = append(got, r.Untouched) }})
+	r := x.Execute(t.Context(), runs.Run{Spec: runner.Spec{ID: "1"}}, runs.Watch{Progress: func(r runs.Report) { got = append(got, r.Untouched) }})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}
@@ -526,7 +527,7 @@ func TestExecuteConfinement(t *testing.T) {
 		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
 
-	r := x.Execute(t.Context(), Job{}.Run(), runs.Watch{})
+	r := x.Execute(t.Context(), runs.Run{}, runs.Watch{Progress: func(runs.Report) {}})
 	if diff := cmp.Diff(&common.RunConfinement{Landlock: 6, Seccomp: true}, r.Run.Confinement); diff != "" {
 		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
@@ -535,7 +536,7 @@ func TestExecuteConfinement(t *testing.T) {
 // TestInstall leaves what is installed in place, for another process.
 func TestInstall(t *testing.T) {
 	boom := &galaxy.InstallError{What: "roles", Reason: "boom"}
-	j := Job{Spec: runner.Spec{ID: "1", Inputs: inputs.Inputs{Requirements: "roles: [acme.site]"}}}
+	j := runs.Run{Spec: runner.Spec{ID: "1", Inputs: inputs.Inputs{Requirements: "roles: [acme.site]"}}}
 
 	for name, want := range map[string]error{"Installed": nil, "Failed": boom} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func Record(o *common.AnsibleRunObservation, r runs.Report) {
 
 	// A run that has not begun answers no request and is no attempt, also when its start
 	// was already shown in the status.
-	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == runs.ReasonNotStarted {
+	if run.Phase == common.PhaseQueued || r.Waits || run.Reason == runs.ReasonNotStarted {
 		return
 	}
 

@@ -67,12 +67,12 @@ func TestAttackReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t)
 
-			if ended := r.take(hear(tc.frame)); ended != tc.ended {
+			if ended := r.take(checked(tc.frame)); ended != tc.ended {
 				t.Errorf("%s\ntake(...): want %t, got %t", tc.reason, tc.ended, ended)
 			}
 
 			got := r.report
-			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions)+len(got.Dependents)+len(got.Kinds) > 0 || got.Run.ID != r.job.ID {
+			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions)+len(got.Dependents)+len(got.Kinds) > 0 || got.Run.ID != r.todo.ID {
 				t.Errorf("%s\ntake(...): got %+v", tc.reason, got)
 			}
 
@@ -182,7 +182,7 @@ func TestTemplate(t *testing.T) {
 			tc.change(want)
 
 			r := onCluster(t)
-			e := &r.job.Inputs.Execution
+			e := &r.todo.Inputs.Execution
 			e.Labels, e.Annotations, e.NodeSelector, e.Resources = tc.execution.Labels, tc.execution.Annotations, tc.execution.NodeSelector, tc.execution.Resources
 
 			if tc.all != "" {
@@ -267,8 +267,8 @@ func TestAttackStatus(t *testing.T) {
 			f := sealed.Frame{Final: true, Report: runs.Report{Run: common.Run{Phase: common.PhaseFailed}}}
 			tc.change(&f.Report)
 
-			if got := r.take(hear(f)); got != tc.want || got != (r.unbelieved == nil) {
-				t.Errorf("%s\ntake(...): want %t, got %t, %v", tc.reason, tc.want, got, r.unbelieved)
+			if got := r.take(checked(f)); got != tc.want || got != (r.refused == nil) {
+				t.Errorf("%s\ntake(...): want %t, got %t, %v", tc.reason, tc.want, got, r.refused)
 			}
 
 			r.report.ConnectionDetails = nil
@@ -288,7 +288,7 @@ func TestAttackTasks(t *testing.T) {
 	var got []events.TaskOutcome
 
 	r.watch.Task = func(r events.TaskResult) { got = append(got, r.Outcome) }
-	r.take(hear(sealed.Frame{
+	r.take(checked(sealed.Frame{
 		Time: time.Now(), Report: runs.Report{Run: common.Run{Phase: common.PhaseRunning}},
 		Tasks: []events.TaskResult{{Outcome: "forged 1"}, {Outcome: events.OutcomeOK}, {Outcome: "forged 2"}},
 	}))

@@ -32,7 +32,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -45,7 +44,7 @@ type cluster struct {
 	x *Backend
 	// kube is the API server as others reach it.
 	kube client.WithWatch
-	job  executor.Job
+	job  runs.Run
 
 	// refuse a request of the provider; nil for one that is answered. It may make the object itself.
 	refuse func(verb string, o client.Object) error
@@ -69,7 +68,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 
 	c := &cluster{t: t, kube: fake.NewClientBuilder().WithObjects(objects...).Build()}
-	c.job = executor.Job{Spec: fill(t).Spec, Request: "token", Kind: schema.GroupVersionKind{Group: "ansible.m.crossplane.io", Version: "v1alpha1", Kind: "AnsibleRun"}}
+	c.job = runs.Run{Spec: fill(t).Spec, Request: "token", Kind: schema.GroupVersionKind{Group: "ansible.m.crossplane.io", Version: "v1alpha1", Kind: "AnsibleRun"}}
 	c.job.Inputs.Credentials = nil // They take several Secrets.
 
 	logs, err := kubernetes.NewForConfig(&rest.Config{Transport: c})
@@ -107,7 +106,7 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
 
-	p, err := r.newPod(r.job, Own{Image: image}, 1)
+	p, err := r.newPod(r.todo, Own{Image: image}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +175,7 @@ func (c *cluster) watch(ctx context.Context, k client.WithWatch, _ client.Object
 	c.events = w
 	c.mu.Unlock()
 
-	if k.Get(ctx, client.ObjectKey{Namespace: c.job.Reference().Namespace, Name: c.job.Reference().Name}, p) == nil {
+	if k.Get(ctx, client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, p) == nil {
 		c.saw(p, false)
 	}
 
@@ -265,7 +264,7 @@ func (c *cluster) pod() *corev1.Pod {
 	synctest.Wait()
 
 	p := &corev1.Pod{}
-	err := c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Reference().Namespace, Name: c.job.Reference().Name}, p)
+	err := c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, p)
 
 	if kerrors.IsNotFound(err) {
 		return nil
@@ -284,7 +283,7 @@ func (c *cluster) secret() *corev1.Secret {
 	synctest.Wait()
 
 	s := &corev1.Secret{}
-	if c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Reference().Namespace, Name: c.job.Reference().Name}, s) != nil {
+	if c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, s) != nil {
 		return nil
 	}
 
@@ -415,13 +414,8 @@ func (c *cluster) execute(begun *common.Run) *execution {
 	provider, leave := context.WithCancel(c.t.Context())
 	e.cancel, e.revoke, e.leave = cancel, revoke, leave
 
-	todo := j.Run()
-	if j.Begun != nil {
-		todo.Run, todo.Begun = *j.Begun, true
-	}
-
 	go func() {
-		e.ended <- c.x.Execute(ctx, todo, runs.Watch{Wanted: wanted, Provider: provider, Progress: func(r runs.Report) {
+		e.ended <- c.x.Execute(ctx, j, runs.Watch{Wanted: wanted, Provider: provider, Progress: func(r runs.Report) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 
@@ -449,7 +443,7 @@ func (e *execution) goesOn(t *testing.T, reason string) {
 // inProgress is a run as the status shows it.
 func (c *cluster) inProgress() *common.Run {
 	return &common.Run{
-		ID: c.job.ID, Mode: c.job.Mode, State: c.job.State, Phase: common.PhaseRunning, StartTime: new(metav1.Now()), Pod: c.job.Reference(),
+		ID: c.job.ID, Mode: c.job.Mode, State: c.job.State, Phase: common.PhaseRunning, StartTime: new(metav1.Now()), Pod: c.job.Pod(),
 	}
 }
 

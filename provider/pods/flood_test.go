@@ -122,7 +122,7 @@ func TestLongAttackHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
 			line := sealedLine(t, key, `{"number":1,`+tc.text+"}")
-			held := make([]heard, pods)
+			held := make([]frame, pods)
 
 			for n := range held {
 				reader, err := sealed.NewReader(key, "id", "pod")
@@ -217,8 +217,8 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 		t.Fatal(err)
 	}
 
-	frames := make(chan heard)
-	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", heard: frames, shown: &shown{}}
+	frames := make(chan frame)
+	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
 	r := onCluster(t)
 	end := make(chan struct{})
 

@@ -43,8 +43,8 @@ type podLog struct {
 	namespace, pod string
 	shown          *shown
 
-	// heard are the reports, and broken says why the log broke off; nil for one that was read to its last report.
-	heard  chan heard
+	// frames have the reports, and broken says why the log broke off; nil for one that was read to its last report.
+	frames chan frame
 	broken chan error
 
 	// What follows is for the run that has the log read.
@@ -64,7 +64,7 @@ func (x *Backend) newLog(p *corev1.Pod, runID string, key []byte, s *shown) (*po
 
 	return &podLog{
 		Backend: x, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: s,
-		heard: make(chan heard), broken: make(chan error, 1),
+		frames: make(chan frame), broken: make(chan error, 1),
 	}, err
 }
 
@@ -137,20 +137,20 @@ func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
 func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) {
 	before := l.reader.Cost
 
-	h, ok, err := l.unpack(ctx, line)
+	f, ok, err := l.unpack(ctx, line)
 	if err != nil {
 		return false, err
 	}
 
 	if ok {
 		select {
-		case l.heard <- h:
+		case l.frames <- f:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
 	}
 
-	if h.Final {
+	if f.Final {
 		return true, nil
 	}
 
@@ -159,20 +159,20 @@ func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) 
 }
 
 // unpack a line that may be a report.
-func (l *podLog) unpack(ctx context.Context, line []byte) (h heard, ok bool, err error) {
+func (l *podLog) unpack(ctx context.Context, line []byte) (_ frame, ok bool, err error) {
 	select {
 	case l.unpacking <- struct{}{}:
 	case <-ctx.Done():
-		return h, false, ctx.Err()
+		return frame{}, false, ctx.Err()
 	}
 	defer func() { <-l.unpacking }()
 
 	f, ok := l.reader.Read(line)
 	if !ok {
-		return h, false, nil
+		return frame{}, false, nil
 	}
 
-	return hear(f), true, nil
+	return checked(f), true, nil
 }
 
 // paced reads no faster than wait allows.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -73,8 +73,8 @@ const (
 func podName(run string) string { return "ansiblerun-" + run }
 
 // newPod returns the Pod of a run with a number of Secrets, the last of which has a token if the run has one.
-func (x *Backend) newPod(j executor.Job, own Own, secrets int) (*corev1.Pod, error) {
-	ref := j.Reference()
+func (x *Backend) newPod(j runs.Run, own Own, secrets int) (*corev1.Pod, error) {
+	ref := j.Pod()
 
 	template, err := x.template(j, own, secrets)
 	if err != nil {
@@ -95,7 +95,7 @@ func (x *Backend) newPod(j executor.Job, own Own, secrets int) (*corev1.Pod, err
 
 // ownerOf the Pod of a job: its AnsibleRun, or a cluster scoped configuration where that is in another namespace.
 // Without a controller kubectl drain would refuse the Pod, and so would policies against Pods that nothing looks after.
-func ownerOf(j executor.Job) []metav1.OwnerReference {
+func ownerOf(j runs.Run) []metav1.OwnerReference {
 	o := j.Object
 
 	switch {
@@ -112,7 +112,7 @@ func ownerOf(j executor.Job) []metav1.OwnerReference {
 
 // template of the Pod: that of the provider, with the one of the configuration over it, and what
 // the provider sets over that.
-func (x *Backend) template(j executor.Job, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
+func (x *Backend) template(j runs.Run, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
@@ -179,7 +179,7 @@ func (x *Backend) template(j executor.Job, provider Own, secrets int) (corev1.Po
 }
 
 // complete the container of the run, and those before it that follow from it.
-func complete(spec *corev1.PodSpec, c *corev1.Container, j executor.Job, provider Own) {
+func complete(spec *corev1.PodSpec, c *corev1.Container, j runs.Run, provider Own) {
 	// An empty command of the provider's does not replace that of a template. A container that is
 	// started again would run twice.
 	c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
@@ -250,7 +250,7 @@ func installer(run corev1.Container) corev1.Container {
 
 // content returns the volume for content, and the mount of what belongs to the configuration and
 // the tenant of a job.
-func (x *Backend) content(j executor.Job) (corev1.Volume, corev1.VolumeMount) {
+func (x *Backend) content(j runs.Run) (corev1.Volume, corev1.VolumeMount) {
 	v := corev1.Volume{Name: volumeContent, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	m := corev1.VolumeMount{Name: volumeContent, MountPath: dirContent, ReadOnly: true}
 
@@ -285,7 +285,7 @@ func defaultResources() corev1.ResourceRequirements {
 
 // own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod
 // Security's standard "restricted".
-func (x *Backend) own(j executor.Job, provider Own, secrets int) corev1.PodTemplateSpec {
+func (x *Backend) own(j runs.Run, provider Own, secrets int) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
 
@@ -355,9 +355,9 @@ func (x *Backend) own(j executor.Job, provider Own, secrets int) corev1.PodTempl
 }
 
 // pullSecrets of the Pod of a job: those of its configuration, and the provider's where they are.
-func (o Own) pullSecrets(j executor.Job) []corev1.LocalObjectReference {
+func (o Own) pullSecrets(j runs.Run) []corev1.LocalObjectReference {
 	secrets := slices.Clone(j.Inputs.Execution.ImagePullSecrets)
-	if j.Reference().Namespace != o.Namespace {
+	if j.Pod().Namespace != o.Namespace {
 		return secrets
 	}
 
@@ -370,14 +370,14 @@ func (o Own) pullSecrets(j executor.Job) []corev1.LocalObjectReference {
 	return secrets
 }
 
-func labelsOf(j executor.Job) map[string]string {
+func labelsOf(j runs.Run) map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/managed-by": "provider-ansible", labelRun: j.ID,
 		labelObject: string(j.Object.UID),
 	}
 }
 
-func annotationsOf(j executor.Job) map[string]string {
+func annotationsOf(j runs.Run) map[string]string {
 	return map[string]string{
 		annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name,
 		annotationNamespace: j.Object.Namespace,
@@ -394,7 +394,7 @@ func restricted() *corev1.SecurityContext {
 }
 
 // projected is a volume with all of the Secrets of a run, and the UID of the Pod.
-func projected(j executor.Job, secrets int) *corev1.ProjectedVolumeSource {
+func projected(j runs.Run, secrets int) *corev1.ProjectedVolumeSource {
 	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444)), Sources: []corev1.VolumeProjection{{
 		DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
 			Path: filePod, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"},
@@ -403,7 +403,7 @@ func projected(j executor.Job, secrets int) *corev1.ProjectedVolumeSource {
 
 	for n := range secrets {
 		s := &corev1.SecretProjection{}
-		s.Name = secretName(j.Reference().Name, n)
+		s.Name = secretName(j.Pod().Name, n)
 
 		if n == secrets-1 && j.Inputs.Kubernetes != nil {
 			s.Items = []corev1.KeyToPath{{Key: FileToken, Path: FileToken}}

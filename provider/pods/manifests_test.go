@@ -11,18 +11,18 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // requiring is a job with content to install.
-func requiring(t *testing.T, change ...func(*executor.Job)) *run {
+func requiring(t *testing.T, change ...func(*runs.Run)) *run {
 	t.Helper()
 
 	r := onCluster(t)
-	r.job.Inputs.Requirements = "collections: [acme.web]"
+	r.todo.Inputs.Requirements = "collections: [acme.web]"
 
 	for _, fn := range change {
-		fn(&r.job)
+		fn(&r.todo)
 	}
 
 	return r
@@ -35,11 +35,11 @@ func TestInstaller(t *testing.T) {
 	}
 
 	claimed := requiring(t)
-	sub := "ansible-content/" + claimed.contentDir(claimed.job)
+	sub := "ansible-content/" + claimed.contentDir(claimed.todo)
 
 	cases := map[string]struct {
 		reason     string
-		change     func(*executor.Job)
+		change     func(*runs.Run)
 		containers []string
 		install    []corev1.VolumeMount
 		run        []corev1.VolumeMount
@@ -48,22 +48,22 @@ func TestInstaller(t *testing.T) {
 	}{
 		"Nothing": {
 			reason: "A run without requirements needs no installation.",
-			change: func(j *executor.Job) { j.Inputs.Requirements = "" },
+			change: func(j *runs.Run) { j.Inputs.Requirements = "" },
 		},
 		"Image": {
 			reason: "Nor does one whose image brings the content.",
-			change: func(j *executor.Job) { j.Inputs.Execution.Content = common.ContentImage },
+			change: func(j *runs.Run) { j.Inputs.Execution.Content = common.ContentImage },
 		},
 		"Pod": {
 			reason:     "What a Pod installs is in the Pod.",
-			change:     func(*executor.Job) {},
+			change:     func(*runs.Run) {},
 			containers: []string{containerInstall},
 			install:    mount(false, ""),
 			run:        mount(true, ""),
 		},
 		"Claim": {
 			reason:     "On a claim each configuration has a directory of its own.",
-			change:     func(j *executor.Job) { j.Inputs.Execution.ContentVolumeClaim = "content" },
+			change:     func(j *runs.Run) { j.Inputs.Execution.ContentVolumeClaim = "content" },
 			containers: []string{containerInstall},
 			install:    mount(false, sub),
 			run:        mount(true, sub),
@@ -83,14 +83,14 @@ func TestInstaller(t *testing.T) {
 		},
 		"OtherImage": {
 			reason:     "An image without the provider gets it first.",
-			change:     func(j *executor.Job) { j.Inputs.Execution.Image = "ee:1" },
+			change:     func(j *runs.Run) { j.Inputs.Execution.Image = "ee:1" },
 			containers: []string{containerCopy, containerInstall},
 			install:    mount(false, ""),
 			run:        mount(true, ""),
 		},
 		"Template": {
 			reason: "The installation has what a template adds to the run, except what such a container may not have.",
-			change: func(j *executor.Job) {
+			change: func(j *runs.Run) {
 				j.Inputs.Execution.PodTemplate = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"initContainers":[{"name":"first"}],"containers":[{"name":"run",
 					"volumeMounts":[{"name":"ca","mountPath":"/ca"}],"lifecycle":{"preStop":{"sleep":{"seconds":1}}},"livenessProbe":{"exec":{"command":["true"]}}}]}}`)}
 			},
@@ -181,7 +181,7 @@ func TestResources(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			spec := podOf(t, requiring(t, func(j *executor.Job) {
+			spec := podOf(t, requiring(t, func(j *runs.Run) {
 				e := &j.Inputs.Execution
 				e.Image, e.Resources, e.PodTemplate = "ee:1", tc.execution.Resources, tc.execution.PodTemplate
 			})).Spec
@@ -206,7 +206,7 @@ func TestResources(t *testing.T) {
 func TestEnv(t *testing.T) {
 	flag := []byte(`{"spec":{"containers":[{"name":"run","env":[{"name":"HTTPS_PROXY","value":"flag"},{"name":"NO_PROXY","value":"flag"}]}]}}`)
 
-	r := requiring(t, func(j *executor.Job) {
+	r := requiring(t, func(j *runs.Run) {
 		j.Inputs.Execution.PodTemplate = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"containers":[{"name":"run",
 			"env":[{"name":"NO_PROXY","value":"configuration"},{"name":"http_proxy","value":""},{"name":"HOME","value":"/"}]}]}}`)}
 	})
@@ -235,13 +235,13 @@ func TestEnv(t *testing.T) {
 func TestContentDir(t *testing.T) {
 	dirs := map[string]bool{}
 
-	for _, change := range []func(*executor.Job){
-		func(*executor.Job) {},
-		func(j *executor.Job) { j.Object.Namespace = "another" },
-		func(j *executor.Job) { j.Inputs.Config = "another" },
+	for _, change := range []func(*runs.Run){
+		func(*runs.Run) {},
+		func(j *runs.Run) { j.Object.Namespace = "another" },
+		func(j *runs.Run) { j.Inputs.Config = "another" },
 	} {
 		r := requiring(t, change)
-		dirs[r.contentDir(r.job)] = true
+		dirs[r.contentDir(r.todo)] = true
 	}
 
 	if len(dirs) != 3 {

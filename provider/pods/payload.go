@@ -20,7 +20,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -33,9 +33,9 @@ const (
 	maxPart = 700 << 10
 	// maxSecrets is how many Secrets a run has at most, with that of its token. Inputs have a few mebibytes.
 	maxSecrets = 20
-	// filePod has the UID of the Pod, beside the parts of its payload, and fileMeant the UID of the Pod that they are for.
-	filePod   = "pod"
-	fileMeant = "podUID"
+	// filePod has the UID of the Pod, beside the parts of its payload, and filePodUID that of the Pod that they are for.
+	filePod    = "pod"
+	filePodUID = "podUID"
 	// annotationProof tells the Secret that the provider has made from any other Secret of the namespace. It says for
 	// which account a token is renewed.
 	annotationProof = "ansible.crossplane.io/proof"
@@ -49,8 +49,8 @@ type Payload struct {
 	Spec runner.Spec
 	// Request that the run answers.
 	Request string
-	// Before is what was known of the object when the run was decided on.
-	Before runs.Before
+	// Before is the run that was shown before this one; nil if there was none.
+	Before *common.Run
 	// Key that seals the reports of the run.
 	Key []byte
 	// ContentKey is the key of the digests of content.
@@ -115,7 +115,7 @@ func ReadPayload(dir fs.FS) (Payload, error) {
 	}
 
 	// Another Pod may have had the same name before, and this one be made by a request that came late.
-	if meant, err := fs.ReadFile(dir, fileMeant); err != nil || !bytes.Equal(meant, pod) {
+	if uid, err := fs.ReadFile(dir, filePodUID); err != nil || !bytes.Equal(uid, pod) {
 		return Payload{}, errors.New("the inputs of the run are for another Pod")
 	}
 
@@ -145,7 +145,7 @@ func secretsOf(p *corev1.Pod) int {
 
 // newSecret of a run with a number, for the Pod that owns it. It does not block the deletion of the Pod: where the
 // admission plugin OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
-func newSecret(j executor.Job, p *corev1.Pod, n int, data map[string][]byte) *corev1.Secret {
+func newSecret(j runs.Run, p *corev1.Pod, n int, data map[string][]byte) *corev1.Secret {
 	owner := metav1.NewControllerRef(p, corev1.SchemeGroupVersion.WithKind("Pod"))
 	owner.BlockOwnerDeletion = nil
 
@@ -160,7 +160,7 @@ func newSecret(j executor.Job, p *corev1.Pod, n int, data map[string][]byte) *co
 }
 
 // secrets with a packed payload, for the Pod that is to have it. The first is the gate.
-func (x *Backend) secrets(j executor.Job, p *corev1.Pod, packed []byte) []*corev1.Secret {
+func (x *Backend) secrets(j runs.Run, p *corev1.Pod, packed []byte) []*corev1.Secret {
 	var all []*corev1.Secret
 
 	for part := range slices.Chunk(packed, maxPart) {
@@ -169,14 +169,14 @@ func (x *Backend) secrets(j executor.Job, p *corev1.Pod, packed []byte) []*corev
 		all = append(all, s)
 	}
 
-	all[0].Data[fileMeant] = []byte(p.UID)
+	all[0].Data[filePodUID] = []byte(p.UID)
 	all[0].Annotations = map[string]string{annotationProof: x.proof(j, p, packed)}
 
 	return all
 }
 
 // proof that the provider has given a packed payload to a Pod.
-func (x *Backend) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
+func (x *Backend) proof(j runs.Run, p *corev1.Pod, packed []byte) string {
 	hash := sha256.Sum256(packed)
 	given := append(hash[:], strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")...)
 
@@ -185,7 +185,7 @@ func (x *Backend) proof(j executor.Job, p *corev1.Pod, packed []byte) string {
 
 // payloadOf a Pod is what the provider has given to it for a run; nil if that is nothing. A Secret from elsewhere has
 // no proof, and is not unpacked.
-func (x *Backend) payloadOf(ctx context.Context, j executor.Job, p *corev1.Pod) (*Payload, error) {
+func (x *Backend) payloadOf(ctx context.Context, j runs.Run, p *corev1.Pod) (*Payload, error) {
 	var (
 		packed []byte
 		proof  string

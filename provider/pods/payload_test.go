@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -41,12 +41,9 @@ func fill(t *testing.T) Payload {
 				Execution:   common.Execution{Place: common.PlacePod, Namespace: "ns", KeepFor: &metav1.Duration{Duration: time.Second}},
 			},
 			Timeout: time.Minute, KeepOutput: true,
+			Content: content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: time.Unix(1767319445, 0)},
 		},
-		Request: "token",
-		Before: runs.Before{
-			Applied: "digest",
-			Content: &common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: &metav1.Time{Time: time.Unix(1767319445, 0)}},
-		},
+		Request: "token", Before: &common.Run{ID: "before"},
 		Key: sealed.NewKey(), ContentKey: []byte("key"), Pod: "pod",
 	}
 }
@@ -63,7 +60,7 @@ func TestLongPayload(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	secrets := r.secrets(r.job, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}}, packed)
+	secrets := r.secrets(r.todo, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}}, packed)
 
 	if len(secrets) < 3 {
 		t.Errorf("Inputs of more than a mebibyte should be in several Secrets, not in %d", len(secrets))

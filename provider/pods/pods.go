@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +34,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -132,7 +132,7 @@ func (x *Backend) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
 // Execute a run: follow it to its end.
 func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {
-	r := x.newRun(ctx, executor.JobOf(todo), w)
+	r := x.newRun(ctx, todo, w)
 
 	x.followed.Store(r.key(), r)
 	// Not that of the next one, which may have begun to follow before this one has ended.
@@ -143,8 +143,8 @@ func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs
 
 // Recorded runs have no work any more: the credentials of the Pod go now, the Pod when it has been kept for as long as
 // the configuration says. Nothing of it waits for the API server.
-func (x *Backend) Recorded(r runs.Run) {
-	p, ok := x.ended.LoadAndDelete(runKey{string(r.Object.UID), r.ID})
+func (x *Backend) Recorded(uid types.UID, runID string) {
+	p, ok := x.ended.LoadAndDelete(runKey{string(uid), runID})
 	if !ok {
 		return // It has made none, or the sweep finds it.
 	}
@@ -154,7 +154,7 @@ func (x *Backend) Recorded(r runs.Run) {
 		defer cancel()
 
 		if err := x.release(ctx, p.(*corev1.Pod)); err != nil { //nolint:forcetypeassert // There are no others.
-			x.config.Log.Info("Cannot clean up after a run, trying again", "run", r.ID, "error", err)
+			x.config.Log.Info("Cannot clean up after a run, trying again", "run", runID, "error", err)
 		}
 	}()
 }
@@ -294,14 +294,14 @@ func (x *Backend) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool) 
 }
 
 // contentKey is the key of what Pods install for one configuration and one tenant.
-func (x *Backend) contentKey(j executor.Job) []byte {
+func (x *Backend) contentKey(j runs.Run) []byte {
 	return mac.Sum(x.config.Key, "content of pods", contentOf(j))
 }
 
 // contentDir is the name of the directory on a claim with what they install.
-func (x *Backend) contentDir(j executor.Job) string {
+func (x *Backend) contentDir(j runs.Run) string {
 	return hex.EncodeToString(mac.Sum(x.config.Key, "directory of the content of pods", contentOf(j))[:16])
 }
 
 // contentOf one configuration and one tenant.
-func contentOf(j executor.Job) []byte { return []byte(j.Object.Tenant() + "\x00" + j.Inputs.Config) }
+func contentOf(j runs.Run) []byte { return []byte(j.Object.Tenant() + "\x00" + j.Inputs.Config) }

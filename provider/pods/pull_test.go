@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestPullSecrets(t *testing.T) {
@@ -32,7 +32,7 @@ func TestPullSecrets(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			j := executor.Job{Spec: fill(t).Spec}
+			j := runs.Run{Spec: fill(t).Spec}
 			j.Inputs.Execution.Namespace, j.Inputs.Execution.ImagePullSecrets = tc.namespace, secrets("both")
 
 			template, err := (&Backend{}).template(j, tc.own, 1)

@@ -30,35 +30,35 @@ const (
 	maxTasks = 5000
 )
 
-// errUnbelievable is the error of a frame that no run sends.
-var errUnbelievable = errors.New("the Pod has sent a report that no run sends")
+// errInvalid is the error of a frame that no run sends.
+var errInvalid = errors.New("the Pod has sent a report that no run sends")
 
-// A heard frame is one that a run can have sent. Of another one only the time is kept, whether it was
-// the last one, and why it is not believed: the rest may take much memory.
-type heard struct {
+// A frame is one that a run can have sent. Of another one only the time is kept, whether it was
+// the last one, and why it was refused: the rest may take much memory.
+type frame struct {
 	sealed.Frame
 
-	unbelieved error
+	refused error
 }
 
-// hear a frame that was read.
-func hear(f sealed.Frame) heard {
-	b, err := believable(f)
+// checked is a frame that was read.
+func checked(f sealed.Frame) frame {
+	valid, err := validate(f)
 	if err != nil {
-		return heard{Frame: sealed.Frame{Time: f.Time, Final: f.Final}, unbelieved: err}
+		return frame{Frame: sealed.Frame{Time: f.Time, Final: f.Final}, refused: err}
 	}
 
-	return heard{Frame: b}
+	return frame{Frame: valid}
 }
 
-// believable returns a frame that a run can have sent. The image of the Pod may be an attacker's: no
+// validate a frame, of which what a run can have sent is returned. The image of the Pod may be an attacker's: no
 // report is to do more than tell of its own run, within the limits of runs in the provider. The API
 // server would refuse the status or the Secret otherwise, again and again.
-func believable(f sealed.Frame) (sealed.Frame, error) {
+func validate(f sealed.Frame) (sealed.Frame, error) {
 	r := &f.Report
 	if !sends(r.Run.Phase, f.Final) || r.Content != nil &&
 		max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
-		return f, errUnbelievable
+		return f, errInvalid
 	}
 
 	clipReport(r)
@@ -69,7 +69,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 		r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Withheld, r.Dependents, r.Kinds,
 	})
 	if err != nil || len(shown) > maxReport {
-		return f, errUnbelievable
+		return f, errInvalid
 	}
 
 	if r.Outputs != nil {
@@ -77,7 +77,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 	}
 
 	return f, errors.Wrap(errors.Join(err, dependents.Check(r.Dependents), dependents.Check(r.Kinds), r.Reported.Check(),
-		runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
+		runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errInvalid.Error())
 }
 
 // sends is true for a phase that a run reports. That it waits or was interrupted, is for the
@@ -87,7 +87,7 @@ func sends(phase common.RunPhase, final bool) bool {
 	case common.PhaseInstalling, common.PhaseRunning:
 		return !final
 	case common.PhaseSucceeded, common.PhaseFailed, common.PhaseTimedOut, common.PhaseCanceled:
-		return true
+		return final
 	case common.PhaseQueued, common.PhaseInterrupted:
 	}
 

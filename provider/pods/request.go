@@ -99,7 +99,7 @@ func (r *run) failed(ctx context.Context, err error) bool {
 
 	switch {
 	case r.isLost(ctx, err):
-		r.gone, r.unseen, r.again = true, nil, 0
+		r.gone, r.unseen = true, nil
 	case r.begun || r.pod == nil && r.attached:
 		r.says(err.Error())
 	default:

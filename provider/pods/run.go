@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -40,7 +40,7 @@ type run struct {
 
 	known
 
-	job    executor.Job
+	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report
 	// ctx is that of the job, which is canceled with it.
@@ -66,9 +66,9 @@ type run struct {
 
 	// plan of a run of which it is certain whether it has begun; empty for others.
 	plan string
-	// unbegun is true for a run whose Pod was deleted before it had a node. Touched is true once content may have changed
-	// something, and complete once the Pod has sent its last report.
-	unbegun, touched, complete bool
+	// unbegun is true for a run whose Pod was deleted before it had a node, and complete once the Pod has sent its last
+	// report.
+	unbegun, complete bool
 	// why the Pod was deleted, if there is another reason than a cancelation.
 	why *end
 	// stuckSince is since when the Pod has failed to start; zero if it has not.
@@ -78,8 +78,8 @@ type run struct {
 	askedEvents time.Time
 	// renewal of the token is due then; zero if that is not known, since a former provider has made it.
 	renewal time.Time
-	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
-	unbelieved error
+	// refused is why a report of the Pod was not taken; nil if none was refused.
+	refused error
 
 	// failures of requests in a row, and since when the API server shows nothing of a run of which nothing can be left;
 	// zero if it does.
@@ -89,27 +89,26 @@ type run struct {
 	again time.Duration
 }
 
-// newRun of a job. It is canceled with the context.
-func (x *Backend) newRun(ctx context.Context, j executor.Job, w runs.Watch) *run {
+// newRun of what is to be carried out. It is canceled with the context.
+func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run {
 	r := &run{
-		Backend: x, job: j, ctx: ctx, watch: w, report: j.Run().Report(), shown: &shown{}, sights: make(chan sight),
-		ref: client.ObjectKey{Namespace: j.Reference().Namespace, Name: j.Reference().Name},
+		Backend: x, todo: todo, ctx: ctx, watch: w, report: todo.Report(), shown: &shown{}, sights: make(chan sight),
+		ref: client.ObjectKey{Namespace: todo.Pod().Namespace, Name: todo.Pod().Name},
 	}
 	r.lasting, r.stop = context.WithCancel(x.config.Context)
 
-	if j.Begun == nil {
-		r.report.Run.Pod, r.report.Run.StartTime = j.Reference(), r.time()
+	if todo.Begun == nil {
+		r.report.Run.Pod, r.report.Run.StartTime = todo.Pod(), r.time()
 		return r
 	}
 
-	r.report.Run = *j.Begun.DeepCopy()
 	r.attached, r.given, r.gave, r.since = true, true, true, r.now()
 
 	return r
 }
 
 // key of the run.
-func (r *run) key() runKey { return runKey{string(r.job.Object.UID), r.job.ID} }
+func (r *run) key() runKey { return runKey{string(r.todo.Object.UID), r.todo.ID} }
 
 // execute the run: follow it to its end, or to that of the provider.
 func (r *run) execute() (report runs.Report) {
@@ -145,17 +144,17 @@ func (r *run) execute() (report runs.Report) {
 
 	for {
 		var (
-			heard  <-chan heard
+			frames <-chan frame
 			broken <-chan error
 		)
 
 		if r.log != nil {
-			heard, broken = r.log.heard, r.log.broken
+			frames, broken = r.log.frames, r.log.broken
 		}
 
 		select {
-		case h := <-heard:
-			if r.take(h) {
+		case f := <-frames:
+			if r.take(f) {
 				return r.report
 			}
 
@@ -189,32 +188,41 @@ func (r *run) step() bool {
 	defer stop()
 
 	r.again = lookEvery
-
-	ended, err := r.act(ctx)
+	action := r.next()
+	ended, err := r.act(ctx, action)
 
 	switch {
 	case r.isLeft():
 		return true
 	case err != nil:
-		return r.failed(ctx, err)
+		ended = r.failed(ctx, err)
+	default:
+		r.failures, r.lostSince = 0, time.Time{}
 	}
 
-	r.failures, r.lostSince = 0, time.Time{}
+	// What follows from an action follows at once.
+	if r.next() != action {
+		r.again = 0
+	}
 
 	return ended
 }
 
+// next says what is next, by what is known.
+func (r *run) next() action {
+	r.keyed, r.canceled, r.revoked = r.sealKey != nil, r.ctx.Err() != nil, r.watch.Wanted.Err() != nil
+	r.idle = r.report.Plan != ""
+
+	return next(r.known)
+}
+
 // act on what is known. It is true when the run has ended.
-func (r *run) act(ctx context.Context) (bool, error) {
+func (r *run) act(ctx context.Context, a action) (bool, error) {
 	if r.unseen != nil {
 		return false, r.unseen
 	}
 
-	k := r.known
-	k.keyed, k.canceled, k.revoked = r.sealKey != nil, r.ctx.Err() != nil, r.watch.Wanted.Err() != nil
-	k.idle = r.report.Plan != ""
-
-	switch next(k) {
+	switch a {
 	case look:
 		return false, nil
 	case find:
@@ -229,7 +237,7 @@ func (r *run) act(ctx context.Context) (bool, error) {
 		return false, r.follow(ctx)
 	case remove:
 		var why *end
-		if k.keyed && !k.canceled {
+		if r.keyed && !r.canceled {
 			why = &end{
 				common.PhaseCanceled, runs.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
 			}
@@ -239,7 +247,7 @@ func (r *run) act(ctx context.Context) (bool, error) {
 	case giveUp:
 		r.notBegun(end{common.PhaseCanceled, runs.ReasonNotStarted, "canceled before its Pod could begin", true})
 	case conclude:
-		r.conclude(k.canceled)
+		r.conclude()
 	}
 
 	return true, nil
@@ -261,7 +269,7 @@ func (r *run) sees(s sight) {
 
 	switch p := s.pod; {
 	case s.err != nil:
-	case p == nil, r.pod == nil && !isOwn(p, r.job.Object), r.pod != nil && p.UID != r.pod.UID:
+	case p == nil, r.pod == nil && !isOwn(p, r.todo.Object), r.pod != nil && p.UID != r.pod.UID:
 		r.gone = true
 	default:
 		if r.pod = p; started(p) {
@@ -272,47 +280,43 @@ func (r *run) sees(s sight) {
 
 // find what a former provider has given the Pod.
 func (r *run) find(ctx context.Context) error {
-	payload, err := r.payloadOf(ctx, r.job, r.pod)
+	payload, err := r.payloadOf(ctx, r.todo, r.pod)
 	if err != nil {
 		return err
 	}
 
-	if r.found, r.again = true, 0; payload != nil {
+	if r.attached = false; payload != nil {
 		r.adopt(*payload)
 	}
 
-	r.shown.know(r.job.Inputs, nil)
+	r.shown.know(r.todo.Inputs, nil)
 
 	return nil
 }
 
 // adopt what a run was begun with. Which run of which object it is, says the object.
 func (r *run) adopt(p Payload) {
-	execution := r.job.Inputs.Execution
+	was, shown := r.todo, r.report.Run
+	r.sealKey = p.Key
+
+	r.todo.Spec, r.todo.Request, r.todo.Before.Run, r.todo.Begun = p.Spec, p.Request, p.Before, nil
 
 	// One that has begun may wait, too.
-	if r.report.Run.Phase == common.PhaseQueued {
-		r.plan = executor.Job{Spec: p.Spec, Request: p.Request}.Plan()
+	if shown.Phase == common.PhaseQueued {
+		r.plan = r.todo.Plan()
 	}
 
-	r.sealKey = p.Key
-	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
-	r.job.Known = content.Known(p.Before.Content)
-	r.job.Object = p.Spec.Object
-	r.job.Inputs = p.Spec.Inputs
-	r.job.Inputs.Execution = execution
+	r.todo.ID, r.todo.Mode, r.todo.State, r.todo.Trigger = was.ID, was.Mode, was.State, was.Trigger
+	r.todo.Inputs.Execution = was.Inputs.Execution
 
-	shown := r.report.Run
-	r.report = r.job.Run().Report()
+	r.report = r.todo.Report()
 	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
 	r.report.Run = shown
 }
 
 // create the Pod. Nothing is made for a run that cannot reach what it is to manage.
 func (r *run) create(ctx context.Context) error {
-	r.again = 0
-
-	if k := r.job.Inputs.Kubernetes; k != nil {
+	if k := r.todo.Inputs.Kubernetes; k != nil {
 		if _, err := r.config.Cluster.Token(ctx, *k, 0, nil); err != nil {
 			return err
 		}
@@ -337,10 +341,9 @@ func (r *run) create(ctx context.Context) error {
 // prepare the Pod and its inputs.
 func (r *run) prepare(ctx context.Context) (err error) {
 	payload := Payload{
-		Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(),
-		ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint,
+		Spec: r.todo.Spec, Request: r.todo.Request, Before: r.todo.Before.Run, Key: sealed.NewKey(),
+		ContentKey: r.contentKey(r.todo), Cluster: r.config.Endpoint,
 	}
-	payload.Before.Content = r.job.Known.Status()
 	r.sealKey = payload.Key
 
 	if r.packed, err = payload.pack(); err != nil {
@@ -353,32 +356,30 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	}
 
 	count := (len(r.packed) + maxPart - 1) / maxPart
-	if r.job.Inputs.Kubernetes != nil {
+	if r.todo.Inputs.Kubernetes != nil {
 		count++
 	}
 
-	if r.made, err = r.newPod(r.job, own, count); err != nil {
+	if r.made, err = r.newPod(r.todo, own, count); err != nil {
 		return err
 	}
 
 	if r.made.Spec.NodeName == "" {
-		r.plan = r.job.Plan()
+		r.plan = r.todo.Plan()
 	}
 
-	r.shown.know(r.job.Inputs, nil)
+	r.shown.know(r.todo.Inputs, nil)
 
 	return nil
 }
 
 // give the Pod its inputs. The first Secret comes last, since it lets the run begin.
 func (r *run) give(ctx context.Context) error {
-	r.again = 0
-
 	if err := r.grant(ctx); err != nil {
 		return err
 	}
 
-	secrets := r.secrets(r.job, r.pod, r.packed)
+	secrets := r.secrets(r.todo, r.pod, r.packed)
 	for _, s := range secrets[1:] {
 		if err := r.post(ctx, s); err != nil {
 			return err
@@ -431,7 +432,7 @@ func (r *run) await(ctx context.Context) error {
 // follow the log of the run.
 func (r *run) follow(ctx context.Context) (err error) {
 	if r.log == nil {
-		if r.log, err = r.newLog(r.pod, r.job.ID, r.sealKey, r.shown); err != nil {
+		if r.log, err = r.newLog(r.pod, r.todo.ID, r.sealKey, r.shown); err != nil {
 			return err
 		}
 	}
@@ -479,8 +480,6 @@ func (r *run) remove(ctx context.Context, why *end) error {
 	switch {
 	case kerrors.IsConflict(err): // It may have begun in this moment.
 		r.sees(r.ask(ctx, r.ref))
-		r.again = 0
-
 		return nil
 	case client.IgnoreNotFound(err) != nil:
 		return err
@@ -511,12 +510,12 @@ func (r *run) notBegun(e end) {
 }
 
 // conclude the report of a run that has ended without its last one.
-func (r *run) conclude(canceled bool) {
+func (r *run) conclude() {
 	began := r.mayHaveBegun()
 	e := interrupted("its Pod was deleted, or the provider ended before it had made it")
 
 	if r.pod != nil {
-		e = endOf(r.pod, r.job.Limit())
+		e = endOf(r.pod, r.todo.Limit())
 	}
 
 	switch {
@@ -527,12 +526,12 @@ func (r *run) conclude(canceled bool) {
 		}
 	case r.why != nil && (r.why.reason != runs.ReasonNotStarted || !began):
 		e = *r.why
-	case r.deleted, canceled && r.unread:
-		e = end{common.PhaseCanceled, runs.ReasonCanceled, "canceled", false}
+	case r.deleted, r.canceled && r.unread:
+		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
 	}
 
-	if r.unbelieved != nil && e.reason == runs.ReasonInternal {
-		e.message += "; " + r.unbelieved.Error()
+	if r.refused != nil && e.reason == runs.ReasonInternal {
+		e.message += "; " + r.refused.Error()
 	}
 
 	// Something of it may still work that the cluster does not know any more.
@@ -553,7 +552,7 @@ func (r *run) mayHaveBegun() bool {
 func (r *run) finish(e end, touched bool) {
 	s := &r.report.Run
 	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
-	r.report.Blameless, r.report.Untouched, r.report.Plan = e.blameless, !touched && !r.touched, ""
+	r.report.Blameless, r.report.Untouched, r.report.Plan = e.blameless, r.report.Untouched && !touched, ""
 }
 
 // waits shows what goes on before the run begins.
@@ -586,51 +585,47 @@ func (r *run) saysEnding() {
 	}
 }
 
-// take what was heard. It is true for the last report of a run that has ended by itself.
-func (r *run) take(h heard) bool {
+// take a frame from the log. It is true for the last report of a run that has ended by itself.
+func (r *run) take(f frame) bool {
 	r.unread, r.log.tries = false, 0
 
-	if h.unbelieved != nil {
-		r.unbelieved = h.unbelieved
+	if f.refused != nil {
+		r.refused = f.refused
 		return false
 	}
 
-	if r.watch.Task != nil && h.Time.After(r.since) {
-		for _, t := range h.Tasks {
+	if r.watch.Task != nil && f.Time.After(r.since) {
+		for _, t := range f.Tasks {
 			r.watch.Task(t)
 		}
 	}
 
-	r.begun, r.complete = true, h.Final
-	r.adoptReport(h.Report)
+	r.begun, r.complete = true, f.Final
+	r.adoptReport(f.Report)
 
-	if h.Final && (h.Report.Run.Phase != common.PhaseCanceled || r.deleted) {
-		return true
-	}
-
-	// The Pod was told to end, not by the provider. Why, is known when it has ended.
-	if r.report.Run.Phase.Finished() {
-		r.report.Run.Phase = common.PhaseRunning
-		r.report.Run.CompletionTime = nil
-
+	switch {
+	case !f.Final:
+		r.watch.Progress(r.report)
+		return false
+	case f.Report.Run.Phase == common.PhaseCanceled && !r.deleted:
+		// The Pod was told to end, not by the provider. Why, is known when it has ended.
+		r.report.Run.Phase, r.report.Run.CompletionTime = common.PhaseRunning, nil
 		return false
 	}
 
-	r.watch.Progress(r.report)
-
-	return false
+	return true
 }
 
 // adoptReport takes over what the Pod reports. Which run it is about, and its digest, is known
 // here. Conditions of Crossplane and the provider are not for content to report.
 func (r *run) adoptReport(got runs.Report) {
 	was := r.report
-	if k := r.job.Inputs.Kubernetes; k == nil || !k.WatchDependents {
+	if k := r.todo.Inputs.Kubernetes; k == nil || !k.WatchDependents {
 		got.Dependents, got.Kinds = nil, nil
 	}
 
 	// Its store has seen no failure before.
-	got.Attaching, got.NotBefore, got.Plan = false, time.Time{}, ""
+	got.Waits, got.Attaching, got.NotBefore, got.Plan = false, false, time.Time{}, ""
 	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, common.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
@@ -639,7 +634,7 @@ func (r *run) adoptReport(got runs.Report) {
 	n.InputsDigest, n.MetadataDigest = k.InputsDigest, k.MetadataDigest
 
 	if got.Content != nil {
-		n.InputsDigest = r.job.Digest(content.Known(got.Content))
+		n.InputsDigest = r.todo.Digest(content.Known(got.Content))
 	}
 
 	// The clock of a node may be wrong.
@@ -649,7 +644,7 @@ func (r *run) adoptReport(got runs.Report) {
 	}
 
 	if len(got.ConnectionDetails) > 0 {
-		r.shown.know(r.job.Inputs, got.ConnectionDetails)
+		r.shown.know(r.todo.Inputs, got.ConnectionDetails)
 	}
 
 	// A watch of the log has begun after the run.
@@ -657,8 +652,7 @@ func (r *run) adoptReport(got runs.Report) {
 		got.Output = r.shown.read()
 	}
 
-	r.touched = r.touched || !got.Untouched
-	got.Untouched = !r.touched
+	got.Untouched = got.Untouched && was.Untouched
 	r.report = got
 }
 

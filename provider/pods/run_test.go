@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 // forget the job, and clean up after it.
 func (c *cluster) forget() {
 	c.t.Helper()
-	c.x.Recorded(c.job.Run())
+	c.x.Recorded(c.job.Object.UID, c.job.ID)
 	synctest.Wait()
 }
 
@@ -188,7 +188,7 @@ func TestBegin(t *testing.T) {
 
 // plant a Secret where that of the run is to be.
 func (c *cluster) plant() {
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Reference().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Pod().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
 	if err := c.kube.Create(c.t.Context(), s); err != nil {
 		c.t.Fatal(err)
 	}
@@ -331,10 +331,10 @@ func TestEnds(t *testing.T) {
 		untouched, rest bool
 	}{
 		"Revoked":        {"A run that waits is given up.", waits, revokes, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runs.ReasonNotStarted, true, false},
-		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runs.ReasonCanceled, false, false},
-		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runs.ReasonCanceled, true, false},
-		"CanceledRuns":   {"One that has begun may have.", working, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runs.ReasonCanceled, false, false},
-		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runs.ReasonCanceled, false, true},
+		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
+		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runner.ReasonCanceled, true, false},
+		"CanceledRuns":   {"One that has begun may have.", working, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
+		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runner.ReasonCanceled, false, true},
 		"Forced":         {"A Pod that is deleted by force may work on.", working, nil, stops(), common.PhaseInterrupted, runs.ReasonPodEnded, false, true},
 		"Evicted":        {"A Pod that is told to end says how it has.", working, nil, stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), container(containerRun, terminated(143, "Error", ""))), common.PhaseInterrupted, runs.ReasonPodEnded, false, false},
 		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, runs.ReasonPodEnded, true, false},
@@ -379,7 +379,7 @@ func TestUnscheduled(t *testing.T) {
 	}{
 		"Goes":      {"It has not begun.", false, "", runs.ReasonNotStarted},
 		"Held":      {"Nor has one that Kueue keeps by its finalizer.", false, "kueue.x-k8s.io/managed", runs.ReasonNotStarted},
-		"Scheduled": {"It begins in that moment, which the watch does not show yet.", true, "", runs.ReasonCanceled},
+		"Scheduled": {"It begins in that moment, which the watch does not show yet.", true, "", runner.ReasonCanceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -708,7 +708,7 @@ func TestOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t)
-			r.job.Object.Namespace, r.job.Inputs.Owner = tc.namespace, config
+			r.todo.Object.Namespace, r.todo.Inputs.Owner = tc.namespace, config
 
 			if diff := cmp.Diff([]metav1.OwnerReference{tc.want}, podOf(t, r).OwnerReferences); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
@@ -720,10 +720,10 @@ func TestOwner(t *testing.T) {
 // TestAdoptMetadata: what a check has read of its object, it has read when it began, whatever its Pod says.
 func TestAdoptMetadata(t *testing.T) {
 	r := onCluster(t)
-	r.job.Mode, r.job.Inputs.Approval = common.ModeCheck, true
+	r.todo.Mode, r.todo.Inputs.Approval = common.ModeCheck, true
 
-	begun, want := Payload{Spec: r.job.Spec}, r.job.Object.Digest(r.job.DigestKey)
-	r.job.Object.Annotations = map[string]string{"example.org/text": "changed since"}
+	begun, want := Payload{Spec: r.todo.Spec}, r.todo.Object.Digest(r.todo.DigestKey)
+	r.todo.Object.Annotations = map[string]string{"example.org/text": "changed since"}
 
 	r.adopt(begun)
 

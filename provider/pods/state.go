@@ -21,8 +21,8 @@ type known struct {
 	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
 	pod  *corev1.Pod
 	gone bool
-	// attached is true for a run that a former provider has begun, and found once its inputs were looked for.
-	attached, found bool
+	// attached is true for a run that a former provider has begun, until its inputs were looked for.
+	attached bool
 	// given is true once the Pod may have its inputs, so that it may begin, and gave once it has. Keyed is true if the key
 	// of its reports is known.
 	given, gave, keyed bool
@@ -65,7 +65,7 @@ func next(k known) action {
 		return conclude
 	case k.pod == nil && k.attached:
 		return look
-	case k.attached && !k.found:
+	case k.attached:
 		return find
 	case !k.given && (k.canceled || k.revoked):
 		return giveUp

@@ -52,8 +52,8 @@ func TestNext(t *testing.T) {
 		"Orphaned":         {"A Pod whose node is gone is waited for: it may work on.", known{keyed: true, pod: orphan, given: true, gave: true, begun: true}, follow},
 		"Attached":         {"The Pod of a former provider is looked for.", known{attached: true, given: true, gave: true}, look},
 		"AttachedPod":      {"Then its inputs.", known{attached: true, given: true, gave: true, pod: works, begun: true}, find},
-		"AttachedUnkeyed":  {"One without inputs goes.", known{attached: true, found: true, given: true, gave: true, pod: waits}, remove},
-		"AttachedKeyed":    {"One with inputs is followed.", known{attached: true, found: true, given: true, gave: true, keyed: true, pod: works, begun: true}, follow},
+		"AttachedUnkeyed":  {"One without inputs goes.", known{given: true, gave: true, pod: waits}, remove},
+		"AttachedKeyed":    {"One with inputs is followed.", known{given: true, gave: true, keyed: true, pod: works, begun: true}, follow},
 	}
 
 	for name, tc := range cases {

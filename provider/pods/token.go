@@ -45,11 +45,11 @@ func tokenLasts(timeout time.Duration) time.Duration {
 // grant the run its first token, in the last Secret of its Pod. It changes, unlike those of the payload: a Pod may wait
 // for longer than a token lasts.
 func (r *run) grant(ctx context.Context) error {
-	if r.job.Inputs.Kubernetes == nil || !r.renewal.IsZero() {
+	if r.todo.Inputs.Kubernetes == nil || !r.renewal.IsZero() {
 		return nil
 	}
 
-	if err := r.post(ctx, newSecret(r.job, r.pod, secretsOf(r.pod)-1, nil)); err != nil {
+	if err := r.post(ctx, newSecret(r.todo, r.pod, secretsOf(r.pod)-1, nil)); err != nil {
 		return err
 	}
 
@@ -58,7 +58,7 @@ func (r *run) grant(ctx context.Context) error {
 
 // renewDue renews the token of the run once a quarter of its time is over.
 func (r *run) renewDue(ctx context.Context) {
-	if r.job.Inputs.Kubernetes == nil || r.now().Before(r.renewal) {
+	if r.todo.Inputs.Kubernetes == nil || r.now().Before(r.renewal) {
 		return
 	}
 
@@ -83,14 +83,14 @@ func (r *run) renew(ctx context.Context) error {
 		return &refusal{errors.Errorf("Secret %s is not of this run", key)}
 	}
 
-	k := *r.job.Inputs.Kubernetes
+	k := *r.todo.Inputs.Kubernetes
 
 	var bound *corev1.Secret
 	if k.Namespace == s.Namespace {
 		bound = s
 	}
 
-	t, err := r.config.Cluster.Token(ctx, k, tokenLasts(r.job.Timeout), bound)
+	t, err := r.config.Cluster.Token(ctx, k, tokenLasts(r.todo.Timeout), bound)
 	if err != nil {
 		return err
 	}

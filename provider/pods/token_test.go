@@ -75,7 +75,7 @@ func TestToken(t *testing.T) {
 			r.now = func() time.Time { return now }
 			cluster := &tokens{now: r.now}
 			r.config.Cluster = cluster
-			r.job.Inputs.Kubernetes, r.job.Timeout = &inputs.Kubernetes{Namespace: tc.namespace, ServiceAccount: "deployer"}, tc.timeout
+			r.todo.Inputs.Kubernetes, r.todo.Timeout = &inputs.Kubernetes{Namespace: tc.namespace, ServiceAccount: "deployer"}, tc.timeout
 			r.pod = podOf(t, r, twoSecrets)
 
 			if err := r.grant(t.Context()); err != nil {
@@ -112,7 +112,7 @@ func TestTokenElsewhere(t *testing.T) {
 		Namespace: "ns", Name: "ansiblerun-id-001", UID: "planted", OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", UID: "another", Controller: new(true)}},
 	}})
 	r.config.Cluster = &tokens{now: r.now}
-	r.job.Inputs.Kubernetes, r.pod = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}, podOf(t, r, twoSecrets)
+	r.todo.Inputs.Kubernetes, r.pod = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}, podOf(t, r, twoSecrets)
 
 	if err := r.grant(t.Context()); !errors.As(err, new(*refusal)) {
 		t.Errorf("grant(...): want a refusal, got %v", err)

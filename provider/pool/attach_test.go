@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
@@ -20,7 +22,7 @@ type outliving struct {
 	plans chan string
 }
 
-func (o *outliving) Recorded(j runs.Run) { o.forgotten <- j.ID }
+func (o *outliving) Recorded(_ types.UID, id string) { o.forgotten <- id }
 
 func (o *outliving) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
 	r := j.Report()
@@ -52,7 +54,16 @@ func (o *outliving) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.
 
 func inPod(uid string) runs.Run {
 	j := newRun(uid, common.TriggerCreated)
-	j.Mode, j.Pod = common.ModeApply, &common.PodReference{Namespace: "ns", Name: "ansiblerun-" + j.ID}
+	j.Mode, j.Inputs.Execution = common.ModeApply, common.Execution{Place: common.PlacePod, Namespace: "ns"}
+
+	return j
+}
+
+// begun is a run that a former provider has begun in its Pod.
+func begun(j runs.Run) runs.Run {
+	r := j.Report().Run
+	r.Phase, r.Pod = common.PhaseRunning, j.Pod()
+	j.Begun = &r
 
 	return j
 }
@@ -65,8 +76,8 @@ func newPlaces(t *testing.T) (*Pool, *outliving) {
 	return New(map[common.Place]Place{common.PlaceProvider: {x, 1, 1}, common.PlacePod: {x, 1, 1}}, leading), x
 }
 
-// Jobs in Pods do not wait for the places of the provider, and the other way round.
-func TestLanes(t *testing.T) {
+// Runs in Pods do not wait for the places of the provider, and the other way round.
+func TestPlaces(t *testing.T) {
 	p, _ := newPlaces(t)
 	_, wake := wakes()
 
@@ -116,7 +127,7 @@ func TestFollowAndCancel(t *testing.T) {
 		_, wake := wakes()
 
 		j := inPod("a")
-		j.Phase, j.Begun = common.PhaseRunning, true
+		j = begun(j)
 		p.Follow(j, wake)
 		end(p, "a")
 
@@ -153,15 +164,14 @@ func TestDetachAndFollow(t *testing.T) {
 	}
 
 	p, x = newPlaces(t)
-	r.Run.Phase = common.PhaseRunning
-	j.Run, j.Begun = r.Run, true
+	j = begun(j)
 
 	woken, wake := wakes()
 
 	p.Follow(j, wake)
 	p.Follow(j, wake)
 
-	if got := <-x.began; !got.Begun {
+	if got := <-x.began; got.Begun == nil {
 		t.Error("The run should say that it has begun.")
 	}
 
@@ -197,15 +207,15 @@ func TestFollowShare(t *testing.T) {
 				for n := range tc.attached {
 					for _, tenant := range []string{"a", "b"} {
 						j := inPod(fmt.Sprint(tenant, n))
-						j.Object.Tenant = tenant
-						j.Phase, j.Begun = common.PhaseRunning, true
+						j.Object.Namespace = tenant
+						j = begun(j)
 						p.Follow(j, func() {})
 						<-x.began
 					}
 				}
 
 				j := inPod("c")
-				j.Object.Tenant = "c"
+				j.Object.Namespace = "c"
 
 				if wait(p, j, func() {}).Run.StartTime == nil {
 					t.Errorf("%s\nThere should be a place for another tenant.", tc.reason)
@@ -249,7 +259,7 @@ func TestFollowLate(t *testing.T) {
 
 				former := inPod("a")
 				former.ID = "former"
-				former.Phase, former.Begun = common.PhaseRunning, true
+				former = begun(former)
 				p.Follow(former, func() {})
 				synctest.Wait()
 
@@ -289,7 +299,7 @@ func TestFollowLater(t *testing.T) {
 				found := func(id string) {
 					j := inPod("a")
 					j.ID = id
-					j.Phase, j.Begun = common.PhaseRunning, true
+					j = begun(j)
 					p.Follow(j, func() {})
 				}
 
@@ -318,7 +328,7 @@ func TestFollowLater(t *testing.T) {
 }
 
 // The backend is told that another run is due in place of one that waits.
-func TestDrop(t *testing.T) {
+func TestEndWaiting(t *testing.T) {
 	p, x := newPlaces(t)
 	x.plans = make(chan string)
 	woken, wake := wakes()

@@ -27,7 +27,7 @@ type counting struct {
 }
 
 // Recorded does nothing.
-func (c *counting) Recorded(runs.Run) {}
+func (c *counting) Recorded(types.UID, string) {}
 
 // Needs of a run, now and then, for some time.
 func (c *counting) Needs(runs.Run) runs.Needs {
@@ -106,7 +106,7 @@ func TestFairness(t *testing.T) {
 
 				for i := range 2000 {
 					j := newRun(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
-					j.Object.Tenant = strconv.Itoa(i % 3)
+					j.Object.Namespace = strconv.Itoa(i % 3)
 					enter(p, j, func() { go p.Recorded(j.Object.UID, j.ID) })
 
 					switch uid := strconv.Itoa(rand.IntN(50)); rand.IntN(20) {
@@ -199,7 +199,7 @@ func order(t *testing.T, js ...runs.Run) []string {
 func TestNamespaces(t *testing.T) {
 	of := func(namespace, uid string) runs.Run {
 		j := newRun(uid, common.TriggerCreated)
-		j.Object.Tenant = namespace
+		j.Object.Namespace = namespace
 
 		return j
 	}
@@ -218,7 +218,7 @@ func TestNamespaceLimit(t *testing.T) {
 
 		for _, uid := range []string{"a1", "a2", "b1", "a3"} {
 			j := newRun(uid, common.TriggerCreated)
-			j.Object.Tenant = uid[:1]
+			j.Object.Namespace = uid[:1]
 			enter(p, j, func() {})
 		}
 

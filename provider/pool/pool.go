@@ -73,12 +73,10 @@ type entry struct {
 	// preparation for what the object waits for; nil when it needs nothing.
 	preparation *preparation
 
-	// reservation of a place, which its timer ends; nil when no place is kept for the object. Its run is shown with a
-	// start since its turn has come.
+	// reservation of a place, which its timer ends; nil when no place is kept for the object.
 	reservation *time.Timer
-	start       *metav1.Time
-	// shown is true for a run that has not begun while the status shows a start.
-	shown bool
+	// start of the run that the status is to show since its turn has come, or that it shows still; nil for none.
+	start *metav1.Time
 
 	// run that has taken its place, and what cancels it; nil before that.
 	run    runs.Run
@@ -130,9 +128,9 @@ type Want struct {
 	Prepare bool
 	// Shown is the run that the status shows; nil if it shows none.
 	Shown *common.Run
-	// Drop the run that waits, as its report says with its plan: it is not the one that is wanted. It ends unless it has
-	// begun meanwhile.
-	Drop bool
+	// EndWaiting ends a run that waits in its Pod, as its report says with its plan: it is not the one that is wanted. It
+	// goes on if it has begun meanwhile.
+	EndWaiting bool
 	// End the run, also if it has begun, or waits. It is over only when its report says so.
 	End bool
 	// Gone is true for an object that is gone: its run is ended, and forgotten once it is over.
@@ -148,7 +146,8 @@ type Want struct {
 func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	var needs runs.Needs
 	if w.Run != nil {
-		needs = p.queues[w.Run.Place()].Needs(*w.Run)
+		needs, r = p.queues[w.Run.Place()].Needs(*w.Run), w.Run.Report()
+		r.Waits = true
 	}
 
 	p.mu.Lock()
@@ -164,7 +163,7 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		p.abandon(e)
 
 		return runs.Report{}, false
-	case known && w.End && e.waits():
+	case known && w.End && e.report.Waits:
 		p.withdraw(e)
 		p.dispatch(nil)
 
@@ -172,12 +171,12 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		e.wake()
 
 		return e.report, true
-	case known && !e.waits():
+	case known && !e.report.Waits:
 		e.heed(w)
 
 		return e.report, true
 	case w.Run == nil && known:
-		e.start, e.shown = nil, e.starts(w.Shown)
+		e.forgetStart(w.Shown)
 		p.withdraw(e)
 		p.dispatch(nil)
 
@@ -186,19 +185,18 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 			delete(p.entries, w.UID)
 		}
 	case w.Run != nil && !gone && (known || !p.stopped):
-		return p.wait(w, needs)
+		return p.wait(w, r, needs)
 	}
 
 	return runs.Report{}, false
 }
 
-// starts is true when a status shows that the run of an object is about to begin.
-func (e *entry) starts(shown *common.Run) bool {
-	return shown != nil && shown.ID == e.report.Run.ID && shown.StartTime != nil
+// forgetStart of a run that has no turn any more, unless the status shows it still.
+func (e *entry) forgetStart(shown *common.Run) {
+	if shown == nil || shown.ID != e.report.Run.ID || shown.StartTime == nil {
+		e.start = nil
+	}
 }
-
-// waits is true for an object with a run that has not begun.
-func (e *entry) waits() bool { return e.cancel == nil && !e.report.Run.Phase.Finished() }
 
 // heed what an object wants of its run, if that has begun.
 func (e *entry) heed(w Want) {
@@ -206,18 +204,18 @@ func (e *entry) heed(w Want) {
 	case e.cancel == nil:
 	case w.End:
 		e.cancel()
-	case w.Drop && e.report.Plan != "":
+	case w.EndWaiting && e.report.Plan != "":
 		e.revoke()
 	}
 }
 
 // wait for what a run needs, and for the turn of its object, and begin what the status shows.
-func (p *Pool) wait(w Want, needs runs.Needs) (report runs.Report, begun bool) {
+func (p *Pool) wait(w Want, report runs.Report, needs runs.Needs) (_ runs.Report, begun bool) {
 	r := *w.Run
 
 	e, known := p.entries[w.UID]
 	if !known {
-		e = &entry{uid: w.UID, tenant: r.Object.Tenant, queue: p.queues[r.Place()]}
+		e = &entry{uid: w.UID, tenant: r.Object.Tenant(), queue: p.queues[r.Place()]}
 		p.entries[w.UID] = e
 	}
 
@@ -227,8 +225,7 @@ func (p *Pool) wait(w Want, needs runs.Needs) (report runs.Report, begun bool) {
 		e.queue = q
 	}
 
-	e.report, e.wake = r.Report(), w.Wake
-	e.shown = e.starts(w.Shown)
+	e.report, e.wake = report, w.Wake
 
 	switch {
 	case p.stopped:
@@ -244,30 +241,34 @@ func (p *Pool) wait(w Want, needs runs.Needs) (report runs.Report, begun bool) {
 	}
 
 	if e.reservation == nil {
-		e.start = nil
+		e.forgetStart(w.Shown)
 
 		return e.report, false
 	}
 
-	report = e.report
-	report.Run.StartTime, report.Run.Pod = e.start, r.Pod
+	e.report.Run.StartTime, e.report.Run.Pod = e.start, r.Pod()
 
-	if !equality.Semantic.DeepEqual(w.Shown, &report.Run) || !p.leads() {
-		return report, false
+	if isShown := equality.Semantic.DeepEqual(w.Shown, &e.report.Run); isShown && p.leads() {
+		p.take(e, r)
+
+		return e.report, true
 	}
 
+	return e.report, false
+}
+
+// take the place that is kept for an object, and begin its run there.
+func (p *Pool) take(e *entry, r runs.Run) {
 	e.reservation.Stop()
 	e.reservation = nil
-	r.Run, r.Queued = report.Run, e.queued
+	r.Queued = e.queued
 
 	if e.preparation != nil {
 		r.Missing = e.preparation.err
 	}
 
 	p.unprepare(e)
-	p.begin(e, r, report)
-
-	return report, true
+	p.begin(e, r)
 }
 
 // onlyPrepared is the report of a run that has what it needs, so that its object is to be looked at, or cannot have it:
@@ -320,13 +321,16 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 	// is over then.
 	case e.cancel == nil:
 		p.withdraw(e)
-	case e.run.Begun:
+	case e.run.Begun != nil:
 		e.leave()
 	default:
 		return // The status was made up.
 	}
 
-	e = &entry{uid: uid, tenant: r.Object.Tenant, queue: p.queues[r.Place()], class: r.Class(), wake: wake}
+	e = &entry{
+		uid: uid, tenant: r.Object.Tenant(), queue: p.queues[r.Place()], class: r.Class(), wake: wake, report: r.Report(),
+	}
+	e.report.Attaching = true
 	p.entries[uid] = e
 
 	if e.extra = e.queue.shares.Full(e.tenant); !e.extra {
@@ -334,14 +338,14 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 		e.queue.count(e, 1)
 	}
 
-	p.begin(e, r, runs.Report{Run: *r.DeepCopy(), Attaching: true})
+	p.begin(e, r)
 	p.dispatch(nil)
 }
 
 // begin to carry a run out.
-func (p *Pool) begin(e *entry, r runs.Run, report runs.Report) {
+func (p *Pool) begin(e *entry, r runs.Run) {
 	ctx, cancel := context.WithCancel(context.Background())
-	e.run, e.report, e.cancel = r, report, cancel
+	e.run, e.report.Waits, e.cancel = r, false, cancel
 	e.provider, e.leave = context.WithCancel(context.Background())
 	e.wanted, e.revoke = context.WithCancel(context.Background())
 	e.begun, e.told = p.now(), p.now()
@@ -379,7 +383,7 @@ func (p *Pool) forget(e *entry) {
 	}
 
 	if delete(p.entries, e.uid); e.cancel != nil {
-		e.queue.Recorded(e.run)
+		e.queue.Recorded(e.uid, e.report.Run.ID)
 	}
 }
 
@@ -482,7 +486,7 @@ func (p *Pool) Unrecorded() int {
 	n := 0
 
 	for _, e := range p.entries {
-		if e.cancel != nil || e.start != nil || e.shown {
+		if e.cancel != nil || e.start != nil {
 			n++
 		}
 	}
@@ -508,21 +512,21 @@ func (p *Pool) stopTaking() {
 
 	for _, e := range p.entries {
 		switch {
-		case e.cancel != nil && e.run.Place() == common.PlacePod:
+		case e.cancel != nil && e.queue == p.queues[common.PlacePod]:
 			e.leave()
 		case e.cancel != nil:
 		default:
 			p.withdraw(e)
 
-			if e.start != nil || e.shown {
+			if e.start != nil {
 				e.wake() // Its status may show that it has begun.
 			}
 		}
 	}
 }
 
-// dispatch gives free places to objects that wait, and wakes these, except the one that asks.
-func (p *Pool) dispatch(asks *entry) {
+// dispatch gives free places to objects that wait, and wakes these, except one that is looked at now.
+func (p *Pool) dispatch(but *entry) {
 	for _, q := range p.queues {
 		for q.running < q.Runs && !p.stopped {
 			e := q.next()
@@ -537,7 +541,7 @@ func (p *Pool) dispatch(asks *entry) {
 				e.start = new(metav1.NewTime(p.now().Truncate(time.Second)))
 			}
 
-			if e != asks {
+			if e != but {
 				e.wake()
 			}
 		}
@@ -603,13 +607,14 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.stopNews()
 	e.report, e.tail = report, nil
 
-	e.run.Work = nil
+	// Its inputs take memory, and hold secrets.
+	e.run = runs.Run{Begun: e.run.Begun}
 
 	// The next provider reports a run that was left to it.
 	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()
 
 	if e.abandoned && !detached {
-		e.queue.Recorded(e.run)
+		e.queue.Recorded(e.uid, report.Run.ID)
 	}
 
 	// Another run of the object may have replaced it.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -27,7 +28,7 @@ func (fn backend) Execute(ctx context.Context, r runs.Run, w runs.Watch) runs.Re
 	return fn(ctx, r, w)
 }
 
-func (fn backend) Recorded(runs.Run) {}
+func (fn backend) Recorded(types.UID, string) {}
 
 // scripted carries out runs as the test tells it to.
 type scripted struct {
@@ -39,7 +40,7 @@ func newScripted() *scripted {
 	return &scripted{began: make(chan runs.Run), end: make(chan common.RunPhase)}
 }
 
-func (s *scripted) Recorded(runs.Run) {}
+func (s *scripted) Recorded(types.UID, string) {}
 
 func (s *scripted) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
@@ -61,8 +62,7 @@ func (s *scripted) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.R
 
 func newRun(uid string, trigger common.RunTrigger) runs.Run {
 	return runs.Run{
-		Run:    common.Run{ID: "run-of-" + uid, Trigger: trigger, Phase: common.PhaseQueued},
-		Object: runs.Object{UID: types.UID(uid)},
+		Spec: runner.Spec{ID: "run-of-" + uid, Trigger: trigger, Object: runner.Object{UID: types.UID(uid)}},
 	}
 }
 
@@ -74,7 +74,7 @@ func enter(p *Pool, j runs.Run, wake func()) {
 		wake()
 
 		go func() {
-			if r, _ := p.Report(j.Object.UID); r.Waits() {
+			if r, _ := p.Report(j.Object.UID); r.Waits {
 				begin(p, j, woken)
 			}
 		}()
@@ -104,11 +104,11 @@ func wait(p *Pool, j runs.Run, wake func()) runs.Report {
 
 // nothing is wanted of an object, which shows the run that its tests begin.
 func nothing(p *Pool, uid string) {
-	p.Want(Want{UID: types.UID(uid), Shown: &common.Run{ID: "run-of-" + uid}, Drop: true})
+	p.Want(Want{UID: types.UID(uid), Shown: &common.Run{ID: "run-of-" + uid}, EndWaiting: true})
 }
 
 // end the run of an object.
-func end(p *Pool, uid string) { p.Want(Want{UID: types.UID(uid), Drop: true, End: true}) }
+func end(p *Pool, uid string) { p.Want(Want{UID: types.UID(uid), EndWaiting: true, End: true}) }
 
 // await the wake-up that reports a phase.
 func await(t *testing.T, p *Pool, uid string, woken <-chan struct{}, want common.RunPhase) {
@@ -307,7 +307,7 @@ func TestNothing(t *testing.T) {
 		nothing(p, uid)
 	}
 
-	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Patient != 0 || !known || !r.Waits() {
+	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Patient != 0 || !known || !r.Waits {
 		t.Errorf("A run that was withdrawn should not wait any more, and be known for as long as its object may show it, got %+v", r.Run)
 	}
 

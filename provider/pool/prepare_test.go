@@ -48,7 +48,7 @@ func TestNeeds(t *testing.T) {
 
 		enter(p, newRun("slow", common.TriggerCreated), func() {})
 
-		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits() || p.Stats()[common.PlaceProvider].Installing != 1 {
+		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits || p.Stats()[common.PlaceProvider].Installing != 1 {
 			t.Errorf("It should be shown what the object waits for: %+v", r.Run)
 		}
 

@@ -65,7 +65,7 @@ func TestShown(t *testing.T) {
 					t.Errorf("What is to be shown is a run that is about to begin, got %+v", r.Run)
 				}
 
-				if known, _ := p.Report("a"); !known.Waits() {
+				if known, _ := p.Report("a"); !known.Waits {
 					t.Errorf("It waits until then, got %+v", known.Run)
 				}
 

@@ -33,6 +33,8 @@ const (
 	ReasonRunTooLarge = "RunTooLarge"
 	// ReasonOutOfMemory is the reason when the run took too much memory.
 	ReasonOutOfMemory = "OutOfMemory"
+	// ReasonCanceled is the reason when the run was not wanted any more.
+	ReasonCanceled = "Canceled"
 	// ReasonTimedOut is the reason when the run took too long.
 	ReasonTimedOut = "TimedOut"
 )

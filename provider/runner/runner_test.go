@@ -25,7 +25,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -640,7 +639,7 @@ func TestRunEnded(t *testing.T) {
 			runner: newRunner,
 			cause:  context.Canceled,
 			want: Result{
-				Phase: common.PhaseCanceled, Reason: runs.ReasonCanceled, Message: `canceled during task "Sleep" of play "Endless"`,
+				Phase: common.PhaseCanceled, Reason: ReasonCanceled, Message: `canceled during task "Sleep" of play "Endless"`,
 			},
 		},
 		"TimedOut": {

@@ -9,7 +9,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -74,7 +73,7 @@ func verdict(run Spec, e ending) Result {
 	case isOutOfMemory(e.cause):
 		r.Reason, r.Message = ReasonOutOfMemory, e.cause.Error()+","+during(s)
 	case e.cause != nil:
-		r.Phase, r.Reason, r.Message = common.PhaseCanceled, runs.ReasonCanceled, "canceled"+during(s)
+		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
 	case failed(s).Cause() != "":
 		r.Reason, r.Message = failed(s).Reason, failed(s).Cause()
 		if e.confined {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
@@ -15,8 +17,8 @@ type Backend interface {
 	// processes of the run and returns soon. When the provider ends, as the watch says, and the run outlives it, Execute
 	// leaves the run as it is, and the report is about a run in progress.
 	Execute(ctx context.Context, r Run, w Watch) Report
-	// Recorded says that the status shows the end of a run, which has no work any more.
-	Recorded(r Run)
+	// Recorded says that the status of an object shows the end of a run.
+	Recorded(uid types.UID, runID string)
 }
 
 // AccessAgain is when a run that lacks access is tried again. No watch tells when access is granted.

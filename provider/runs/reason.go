@@ -2,8 +2,6 @@ package runs
 
 // Reasons of runs, beside those of the runner.
 const (
-	// ReasonCanceled means that the run was canceled.
-	ReasonCanceled = "Canceled"
 	// ReasonNotStarted means that the Pod of the run had not begun when the run was canceled, or gave way to another one.
 	ReasonNotStarted = "NotStarted"
 	// ReasonProviderEnded means that the provider ended during the run.

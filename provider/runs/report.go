@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // A Report is what is known of a run.
@@ -60,6 +61,9 @@ type Report struct {
 	// Plan of a run that has taken its place and that has waited for so long that it is decided about anew; empty for
 	// others, and once it may have begun.
 	Plan string
+	// Waits is true for a run that waits for its needs or for its turn. It has not begun, whatever the status shows, so it
+	// can be dropped.
+	Waits bool
 	// Attaching is true while nothing is known of a run that a former provider has begun,
 	// other than what the status shows.
 	Attaching bool
@@ -69,18 +73,11 @@ type Report struct {
 	Output string
 }
 
-// Waits is true for a run that waits for its needs or for its turn. It has not begun, whatever the status shows, so it
-// can be dropped.
-func (r *Report) Waits() bool {
-	p := r.Run.Phase
-
-	return (p == common.PhaseQueued || p == common.PhaseInstalling) && r.Run.StartTime == nil
-}
-
 // Canceled is the report of a run that waits, and that is canceled at a time.
 func (r *Report) Canceled(at time.Time) Report {
 	c := *r
-	c.Run.Phase, c.Run.Reason, c.Run.Message = common.PhaseCanceled, ReasonCanceled, "canceled before it began"
+	c.Waits, c.Run.StartTime, c.Run.Pod = false, nil, nil
+	c.Run.Phase, c.Run.Reason, c.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled before it began"
 	c.Run.CompletionTime = new(metav1.NewTime(at.Truncate(time.Second)))
 
 	return c

@@ -4,57 +4,42 @@
 package runs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// A Run is to be carried out.
+// A Run is to be carried out. It holds secrets.
 type Run struct {
-	// Run as the status shows it.
-	common.Run
+	// Spec that the runner executes. Until its content is installed, it has the one that the requirements are known to
+	// resolve to.
+	runner.Spec
 
-	// Object that the run belongs to.
-	Object Object
+	// Kind of the object.
+	Kind schema.GroupVersionKind
 	// Policy of the object.
 	Policy common.RunPolicy
-	// RetryLimit of the object; nil if it has none.
-	RetryLimit *int32
-	// Attempt for these inputs, from 1.
-	Attempt int64
-	// Request is the token of crossplane.io/reconcile-requested-at that the run
-	// answers; empty when there is none.
+	// Request is the token of crossplane.io/reconcile-requested-at that the run answers; empty when there is none.
 	Request string
 	// Before is what was known of the object when the run was decided on.
 	Before Before
+	// DigestKey is the key of the digests of the object's inputs.
+	DigestKey []byte
 	// Queued is when the object began to wait for a place.
 	Queued time.Time
 	// Missing is why the run's needs could not be met; nil when they were.
 	Missing error
-	// Begun is true for a run that a former provider has begun: it is followed, and nothing is started.
-	Begun bool
-	// Work is what only backends know of the run. Without it the run is over.
-	Work Work
-}
-
-// Work of a run, with its inputs. They hold secrets.
-type Work interface {
-	// Plan identifies what is to be done, and how, whatever it was started for: a run that waits need not give way to
-	// another one with the same plan.
-	Plan() string
-}
-
-// An Object is an AnsibleRun.
-type Object struct {
-	Kind            schema.GroupVersionKind
-	Namespace, Name string
-	UID             types.UID
-	Generation      int64
-	// Tenant that it belongs to; empty for none.
-	Tenant string
+	// Begun is the run, as the status shows it, that a former provider has begun: it is followed, and nothing is started.
+	// It is nil for a new run.
+	Begun *common.Run
 }
 
 // Before is what was known of an object before a run.
@@ -71,22 +56,65 @@ type Before struct {
 
 // Place where the run is carried out.
 func (r Run) Place() common.Place {
-	if r.Pod != nil {
+	if r.Inputs.Execution.Place == common.PlacePod {
 		return common.PlacePod
 	}
 
 	return common.PlaceProvider
 }
 
-// Report of a run that waits for its turn. It has no Pod yet.
+// Pod of the run; nil when it has none.
+func (r Run) Pod() *common.PodReference {
+	if r.Place() != common.PlacePod {
+		return nil
+	}
+
+	return &common.PodReference{Namespace: r.Inputs.Execution.Namespace, Name: "ansiblerun-" + r.ID}
+}
+
+// Report of a run of which no more is known than that it waits for its turn, or that a former provider has begun it.
 func (r Run) Report() Report {
 	n := Report{
-		Run: *r.DeepCopy(), Before: r.Before.Run, Attempt: r.Attempt, Request: r.Request,
-		Generation: r.Object.Generation, Untouched: true,
+		Run: common.Run{
+			ID: r.ID, Mode: r.Mode, State: r.State, Trigger: r.Trigger, Phase: common.PhaseQueued,
+			InputsDigest: r.Digest(r.Content),
+		},
+		Before: r.Before.Run, Attempt: r.Attempt, Request: r.Request, Generation: r.Object.Generation, Untouched: true,
 	}
-	n.Run.Pod = nil
+
+	if r.Inputs.Approval && r.Mode == common.ModeCheck {
+		n.Run.MetadataDigest = r.Object.Digest(r.DigestKey)
+	}
+
+	if r.Begun != nil {
+		n.Run = *r.Begun.DeepCopy()
+	}
 
 	return n
+}
+
+// Digest identifies the inputs together with the content that was resolved for them. It stands
+// for the object's spec where the run is to remove what others have made: the inputs may be gone. A check of
+// that has the inputs.
+func (r Run) Digest(set content.Set) string {
+	if r.State == common.StateAbsent && r.Mode == common.ModeApply {
+		return inputs.AbsentDigest(r.Object.Generation)
+	}
+
+	// A mistake in the inputs would have kept the run from being made.
+	digest, _ := r.Inputs.Digest(r.DigestKey, set.Collections, set.Roles, set.Project)
+
+	return digest
+}
+
+// Plan identifies what a run is to do, and how, whatever it was started for: a run that waits need not give way to
+// another one with the same plan.
+func (r Run) Plan() string {
+	// Plain values, which are encoded as they were for a Pod.
+	text, _ := json.Marshal([]any{r.Mode, r.State, r.Approved, r.Timeout, r.Request, r.Inputs}) //nolint:errchkjson // The same program compares it.
+	sum := sha256.Sum256(text)
+
+	return hex.EncodeToString(sum[:])
 }
 
 // A Class of runs, in the order in which they are served.

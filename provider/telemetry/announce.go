@@ -72,8 +72,8 @@ func announce(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 
 	if exhausted(run, r) {
 		es = append(es, warning(ReasonRetriesExhausted,
-			"%s run, gave up after attempt %d of %d: %s", kind(
-				r.Run), r.Attempt, *run.RetryLimit, r.Run.Message))
+			"%s run, gave up after attempt %d of %d: %s",
+			kind(r.Run), r.Attempt, *run.Inputs.Parameters.RetryLimit, r.Run.Message))
 	}
 
 	return es
@@ -175,7 +175,7 @@ func failed(r runs.Report, took time.Duration) event.Event {
 // exhausted is true for the last attempt that the retry limit allows. A run that was
 // canceled or interrupted is no attempt.
 func exhausted(run runs.Run, r runs.Report) bool {
-	limit := run.RetryLimit
+	limit := run.Inputs.Parameters.RetryLimit
 	counts := r.Run.Phase == common.PhaseFailed || r.Run.Phase == common.PhaseTimedOut
 
 	return counts && r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)

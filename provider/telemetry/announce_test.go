@@ -298,7 +298,7 @@ func TestAnnounce(t *testing.T) {
 			j := runs.Run{Before: tc.args.before}
 			j.Before.Content = tc.args.known
 			if tc.args.limit > 0 {
-				j.RetryLimit = &tc.args.limit
+				j.Inputs.Parameters.RetryLimit = &tc.args.limit
 			}
 
 			r := runs.Report{Run: tc.args.run, Attempt: max(tc.args.attempt, 1), Content: tc.args.content, Changed: tc.args.changed}

@@ -35,7 +35,7 @@ func TestMetrics(t *testing.T) {
 	o.Ended(retry, runs.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
 	inPod := example
-	inPod.Pod = &common.PodReference{}
+	inPod.Inputs.Execution.Place = common.PlacePod
 	o.started(inPod)
 
 	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
@@ -34,7 +35,8 @@ func (o *Observer) started(run runs.Run) {
 
 	// The ends of periodic runs and of retries are news, if any.
 	if run.Class() == runs.Urgent {
-		o.recorder.Event(reference(run), normal(ReasonRunStarted, "%s run has begun: %s", kind(run.Run), run.Trigger))
+		what := kind(common.Run{Mode: run.Mode, State: run.State})
+		o.recorder.Event(reference(run), normal(ReasonRunStarted, "%s run has begun: %s", what, run.Trigger))
 	}
 }
 
@@ -71,14 +73,14 @@ func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
 }
 
 func (o *Observer) logOf(run runs.Run) logging.Logger {
-	return o.log.WithValues("run", run.ID, "group", run.Object.Kind.Group, "namespace", run.Object.Namespace, "name",
+	return o.log.WithValues("run", run.ID, "group", run.Kind.Group, "namespace", run.Object.Namespace, "name",
 		run.Object.Name)
 }
 
 // reference to the object of a run. Events of cluster scoped objects are in the
 // namespace default, which the recorder sees to.
 func reference(run runs.Run) *corev1.ObjectReference {
-	version, kind := run.Object.Kind.ToAPIVersionAndKind()
+	version, kind := run.Kind.ToAPIVersionAndKind()
 
 	return &corev1.ObjectReference{
 		APIVersion: version, Kind: kind, Namespace: run.Object.Namespace, Name: run.Object.Name, UID: run.Object.UID,
@@ -100,8 +102,8 @@ type observed struct {
 func (x observed) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
 	start := time.Now()
 
-	if run.Begun {
-		start = run.StartTime.Time
+	if run.Begun != nil {
+		start = run.Begun.StartTime.Time
 	} else {
 		x.observer.started(run)
 	}
@@ -110,7 +112,7 @@ func (x observed) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.
 
 	r := x.Backend.Execute(ctx, run, w)
 
-	if run.Begun {
+	if run.Begun != nil {
 		run.Before.Run = r.Before // The status shows the run, and no longer the one before.
 	}
 

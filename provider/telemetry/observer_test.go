@@ -18,16 +18,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 var example = runs.Run{
-	Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated},
-	Object: runs.Object{
-		Kind: v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), Namespace: "ns", Name: "site", UID: "uid",
+	Spec: runner.Spec{
+		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
+		Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
 	},
-	Attempt: 1,
-	Policy:  common.RunOnChange,
+	Kind:   v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
+	Policy: common.RunOnChange,
 }
 
 // A backend of runs.

@@ -48,7 +48,7 @@ func (c *Worker) Work(ctx context.Context) error {
 		return err
 	}
 
-	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: content.Known(p.Before.Content)}
+	j := runs.Run{Spec: p.Spec, Request: p.Request}
 	j.Inputs.Grant.ServiceAccount = c.ServiceAccount
 
 	if c.Install {
@@ -57,7 +57,7 @@ func (c *Worker) Work(ctx context.Context) error {
 			i.Failed = cannot(j, err)
 		}
 
-		return c.note(i)
+		return c.keep(i)
 	}
 
 	if j.Inputs.Kubernetes != nil {
@@ -104,22 +104,22 @@ type installation struct {
 	Failed *runs.Report
 }
 
-// notes is the file of the installation.
-func (c *Worker) notes() string { return filepath.Join(c.StateDir, "installation.json") }
+// installed is the file of the installation.
+func (c *Worker) installed() string { return filepath.Join(c.StateDir, "installation.json") }
 
-// note an installation, for the container of the run.
-func (c *Worker) note(i installation) error {
+// keep an installation, for the container of the run.
+func (c *Worker) keep(i installation) error {
 	text, err := json.Marshal(i) //nolint:musttag // The same program reads it.
 	if err == nil {
-		err = os.WriteFile(c.notes(), text, 0o600)
+		err = os.WriteFile(c.installed(), text, 0o600)
 	}
 
-	return errors.Wrap(err, "cannot note what was installed")
+	return errors.Wrap(err, "cannot keep what was installed")
 }
 
-// noted is the installation; the zero value where nothing was to be installed.
-func (c *Worker) noted() (i installation, err error) {
-	text, err := os.ReadFile(c.notes())
+// kept is the installation; the zero value where nothing was to be installed.
+func (c *Worker) kept() (i installation, err error) {
+	text, err := os.ReadFile(c.installed())
 	if errors.Is(err, fs.ErrNotExist) {
 		return i, nil
 	}
@@ -141,7 +141,7 @@ func (i installation) Ensure(context.Context, content.Request) (content.Set, fun
 
 // install the content of the run, in a container of its own: that of the run can then only read
 // it. Content that is not pinned is resolved again if it is due, as long as the run has time.
-func (c *Worker) install(ctx context.Context, j executor.Job, key []byte) (i installation, err error) {
+func (c *Worker) install(ctx context.Context, j runs.Run, key []byte) (i installation, err error) {
 	log := c.prepareOwn()
 
 	at, err := c.Prepare(ctx, log)
@@ -203,8 +203,8 @@ func refresh(ctx context.Context, store *content.Store, req content.Request, log
 const longestRun = 365 * 24 * time.Hour
 
 // carryOut the run. That this machine cannot do it is reported, too.
-func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporter) (report runs.Report, err error) {
-	i, err := c.noted()
+func (c *Worker) carryOut(ctx context.Context, j runs.Run, r *sealed.Reporter) (report runs.Report, err error) {
+	i, err := c.kept()
 
 	switch {
 	case err != nil:
@@ -227,7 +227,7 @@ func (c *Worker) carryOut(ctx context.Context, j executor.Job, r *sealed.Reporte
 
 	w := runs.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display}
 
-	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j.Run(), w)), nil
+	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w)), nil
 }
 
 // explained is a report that says so when the run needed too much memory. With cgroups v2 the kernel ends the whole
@@ -274,8 +274,8 @@ func (c *Worker) prepareOwn() logging.Logger {
 }
 
 // cannot returns the report of a run that this machine cannot carry out.
-func cannot(j executor.Job, err error) *runs.Report {
-	report := j.Run().Report()
+func cannot(j runs.Run, err error) *runs.Report {
+	report := j.Report()
 	report.Run.Phase, report.Run.Reason = common.PhaseFailed, runs.ReasonInternal
 	report.Run.Message = "the Pod cannot carry out runs: " + err.Error()
 	report.Blameless = true

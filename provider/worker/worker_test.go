@@ -17,9 +17,9 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -66,10 +66,10 @@ func TestWorkEnd(t *testing.T) {
 		}
 	}
 
-	failed := executor.Job{}.Run().Report()
+	failed := runs.Run{}.Report()
 	failed.Run.Phase, failed.Run.Reason, failed.Run.Message = common.PhaseFailed, "Content", "no such role"
 
-	if err := c.note(installation{Failed: &failed}); err != nil {
+	if err := c.keep(installation{Failed: &failed}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -124,39 +124,39 @@ func TestInstallation(t *testing.T) {
 		Digest: "abc", Dir: "/set", Resolved: time.Unix(1767319445, 0).UTC(),
 		Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "c", Revision: "r"}},
 	}
-	failed := executor.Job{}.Run().Report()
+	failed := runs.Run{}.Report()
 	failed.Run.Phase, failed.Run.Message, failed.NotBefore = common.PhaseFailed, "no such role", time.Unix(1767319445, 0).UTC()
 
 	for name, want := range map[string]installation{"None": {}, "Installed": {Set: set}, "Failed": {Failed: &failed}} {
 		t.Run(name, func(t *testing.T) {
 			if name != "None" {
-				if err := c.note(want); err != nil {
+				if err := c.keep(want); err != nil {
 					t.Fatal(err)
 				}
 
-				defer os.Remove(c.notes())
+				defer os.Remove(c.installed())
 			}
 
-			got, err := c.noted()
+			got, err := c.kept()
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("noted(): %v, -want, +got:\n%s", err, diff)
 			}
 		})
 	}
 
-	if err := os.WriteFile(c.notes(), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(c.installed(), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	if _, err := c.carryOut(t.Context(), executor.Job{}, nil); err == nil {
+	if _, err := c.carryOut(t.Context(), runs.Run{}, nil); err == nil {
 		t.Error("A run that cannot tell what is installed should not begin.")
 	}
 
-	if err := c.note(installation{Failed: &failed}); err != nil {
+	if err := c.keep(installation{Failed: &failed}); err != nil {
 		t.Fatal(err)
 	}
 
-	if report, err := c.carryOut(t.Context(), executor.Job{}, nil); err != nil || report.Run.Message != "no such role" || !report.Untouched {
+	if report, err := c.carryOut(t.Context(), runs.Run{}, nil); err != nil || report.Run.Message != "no such role" || !report.Untouched {
 		t.Errorf("A run without its content should say why: %+v", report)
 	}
 }

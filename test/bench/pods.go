@@ -26,8 +26,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
 )
@@ -137,7 +137,7 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	}
 	nodes, err := fakenode.Start(ctx, cfg, cr.pods+cr.pods/4, fakenode.Script{
 		Work: func(ctx context.Context, _ runner.Spec) (bool, error) { return false, sleep(ctx, cr.duration) },
-		Ended: func(j executor.Job) {
+		Ended: func(j runs.Run) {
 			mu.Lock()
 			defer mu.Unlock()
 			ended[j.Object.Name] = time.Now()

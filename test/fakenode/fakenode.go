@@ -32,7 +32,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -68,7 +67,7 @@ type Script struct {
 	Work func(ctx context.Context, s runner.Spec) (changed bool, err error)
 	// Ended is called when a run has ended, before its last report is in the log. It may
 	// be nil.
-	Ended func(executor.Job)
+	Ended func(runs.Run)
 }
 
 // Start as many nodes as that many Pods need. They do nothing more when the context is done.
@@ -366,8 +365,8 @@ func (n *Nodes) work(ctx context.Context, p *pods.Payload, l *log) (common.RunPh
 	if err != nil {
 		return "", err
 	}
-	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: content.Known(p.Before.Content)}
-	report := executor.NewLocal(nothing{}, n.script).Execute(ctx, j.Run(), runs.Watch{
+	j := runs.Run{Spec: p.Spec, Request: p.Request}
+	report := executor.NewLocal(nothing{}, n.script).Execute(ctx, j, runs.Watch{
 		Progress: func(r runs.Report) { n.note(w.Write(sealed.Frame{Report: r})) },
 	})
 	if n.script.Ended != nil {

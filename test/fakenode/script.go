@@ -29,7 +29,7 @@ func (s Script) Run(ctx context.Context, spec runner.Spec, w events.Watch) (runn
 	w.Progress(sum)
 	changed, err := s.Work(ctx, spec)
 	if ctx.Err() != nil {
-		return runner.Result{Phase: common.PhaseCanceled, Reason: runs.ReasonCanceled, Summary: sum}, nil //nolint:nilerr // That is a result.
+		return runner.Result{Phase: common.PhaseCanceled, Reason: runner.ReasonCanceled, Summary: sum}, nil //nolint:nilerr // That is a result.
 	}
 	sum.Ran, sum.Finished, sum.Processed = 1, true, 1
 	if err != nil {
