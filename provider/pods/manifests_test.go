@@ -71,7 +71,7 @@ func TestInstaller(t *testing.T) {
 		},
 		"NoGroup": {
 			reason: "A template leaves the group of the files to the cluster: OpenShift refuses any but its own.",
-			change: func(j *executor.Job) {
+			change: func(j *runs.Run) {
 				j.Inputs.Execution.ContentVolumeClaim = "content"
 				j.Inputs.Execution.PodTemplate = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"securityContext":{"fsGroup":null}}}`)}
 			},
