@@ -83,7 +83,7 @@ RACY    := /(plugin|provider(/(content|controller|dependents|galaxy|kubeapi|pods
 test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
 	@rm -f $(TESTS_SKIPPED)
 	$(ANSIBLE_PATH) go test -vet=off -timeout=20m $$(go list ./... | grep -vE '$(CLUSTER)|$(RACY)')
-	$(ANSIBLE_PATH) go test -vet=off -timeout=20m -run ^TestLong $$(go list ./... | grep -E '$(RACY)')
+	$(ANSIBLE_PATH) go test -vet=off -timeout=20m -run ^TestLong $$(grep -rl '^func TestLong' --include='*_test.go' plugin provider | sed 's|^|./|; s|/[^/]*$$||' | sort -u | grep -E '$(RACY)')
 	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip '^Test(Long|Operations$$)' $$(go list ./... | grep -E '$(RACY)'); $(skipped)
 
 test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
