@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -32,6 +34,44 @@ func (c *startCommand) places() config.Places {
 	}
 
 	return p
+}
+
+// lacking says which rights the provider lacks for the runs of a configuration, as far as it is known where they are.
+func (c *startCommand) lacking(kube client.Client) config.Lacking {
+	places := c.places()
+	own := pods.OwnOf(kube, c.Namespace, c.PodImage)
+
+	return func(ctx context.Context, cfg common.Config) (string, error) {
+		var checks []error
+
+		// What is wrong with the configuration, or with the provider's own Pod, runs say.
+		if x, err := places.Execution(cfg); err == nil && x.Place == common.PlacePod {
+			if _, err := own(ctx); executor.LacksAccess(err) {
+				checks = append(checks, err)
+			}
+
+			checks = append(checks, pods.CheckRights(ctx, kube, x.Namespace))
+		}
+
+		if k := cfg.ConfigSpec().Kubernetes; k != nil {
+			if namespace := cmp.Or(k.ServiceAccountRef.Namespace, cfg.GetNamespace()); namespace != "" {
+				checks = append(checks, kubeapi.CheckRights(ctx, kube, namespace, k.ServiceAccountRef.Name))
+			}
+		}
+
+		var missing []string
+
+		for _, err := range checks {
+			switch {
+			case executor.LacksAccess(err):
+				missing = append(missing, err.Error())
+			case err != nil:
+				return "", err
+			}
+		}
+
+		return strings.Join(missing, "; "), nil
+	}
 }
 
 // inPods returns the backend of runs in Pods.

@@ -159,6 +159,7 @@ func (c *startCommand) Run() error {
 		Resolver: &config.Resolver{
 			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: c.places(), Unconfined: c.Refuses(at.Policy),
 		},
+		Lacking:    c.lacking(mgr.GetClient()),
 		Tracker:    config.NewTracker(mgr.GetClient()),
 		Pool:       runs,
 		Observer:   observer,

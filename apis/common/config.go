@@ -1,7 +1,11 @@
 package common
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
 // ProviderConfigSpec says what the content of an AnsibleRun is installed from
@@ -175,4 +179,31 @@ type Credential struct {
 	Rotates bool `json:"rotates,omitempty"`
 
 	FileSelector `json:",inline"`
+}
+
+// TypePermitted says of a configuration whether the provider has the rights that its runs need. Only those have it of which
+// that was not so.
+const TypePermitted xpv2.ConditionType = "Permitted"
+
+// Reasons of TypePermitted.
+const (
+	// ReasonForbidden means that rights are missing, such as those that were bound to the account of another version.
+	ReasonForbidden xpv2.ConditionReason = "Forbidden"
+	// ReasonGranted means that none is missing any more.
+	ReasonGranted xpv2.ConditionReason = "Granted"
+)
+
+// NotPermitted indicates which rights are missing, and how they are granted.
+func NotPermitted(message string) xpv2.Condition {
+	return xpv2.Condition{
+		Type: TypePermitted, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonForbidden,
+		Message: message,
+	}
+}
+
+// Permitted indicates that no right is missing any more.
+func Permitted() xpv2.Condition {
+	return xpv2.Condition{
+		Type: TypePermitted, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: ReasonGranted,
+	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// execution of the runs of a configuration, with its defaults filled in.
-func (p Places) execution(c common.Config) (common.Execution, error) {
+// Execution of the runs of a configuration, with its defaults filled in.
+func (p Places) Execution(c common.Config) (common.Execution, error) {
 	x := common.Execution{}
 	if given := c.ConfigSpec().Execution; given != nil {
 		x = *given.DeepCopy()

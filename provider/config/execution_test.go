@@ -105,7 +105,7 @@ func TestExecution(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := tc.places.execution(tc.config)
+			got, err := tc.places.Execution(tc.config)
 			if diff := cmp.Diff(tc.err, err, test.EquateErrors()); diff != "" {
 				t.Errorf("\n%s\nexecution(...): -want error, +got error:\n%s", tc.reason, diff)
 			}

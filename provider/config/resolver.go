@@ -81,7 +81,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		in.Grant = inputs.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}
 	}
 
-	in.Execution, err = r.Places.execution(c)
+	in.Execution, err = r.Places.Execution(c)
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}

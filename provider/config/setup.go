@@ -1,7 +1,10 @@
 package config
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,8 +69,9 @@ func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
 }
 
 // Setup the reconciler of a kind. It counts the users of a configuration, and
-// keeps it for as long as there are any. It takes no turns from AnsibleRuns, of which many may use one configuration.
-func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
+// keeps it for as long as there are any, and shows which rights are missing. It takes no turns from AnsibleRuns, of
+// which many may use one configuration.
+func Setup(mgr ctrl.Manager, k Kind, o controller.Options, lacking Lacking) error {
 	name := providerconfig.ControllerName(k.Config.GroupKind().String())
 
 	r := providerconfig.NewReconciler(mgr, k.ProviderConfigKinds,
@@ -79,5 +83,8 @@ func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
 		WithOptions(o.ForControllerRuntime()).
 		For(k.config).
 		Watches(k.usage, &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
-		Complete(r)
+		Complete(&permitted{
+			Reconciler: r, kube: mgr.GetClient(), kind: k, lacking: lacking, now: time.Now,
+			checked: map[types.NamespacedName]check{},
+		})
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 )
 
 // maxReferred is the size of all values of Secrets and ConfigMaps that an AnsibleRun and its configuration refer to, in
@@ -249,6 +251,10 @@ func (s source) get(ctx context.Context, kind string, key types.NamespacedName) 
 	err := s.reader.Get(ctx, key, o)
 	if kerrors.IsNotFound(err) {
 		return nil, missing("%s %q not found", kind, name(key))
+	}
+
+	if kerrors.IsForbidden(err) {
+		err = rights.Refused(err, "get", strings.ToLower(kind)+"s", key.Namespace)
 	}
 
 	data := map[string][]byte{}

@@ -42,7 +42,7 @@ func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 
 	for _, k := range config.Kinds() {
-		register(k.Config, func() error { return config.Setup(quiet, k, o.Options) }, k.Config, k.Usage)
+		register(k.Config, func() error { return config.Setup(quiet, k, o.Options, o.Lacking) }, k.Config, k.Usage)
 	}
 
 	for _, k := range runKinds() {

@@ -31,6 +31,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
@@ -42,6 +43,8 @@ type Options struct {
 
 	// Resolver of inputs.
 	Resolver Resolver
+	// Lacking says which rights the provider lacks for the runs of a configuration.
+	Lacking config.Lacking
 	// Tracker of the use of configurations.
 	Tracker Tracker
 	// Pool that carries out runs.

@@ -38,6 +38,13 @@ func Role() rights.Role {
 	return rights.Role{Name: "provider-ansible-tokens", File: "examples/operations/tokens.yaml"}
 }
 
+// CheckRights returns a rights.Error if the provider may not request tokens of a ServiceAccount.
+func CheckRights(ctx context.Context, kube client.Client, namespace, account string) error {
+	return rights.Check(ctx, kube, namespace, Role(), []authorizationv1.ResourceAttributes{
+		{Resource: "serviceaccounts", Subresource: "token", Verb: "create", Name: account},
+	})
+}
+
 // API is how runs reach the API server. Use New, or InPod.
 type API struct {
 	// kube requests tokens; nil in the Pod of a run.
@@ -173,9 +180,7 @@ func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duratio
 
 	err := a.kube.SubResource("token").Create(ctx, sa, r)
 	if kerrors.IsForbidden(err) {
-		lacking := rights.Check(ctx, a.kube, k.Namespace, Role(), []authorizationv1.ResourceAttributes{
-			{Resource: "serviceaccounts", Subresource: "token", Verb: "create", Name: k.ServiceAccount},
-		})
+		lacking := CheckRights(ctx, a.kube, k.Namespace, k.ServiceAccount)
 		if errors.As(lacking, new(*rights.Error)) {
 			return r.Status, lacking
 		}

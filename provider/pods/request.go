@@ -112,7 +112,7 @@ func (r *run) failed(ctx context.Context, err error) bool {
 // explained is an error that says which rights are missing and which command grants them, if that is so.
 func (r *run) explained(ctx context.Context, err error) error {
 	if kerrors.IsForbidden(err) && !isQuota(err) {
-		if e := checkRights(ctx, r.config.Client, r.ref.Namespace); executor.LacksAccess(e) {
+		if e := CheckRights(ctx, r.config.Client, r.ref.Namespace); executor.LacksAccess(e) {
 			return e
 		}
 	}

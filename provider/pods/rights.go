@@ -9,9 +9,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 )
 
-// checkRights returns a rights.Error if the provider may not run Pods in a namespace. Crossplane grants it rights to
+// CheckRights returns a rights.Error if the provider may not run Pods in a namespace. Crossplane grants it rights to
 // Secrets and Events.
-func checkRights(ctx context.Context, kube client.Client, namespace string) error {
+func CheckRights(ctx context.Context, kube client.Client, namespace string) error {
 	var needed []authorizationv1.ResourceAttributes
 
 	for _, of := range []struct {

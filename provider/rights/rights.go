@@ -5,6 +5,7 @@ package rights
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -51,6 +52,20 @@ func (e *Error) command() string {
 
 	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", name, e.Namespace,
 		e.Role.Name, subject)
+}
+
+var user = regexp.MustCompile(`User "([^"]+)"`)
+
+// Refused adds to a refusal of the API server, which says whom it has refused what, the commands that grant it.
+// Crossplane grants it to the account of each version, unless its RBAC manager is left out.
+func Refused(err error, verb, resource, namespace string) error {
+	e := &Error{Namespace: namespace, Role: Role{Name: "provider-ansible-" + resource}}
+	if m := user.FindStringSubmatch(err.Error()); m != nil {
+		e.User = m[1]
+	}
+
+	return errors.Errorf("%w; Crossplane's RBAC manager grants that; without it: kubectl create clusterrole %s --verb=%s "+
+		"--resource=%s; %s", err, e.Role.Name, verb, resource, e.command())
 }
 
 // Check returns an Error if the provider lacks one of the rights that it needs in a namespace.

@@ -46,6 +46,9 @@ func TestMissingRights(t *testing.T) {
 	s.Open("present")
 	s.apply(t, waiting)
 	u := cp.WaitFor(t, s.run(), last("reason", "Forbidden"), last("phase", "Failed"), lastSays("create pods"), Condition("Synced", "False"), Message("Synced", "kubectl create rolebinding"))
+	configuration := s.run()
+	configuration.Kind, configuration.Name = "ProviderConfig", "default"
+	cp.WaitFor(t, configuration, Condition("Permitted", "False"), Message("Permitted", "kubectl create rolebinding"))
 	message, _ := Value(u, "status.atProvider.lastRun.message").(string)
 	command := regexp.MustCompile(`kubectl create .*`).FindString(message)
 
@@ -55,6 +58,7 @@ func TestMissingRights(t *testing.T) {
 		t.Fatalf("The command in the message should grant the rights: %s: %s\n%s", command, err, out)
 	}
 	s.ready(t)
+	cp.WaitFor(t, configuration, Condition("Permitted", "True"))
 }
 
 // TestQuota waits for a ResourceQuota that refuses the Pod.

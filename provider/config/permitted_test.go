@@ -1,0 +1,111 @@
+package config
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// TestPermitted follows a configuration from a version whose account lacks a right to the right being granted.
+func TestPermitted(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := namespacedv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
+	const command = "the provider may not create pods: kubectl create rolebinding"
+
+	key := types.NamespacedName{Namespace: "team-a", Name: "default"}
+	pc := &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(pc).WithStatusSubresource(pc).Build()
+
+	now, missing, checks := time.Now(), command, 0
+	inner := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
+	p := &permitted{
+		Reconciler: inner, kube: kube, kind: Kinds()[1], now: func() time.Time { return now },
+		checked: map[types.NamespacedName]check{},
+		lacking: func(context.Context, common.Config) (string, error) {
+			checks++
+
+			return missing, nil
+		},
+	}
+
+	type outcome struct {
+		Status  string
+		Message string
+		Again   time.Duration
+		Checks  int
+	}
+
+	for _, step := range []struct {
+		name   string
+		reason string
+		do     func()
+		want   outcome
+	}{
+		{"Missing", "A right that is missing is shown, with the command.", func() {}, outcome{"False", command, betweenChecks, 1}},
+		{"Used", "Runs that begin to use the configuration cause no requests.", func() {}, outcome{"False", command, betweenChecks, 1}},
+		{
+			"StillMissing", "It is looked for again.", func() { now = now.Add(betweenChecks) },
+			outcome{"False", command, betweenChecks, 2},
+		},
+		{
+			"Granted", "The condition says that it was granted.", func() { now, missing = now.Add(betweenChecks), "" },
+			outcome{"True", "", 0, 3},
+		},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			step.do()
+
+			result, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := &namespacedv1alpha1.ProviderConfig{}
+			if err := kube.Get(t.Context(), key, got); err != nil {
+				t.Fatal(err)
+			}
+
+			c := got.GetCondition(TypePermitted)
+			if diff := cmp.Diff(step.want, outcome{string(c.Status), c.Message, result.RequeueAfter, checks}); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", step.reason, diff)
+			}
+		})
+	}
+
+	t.Run("Never", func(t *testing.T) {
+		other := pc.DeepCopy()
+		other.Name, other.ResourceVersion = "other", ""
+
+		if err := kube.Create(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)}); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(other), other); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff([]xpv2.Condition(nil), other.Status.Conditions); diff != "" {
+			t.Errorf("A configuration that lacks nothing needs no condition: -want, +got:\n%s", diff)
+		}
+	})
+}
