@@ -90,9 +90,12 @@ test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BI
 	go test ./test/render -count=1 -v
 	$(ANSIBLE_PATH) KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
 	$(ANSIBLE_PATH) go test ./test/security/... -count=1 -timeout=20m -v
-	go run ./test/faults --short --seed=1
+	$(if $(and $(KEEP),$(ROOT)),,$(SHORT_FAULTS))
 	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
+
+# Faults wait most of the time. As root, make test has them beside the installation, when the tests of Pods have ended.
+SHORT_FAULTS := go run ./test/faults --short --seed=1
 
 # The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
@@ -102,7 +105,8 @@ test-node: needs-node build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE
 	go test ./test/install -count=1 -timeout=40m -v >.cache/logs/test-install.log 2>&1 & install=$$!; \
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep; status=$$?; \
-	$(STACK) down $(TEST_STACK); wait $$install || status=$$?; cat .cache/logs/test-install.log; exit $$status
+	$(STACK) down $(TEST_STACK); test $$status != 0 || $(SHORT_FAULTS) || status=$$?; \
+	wait $$install || status=$$?; cat .cache/logs/test-install.log; exit $$status
 else
 test-node:
 	@echo 'Left out: the tests of runs in Pods, and of the installation. They need a node, which only root may run.'
