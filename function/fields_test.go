@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A rendering is a request, short: runs and more of an input, the XR's spec, and
@@ -182,16 +184,20 @@ runs:
 			},
 		},
 		"Project": {
-			reason: "An XR may choose among the inventories of a project, by their names.",
+			reason: "An XR may choose among the versions and the inventories of a project that the run allows.",
 			rendering: rendering{
 				input: `
 defaults:
   project: {src: "https://git.example.org/all.git", version: v1}
 runs:
-- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git", path: web}, inventories: [{path: "inventories/${xr.spec.stage}"}, {path: more}]}
+- name: app
+  role: acme.app.server
+  allowed: {project.version: [main, "v1.*"], inventories.path: ["inventories/*"]}
+  project: {src: "https://git.example.org/site.git", version: "${xr.spec.?version.orValue('v1.0.0')}", path: web}
+  inventories: [{path: "inventories/${xr.spec.stage}"}, {path: more}]
 `,
-				spec: `stage: production`,
-				want: one(`project: {src: "https://git.example.org/site.git", path: web}, inventories: [{source: Project, path: inventories/production}, {source: Project, path: more}]`),
+				spec: `stage: production, version: v1.4.0`,
+				want: one(`project: {src: "https://git.example.org/site.git", version: v1.4.0, path: web}, inventories: [{source: Project, path: inventories/production}, {source: Project, path: more}]`),
 			},
 		},
 		"Inventories": {
@@ -228,14 +234,59 @@ runs:
 			},
 		},
 		"ProjectElsewhere": {
-			reason: "No value of an XR leads to another directory, or to a file of another type.",
+			reason: "No value of an XR leads to another directory, whatever is allowed.",
 			rendering: rendering{
 				input: `
 runs:
-- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git"}, inventories: [{path: "inventories/${xr.spec.stage}"}]}
+- {name: app, role: acme.app.server, allowed: {inventories.path: ["inventories/*"]}, project: {src: "https://git.example.org/site.git"}, inventories: [{path: "inventories/${xr.spec.stage}"}]}
 `,
-				spec: `stage: "../roles"`,
-				want: held("InvalidValue", `app: inventories[0].path: must be a path with computed parts of letters, digits, _ and -, and is "inventories/../roles"`),
+				spec: `stage: ".."`,
+				want: held("InvalidValue", `app: inventories[0].path: must be letters, digits and the characters _.+/- without . and .. between slashes, and is "inventories/.."`),
+			},
+		},
+		"Playbook": {
+			reason: "An XR may choose a playbook.",
+			rendering: rendering{
+				input: `
+defaults: {allowed: {playbook: [site.yml]}}
+runs:
+- {name: app, playbook: "${xr.spec.play}.yml", allowed: {playbook: [site.yml, upgrade.yml]}, project: {src: "https://git.example.org/site.git"}}
+`,
+				spec: `play: upgrade`,
+				want: strings.Replace(one(`playbook: upgrade.yml, project: {src: "https://git.example.org/site.git"}`), "role: acme.app.server, ", "", 1),
+			},
+		},
+		"Playbooks": {
+			reason: "It may choose several, here of a collection.",
+			rendering: rendering{
+				input: `
+runs:
+- {name: app, playbooks: [acme.app.site, "acme.app.${xr.spec.play}"], allowed: {playbooks: ["acme.app.*"]}}
+`,
+				spec: `play: upgrade`,
+				want: strings.Replace(one(`playbooks: [acme.app.site, acme.app.upgrade]`), "role: acme.app.server, ", "", 1),
+			},
+		},
+		"PlaybookElsewhere": {
+			reason: "A path means nothing without a project, and the API server would refuse it.",
+			rendering: rendering{
+				input: `
+runs:
+- {name: app, playbook: "${xr.spec.play}", allowed: {playbook: ["*"]}}
+`,
+				spec: `play: site.yml`,
+				want: held("InvalidValue", `app: playbook: "site.yml" is a path, which needs project, the repository that has it`),
+			},
+		},
+		"RoleVersion": {
+			reason: "An XR may choose the version of a role, and not the same for another one.",
+			rendering: rendering{
+				input: `
+runs:
+- {name: app, roles: [acme.base, {name: acme.app, src: "https://git.example.org/app.git", version: "${xr.spec.version}"}], allowed: {roles.version: ["release/v?"], project.version: ["*"]}}
+`,
+				spec: `version: release/v2`,
+				want: strings.Replace(one(`roles: [acme.base, {name: acme.app, src: "https://git.example.org/app.git", version: release/v2}]`), "role: acme.app.server, ", "", 1),
 			},
 		},
 		"ProviderConfig": {
@@ -450,4 +501,23 @@ func quoted(s string) string {
 	}
 
 	return string(b)
+}
+
+// TestNotAllowed has an XR that asks for another version than those that are allowed.
+func TestNotAllowed(t *testing.T) {
+	rsp := step{
+		defaults: `project: {src: "https://git.example.org/site.git", version: "${xr.spec.version}"}, allowed: {project.version: [main, "v1.*"]}`,
+		runs:     "[{name: app}]", spec: "version: v2.0.0",
+		observed: existing("app", "", `role: a.b.c, project: {src: "https://git.example.org/site.git", version: v1.4.0}`),
+	}.respond(t)
+
+	app := rsp.GetDesired().GetResources()["app"].GetResource().AsMap()
+	if got := manifest.Nested(app, "spec", "forProvider", "project", "version"); got != "v1.4.0" {
+		t.Errorf("The AnsibleRun should stay as it is, got %v", got)
+	}
+
+	const want = `app: project.version: "v2.0.0" is not allowed; allowed for project.version is main, v1.*`
+	if diff := cmp.Diff(want, rsp.GetConditions()[0].GetMessage()); diff != "" {
+		t.Errorf("The XR should say what is allowed: -want, +got:\n%s", diff)
+	}
 }

@@ -38,10 +38,21 @@ func TestInvalidInput(t *testing.T) {
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{path: hosts}]}]}`,
 			want:   []string{`runs[0].inventories: Invalid value: an inventory that is a path needs project, the repository that has it`},
 		},
-		"ProjectPath": {
-			reason: "What an XR chooses is in a directory that the Composition names.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, project: {src: "https://git.example.org/a"}, inventories: [{path: "${xr.spec.stage}"}]}]}`,
-			want:   []string{`runs[0].inventories[0].path: Forbidden: a path that is computed begins with a directory, as in inventories/${xr.spec.stage}`},
+		"AllowedSource": {
+			reason: "No source can be allowed.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {allowed: {project.src: ["*"]}}, runs: [{name: a, role: a.b.c}]}`,
+			want:   []string{`defaults.allowed: Invalid value: only project.version, playbook, playbooks, roles.version and inventories.path can be allowed: no XR chooses a source`},
+		},
+		"Allowed": {
+			reason: "An XR chooses content only where the run lists what, and never a source.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, allowed: {project.version: ["v1.["]}, ` +
+				`project: {src: "${xr.spec.src}", version: "${xr.spec.version}", path: "${xr.spec.path}"}, inventories: [{path: "inventories/${xr.spec.stage}"}]}]}`,
+			want: []string{
+				`runs[0].allowed[project.version][0]: Invalid value: "v1.[": is no pattern, such as v1.* or release/v?`,
+				`runs[0].inventories[0].path: Forbidden: an expression may stand here only beside a list of the values that it may have, with patterns such as v1.*: write allowed: {inventories.path: [...]}`,
+				`runs[0].project.path: Invalid value: "${xr.spec.path}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				`runs[0].project.src: Invalid value: "${xr.spec.src}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+			},
 		},
 		"Inventories": {
 			reason: "An AnsibleRun has one text of an inventory, after the others, and either reads all or runs all.",

@@ -32,9 +32,9 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// objectNames returns the names of other objects, the paths in the project and the variables of the environment that
-// a run computes. A run may choose any object in the namespace of its XR. The name of any other object must hold the
-// uid of the XR, so that it cannot be an object of another owner.
+// objectNames returns the names of other objects, the content and the variables of the environment that a run computes.
+// A run may choose any object in the namespace of its XR. The name of any other object must hold the uid of the XR, so
+// that it cannot be an object of another owner.
 func objectNames(env *expression.Environment, r input.Run,
 	namespaced bool,
 ) (map[fields.Key]*expression.Template, field.ErrorList) {
@@ -47,12 +47,12 @@ func objectNames(env *expression.Environment, r input.Run,
 		names[t.Key()], _ = env.Compile(at, t.Value)
 		errs = append(errs, mistyped(t.Path, names[t.Key()], expression.String)...)
 
-		prefix, _, _ := strings.Cut(t.Value, "${")
-
 		switch {
-		case t.Meaning == fields.Path && !strings.Contains(prefix, "/"):
+		case t.Meaning == fields.Content && len(r.Allowed[t.Of]) == 0:
 			errs = append(errs,
-				field.Forbidden(t.Path, "a path that is computed begins with a directory, as in inventories/${xr.spec.stage}"))
+				field.Forbidden(t.Path,
+					"an expression may stand here only beside a list of the values that it may have, with patterns such as v1.*: "+
+						"write allowed: {"+t.Of+": [...]}"))
 		case t.Meaning == fields.Value && strings.HasPrefix(t.Of, "ANSIBLE_"):
 			errs = append(errs,
 				field.Forbidden(t.Path,

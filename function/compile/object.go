@@ -3,6 +3,7 @@ package compile
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ import (
 // objectOf returns the AnsibleRun of a run, without what is computed.
 func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.Object, field.ErrorList) {
 	errs := append(namespaceMistakes(r, namespaced), oneContent(r)...)
+	errs = append(errs, allowedMistakes(r)...)
 	cluster := !namespaced && r.Namespace == ""
 
 	config, cerrs := configRef(r, cluster)
@@ -41,6 +43,7 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 		Spec:        partOf(r, fields.Spec),
 		Parameters:  partOf(r, fields.ForProvider),
 		Metadata:    map[string]*expression.Template{},
+		Allowed:     r.Allowed,
 	}
 	o.Spec["providerConfigRef"] = config
 	setInventories(o.Parameters, r)
@@ -132,6 +135,22 @@ func oneContent(r input.Run) field.ErrorList {
 	}
 
 	return field.ErrorList{field.Forbidden(r.Path, "exactly one of "+all+" must be set, not "+strings.Join(set, " and "))}
+}
+
+// allowedMistakes are patterns that allow nothing.
+func allowedMistakes(r input.Run) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range manifest.SortedKeys(r.Allowed) {
+		for i, pattern := range r.Allowed[name] {
+			if _, err := path.Match(pattern, ""); err != nil {
+				errs = append(errs,
+					field.Invalid(r.PathOf("allowed").Key(name).Index(i), pattern, "is no pattern, such as v1.* or release/v?"))
+			}
+		}
+	}
+
+	return errs
 }
 
 // configRef of a run. Cluster-scoped runs only know one kind, and do not say

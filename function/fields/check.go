@@ -16,17 +16,17 @@ import (
 // Names that people without trust may choose for options of Ansible. A limit that
 // begins with @ is a file, and one with ~ a regular expression of Python.
 var (
-	path  = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$`)
-	tag   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
-	limit = regexp.MustCompile(
+	content = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
+	tag     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
+	limit   = regexp.MustCompile(
 		`^[!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*([,:][!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*)*$`)
 )
 
 // maxLimit is how long a limit may be, in bytes. The system takes twice that of an
 // option.
 const (
-	maxLimit = 64 << 10
-	maxPath  = 1024
+	maxLimit   = 64 << 10
+	maxContent = 253
 )
 
 // oneOf checks that a value is one of these.

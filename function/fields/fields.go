@@ -21,8 +21,8 @@ type Kind int
 const (
 	// Literal fields hold no expressions.
 	Literal Kind = iota + 1
-	// Referring fields hold expressions only in the names of other objects, in paths within the project, and in the YAML
-	// of inventories.
+	// Referring fields hold expressions only in the names of other objects, in values of the environment, in the YAML of
+	// inventories, and in what allowed has a key for.
 	Referring
 	// Computed fields hold expressions anywhere.
 	Computed
@@ -115,11 +115,12 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"managementPolicies": setting(Spec, Update,
 		listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*")), expression.Array),
 
-	"project":        {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"allowed":        {Kind: Literal, Action: Nothing},
+	"project":        {Kind: Referring, Part: ForProvider, Action: RunAgain},
 	"role":           {Kind: Literal, Part: ForProvider, Action: RunAgain},
-	"roles":          {Kind: Literal, Part: ForProvider, Action: RunAgain},
-	"playbook":       {Kind: Literal, Part: ForProvider, Action: RunAgain},
-	"playbooks":      {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"roles":          {Kind: Referring, Part: ForProvider, Action: RunAgain},
+	"playbook":       {Kind: Referring, Part: ForProvider, Action: RunAgain},
+	"playbooks":      {Kind: Referring, Part: ForProvider, Action: RunAgain},
 	"playbookInline": {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"hosts":          {Kind: Literal, Part: ForProvider, Action: RunAgain},
 

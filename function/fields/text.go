@@ -2,6 +2,8 @@ package fields
 
 import (
 	"cmp"
+	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -20,8 +22,8 @@ const (
 	Plain Meaning = iota
 	// Name of another object: it is in the field name of a field that ends in Ref.
 	Name
-	// Path of an inventory in the project.
-	Path
+	// Content is what content there is to run: it has a key in allowed.
+	Content
 	// Value of an environment variable.
 	Value
 )
@@ -37,8 +39,8 @@ type Text struct {
 	Value string
 	// Meaning of the text.
 	Meaning Meaning
-	// Of is what has the text: the kind of the object with a name, where it is written, or the name of the variable
-	// with a value.
+	// Of is what has the text: the kind of the object with a name, where it is written, the name of the variable with a
+	// value, or the key of content in allowed.
 	Of string
 }
 
@@ -46,26 +48,42 @@ type Text struct {
 func (t Text) Computes() bool { return t.Meaning != Plain }
 
 // Key of a text among those that hold expressions.
-func (t Text) Key() Key { return Key{t.Meaning, t.Value} }
+func (t Text) Key() Key {
+	key := Key{Meaning: t.Meaning, Text: t.Value}
+	if t.Meaning == Content {
+		key.Of = t.Of
+	}
+
+	return key
+}
 
 // A Key is the same for texts that become the same.
 type Key struct {
 	Meaning Meaning
-	Text    string
+	// Of is the key of content in allowed; empty for all else.
+	Of   string
+	Text string
 }
 
 // Compare keys, for their order.
 func (k Key) Compare(o Key) int {
-	return cmp.Or(cmp.Compare(k.Meaning, o.Meaning), strings.Compare(k.Text, o.Text))
+	return cmp.Or(cmp.Compare(k.Meaning, o.Meaning), strings.Compare(k.Of, o.Of), strings.Compare(k.Text, o.Text))
 }
 
-// Check a value that was computed from a text with these literal parts.
-func (m Meaning) Check(literal string, v any) error {
+// Check a value that was computed for a text. Content is one of the values that these patterns allow.
+func (k Key) Check(v any, allowed []string) error {
 	s, ok := v.(string)
 
-	switch m {
-	case Path:
-		return CheckPath(literal, v)
+	switch k.Meaning {
+	case Content:
+		if !ok || !isContent(s) {
+			return errors.Errorf("must be letters, digits and the characters _.+/- without . and .. between slashes, and is %s",
+				manifest.Show(v))
+		}
+
+		if !slices.ContainsFunc(allowed, func(pattern string) bool { ok, _ := path.Match(pattern, s); return ok }) {
+			return errors.Errorf("%q is not allowed; allowed for %s is %s", s, k.Of, strings.Join(allowed, ", "))
+		}
 	case Value:
 		if !ok || strings.Contains(s, "\x00") {
 			return errors.Errorf("must be a string without NUL, and is %s", manifest.Show(v))
@@ -79,28 +97,20 @@ func (m Meaning) Check(literal string, v any) error {
 	return nil
 }
 
-// CheckPath says what a path must be that was computed from a text with these literal parts. Each expression is
-// a name, or a part of one, so that no value leads to another directory, or to a file of another type.
-func CheckPath(literal string, v any) error {
-	s, ok := v.(string)
-
-	same := func(c string) bool { return strings.Count(s, c) == strings.Count(literal, c) }
-	if ok && len(s) <= maxPath && path.MatchString(s) && same("/") && same(".") {
-		return nil
-	}
-
-	return errors.Errorf("must be a path with computed parts of letters, digits, _ and -, and is %s",
-		manifest.Show(v))
+// isContent is true for what may be a version, the name of a playbook, or a path: git, ansible-galaxy and Ansible take
+// none for an option, and none leads out of a directory.
+func isContent(s string) bool {
+	return len(s) <= maxContent && content.MatchString(s) && path.Clean(s) == s
 }
 
 // Replace returns a copy of the value of a field in which each text is what replace makes of it. It is the one walk
 // through references, also for callers that only read them.
-func Replace(path *field.Path, name string, v any, replace func(Text) string) any {
+func Replace(at *field.Path, name string, v any, replace func(Text) string) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = Replace(path.Index(i), name, v[i], replace)
+			out[i] = Replace(at.Index(i), name, v[i], replace)
 		}
 
 		return out
@@ -115,30 +125,49 @@ func Replace(path *field.Path, name string, v any, replace func(Text) string) an
 
 			if s, ok := v[k].(string); ok {
 				t := meant(name, k, v)
-				t.Path, t.Value = path.Child(k), s
+				t.Path, t.Value = at.Child(k), s
 				out[k] = replace(t)
 
 				continue
 			}
 
-			out[k] = Replace(path.Child(k), k, v[k], replace)
+			out[k] = Replace(at.Child(k), k, v[k], replace)
 		}
 
 		return out
 	case string:
-		return replace(Text{Path: path, Value: v})
+		t := meant("", name, nil)
+		t.Path, t.Value = at, v
+
+		return replace(t)
 	}
 
 	return v
 }
 
-// meant says what the text in a field of an object is. Name is that of the field with the object.
+// Keys of allowed: what content an XR may choose. None of it is a source.
+const (
+	AllowedProjectVersion  = "project.version"
+	AllowedPlaybook        = "playbook"
+	AllowedPlaybooks       = "playbooks"
+	AllowedRolesVersion    = "roles.version"
+	AllowedInventoriesPath = "inventories.path"
+)
+
+// meant says what the text in a field of an object is. Name is that of the field with the object, or of its list; empty
+// for the fields of a run.
 func meant(name, field string, object map[string]any) Text {
 	_, isVariable := object["name"].(string)
 
 	switch {
-	case field == "path" && name == Inventories:
-		return Text{Meaning: Path}
+	case name == "" && (field == AllowedPlaybook || field == AllowedPlaybooks):
+		return Text{Meaning: Content, Of: field}
+	case name == "project" && field == "version":
+		return Text{Meaning: Content, Of: AllowedProjectVersion}
+	case name == "roles" && field == "version":
+		return Text{Meaning: Content, Of: AllowedRolesVersion}
+	case name == Inventories && field == "path":
+		return Text{Meaning: Content, Of: AllowedInventoriesPath}
 	case field == "name" && strings.HasSuffix(name, "Ref"):
 		return Text{Meaning: Name, Of: manifest.Text(object, "kind")}
 	case field == "value" && isVariable:
@@ -149,8 +178,8 @@ func meant(name, field string, object map[string]any) Text {
 }
 
 // References calls do for the texts in the value of a field that may hold expressions.
-func References(path *field.Path, name string, v any, do func(Text)) {
-	Replace(path, name, v, func(t Text) string {
+func References(at *field.Path, name string, v any, do func(Text)) {
+	Replace(at, name, v, func(t Text) string {
 		if t.Computes() && t.Value != "" {
 			do(t)
 		}

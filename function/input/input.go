@@ -66,12 +66,18 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		reported[err.Field] = true
 	}
 
-	// The schema describes literal settings. Package compile checks those with expressions.
+	// The schema describes literal settings and content. Package compile checks those with expressions.
 	for _, s := range sections(in) {
 		for name, v := range s.object {
 			if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(v) {
 				reported[s.path.Child(name).String()] = true
 			}
+
+			fields.References(s.path.Child(name), name, v, func(t fields.Text) {
+				if t.Meaning == fields.Content && strings.Contains(t.Value, "${") {
+					reported[t.Path.String()] = true
+				}
+			})
 		}
 	}
 
@@ -139,12 +145,14 @@ func expressionsInLiterals(in map[string]any) field.ErrorList {
 
 	for _, s := range sections(in) {
 		for _, name := range slices.Sorted(maps.Keys(s.object)) {
-			if fields.Of(name).Computes(s.object[name]) {
+			f := fields.Of(name)
+			if f.Computes(s.object[name]) {
 				continue
 			}
 
 			fields.Replace(s.path.Child(name), name, s.object[name], func(t fields.Text) string {
-				if !t.Computes() && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
+				computes := f.Kind == fields.Referring && t.Computes()
+				if !computes && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
 					errs = append(errs,
 						field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
 				}

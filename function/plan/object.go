@@ -2,7 +2,9 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -30,8 +32,10 @@ type Object struct {
 	Metadata map[string]*expression.Template
 	// Settings that hold expressions, by name.
 	Settings map[string]*expression.Template
-	// Names of other objects, paths in the project and variables of the environment that hold expressions.
+	// Names of other objects, content and variables of the environment that hold expressions.
 	Names map[fields.Key]*expression.Template
+	// Allowed are the patterns of content that holds expressions.
+	Allowed map[string][]string
 
 	// labels as evaluated.
 	labels map[string]any
@@ -166,7 +170,7 @@ func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []e
 			continue
 		}
 
-		if err := key.Meaning.Check(strings.Join(t.Text(), ""), v); err != nil {
+		if err := o.check(key, v); err != nil {
 			problems = append(problems, expression.InvalidAt(t.Path(), err))
 		}
 
@@ -174,6 +178,23 @@ func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []e
 	}
 
 	return o.Named(names), problems
+}
+
+// computes is true if content with a key in allowed is computed.
+func (o Object) computes(allowed string) bool {
+	return slices.ContainsFunc(o.keys(), func(k fields.Key) bool { return k.Of == allowed })
+}
+
+// check a value that was computed for a text.
+func (o Object) check(key fields.Key, v any) error {
+	playbook := key.Of == fields.AllowedPlaybook || key.Of == fields.AllowedPlaybooks
+	ext := path.Ext(fmt.Sprint(v))
+
+	if playbook && o.Parameters["project"] == nil && (ext == ".yml" || ext == ".yaml") {
+		return errors.Errorf("%s is a path, which needs project, the repository that has it", manifest.Show(v))
+	}
+
+	return key.Check(v, o.Allowed[key.Of])
 }
 
 // Named returns the object with other names in its references.

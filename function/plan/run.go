@@ -164,7 +164,17 @@ func (run *Run) CouldBe(o map[string]any) bool {
 		literal = append(literal, "env", "inventories", "varFiles")
 	}
 
-	if !manifest.Equal(manifest.Pick(run.Object.Parameters, literal...), manifest.Pick(was, literal...)) {
+	// Content that is computed may have been anything.
+	same := func(parameters map[string]any) any {
+		return fields.Replace(nil, "", manifest.Pick(parameters, literal...), func(t fields.Text) string {
+			if t.Meaning == fields.Content && run.Object.computes(t.Of) {
+				return ""
+			}
+
+			return t.Value
+		})
+	}
+	if !manifest.Equal(same(run.Object.Parameters), same(was)) {
 		return false
 	}
 

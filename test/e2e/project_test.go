@@ -80,7 +80,7 @@ func TestProject(t *testing.T) {
 
 	definition := definition{
 		kind: "Stage", scope: "Namespaced",
-		spec:   "title: {type: string}, directory: {type: string}, stage: {type: string}",
+		spec:   "title: {type: string}, directory: {type: string}, stage: {type: string}, version: {type: string}",
 		status: "pages: {type: array, items: {type: string}}",
 	}
 
@@ -100,7 +100,8 @@ spec:
       runs:
       - name: site
         providerConfigRef: {kind: ProviderConfig, name: git}
-        project: {src: [[.URL]]/infrastructure.git, version: v1.0.0}
+        allowed: {project.version: ["v1.*"], inventories.path: ["inventories/*"]}
+        project: {src: [[.URL]]/infrastructure.git, version: "v${xr.spec.?version.orValue('1.0.0')}"}
         playbook: site.yml
         inventories:
         - {path: "inventories/${xr.spec.stage}"}

@@ -281,6 +281,16 @@ type RunTemplate struct {
 	// +optional
 	ManagementPolicies []string `json:"managementPolicies,omitempty"`
 
+	// Allowed says which values an XR may choose for content, by the fields of the
+	// run: project.version, playbook, playbooks, roles.version and inventories.path. A
+	// field with a list may hold an expression. Its value must match one of the
+	// patterns in the list, in which * is any text without a slash, and ? any character
+	// but a slash.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=5
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['project.version', 'playbook', 'playbooks', 'roles.version', 'inventories.path'])",message="only project.version, playbook, playbooks, roles.version and inventories.path can be allowed: no XR chooses a source"
+	Allowed map[string][]string `json:"allowed,omitempty"`
+
 	// Project is a git repository that the content is run from, as ansible-playbook
 	// runs it in that directory. That of a run replaces that of the defaults.
 	// +optional

@@ -309,6 +309,22 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Allowed != nil {
+		in, out := &in.Allowed, &out.Allowed
+		*out = make(map[string][]string, len(*in))
+		for key, val := range *in {
+			var outVal []string
+			if val == nil {
+				(*out)[key] = nil
+			} else {
+				inVal := (*in)[key]
+				in, out := &inVal, &outVal
+				*out = make([]string, len(*in))
+				copy(*out, *in)
+			}
+			(*out)[key] = outVal
+		}
+	}
 	if in.Project != nil {
 		in, out := &in.Project, &out.Project
 		*out = new(common.Project)
