@@ -129,6 +129,26 @@ runs:
 				want: one(`vars: {size: 1}, unsafeVars: {resourceRefs: [], a: 5, computed: 2, text: "{{ x }}", max_size: {min_size: [{one_two: 3}]}}`),
 			},
 		},
+		"OnDelete": {
+			reason: "What deletion does is of one piece: that of a run takes the place of that of the defaults.",
+			rendering: rendering{
+				input: `
+defaults: {onDelete: {policy: Keep}}
+runs:
+- name: app
+  role: acme.app.server
+  onDelete: {role: acme.app.cleanup, tags: [all]}
+`,
+				want: one(`onDelete: {role: acme.app.cleanup, tags: [all]}`),
+			},
+		},
+		"OnDeleteOfDefaults": {
+			reason: "The defaults say it for runs that do not.",
+			rendering: rendering{
+				input: "defaults: {onDelete: {policy: Keep}}\nruns: [{name: app, role: acme.app.server}]\n",
+				want:  one(`onDelete: {policy: Keep}`),
+			},
+		},
 		"VarsFromSpelling": {
 			reason: "What is left out is left out however it is spelt.",
 			rendering: rendering{

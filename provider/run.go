@@ -72,6 +72,10 @@ func (c *runCommand) Run() error {
 		return errors.Wrap(err, in.Config)
 	}
 
+	if c.State == common.StateAbsent {
+		in = in.ForDeletion()
+	}
+
 	in.Grant.Read, in.Grant.Write = nil, nil // The flags have them. A link may lead elsewhere meanwhile.
 
 	if v := run.Parameters(); c.Verbose > 0 && (v.Verbosity == nil || int(*v.Verbosity) < c.Verbose) {

@@ -304,23 +304,21 @@ const TypeDeletable xpv2.ConditionType = "Deletable"
 // ReasonInputsUnavailable means that what a run depends on cannot be resolved.
 const ReasonInputsUnavailable xpv2.ConditionReason = "InputsUnavailable"
 
-// WithoutDelete are management policies under which the target is left as it is
-// when an object is deleted.
-const WithoutDelete = `["Observe", "Create", "Update", "LateInitialize"]`
+// GiveUpDeletion says how an object that is being deleted goes without a run.
+const GiveUpDeletion = "give the deletion run up with spec.forProvider.onDelete: {policy: Keep}"
 
 // CannotDelete indicates that the run that removes what the object stands for
 // cannot be started, and says what to do about it.
 func CannotDelete(err error) xpv2.Condition {
 	return notDeletable(ReasonInputsUnavailable,
-		err.Error()+": bring it back, or, where that cannot be, as in a namespace that is being deleted, give the "+
-			"deletion run up with spec.managementPolicies: "+WithoutDelete)
+		err.Error()+": bring it back, or, where that cannot be, as in a namespace that is being deleted, "+GiveUpDeletion)
 }
 
 // DeletionFailed indicates that the run that removes what the object stands for
 // failed, and is tried again, and says what to do about it.
 func DeletionFailed(err error) xpv2.Condition {
 	return notDeletable(ReasonRunFailed,
-		err.Error()+"; repair the cause, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
+		err.Error()+"; repair the cause, or "+GiveUpDeletion)
 }
 
 // GaveUpDeleting indicates that the run that removes what the object stands for

@@ -14,6 +14,7 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
+// +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.onDelete) || !(has(self.onDelete.playbook) && self.onDelete.playbook.matches('[.]ya?ml$') || has(self.onDelete.playbooks) && self.onDelete.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it",fieldPath=".onDelete"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory that is a path needs project, the repository that has it",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
@@ -125,14 +126,14 @@ type AnsibleRunParameters struct {
 	// +optional
 	Limit string `json:"limit,omitempty"`
 
-	// Tags of the plays and tasks to run. When the object is deleted all of the
-	// content runs.
+	// Tags of the plays and tasks to run. When the object is deleted those of onDelete
+	// count instead.
 	// +optional
 	// +listType=atomic
 	Tags []string `json:"tags,omitempty"`
 
 	// SkipTags are the tags of the plays and tasks not to run. When the object is
-	// deleted all of the content runs.
+	// deleted those of onDelete count instead.
 	// +optional
 	// +listType=atomic
 	SkipTags []string `json:"skipTags,omitempty"`
@@ -194,7 +195,82 @@ type AnsibleRunParameters struct {
 	// can be used as it is.
 	// +optional
 	StateVariable *StateVariable `json:"stateVariable,omitempty"`
+
+	// OnDelete says what the deletion of the object does. Without it the content runs once
+	// more, all of it, with state absent; content that does not look at the state does not
+	// run, so that what it has made stays. It is no input: another value runs nothing.
+	// +optional
+	OnDelete *OnDelete `json:"onDelete,omitempty"`
 }
+
+// OnDelete says what the deletion of an object does. Role, roles, playbook, playbooks and
+// playbookInline are alternatives, as in the object itself.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() <= 1",message="at most one of role, roles, playbook, playbooks and playbookInline may be set"
+type OnDelete struct {
+	// Policy is Run, the default, to run content with state absent before the object goes,
+	// or Keep to run nothing: the object goes, and what it has made stays, whatever the
+	// other fields say.
+	// +optional
+	Policy DeletePolicy `json:"policy,omitempty"`
+
+	// Role is one role to run in place of the content, as in the object itself. It is
+	// installed with the content while the object is there.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Role string `json:"role,omitempty"`
+
+	// Roles to run in place of the content, as in the object itself. They are installed
+	// with the content while the object is there.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Roles *apiextensionsv1.JSON `json:"roles,omitempty"`
+
+	// Playbook is one playbook of a collection or of the project to run in place of the
+	// content.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Playbook string `json:"playbook,omitempty"`
+
+	// Playbooks of collections or of the project to run in place of the content, one after
+	// another.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Playbooks []string `json:"playbooks,omitempty"`
+
+	// PlaybookInline is the text of a playbook to run in place of the content.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	PlaybookInline string `json:"playbookInline,omitempty"`
+
+	// Tags of the plays and tasks to run, of the content or of what takes its place.
+	// +optional
+	// +listType=atomic
+	Tags []string `json:"tags,omitempty"`
+
+	// SkipTags are the tags of the plays and tasks not to run.
+	// +optional
+	// +listType=atomic
+	SkipTags []string `json:"skipTags,omitempty"`
+}
+
+// A DeletePolicy says whether deletion runs anything.
+// +kubebuilder:validation:Enum=Run;Keep
+type DeletePolicy string
+
+// Policies of deletion.
+const (
+	DeleteRun  DeletePolicy = "Run"
+	DeleteKeep DeletePolicy = "Keep"
+)
 
 // A Project is a directory of a git repository, or of an archive.
 type Project struct {

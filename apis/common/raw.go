@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -25,25 +27,34 @@ const MaxRoles = 100
 // error names the item that is neither a string nor an object {name, src,
 // version}.
 func (p *AnsibleRunParameters) ParseRoles() ([]Role, error) {
-	if p.Role != "" {
-		return []Role{{Name: p.Role}}, nil
+	return parseRoles(p.Role, p.Roles, "spec.forProvider.roles")
+}
+
+// ParseRoles returns the roles that run in place of the content.
+func (o *OnDelete) ParseRoles() ([]Role, error) {
+	return parseRoles(o.Role, o.Roles, "spec.forProvider.onDelete.roles")
+}
+
+func parseRoles(role string, list *apiextensionsv1.JSON, path string) ([]Role, error) {
+	if role != "" {
+		return []Role{{Name: role}}, nil
 	}
 
-	if p.Roles == nil {
+	if list == nil {
 		return nil, nil
 	}
 
 	var items []json.RawMessage
-	if err := json.Unmarshal(p.Roles.Raw, &items); err != nil {
-		return nil, errors.New("spec.forProvider.roles must be a list")
+	if err := json.Unmarshal(list.Raw, &items); err != nil {
+		return nil, errors.Errorf("%s must be a list", path)
 	}
 
 	if len(items) == 0 {
-		return nil, errors.New("spec.forProvider.roles must not be empty")
+		return nil, errors.Errorf("%s must not be empty", path)
 	}
 
 	if len(items) > MaxRoles {
-		return nil, errors.Errorf("spec.forProvider.roles must have at most %d items, not %d", MaxRoles, len(items))
+		return nil, errors.Errorf("%s must have at most %d items, not %d", path, MaxRoles, len(items))
 	}
 
 	roles := make([]Role, len(items))
@@ -51,7 +62,7 @@ func (p *AnsibleRunParameters) ParseRoles() ([]Role, error) {
 	for i, item := range items {
 		r, err := parseRole(item)
 		if err != nil {
-			return nil, errors.Wrapf(err, "spec.forProvider.roles[%d]", i)
+			return nil, errors.Wrapf(err, "%s[%d]", path, i)
 		}
 
 		roles[i] = r

@@ -16,11 +16,40 @@ const TypeStateAware xpv2.ConditionType = "StateAware"
 
 // Reasons of TypeStateAware.
 const (
-	// ReasonStateIgnored means that the content does not look at the state. It is also the reason of a deletion run.
+	// ReasonStateIgnored means that the content does not look at the state. It is also the reason of a deletion run,
+	// which then runs nothing.
 	ReasonStateIgnored xpv2.ConditionReason = "StateIgnored"
 	// ReasonMayUseState means that the content may look at the state.
 	ReasonMayUseState xpv2.ConditionReason = "MayUseState"
 )
+
+// Replaces is true when deletion runs other content than that of the object.
+func (o *OnDelete) Replaces() bool {
+	return o != nil &&
+		(o.Role != "" || o.Roles != nil || o.Playbook != "" || len(o.Playbooks) > 0 || o.PlaybookInline != "")
+}
+
+// Keeps is true when deletion runs nothing, so that what the object has made stays.
+func (o *OnDelete) Keeps() bool { return o != nil && o.Policy == DeleteKeep }
+
+// ForDeletion are the parameters of the run that removes what the object has made.
+func (p *AnsibleRunParameters) ForDeletion() AnsibleRunParameters {
+	d, o := *p.DeepCopy(), p.OnDelete.DeepCopy()
+	d.Tags, d.SkipTags = nil, nil
+
+	if o == nil {
+		return d
+	}
+
+	d.Tags, d.SkipTags = o.Tags, o.SkipTags
+
+	if o.Replaces() {
+		d.Role, d.Roles, d.Playbook, d.Playbooks, d.PlaybookInline = o.Role, o.Roles, o.Playbook, o.Playbooks,
+			o.PlaybookInline
+	}
+
+	return d
+}
 
 // IgnoresState says why content is known not to look at the state, given the variable that is to have it besides; nil
 // for none.
@@ -32,12 +61,12 @@ func IgnoresState(v *StateVariable) string {
 	return "neither " + ProviderVariable + " nor " + v.Name + " occurs in the playbooks, roles and variables"
 }
 
-// StateIgnored indicates that content does the same whatever the state is.
+// StateIgnored indicates that content does the same whatever the state is, so that deletion does not run it.
 func StateIgnored(v *StateVariable) xpv2.Condition {
 	return xpv2.Condition{
 		Type: TypeStateAware, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonStateIgnored,
-		Message: IgnoresState(v) + ", so that deletion would apply them once more: have them look at the state, or take " +
-			"Delete out of spec.managementPolicies: " + WithoutDelete,
+		Message: IgnoresState(v) + ", so that deletion runs nothing, and what was made stays: have them look at the state, " +
+			"or say in spec.forProvider.onDelete what deletion does",
 	}
 }
 

@@ -163,12 +163,13 @@ func StillAfter(rendered, observed map[string]any) map[string]any {
 		})
 }
 
-// DeletesContent is true for an AnsibleRun if its content runs with state absent when it is deleted.
+// DeletesContent is true for an AnsibleRun if content runs with state absent when it is deleted.
 func DeletesContent(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	policies, set := spec["managementPolicies"].([]any)
 
 	return manifest.Text(spec, "deletionPolicy") != "Orphan" &&
+		manifest.NestedText(spec, "forProvider", "onDelete", "policy") != string(common.DeleteKeep) &&
 		(!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
@@ -41,7 +42,14 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 		return field.ErrorList{field.InternalError(r.Path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
-	errs := append(s.Validate(withPlaceholders(r)), roleMistakes(r.Object.Parameters["roles"])...)
+	errs := append(s.Validate(withPlaceholders(r)), roleMistakes(r.Object.Parameters["roles"], func(list raw) error {
+		_, err := (&common.AnsibleRunParameters{Roles: list}).ParseRoles()
+		return err
+	})...)
+	errs = append(errs, roleMistakes(manifest.Nested(r.Object.Parameters, "onDelete", "roles"), func(list raw) error {
+		_, err := (&common.OnDelete{Roles: list}).ParseRoles()
+		return err
+	})...)
 	errs = append(errs, nameMistakes(field.NewPath("spec"), r.Object.Spec)...)
 	errs = append(errs, nameMistakes(field.NewPath("spec", "forProvider"), r.Object.Parameters)...)
 
@@ -89,19 +97,20 @@ func inputPath(path string, r input.Run) string {
 	return r.PathOf(path[:end]).String() + path[end:]
 }
 
+type raw = *apiextensionsv1.JSON
+
 // roleMistakes reports roles that the provider cannot read.
-func roleMistakes(roles any) field.ErrorList {
+func roleMistakes(roles any, parse func(list raw) error) field.ErrorList {
 	if roles == nil {
 		return nil
 	}
 
-	raw, err := json.Marshal(roles)
+	text, err := json.Marshal(roles)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
 
-	_, err = (&common.AnsibleRunParameters{Roles: &apiextensionsv1.JSON{Raw: raw}}).ParseRoles()
-	if err == nil {
+	if err = parse(&apiextensionsv1.JSON{Raw: text}); err == nil {
 		return nil
 	}
 

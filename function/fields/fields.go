@@ -146,6 +146,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"schedule":      {Kind: Literal, Part: ForProvider, Action: Update},
 	"window":        {Kind: Literal, Part: ForProvider, Action: Update},
 	"stateVariable": {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"onDelete":      {Kind: Literal, Part: ForProvider, Action: Update},
 }
 
 // Of returns the field of a name. The schema refuses a name that is not in the table; what it

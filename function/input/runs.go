@@ -80,7 +80,7 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 	return all, errs
 }
 
-// under returns the defaults that apply to a run: without their content or project when the run has
+// under returns the defaults that apply to a run: without their content, project or onDelete when the run has
 // its own, and without the fields of sets when it is none.
 func under(defaults, run map[string]any) map[string]any {
 	d := maps.Clone(defaults)
@@ -89,8 +89,10 @@ func under(defaults, run map[string]any) map[string]any {
 		maps.DeleteFunc(d, func(name string, _ any) bool { return fields.Of(name).OfSets })
 	}
 
-	if _, ok := run["project"]; ok {
-		delete(d, "project")
+	for _, whole := range []string{"project", "onDelete"} {
+		if _, ok := run[whole]; ok {
+			delete(d, whole)
+		}
 	}
 
 	for _, c := range ansiblerun.ContentFields {

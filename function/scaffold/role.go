@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // EntryPointMain is the entry point of a role that is there without asking.
@@ -31,6 +34,10 @@ type Role struct {
 	// Documented is false when the options are a guess from the defaults of the
 	// role.
 	Documented bool
+	// Aware is true if a file of the role names the variable that tells it of a deletion.
+	Aware bool
+	// Removal is the entry point that removes what the role has made, by its name; empty when there is none.
+	Removal string
 }
 
 // Install what the requirements in a file bring for a role, below a directory.
@@ -108,7 +115,48 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		}
 	}
 
-	return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
+	if err != nil {
+		return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
+	}
+
+	if entryPoint == EntryPointMain {
+		role.Removal = removalIn(dir)
+	}
+
+	role.Aware, err = mentions(dir, common.ProviderVariable)
+
+	return role, errors.Wrapf(err, "cannot read the role %s", role.Name)
+}
+
+// removalIn is the entry point of the role in a directory that has the name of a removal.
+func removalIn(dir string) string {
+	for _, name := range []string{"absent", "uninstall", "remove", "delete", "cleanup", "teardown"} {
+		for _, ext := range []string{".yml", ".yaml"} {
+			if _, err := os.Stat(filepath.Join(dir, "tasks", name+ext)); err == nil {
+				return name
+			}
+		}
+	}
+
+	return ""
+}
+
+// mentions is true if a file below a directory has a word.
+func mentions(dir, word string) (bool, error) {
+	found, root := false, os.DirFS(dir)
+
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+
+		text, err := fs.ReadFile(root, name)
+		found = found || bytes.Contains(text, []byte(word))
+
+		return err
+	})
+
+	return found, err
 }
 
 // nameOf the role in a directory: its full name as far as there is one.

@@ -174,6 +174,8 @@ func (s *scaffold) run() *mapping {
 	if state := s.state(); state != "" {
 		run.set("stateVariable", newMapping().set("name", state).set("present", "present").set("absent", "absent"),
 			"When the XR is deleted the role runs once more, and this variable tells it so.")
+	} else if !s.role.Aware {
+		s.onDelete(run)
 	}
 
 	s.secrets(run)
@@ -199,10 +201,9 @@ func (s *scaffold) content(run *mapping) {
 		"Without inventories the role runs on localhost, in the provider's pod.",
 	}
 
-	if s.state() == "" {
+	if s.state() == "" && s.role.Aware {
 		comments = append(comments,
-			"When the XR is deleted the role runs once more, with ansible_provider_meta.managed_resource.state absent. "+
-				"For a role that does not know that, delete nothing: managementPolicies: [Observe, Create, Update].")
+			"When the XR is deleted the role runs once more, with ansible_provider_meta.managed_resource.state absent.")
 	}
 
 	if !strings.Contains(s.role.Name, ".") && s.Requirements == "" {
@@ -218,11 +219,31 @@ func (s *scaffold) content(run *mapping) {
 		return
 	}
 
-	task := newMapping().set("name", "Run the role").
-		set("ansible.builtin.include_role", newMapping().set("name", s.role.Name).set("tasks_from", s.role.EntryPoint))
-	play := newMapping().set("name", s.Kind).set("hosts", "localhost").set("tasks", []*mapping{task})
+	setPlaybook(run, s.play(s.role.EntryPoint), comments)
+}
 
-	setPlaybook(run, []*mapping{play}, comments)
+// play of an entry point of the role.
+func (s *scaffold) play(entryPoint string) []*mapping {
+	task := newMapping().set("name", "Run the role").
+		set("ansible.builtin.include_role", newMapping().set("name", s.role.Name).set("tasks_from", entryPoint))
+
+	return []*mapping{newMapping().set("name", s.Kind).set("hosts", "localhost").set("tasks", []*mapping{task})}
+}
+
+// onDelete says what deletion does with a role that does not look at the state.
+func (s *scaffold) onDelete(run *mapping) {
+	does := newMapping()
+
+	if s.role.Removal != "" {
+		setPlaybook(does, s.play(s.role.Removal), nil)
+		run.set("onDelete", does, "When the XR is deleted this entry point of the role runs.")
+
+		return
+	}
+
+	run.set("onDelete", does.set("policy", "Keep"),
+		"When the XR is deleted nothing runs, since the role is not known to remove what it has made, which stays. "+
+			"Say role, playbook or tags here for what does.")
 }
 
 // setPlaybook sets plays as the content of a run.

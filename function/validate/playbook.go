@@ -69,7 +69,7 @@ func reaches(playbook string) bool {
 }
 
 // ignorant returns warnings about runs with an inline playbook that is the whole content and does not look at the
-// state: their deletion applies it once more.
+// state: their deletion runs nothing, and does not say so.
 func ignorant(d document, at string, in map[string]any) []Mistake {
 	var warnings []Mistake
 
@@ -78,7 +78,7 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 		run := r.Object
 
 		playbook, _ := run[fieldPlaybook].(string)
-		if playbook == "" || reaches(playbook) || leaves(run) {
+		if playbook == "" || reaches(playbook) || run["onDelete"] != nil || leaves(run) {
 			continue
 		}
 
@@ -98,8 +98,8 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 
 		warnings = append(warnings, Mistake{
 			File: d.file, Line: line(d.node, strings.TrimPrefix(at+"."+r.Path.String(), ".")), Path: r.Path.String(),
-			Message: fmt.Sprintf("warning: %s: %s, so that deletion would apply them once more: have them look at the state, "+
-				"or take Delete out of managementPolicies", r.Name, common.IgnoresState(state)),
+			Message: fmt.Sprintf("warning: %s: %s, so that deletion runs nothing, and what was made stays: have them look "+
+				"at the state, or say in onDelete what deletion does", r.Name, common.IgnoresState(state)),
 		})
 	}
 

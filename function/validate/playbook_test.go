@@ -118,18 +118,19 @@ func TestIgnorant(t *testing.T) {
 		want     []string
 	}{
 		"Ignores": {"Nothing of it looks at the state.", "{}", "{name: a, " + playbook + "}", []string{
-			"runs[0]: warning: a: ansible_provider_meta does not occur in the playbooks, roles and variables, so that deletion would apply them " +
-				"once more: have them look at the state, or take Delete out of managementPolicies",
+			"runs[0]: warning: a: ansible_provider_meta does not occur in the playbooks, roles and variables, so that deletion runs nothing, " +
+				"and what was made stays: have them look at the state, or say in onDelete what deletion does",
 		}},
 		"IgnoresVariable": {"Nor at the variable that has it.", "{stateVariable: {name: wanted}}", "{name: a, " + playbook + "}", []string{
-			"runs[0]: warning: a: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables, so that deletion would " +
-				"apply them once more: have them look at the state, or take Delete out of managementPolicies",
+			"runs[0]: warning: a: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables, so that deletion runs " +
+				"nothing, and what was made stays: have them look at the state, or say in onDelete what deletion does",
 		}},
 		"Looks":    {"It has the variable.", "{}", "{name: a, playbookInline: '- {hosts: all, vars: {s: \"{{ ansible_provider_meta.a.state }}\"}}'}", nil},
 		"Vars":     {"So may a variable.", "{vars: {s: '{{ ansible_provider_meta.a.state }}'}}", "{name: a, " + playbook + "}", nil},
 		"Role":     {"A role may.", "{}", "{name: a, playbookInline: '- {hosts: all, roles: [web]}'}", nil},
 		"Included": {"So may what is included.", "{}", "{name: a, playbookInline: '- {hosts: all, tasks: [{include_tasks: /a.yml}]}'}", nil},
 		"Stays":    {"The target is to stay.", "{managementPolicies: [Observe, Create, Update]}", "{name: a, " + playbook + "}", nil},
+		"Says":     {"It says what deletion does.", "{onDelete: {policy: Keep}}", "{name: a, " + playbook + "}", nil},
 		"Computed": {"It may be to stay.", "{}", "{name: a, managementPolicies: '${xr.spec.policies}', " + playbook + "}", nil},
 		"Other":    {"Of other content nothing is seen.", "{}", "{name: a, role: a.b.c}", nil},
 	}

@@ -129,6 +129,24 @@ func TestRefused(t *testing.T) {
 			spec:   `{"forProvider": {"playbookInline": ""}}`,
 			want:   "playbookInline",
 		},
+		"TwoContentsOfDeletion": {
+			reason: "Deletion runs one kind of content.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {"role": "a.b.c", "roles": ["a.b.c"]}}}`,
+			want:   "at most one of role, roles, playbook, playbooks and playbookInline may be set",
+		},
+		"PathOfDeletion": {
+			reason: "A path is that of a project, also when the content is elsewhere.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {"playbooks": ["remove.yml"]}}}`,
+			want:   "a playbook that is a path needs project",
+		},
+		"NothingOfDeletion": {
+			reason: "What says nothing of deletion is a mistake.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {}}}`,
+			want:   "spec.forProvider.onDelete in body should have at least 1 properties",
+		},
 		"VarFileWithoutReference": {
 			reason: "A variable file says where it is.",
 			files:  []string{cluster + runs, namespaced + runs},

@@ -337,7 +337,7 @@ func advice() map[string]string {
 		"RunTooLarge":    "Write less to the disk, or to a path of spec.confinement.",
 		"TimedOut":       "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
 		"ContentChanged": "The provider checks it again.",
-		"StateIgnored":   "Have the content look at the state, or take Delete out of managementPolicies.",
+		"StateIgnored":   "Nothing was removed: say in onDelete what deletion does, or have the content look at the state.",
 		"NotCheckable":   "Choose another run policy: the content cannot be checked.",
 		"Canceled":       "The provider runs it again.",
 		"NotStarted":     "The provider runs it again.",

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
@@ -48,7 +49,8 @@ type Places struct {
 	Namespace string
 }
 
-// Resolve the run, its configuration, and all references of both. The inputs are valid.
+// Resolve the run, its configuration, and all references of both. The inputs are valid, and those of the removal if the
+// object is deleted.
 // The error is a MissingError when nothing is wrong but that objects or keys do not exist.
 func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
 	in, err := parameters(run)
@@ -97,7 +99,15 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, err
 	}
 
-	return in, in.Validate()
+	if err := in.Validate(); err != nil {
+		return in, err
+	}
+
+	if meta.WasDeleted(run) {
+		return in.ForDeletion(), nil
+	}
+
+	return in, nil
 }
 
 // IsTenant is true for an AnsibleRun of the namespaced group.
@@ -148,9 +158,20 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 	}
 
 	roles, err := in.Parameters.ParseRoles()
+	if err != nil {
+		return in, err
+	}
+
 	in.Roles = roles
 
-	return in, err
+	if o := in.Parameters.OnDelete; o.Replaces() {
+		removal, err := o.ParseRoles()
+		in.Required = slices.Concat(roles, removal)
+
+		return in, err
+	}
+
+	return in, nil
 }
 
 // files that the run and its configuration refer to. All that are missing are

@@ -634,6 +634,63 @@ func TestResolveStateVariable(t *testing.T) {
 	}
 }
 
+// TestResolveDeleted resolves an object before and after it was deleted. Both need the same content to be installed.
+func TestResolveDeleted(t *testing.T) {
+	type content struct {
+		Role, Playbook string
+		Tags           []string
+		Roles          []common.Role
+	}
+
+	web, cleanup := []common.Role{{Name: "acme.web"}}, []common.Role{{Name: "acme.cleanup"}}
+
+	cases := map[string]struct {
+		reason   string
+		onDelete string
+		want     content
+		requires []common.Role
+	}{
+		"Nothing":  {"All of the content runs, whatever its tags.", "", content{Role: "acme.web", Roles: web}, web},
+		"Tags":     {"The content runs with tags of its own.", ", onDelete: {tags: [remove]}", content{Role: "acme.web", Roles: web, Tags: []string{"remove"}}, web},
+		"Role":     {"Another role runs.", ", onDelete: {role: acme.cleanup}", content{Role: "acme.cleanup", Roles: cleanup}, slices.Concat(web, cleanup)},
+		"Playbook": {"A playbook runs.", ", onDelete: {playbook: acme.web.remove}", content{Playbook: "acme.web.remove"}, web},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := manifests(t, clusterRun+"spec: {forProvider: {role: acme.web, tags: [deploy]"+tc.onDelete+"}}", clusterConfig)
+			run := m.Runs()[0]
+
+			before, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			run.SetDeletionTimestamp(new(metav1.Now()))
+
+			after, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			p := after.Parameters
+			if diff := cmp.Diff(tc.want, content{p.Role, p.Playbook, p.Tags, after.Roles}, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if before.Parameters.Role != "acme.web" || len(before.Parameters.Tags) != 1 {
+				t.Errorf("\nWhile it is there its own content runs, got %+v", before.Parameters)
+			}
+
+			for _, in := range []inputs.Inputs{before, after} {
+				if diff := cmp.Diff(tc.requires, in.RequiredRoles()); diff != "" {
+					t.Errorf("\nWhat a deletion needs is installed before.\nRequiredRoles(): -want, +got:\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
 // schemas take a moment to be made.
 var schemas = map[kschema.GroupVersionKind]*schema.Schema{}
 

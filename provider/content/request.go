@@ -58,7 +58,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 func MayNeed(in inputs.Inputs) bool {
 	required, err := requirements.Parse(in.Requirements)
 	if err == nil {
-		required, err = required.Merge(in.Roles, func(string) bool { return false })
+		required, err = required.Merge(in.RequiredRoles(), func(string) bool { return false })
 	}
 
 	needs := in.Parameters.Project != nil || !required.Empty()

@@ -225,6 +225,7 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun, l *loaded
 
 	l.Situation = lifecycle.Situation{
 		Deleted:    meta.WasDeleted(run),
+		Keeps:      p.OnDelete.Keeps(),
 		Adopt:      run.GetAnnotations()[common.AnnotationAdopt] == "true",
 		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),
@@ -279,7 +280,7 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun, l *loaded
 // readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
 // gone: that is for Delete to report.
 func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, l *loaded) (err error) {
-	if l.Runs() && !l.Active.Finished {
+	if l.Keeps || l.Runs() && !l.Active.Finished {
 		return nil
 	}
 

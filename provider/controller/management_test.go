@@ -328,6 +328,53 @@ func TestManagementPolicies(t *testing.T) {
 	}
 }
 
+// TestOnDelete takes objects through their lives with what they say of deletion.
+func TestOnDelete(t *testing.T) {
+	all := func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }
+
+	for _, policy := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
+		t.Run(string(policy), func(t *testing.T) {
+			w := newWorld(t, object(annotated(common.AnnotationRunPolicy, string(policy)), withFinalizer, all))
+			w.settle(t)
+
+			w.update(t, func(run common.AnsibleRun) {
+				run.Parameters().OnDelete = &common.OnDelete{Policy: common.DeleteKeep}
+				run.SetGeneration(run.GetGeneration() + 1)
+			})
+
+			if diff := cmp.Diff("-", w.settle(t)); diff != "" {
+				t.Errorf("What deletion does is no input: -want, +got:\n%s", diff)
+			}
+
+			target := w.target
+			if diff := cmp.Diff("- gone", w.remove(t)); diff != "" || w.target != target {
+				t.Errorf("The object should go, and its target stay: -want, +got:\n%s", diff)
+			}
+		})
+	}
+
+	t.Run("Stuck", func(t *testing.T) {
+		w := newWorld(t, object(withFinalizer, all))
+		w.settle(t)
+
+		w.fails = true
+		if diff := cmp.Diff("fail stays", w.remove(t)); diff != "" {
+			t.Fatalf("The removal should fail: -want, +got:\n%s", diff)
+		}
+
+		w.update(t, func(run common.AnsibleRun) {
+			run.Parameters().OnDelete = &common.OnDelete{Policy: common.DeleteKeep}
+			run.SetGeneration(run.GetGeneration() + 1)
+		})
+
+		w.settle(t)
+
+		if err := w.kube.Get(t.Context(), client.ObjectKeyFromObject(w.object), w.object); !kerrors.IsNotFound(err) {
+			t.Errorf("A deletion that was given up should let the object go, got %v", err)
+		}
+	})
+}
+
 // withFinalizer is an object that was reconciled before: one that is paused from
 // the start has no finalizer.
 func withFinalizer(r *v1alpha1.AnsibleRun) { r.SetFinalizers([]string{managed.FinalizerName}) }

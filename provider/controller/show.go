@@ -77,13 +77,13 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 }
 
-// showState sets the condition StateAware to False when content would be applied once more by the deletion of its
-// object, and back to True when that is not so any more.
+// showState sets the condition StateAware to False when the deletion of its object would run nothing since the content
+// would only be applied once more, and back to True when that is not so any more.
 func showState(run common.AnsibleRun, r runs.Report) {
 	switch {
 	case r.Run.Phase != common.PhaseSucceeded:
 		// It may not have come as far as its content.
-	case r.IgnoresState && allows(run, xpv2.ManagementActionDelete):
+	case r.IgnoresState && allows(run, xpv2.ManagementActionDelete) && run.Parameters().OnDelete == nil:
 		set(run, common.StateIgnored(run.Parameters().StateVariable))
 	default:
 		restore(run, common.MayUseState())

@@ -160,6 +160,9 @@ func TestShowState(t *testing.T) {
 		return runs.Report{Run: common.Run{Phase: phase}, IgnoresState: ignores}
 	}
 	ignored := func(r *v1alpha1.AnsibleRun) { r.SetConditions(ignores) }
+	says := func(r *v1alpha1.AnsibleRun) {
+		r.Spec.ForProvider.OnDelete = &common.OnDelete{Policy: common.DeleteKeep}
+	}
 	keeps := func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["OCU"]) }
 
 	for name, tc := range map[string]struct {
@@ -168,7 +171,8 @@ func TestShowState(t *testing.T) {
 		report runs.Report
 		want   []xpv2.Condition
 	}{
-		"Ignores":  {"Deletion would apply the content once more.", object(), report(common.PhaseSucceeded, true), []xpv2.Condition{ignores}},
+		"Says":     {"What deletion does is said.", object(says), report(common.PhaseSucceeded, true), nil},
+		"Ignores":  {"Deletion would run nothing for that reason.", object(), report(common.PhaseSucceeded, true), []xpv2.Condition{ignores}},
 		"Keeps":    {"Deletion runs nothing.", object(keeps), report(common.PhaseSucceeded, true), nil},
 		"Uses":     {"There is nothing to say.", object(), report(common.PhaseSucceeded, false), nil},
 		"UsesNow":  {"The content has changed.", object(ignored), report(common.PhaseSucceeded, false), []xpv2.Condition{may}},

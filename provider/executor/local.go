@@ -266,11 +266,11 @@ func ended(r *runs.Report, run runner.Spec, result runner.Result) {
 
 	switch {
 	case result.Phase != common.PhaseSucceeded:
+	case run.State == common.StateAbsent && result.IgnoresState:
+		r.Run.Reason = runs.ReasonStateIgnored
+		r.Run.Message = "nothing was run: " + common.IgnoresState(run.Inputs.Parameters.StateVariable)
 	case run.Mode == common.ModeCheck && result.Summary.Ran == 0:
 		r.Run.Reason, r.Run.Message = runs.ReasonNotCheckable, "every task was skipped in check mode"
-	case run.Mode == common.ModeApply && run.State == common.StateAbsent && result.IgnoresState:
-		r.Run.Reason = runs.ReasonStateIgnored
-		r.Run.Message = "the content was applied once more: " + common.IgnoresState(run.Inputs.Parameters.StateVariable)
 	}
 
 	if len(result.Summary.Outputs) > 0 {

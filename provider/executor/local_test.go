@@ -552,9 +552,9 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestIgnoresState has runs of content that does not look at the state: that of a deletion says so, since it is no removal.
+// TestIgnoresState has runs of content that does not look at the state: that of a deletion says that nothing was run.
 func TestIgnoresState(t *testing.T) {
-	const message = "the content was applied once more: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables"
+	const message = "nothing was run: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables"
 
 	for name, tc := range map[string]struct {
 		mode  common.RunMode
@@ -564,7 +564,7 @@ func TestIgnoresState(t *testing.T) {
 	}{
 		"Present": {common.ModeApply, common.StatePresent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded}},
 		"Absent":  {common.ModeApply, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: message}},
-		"Check":   {common.ModeCheck, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded}},
+		"Check":   {common.ModeCheck, common.StateAbsent, common.PhaseSucceeded, common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: message}},
 		"Failed":  {common.ModeApply, common.StateAbsent, common.PhaseFailed, common.Run{Phase: common.PhaseFailed}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		found = func(string) bool { return true }
 	}
 
-	merged, err := required.Merge(in.Roles, found)
+	merged, err := required.Merge(in.RequiredRoles(), found)
 	if err != nil {
 		return Request{}, r.Reported(err)
 	}

@@ -50,8 +50,8 @@ type credential struct {
 // the same have the same digest however they are formatted; numbers count as
 // written.
 //
-// All parameters are inputs but retryLimit, forks, verbosity, approval, historyLimit, schedule and window: what
-// a run does depends on none of them. The timeout is one, since raising it is how a user
+// All parameters are inputs but retryLimit, forks, verbosity, approval, historyLimit, schedule, window and onDelete:
+// what a run does depends on none of them. The timeout is one, since raising it is how a user
 // answers a run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 	project *common.ContentItem,
@@ -70,7 +70,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		Requirements: canonicalRequirements(in.Requirements),
 		Env:          in.Env,
 		Collections:  withoutSources(collections),
-		Content:      withoutSources(roles),
+		Content:      withoutSources(in.own(roles)),
 	}
 
 	if k := in.Kubernetes; k != nil {
@@ -159,7 +159,7 @@ func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) 
 	}
 
 	for _, k := range []string{
-		"retryLimit", "forks", "verbosity", "approval", "historyLimit", "schedule", "window",
+		"retryLimit", "forks", "verbosity", "approval", "historyLimit", "schedule", "window", "onDelete",
 		"role", "roles",
 	} {
 		delete(m, k)

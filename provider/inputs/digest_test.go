@@ -257,6 +257,52 @@ func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	return d
 }
 
+// TestDigestOnDelete says what of a deletion is an input of the apply: nothing.
+func TestDigestOnDelete(t *testing.T) {
+	item := func(name string) common.ContentItem { return common.ContentItem{Name: name, Version: "1.0"} }
+	of := func(in Inputs, roles ...common.ContentItem) string {
+		d, err := in.Digest([]byte("key"), nil, roles, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return d
+	}
+	with := func(o *common.OnDelete, removal ...common.Role) Inputs {
+		in := Inputs{Parameters: common.AnsibleRunParameters{Role: "acme.web", OnDelete: o}, Roles: []common.Role{{Name: "acme.web"}}}
+		if o.Replaces() {
+			in.Required = append(in.Roles[:1:1], removal...)
+		}
+
+		return in
+	}
+	cleanup := with(&common.OnDelete{Role: "acme.cleanup"}, common.Role{Name: "acme.cleanup"})
+	brought := cleanup
+	brought.Requirements = "roles: [acme.cleanup]"
+	plain := of(with(nil), item("acme.web"))
+
+	cases := map[string]struct {
+		reason string
+		got    string
+		same   bool
+	}{
+		"Keep":     {"A policy is none.", of(with(&common.OnDelete{Policy: common.DeleteKeep}), item("acme.web")), true},
+		"Tags":     {"Nor are tags.", of(with(&common.OnDelete{Tags: []string{"remove"}}), item("acme.web")), true},
+		"Role":     {"Nor is a role that is installed for it.", of(cleanup, item("acme.web"), item("acme.cleanup")), true},
+		"Own":      {"The roles that are applied are.", of(cleanup, item("acme.cleanup")), false},
+		"Required": {"So is one that the configuration brings.", of(brought, item("acme.web"), item("acme.cleanup")), false},
+		"Deletion": {"What is approved for a deletion is something else.", of(cleanup.ForDeletion(), item("acme.web"), item("acme.cleanup")), false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.got == plain; got != tc.same {
+				t.Errorf("\n%s\nDigest(...): want the same %t, got %t", tc.reason, tc.same, got)
+			}
+		})
+	}
+}
+
 // TestDigestStays has digests that earlier versions have written into the status
 // of objects. A digest that changes with the provider would run every object
 // again on an upgrade: a new field must not matter where it is not set, and what

@@ -60,6 +60,9 @@ type Inputs struct {
 	Parameters common.AnsibleRunParameters
 	// Roles that the parameters name, role and roles alike.
 	Roles []common.Role
+	// Required are the roles to be installed if deletion runs other content: those that are applied, then those that
+	// deletion runs. Both runs have the same, so that what a deletion needs is there before.
+	Required []common.Role
 	// VarFiles in order, weakest first. Missing optional files are left out.
 	VarFiles []File
 	// Inventories in order, inventoryInline last.
@@ -94,6 +97,39 @@ type Inputs struct {
 	Grant Grant
 	// Kubernetes is how the run reaches the API server; nil if it does not.
 	Kubernetes *Kubernetes
+}
+
+// ForDeletion returns the inputs of the run that removes what the object has made.
+func (in Inputs) ForDeletion() Inputs {
+	if in.Parameters.OnDelete.Replaces() {
+		in.Roles = in.Required[len(in.Roles):]
+	}
+
+	in.Parameters = in.Parameters.ForDeletion()
+
+	return in
+}
+
+// RequiredRoles are those to be installed.
+func (in Inputs) RequiredRoles() []common.Role {
+	if len(in.Required) > 0 {
+		return in.Required
+	}
+
+	return in.Roles
+}
+
+// own are the roles that the content of the run may use: all that were installed, but for those that only the other
+// content names.
+func (in Inputs) own(roles []common.ContentItem) []common.ContentItem {
+	names := func(name string) func(common.Role) bool {
+		return func(r common.Role) bool { return r.Name == name }
+	}
+
+	return slices.DeleteFunc(slices.Clone(roles), func(i common.ContentItem) bool {
+		return slices.ContainsFunc(in.Required, names(i.Name)) && !slices.ContainsFunc(in.Roles, names(i.Name)) &&
+			!strings.Contains(in.Requirements, i.Name)
+	})
 }
 
 // Kubernetes says with which rights a run reaches the API server of the provider's own cluster.

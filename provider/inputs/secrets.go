@@ -69,7 +69,7 @@ func (in Inputs) ofInstallation(text func(File) string) []redact.Secret {
 		urls = append(urls, p.Src)
 	}
 
-	for _, r := range in.Roles {
+	for _, r := range in.RequiredRoles() {
 		urls = append(urls, r.Src)
 	}
 

@@ -41,11 +41,14 @@ func (in Inputs) Validate() error {
 	path := field.NewPath("spec", "forProvider")
 
 	run := validatePlayEnv(in.PlayEnv, false, path.Child("env"))
-	run = append(run, validateRoles(in, path)...)
-	run = append(run, validatePlaybooks(&in.Parameters, path)...)
+	run = append(run, validateContent(in, path)...)
 	run = append(run, validateVars(in.Parameters.Vars, false, path.Child("vars"))...)
 	run = append(run, validateVars(in.Parameters.UnsafeVars, true, path.Child("unsafeVars"))...)
-	run = append(run, validateSelection(&in.Parameters, path)...)
+	run = append(run, validateHosts(&in.Parameters, path)...)
+
+	if in.Parameters.OnDelete != nil {
+		run = append(run, validateOnDelete(in, path.Child("onDelete"))...)
+	}
 
 	if err := aggregate(run); err != nil {
 		return err
@@ -87,6 +90,23 @@ func aggregate(errs field.ErrorList) error {
 	}
 
 	return errors.New(text)
+}
+
+// validateContent reports mistakes in what runs.
+func validateContent(in Inputs, path *field.Path) field.ErrorList {
+	errs := append(validateRoles(in, path), validatePlaybooks(&in.Parameters, path)...)
+
+	return append(errs, validateTags(&in.Parameters, path)...)
+}
+
+// validateOnDelete reports mistakes in what runs when the object is deleted.
+func validateOnDelete(in Inputs, path *field.Path) field.ErrorList {
+	d := in.ForDeletion()
+	if in.Parameters.OnDelete.Replaces() {
+		return validateContent(d, path)
+	}
+
+	return validateTags(&d.Parameters, path)
 }
 
 func validateRoles(in Inputs, path *field.Path) field.ErrorList {
@@ -149,27 +169,32 @@ func isPrintable(s string) bool {
 
 func isOption(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "-") }
 
-// validateSelection reports hosts, a limit and tags that cannot be arguments, and a limit
-// that makes Ansible read a file.
-func validateSelection(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-
-	check := func(path *field.Path, value string) {
-		if strings.ContainsFunc(value, unicode.IsControl) {
-			errs = append(errs, field.Invalid(path, value, "must not contain control characters"))
-		}
+// validateArgument reports a value that cannot be an argument.
+func validateArgument(path *field.Path, value string) field.ErrorList {
+	if !strings.ContainsFunc(value, unicode.IsControl) {
+		return nil
 	}
 
-	check(path.Child("hosts"), p.Hosts)
-	check(path.Child("limit"), p.Limit)
+	return field.ErrorList{field.Invalid(path, value, "must not contain control characters")}
+}
+
+func validateTags(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
 
 	for i, tag := range p.Tags {
-		check(path.Child("tags").Index(i), tag)
+		errs = append(errs, validateArgument(path.Child("tags").Index(i), tag)...)
 	}
 
 	for i, tag := range p.SkipTags {
-		check(path.Child("skipTags").Index(i), tag)
+		errs = append(errs, validateArgument(path.Child("skipTags").Index(i), tag)...)
 	}
+
+	return errs
+}
+
+// validateHosts reports hosts and a limit that cannot be arguments, and a limit that makes Ansible read a file.
+func validateHosts(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	errs := append(validateArgument(path.Child("hosts"), p.Hosts), validateArgument(path.Child("limit"), p.Limit)...)
 
 	// Source: InventoryManager.subset of ansible-core.
 	for part := range strings.FieldsFuncSeq(p.Limit, func(c rune) bool { return strings.ContainsRune(",;: ", c) }) {

@@ -44,6 +44,20 @@ func TestValidate(t *testing.T) {
 			in:     Inputs{Parameters: common.AnsibleRunParameters{Role: "../etc"}, Roles: []common.Role{{Name: "../etc"}}},
 			want:   `spec.forProvider.role: Invalid value: "../etc": must be namespace.collection.role, each part a Python identifier`,
 		},
+		"RoleOfDeletion": {
+			reason: "What deletion runs is looked at while the object is there.",
+			in: Inputs{
+				Parameters: common.AnsibleRunParameters{Role: "a.b.c", OnDelete: &common.OnDelete{Role: "../etc", Tags: []string{"a\n"}}},
+				Roles:      []common.Role{{Name: "a.b.c"}}, Required: []common.Role{{Name: "a.b.c"}, {Name: "../etc"}},
+			},
+			want: `[spec.forProvider.onDelete.role: Invalid value: "../etc": must be namespace.collection.role, each part a Python identifier, ` +
+				`spec.forProvider.onDelete.tags[0]: Invalid value: "a\n": must not contain control characters]`,
+		},
+		"TagOfDeletion": {
+			reason: "So are the tags of the content.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]", OnDelete: &common.OnDelete{SkipTags: []string{"a\n"}}}},
+			want:   `spec.forProvider.onDelete.skipTags[0]: Invalid value: "a\n": must not contain control characters`,
+		},
 		"RoleKeyword": {
 			reason: "Ansible refuses Python keywords in the names of collections.",
 			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a.b.c"}, {Name: "import.b.c"}}},

@@ -25,8 +25,8 @@ type Situation struct {
 	// Create and Update say whether the management policies allow to apply for
 	// the first time, and again.
 	Create, Update bool
-	// Deleted is true for an object with a deletion timestamp.
-	Deleted bool
+	// Deleted is true for an object with a deletion timestamp, and Keeps if its deletion runs nothing.
+	Deleted, Keeps bool
 	// Held is true when the object has finalizers of others. If it is deleted, nothing is
 	// written to it until these are gone.
 	Held bool
@@ -350,6 +350,11 @@ func canceled(s Situation, r *common.Run) bool {
 func decideDeleted(s Situation) Decision {
 	last := s.Recorded.LastApply
 
+	// A run in progress goes on to its end, and keeps the object as its finalizer does.
+	if s.Keeps {
+		return Decision{}
+	}
+
 	if a := s.Active; s.Runs() {
 		d := Decision{Exists: true}
 		d.Cancel = !a.Finished && (a.State == common.StatePresent || canceled(s, s.Recorded.LastRun))
@@ -426,7 +431,7 @@ func gaveUp(s Situation) string {
 	way := "change the inputs"
 
 	if last.State == common.StateAbsent {
-		way = "give the deletion run up with spec.managementPolicies: " + common.WithoutDelete
+		way = common.GiveUpDeletion
 	}
 
 	if last.ID == s.Canceled {

@@ -286,6 +286,14 @@ func TestDecide(t *testing.T) {
 			s:      given(applied(digestA), drifted, deleted),
 			want:   Decision{Exists: true, Start: starts(common.StateAbsent, common.TriggerDeleted, 1)},
 		},
+		"KeptDeleted": {
+			reason: "What is kept goes without a run, whatever the policies say.",
+			s:      given(applied(digestA), allow(false, false), deleted, func(s *Situation) { s.Keeps = true }),
+		},
+		"KeptDeletedRunning": {
+			reason: "A run in progress should not be cut off for it: the finalizer waits for its end.",
+			s:      given(applied(digestA), running(present), deleted, func(s *Situation) { s.Keeps = true }),
+		},
 		"Changed": {
 			reason: "Changed inputs should be applied at once.",
 			s:      given(applied(digestB)),

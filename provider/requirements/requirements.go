@@ -68,13 +68,13 @@ func (f File) Empty() bool {
 func (f File) Merge(roles []common.Role, found func(name string) bool) (File, error) {
 	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles), Project: f.Project}
 
-	for i, role := range roles {
+	for _, role := range roles {
 		want := normalRole(Role{Name: role.Name, Src: role.Src, Version: role.Version})
 
 		at := slices.IndexFunc(merged.Roles, func(have Role) bool { return have.Name == role.Name })
 		if at >= 0 {
 			if err := contradiction(role, want, merged.Roles[at]); err != nil {
-				return File{}, errors.Wrapf(err, "spec.forProvider.roles[%d]", i)
+				return File{}, errors.Wrap(err, "spec.forProvider")
 			}
 
 			continue

@@ -171,17 +171,17 @@ func TestMerge(t *testing.T) {
 		"VersionConflict": {
 			reason: "A role cannot have two versions.",
 			roles:  []common.Role{{Name: "acme.db"}, {Name: "web", Version: "2.0"}},
-			err:    `spec.forProvider.roles[1]: role "web" is to have version "2.0", but is required with version "1.0"`,
+			err:    `spec.forProvider: role "web" is to have version "2.0", but is required with version "1.0"`,
 		},
 		"SourceConflict": {
 			reason: "Nor two sources.",
 			roles:  []common.Role{{Name: "web", Src: "acme.web"}},
-			err:    `spec.forProvider.roles[0]: role "web" is to come from "acme.web", but is required from "git+https://git.example.org/web.git"`,
+			err:    `spec.forProvider: role "web" is to come from "acme.web", but is required from "git+https://git.example.org/web.git"`,
 		},
 		"ItemConflict": {
 			reason: "Items contradict each other as well.",
 			roles:  []common.Role{{Name: "a.b", Version: "1"}, {Name: "a.b", Version: "2"}},
-			err:    `spec.forProvider.roles[1]: role "a.b" is to have version "2", but is required with version "1"`,
+			err:    `spec.forProvider: role "a.b" is to have version "2", but is required with version "1"`,
 		},
 	}
 

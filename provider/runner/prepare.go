@@ -133,11 +133,11 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 		argv = append(argv, "--limit="+p.Limit)
 	}
 
-	if len(p.Tags) > 0 && run.State != common.StateAbsent {
+	if len(p.Tags) > 0 {
 		argv = append(argv, "--tags="+strings.Join(p.Tags, ","))
 	}
 
-	if len(p.SkipTags) > 0 && run.State != common.StateAbsent {
+	if len(p.SkipTags) > 0 {
 		argv = append(argv, "--skip-tags="+strings.Join(p.SkipTags, ","))
 	}
 

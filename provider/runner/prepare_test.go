@@ -257,10 +257,9 @@ func TestPrepareCommand(t *testing.T) {
 			want: play + "'--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' " +
 				`'--limit=--it'\''s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n",
 		},
-		"Absent": {
-			reason: "Tags do not keep content from being cleaned up.",
-			params: common.AnsibleRunParameters{Tags: []string{"a"}, SkipTags: []string{"b"}, Verbosity: ptr.To[int32](0)},
-			state:  common.StateAbsent,
+		"Quiet": {
+			reason: "No verbosity is no option.",
+			params: common.AnsibleRunParameters{Verbosity: ptr.To[int32](0)},
 			want:   play + "'--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' 'playbook.yml'\n",
 		},
 	}

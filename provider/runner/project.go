@@ -103,14 +103,23 @@ func inProject(in inputs.Inputs, root *os.Root) error {
 
 	want := map[string]string{}
 
-	for i, name := range slices.Concat([]string{in.Parameters.Playbook}, in.Parameters.Playbooks) {
-		switch {
-		case !inputs.IsProjectPlaybook(name):
-		case i == 0:
-			want[field+"playbook"] = name
-		default:
-			want[fmt.Sprintf("%splaybooks[%d]", field, i-1)] = name
+	playbooks := func(at, one string, more []string) {
+		for i, name := range slices.Concat([]string{one}, more) {
+			switch {
+			case !inputs.IsProjectPlaybook(name):
+			case i == 0:
+				want[at+"playbook"] = name
+			default:
+				want[fmt.Sprintf("%splaybooks[%d]", at, i-1)] = name
+			}
 		}
+	}
+
+	playbooks(field, in.Parameters.Playbook, in.Parameters.Playbooks)
+
+	// A deletion is too late to learn that its playbook is not there.
+	if o := in.Parameters.OnDelete; o != nil {
+		playbooks(field+"onDelete.", o.Playbook, o.Playbooks)
 	}
 
 	for i, inv := range in.Parameters.Inventories {

@@ -172,6 +172,9 @@ func TestProjectMissing(t *testing.T) {
 	several := ofProject(set, "")
 	several.Inputs.Parameters.Playbooks = []string{"site.yml", "playbooks/third.yml"}
 
+	removed := ofProject(set, "site.yml")
+	removed.Inputs.Parameters.OnDelete = &common.OnDelete{Playbook: "remove.yml"}
+
 	cases := map[string]struct {
 		reason string
 		run    Spec
@@ -186,6 +189,11 @@ func TestProjectMissing(t *testing.T) {
 			reason: "None of several playbooks runs if one is not there.",
 			run:    several,
 			want:   `spec.forProvider.playbooks[1]: the project has no "playbooks/third.yml" (there is: second.yml)`,
+		},
+		"OfDeletion": {
+			reason: "That the playbook of a deletion is not there is told before anything has to be removed.",
+			run:    removed,
+			want:   `spec.forProvider.onDelete.playbook: the project has no "remove.yml" (there is: playbook.yml, site.yml)`,
 		},
 		"Inventory": {
 			reason: "Ansible would take the path of an inventory that is not there for a host.",

@@ -76,6 +76,10 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	}
 
 	ignores := ignoresState(run, p.Dir)
+	if ignores && run.State == common.StateAbsent {
+		// It would be applied once more.
+		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil
+	}
 
 	rec := p.recorder(run, withKinds(w, access), run.KeepOutput, access.Secret())
 	access.Statuses(rec)

@@ -33,6 +33,12 @@ var errFound = errors.New("the content may look at the state")
 // encrypted, may.
 func ignoresState(run Spec, dir string) bool {
 	p := run.Inputs.Parameters
+
+	// Deletion runs what it says.
+	if p.OnDelete != nil {
+		return false
+	}
+
 	words := [][]byte{[]byte(common.ProviderVariable)}
 
 	if p.StateVariable != nil {

@@ -3,8 +3,11 @@ package runner
 import (
 	"maps"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -114,6 +117,78 @@ func TestRunIgnoresState(t *testing.T) {
 	} {
 		if got := must(t, r, inline(playbook)).IgnoresState; got != want {
 			t.Errorf("Run(...): want %t for the playbook\n%s", want, playbook)
+		}
+	}
+}
+
+// TestRunAbsent carries out the deletion of a project with a playbook that does not look at the state.
+func TestRunAbsent(t *testing.T) {
+	t.Parallel()
+
+	note := func(word, tag string) string {
+		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
+			"  - ansible.builtin.debug: {msg: note " + word + "}\n    tags: [" + tag + "]\n" +
+			"  - ansible.builtin.debug: {msg: note always}\n"
+	}
+	set := projectSet(t, map[string]string{
+		"project/site.yml": note("site", "uninstall"), "project/remove.yml": note("remove", "all_of_it"),
+		"project/aware.yml":                 note("{{ ansible_provider_meta.managed_resource.state }}", "a"),
+		"project/roles/clean/tasks/main.yml": "- ansible.builtin.debug: {msg: note role}\n",
+	})
+
+	for name, tc := range map[string]struct {
+		reason   string
+		playbook string
+		onDelete *common.OnDelete
+		roles    []common.Role
+		want     []string
+	}{
+		"Tags":     {"Tags say what removes.", "site.yml", &common.OnDelete{Tags: []string{"uninstall"}}, nil, []string{"site"}},
+		"SkipTags": {"Or what does not.", "site.yml", &common.OnDelete{SkipTags: []string{"uninstall"}}, nil, []string{"always"}},
+		"Playbook": {"Another playbook does.", "site.yml", &common.OnDelete{Playbook: "remove.yml"}, nil, []string{"remove", "always"}},
+		"Inline":   {"So does the text of one.", "site.yml", &common.OnDelete{PlaybookInline: note("inline", "a")}, nil, []string{"inline", "always"}},
+		"Role":     {"So does a role.", "site.yml", &common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, []string{"role"}},
+		"Run":      {"What is asked for runs.", "site.yml", &common.OnDelete{Policy: common.DeleteRun}, nil, []string{"site", "always"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := ofProject(set, tc.playbook)
+			run.State, run.Inputs.Parameters.Tags, run.Inputs.Parameters.OnDelete = common.StateAbsent, []string{"a"}, tc.onDelete
+			run.Inputs.Required = tc.roles
+			run.Inputs = run.Inputs.ForDeletion()
+
+			res := must(t, newRunner(t), run)
+			if res.Phase != common.PhaseSucceeded {
+				t.Fatalf("%s\nRun(...): %s: %s\n%s", tc.reason, res.Reason, res.Message, res.Output)
+			}
+
+			var got []string
+			for _, m := range regexp.MustCompile(`"msg": "note (\w+)"`).FindAllStringSubmatch(res.Output, -1) {
+				got = append(got, m[1])
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nRun(...): -want notes, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	// aware.yml looks at the state, so that something of the project may.
+	aware := ofProject(set, "aware.yml")
+	aware.State = common.StateAbsent
+
+	if res := must(t, newRunner(t), aware); !strings.Contains(res.Output, "note absent") {
+		t.Errorf("Content that looks at the state should run: %s", res.Output)
+	}
+
+	ignorant := ofProject(projectSet(t, map[string]string{"project/site.yml": note("site", "a")}), "site.yml")
+	for _, ignorant.Mode = range []common.RunMode{common.ModeApply, common.ModeCheck} {
+		ignorant.State = common.StateAbsent
+
+		want := Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}
+		if diff := cmp.Diff(want, must(t, newRunner(t), ignorant)); diff != "" {
+			t.Errorf("A deletion should not apply the content once more: -want, +got:\n%s", diff)
 		}
 	}
 }

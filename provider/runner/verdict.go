@@ -111,7 +111,7 @@ func untouched(e ending) bool {
 
 // tagged is true for a run of the tasks with some tags only.
 func tagged(run Spec) bool {
-	return len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0 && run.State != common.StateAbsent
+	return len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0
 }
 
 // idle is true if Ansible has processed no host, and not because the plays have no tasks: of such a play it counts no

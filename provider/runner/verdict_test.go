@@ -104,9 +104,7 @@ func TestVerdict(t *testing.T) {
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, or no task has the tags"},
 		},
 		"FactsOnly": {
-			reason: "Without tags, gathering facts may be all that is wanted. Absent runs have no tags.",
-			tags:   []string{"x"},
-			state:  common.StateAbsent,
+			reason: "Without tags, gathering facts may be all that is wanted.",
 			ending: ending{summary: with(func(s *events.Summary) { s.Tasks = 0 })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},

@@ -20,8 +20,8 @@ const (
 	// ReasonNotCheckable means that a check run succeeded, but skipped every
 	// task.
 	ReasonNotCheckable = "NotCheckable"
-	// ReasonStateIgnored means that a run with state absent succeeded, but its content does not
-	// look at the state: it was applied once more.
+	// ReasonStateIgnored means that the content does not look at the state, so that with state
+	// absent nothing was run.
 	ReasonStateIgnored = "StateIgnored"
 	// ReasonStatusRefused means that the API server refused the status with the
 	// outputs, conditions or changes of the run.

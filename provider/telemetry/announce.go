@@ -32,7 +32,7 @@ const (
 	// ReasonContentInstalled says which collections and roles are used from now
 	// on.
 	ReasonContentInstalled event.Reason = "ContentInstalled"
-	// ReasonNothingRemoved says that the content of an object that is deleted was applied once more.
+	// ReasonNothingRemoved says that the deletion of an object ran nothing, since its content does not look at the state.
 	ReasonNothingRemoved event.Reason = "NothingRemoved"
 	// ReasonRunFailed says why a run failed.
 	ReasonRunFailed event.Reason = "RunFailed"
@@ -86,8 +86,7 @@ func succeeded(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 	case !news(run, r):
 		return nil
 	case r.Run.Reason == runs.ReasonStateIgnored:
-		return []event.Event{warning(ReasonNothingRemoved, "%s run is not known to have removed anything: %s", kind(r.Run),
-			r.Run.Message)}
+		return []event.Event{warning(ReasonNothingRemoved, "%s run removed nothing: %s", kind(r.Run), r.Run.Message)}
 	case r.Run.Mode == common.ModeCheck && changed > 0 && r.Run.InputsDigest == run.Before.Applied:
 		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s",
 			count(changed), tasks(r))}

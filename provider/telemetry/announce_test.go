@@ -98,9 +98,9 @@ func TestAnnounce(t *testing.T) {
 		"NothingRemoved": {
 			reason: "The deletion of content that does not look at the state is no removal.",
 			args: args{run: applied(common.TriggerDeleted, common.PhaseSucceeded, absent, func(r *common.Run) {
-				r.Reason, r.Message = runs.ReasonStateIgnored, "the content was applied once more"
+				r.Reason, r.Message = runs.ReasonStateIgnored, "nothing was run"
 			})},
-			want: []event.Event{failed(ReasonNothingRemoved, "absent run is not known to have removed anything: the content was applied once more")},
+			want: []event.Event{failed(ReasonNothingRemoved, "absent run removed nothing: nothing was run")},
 		},
 		"SameContent": {
 			reason: "Content that the object used before should not be announced.",

@@ -70,12 +70,12 @@ func TestTerminal(t *testing.T) {
 func TestTerminalSucceeded(t *testing.T) {
 	var out, errs bytes.Buffer
 
-	r := runs.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: "the content was applied once more"}}
+	r := runs.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: "nothing was run"}}
 	if err := New(&out, &errs, false, false).End(r); err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff("the content was applied once more\n", out.String()); diff != "" {
+	if diff := cmp.Diff("nothing was run\n", out.String()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -386,12 +386,13 @@ type RunTemplate struct {
 	// +optional
 	Limit string `json:"limit,omitempty"`
 
-	// Tags of the plays and tasks to run. Ignored when the object is deleted.
+	// Tags of the plays and tasks to run. When the object is deleted those of onDelete
+	// count instead.
 	// +optional
 	Tags []string `json:"tags,omitempty"`
 
-	// SkipTags are the tags of the plays and tasks not to run. Ignored when the
-	// object is deleted.
+	// SkipTags are the tags of the plays and tasks not to run. When the object is deleted
+	// those of onDelete count instead.
 	// +optional
 	SkipTags []string `json:"skipTags,omitempty"`
 
@@ -445,6 +446,12 @@ type RunTemplate struct {
 	// the content knows.
 	// +optional
 	StateVariable *common.StateVariable `json:"stateVariable,omitempty"`
+
+	// OnDelete says what the deletion of the AnsibleRun does. Without it the content runs once
+	// more, all of it, with state absent; content that does not look at the state does not
+	// run, so that what it has made stays. That of a run replaces that of the defaults.
+	// +optional
+	OnDelete *common.OnDelete `json:"onDelete,omitempty"`
 }
 
 // A ProviderConfigReference selects the configuration of a run.
