@@ -684,9 +684,9 @@ desired:
   resources:
     database:` + appliedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one removed with what it has made; take Delete out of its managementPolicies first", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one removed with what it has made; give it onDelete: {policy: Keep} first", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
-- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one removed with what it has made; take Delete out of its managementPolicies first", target: TARGET_COMPOSITE_AND_CLAIM}
+- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one removed with what it has made; give it onDelete: {policy: Keep} first", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"PassThrough": {

@@ -456,7 +456,7 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 		{
 			Path: "namespace", Kind: expression.Invalid,
 			Message: "a run cannot move to another scope or namespace: one of another name would be created, and this " +
-				"one removed with what it has made; take Delete out of its managementPolicies first",
+				"one removed with what it has made; give it onDelete: {policy: Keep} first",
 		},
 	}
 }

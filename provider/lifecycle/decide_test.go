@@ -462,8 +462,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{
 				Exists: true, Exhausted: true,
 				Failure: errors.New(`absent run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
-					`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or give the deletion run up with spec.managementPolicies: ` +
-					`["Observe", "Create", "Update", "LateInitialize"]`),
+					`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or give the deletion run up with spec.forProvider.onDelete: {policy: Keep}`),
 			},
 		},
 		"DeletedNeverBegun": {

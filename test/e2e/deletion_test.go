@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -85,12 +86,13 @@ func TestDeletion(t *testing.T) {
 		run := cp.Apply(t, unaware, d)[1]
 		cp.WaitFor(t, run, Condition("Ready", "True"), Reason("StateAware", "StateIgnored"))
 
+		must(t, os.Remove(filepath.Join(d.Directory, "page")))
 		remove(t, d)
 		cp.WaitGone(t, run)
 		waitForEvent(t, run, "NothingRemoved", 1, "ansible_provider_meta does not occur")
 
-		if !exists(filepath.Join(d.Directory, "page")) {
-			t.Error("The page should be there, as the event says.")
+		if exists(filepath.Join(d.Directory, "page")) {
+			t.Error("The content should not be applied once more, as the event says.")
 		}
 	})
 
