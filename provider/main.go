@@ -19,7 +19,7 @@ type cli struct {
 	Version versionFlag `help:"Print the versions of the provider and of Ansible, and exit."`
 
 	Start startCommand `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
-	Run   runCommand   `cmd:""                    help:"Carry out one AnsibleRun manifest on this machine, without a cluster."`
+	Run   runCommand   `cmd:""                    help:"Carry out one AnsibleRun manifest, or content of a directory, on this machine, without a cluster."`
 	Work  workCommand  `cmd:"" hidden:""          help:"Carry out the run of a Pod that the provider has made."`
 }
 

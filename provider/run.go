@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -32,14 +33,56 @@ import (
 
 type runCommand struct {
 	machine.Machine
+	tree
 
-	Files            []string        `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file"     placeholder:"FILE" required:"" sep:"none" short:"f"`
+	Files            []string        `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file"     placeholder:"FILE" sep:"none" short:"f"`
 	Name             string          `help:"Name of the AnsibleRun, when the manifests have more than one."`
 	Check            bool            `help:"Only predict what the run would change."`
 	State            common.RunState `default:"present"                                                                                                          enum:"present,absent" help:"State to bring about: present or absent."`
 	AllowHostSources bool            `help:"Allow the sources Filesystem and Environment."`
-	Output           string          `default:"text"                                                                                                             enum:"text,json"      help:"What to show: text, as ansible-playbook shows it, or the result as JSON." short:"o"`
+	Output           string          `default:"text"                                                                                                             enum:"text,json,yaml" help:"What to show: text, as ansible-playbook shows it, or the result as JSON. With yaml nothing runs: what would is printed as an AnsibleRun." short:"o"`
 	Verbose          int             `help:"Show more, as ansible-playbook does; -vv and -vvv show still more." short:"v" type:"counter"`
+}
+
+// Validate the flags.
+func (c *runCommand) Validate() error {
+	of := c.tree
+	of.Project = ""
+
+	switch {
+	case c.Project == "" && len(c.Files) == 0:
+		return errors.New("give the manifest of an AnsibleRun with --file, or a directory with --project")
+	case c.Project != "" && len(c.Files) > 0:
+		return errors.New("--project is in place of manifests")
+	case c.Project == "" && !reflect.DeepEqual(of, tree{}):
+		return errors.New(
+			"a playbook, and the flags that say what of a project runs, need --project: manifests say it themselves")
+	case c.Role != "" && c.Playbook != "":
+		return errors.New("--role is in place of a playbook")
+	case c.Output == "yaml" && c.Project == "":
+		return errors.New("--output=yaml prints what --project runs")
+	}
+
+	return c.Machine.Validate()
+}
+
+// manifests of the files, or those that stand for a directory.
+func (c *runCommand) manifests() (*config.Manifests, error) {
+	if c.Project == "" {
+		return manifests(c.Files)
+	}
+
+	m, err := config.NewManifests()
+	if err != nil {
+		return nil, err
+	}
+
+	text, err := c.tree.manifests()
+	if err != nil {
+		return nil, err
+	}
+
+	return m, m.Add("--project", text)
 }
 
 // Run one AnsibleRun on this machine.
@@ -47,9 +90,18 @@ func (c *runCommand) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	m, err := manifests(c.Files)
+	m, err := c.manifests()
 	if err != nil {
 		return err
+	}
+
+	if c.Output == "yaml" {
+		text, err := c.tree.manifests()
+		if err == nil {
+			_, err = os.Stdout.Write(text)
+		}
+
+		return errors.Wrap(err, "cannot print what runs")
 	}
 
 	if others := m.Ignored(); len(others) > 0 {
@@ -70,6 +122,12 @@ func (c *runCommand) Run() error {
 
 	if err := c.Covers(sandbox.Grant(in.Grant)); err != nil {
 		return errors.Wrap(err, in.Config)
+	}
+
+	if c.Project != "" {
+		if in.Tree, err = filepath.Abs(c.Project); err != nil {
+			return errors.Wrap(err, "cannot find the project")
+		}
 	}
 
 	if c.State == common.StateAbsent {

@@ -211,6 +211,52 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestOnDelete says what deletion does with roles that look at the state, that have an entry point for removal, and others.
+func TestOnDelete(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		file   string
+		text   string
+		want   string
+	}{
+		"Keep":    {"Nothing is known to remove anything.", "main.yml", "[]\n", "onDelete:\n          policy: Keep\n"},
+		"Removal": {"An entry point has the name of a removal.", "uninstall.yml", "[]\n", "tasks_from: uninstall\n"},
+		"Aware":   {"The role looks at the state.", "main.yml", "- debug: {var: ansible_provider_meta}\n", "# ansible_provider_meta.managed_resource.state absent.\n"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "acme.web")
+			if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := os.WriteFile(filepath.Join(dir, "tasks", tc.file), []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			role, err := Load(dir, "", EntryPointMain)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			documents, err := Write(role, Config{Group: "platform.example.org", Names: CamelCase})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var got string
+			for _, d := range documents {
+				got += string(d.Content)
+			}
+
+			if !strings.Contains(got, tc.want) || tc.file == "main.yml" && tc.text != "[]\n" && strings.Contains(got, "onDelete") {
+				t.Errorf("\n%s\nWrite(...): want %q, got:\n%s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 // A value of an XR wins over all that a project says, so that its own defaults would never count.
 func TestLoadProject(t *testing.T) {
 	project := t.TempDir()

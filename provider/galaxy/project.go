@@ -74,6 +74,14 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 func (in *installation) fetch(ctx context.Context, p *requirements.Project) (version string, err error) {
 	defer workdir.Remove(in.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
 
+	if p.Tree != "" {
+		if err := copyTree(in.w.repository(), p.Tree); err != nil {
+			return "", err
+		}
+
+		return "", in.take(ctx, p, in.w.repository())
+	}
+
 	if p.Archive {
 		if version, err = in.unpack(ctx, p); err != nil {
 			return "", err
@@ -103,6 +111,59 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 	}
 
 	return version, in.take(ctx, p, in.w.repository())
+}
+
+// copyTree copies what is in a directory, but for what git has there for itself, into a new one.
+func copyTree(to, from string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return errors.Wrap(err, "cannot read the project")
+	}
+
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return errors.Wrap(err, "cannot make a temporary directory")
+	}
+
+	for _, e := range entries {
+		if e.Name() == ".git" {
+			continue
+		}
+
+		if err := copyEntry(filepath.Join(to, e.Name()), filepath.Join(from, e.Name()), e); err != nil {
+			return errors.Wrap(err, "cannot copy the project")
+		}
+	}
+
+	return nil
+}
+
+// copyEntry of a directory. What is neither a directory, a link nor a file is left out.
+func copyEntry(to, from string, e fs.DirEntry) error {
+	switch {
+	case e.IsDir():
+		return os.CopyFS(to, os.DirFS(from))
+	case e.Type()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+
+		return os.Symlink(target, to)
+	case !e.Type().IsRegular():
+		return nil
+	}
+
+	info, err := e.Info()
+	if err != nil {
+		return err
+	}
+
+	data, err := os.ReadFile(filepath.Clean(from))
+	if err != nil {
+		return err
+	}
+
+	return os.WriteFile(to, data, info.Mode().Perm())
 }
 
 // clone the repository, with a filter of objects, and check out what the project needs.

@@ -70,7 +70,9 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(err)
 	}
 
-	merged.Project = requirements.NewProject(in.Parameters.Project)
+	if merged.Project = requirements.NewProject(in.Parameters.Project); in.Tree != "" {
+		merged.Project.Tree = in.Tree
+	}
 
 	clean, passwords, err := merged.WithoutPasswords()
 	if err != nil {

@@ -3,6 +3,7 @@ package inputs
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -271,7 +272,7 @@ func TestDigestOnDelete(t *testing.T) {
 	with := func(o *common.OnDelete, removal ...common.Role) Inputs {
 		in := Inputs{Parameters: common.AnsibleRunParameters{Role: "acme.web", OnDelete: o}, Roles: []common.Role{{Name: "acme.web"}}}
 		if o.Replaces() {
-			in.Required = append(in.Roles[:1:1], removal...)
+			in.Required = slices.Concat(in.Roles, removal)
 		}
 
 		return in

@@ -67,6 +67,9 @@ type Inputs struct {
 	VarFiles []File
 	// Inventories in order, inventoryInline last.
 	Inventories []File
+	// Tree is the directory of this machine that is the project, as it is now, in place of its repository; empty for
+	// none. Only the author of the content has one.
+	Tree string
 	// Owner is a cluster scoped configuration, for what the run has outside the namespace of its object; nil for one in a
 	// namespace. It is no input.
 	Owner *metav1.OwnerReference

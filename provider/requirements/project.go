@@ -25,6 +25,8 @@ type Project struct {
 	Submodules bool `json:"submodules,omitempty"`
 	// Archive is true for what is no repository.
 	Archive bool `json:"archive,omitempty"`
+	// Tree is the directory of this machine that the project is, as it is now; empty for a repository or an archive.
+	Tree string `json:"tree,omitempty"`
 }
 
 // NewProject returns the project that a run has; nil for a run without one.

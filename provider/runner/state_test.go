@@ -127,12 +127,12 @@ func TestRunAbsent(t *testing.T) {
 
 	note := func(word, tag string) string {
 		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
-			"  - ansible.builtin.debug: {msg: note " + word + "}\n    tags: [" + tag + "]\n" +
+			"  - ansible.builtin.debug: {msg: \"note " + word + "\"}\n    tags: [" + tag + "]\n" +
 			"  - ansible.builtin.debug: {msg: note always}\n"
 	}
 	set := projectSet(t, map[string]string{
 		"project/site.yml": note("site", "uninstall"), "project/remove.yml": note("remove", "all_of_it"),
-		"project/aware.yml":                 note("{{ ansible_provider_meta.managed_resource.state }}", "a"),
+		"project/aware.yml":                  note("{{ ansible_provider_meta.managed_resource.state }}", "a"),
 		"project/roles/clean/tasks/main.yml": "- ansible.builtin.debug: {msg: note role}\n",
 	})
 
