@@ -240,7 +240,7 @@ func TestOnDelete(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			documents, err := Write(role, Config{Group: "platform.example.org", Names: CamelCase})
+			documents, err := Write(role, Config{Group: "platform.example.org"})
 			if err != nil {
 				t.Fatal(err)
 			}
