@@ -339,7 +339,8 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 
 	// More secrets would take too much memory, and one that was cut is not known. Without them, nothing of the run can be
 	// shown.
-	if r.summary.ExcessDetails = r.summary.ExcessDetails || r.learned > MaxDetails || isCut(details); !r.summary.ExcessDetails {
+	r.summary.ExcessDetails = r.summary.ExcessDetails || r.learned > MaxDetails || isCut(details)
+	if !r.summary.ExcessDetails {
 		r.secrets.Add(redact.InDetails(details)...)
 		r.summary.ExcessDetails = r.secrets.Excess()
 	}

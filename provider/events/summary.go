@@ -90,8 +90,8 @@ type Summary struct {
 	// ConnectionDetails were published by set_stats under that name. They are not
 	// redacted: they are for the connection secret, and Outputs is without them.
 	ConnectionDetails json.RawMessage
-	// ExcessDetails is true once the connection details that were published, each version
-	// counted, are longer than MaxDetails, or have more values than can be looked for, and once one was too long to be read
-	// whole. Nothing is shown of a run from then on.
+	// ExcessDetails is true once the connection details that were published, each version counted, are longer than
+	// MaxDetails, or have more values than can be looked for, and once one was too long to be read whole. Nothing is shown of
+	// a run from then on.
 	ExcessDetails bool
 }

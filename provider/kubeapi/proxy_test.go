@@ -416,15 +416,11 @@ func TestTokens(t *testing.T) {
 			var got []string
 
 			for range tc.want {
-				text := ""
-
 				if token, err := tokens.Token(); err != nil {
-					text = err.Error()
+					got = append(got, err.Error())
 				} else {
-					text = token.AccessToken
+					got = append(got, token.AccessToken)
 				}
-
-				got = append(got, text)
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
