@@ -91,7 +91,7 @@ type Summary struct {
 	// redacted: they are for the connection secret, and Outputs is without them.
 	ConnectionDetails json.RawMessage
 	// ExcessDetails is true once the connection details that were published, each version counted, are longer than
-	// MaxDetails, or have more values than can be looked for, and once one was too long to be read whole. Nothing is shown of
-	// a run from then on.
+	// MaxDetails, or have more values than can be looked for, and once one was too long to be read whole. Nothing is
+	// shown of a run from then on.
 	ExcessDetails bool
 }
