@@ -181,8 +181,8 @@ type Credential struct {
 	FileSelector `json:",inline"`
 }
 
-// TypePermitted says of a configuration whether the provider has the rights that its runs need. Only those have it of which
-// that was not so.
+// TypePermitted says of a configuration whether the provider has the rights that its runs need. A configuration has it
+// once a right was missing.
 const TypePermitted xpv2.ConditionType = "Permitted"
 
 // Reasons of TypePermitted.

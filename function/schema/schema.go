@@ -120,7 +120,8 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 
 	if len(errs) == 0 {
 		// A verdict on an input is kept, so it must not depend on a request.
-		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, manifest.WithIntegers(v), manifest.WithIntegers(old),
+		errs, _ = s.rules.Validate(context.Background(), nil, s.structural,
+			manifest.WithIntegers(v), manifest.WithIntegers(old),
 			celconfig.RuntimeCELCostBudget)
 	}
 

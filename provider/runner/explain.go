@@ -73,8 +73,8 @@ func confinementHint(all []common.Failure) string {
 		switch {
 		case f.Host != "localhost":
 		case noTerminal.MatchString(f.Message):
-			return "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration has " +
-				"/dev/ptmx and /dev/pts in spec.confinement.writePaths"
+			return "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration " +
+				"has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
 		case denied.MatchString(f.Message):
 			return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration " +
 				"allows"

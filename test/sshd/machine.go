@@ -20,10 +20,10 @@ changes=$(mktemp -d) && mount -t tmpfs changes "$changes"
 mkdir "$changes/upper" "$changes/work" "$changes/root"
 mount -t overlay machine -o "lowerdir=/,upperdir=$changes/upper,workdir=$changes/work" "$changes/root"
 cd "$changes/root"
-mount -t proc proc proc
+mount -t proc none proc
 mount --rbind /dev dev
-mount -t tmpfs tmp tmp
-mount -t tmpfs run run
+mount -t tmpfs none tmp
+mount -t tmpfs none run
 mkdir -p "$PWD$1" run/sshd && mount --bind "$1" "$PWD$1"
 echo ready
 exec chroot . cat
@@ -41,7 +41,8 @@ type Machine struct {
 // newMachine that shares a directory with this one, and has an address of its own unless that is empty.
 func newMachine(ctx context.Context, dir, address string) (*Machine, error) {
 	if address != "" {
-		if out, err := exec.CommandContext(ctx, "ip", "address", "replace", address+"/32", "dev", "lo").CombinedOutput(); err != nil {
+		add := exec.CommandContext(ctx, "ip", "address", "replace", address+"/32", "dev", "lo")
+		if out, err := add.CombinedOutput(); err != nil {
 			return nil, errors.Wrapf(err, "cannot give a machine an address: %s", out)
 		}
 	}
@@ -74,7 +75,9 @@ func newMachine(ctx context.Context, dir, address string) (*Machine, error) {
 	}
 
 	// The first process of the machine is the only child of unshare.
-	children, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "task", strconv.Itoa(cmd.Process.Pid), "children"))
+	pid := strconv.Itoa(cmd.Process.Pid)
+
+	children, err := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
 	if err != nil {
 		m.Stop()
 
