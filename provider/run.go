@@ -28,12 +28,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/tree"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 type runCommand struct {
 	machine.Machine
-	tree
+	tree.Tree
 
 	Files            []string        `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file"     placeholder:"FILE" sep:"none" short:"f"`
 	Name             string          `help:"Name of the AnsibleRun, when the manifests have more than one."`
@@ -46,7 +47,7 @@ type runCommand struct {
 
 // Validate the flags.
 func (c *runCommand) Validate() error {
-	of := c.tree
+	of := c.Tree
 	of.Project = ""
 
 	switch {
@@ -54,7 +55,7 @@ func (c *runCommand) Validate() error {
 		return errors.New("give the manifest of an AnsibleRun with --file, or a directory with --project")
 	case c.Project != "" && len(c.Files) > 0:
 		return errors.New("--project is in place of manifests")
-	case c.Project == "" && !reflect.DeepEqual(of, tree{}):
+	case c.Project == "" && !reflect.DeepEqual(of, tree.Tree{}):
 		return errors.New(
 			"a playbook, and the flags that say what of a project runs, need --project: manifests say it themselves")
 	case c.Role != "" && c.Playbook != "":
@@ -77,7 +78,7 @@ func (c *runCommand) manifests() (*config.Manifests, error) {
 		return nil, err
 	}
 
-	text, err := c.tree.manifests()
+	text, err := c.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (c *runCommand) Run() error {
 	}
 
 	if c.Output == "yaml" {
-		text, err := c.tree.manifests()
+		text, err := c.Manifests()
 		if err == nil {
 			_, err = os.Stdout.Write(text)
 		}

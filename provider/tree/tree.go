@@ -1,4 +1,5 @@
-package main
+// Package tree makes an AnsibleRun of a directory and of the flags that say what of it runs, as those of ansible-playbook.
+package tree
 
 import (
 	"bytes"
@@ -20,8 +21,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// A tree has the flags for a run of a directory, without a manifest. They are those of ansible-playbook.
-type tree struct {
+// A Tree has the flags for a run of a directory, without a manifest. They are those of ansible-playbook.
+type Tree struct {
 	Playbook string `arg:"" help:"Playbook of the project; site.yml by default." optional:""`
 
 	Project   string   `help:"Directory to run content of as it is now, in place of manifests."                            placeholder:"DIR"  type:"existingdir"`
@@ -39,8 +40,8 @@ const (
 	treeVars   = "vars"
 )
 
-// manifests say as objects what runs, so that what was tried can be written down.
-func (x tree) manifests() ([]byte, error) {
+// Manifests say as objects what runs, so that what was tried can be written down.
+func (x Tree) Manifests() ([]byte, error) {
 	dir, err := filepath.Abs(x.Project)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot find the project")

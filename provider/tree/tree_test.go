@@ -1,0 +1,75 @@
+package tree
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestManifests says as objects what runs.
+func TestManifests(t *testing.T) {
+	x := Tree{
+		Project: "testdata", Role: "page", Inventory: []string{"inventories/stage", "web1,web2"}, Limit: "web",
+		ExtraVars: []string{"a=b"}, Tags: []string{"web"}, SkipTags: []string{"slow"},
+	}
+
+	got, err := x.Manifests()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := `apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata:
+  name: default
+  namespace: default
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata:
+  name: testdata
+  namespace: default
+spec:
+  forProvider:
+    inventories:
+    - path: inventories/stage
+      source: Project
+    inventoryInline: |
+      web1
+      web2
+    limit: web
+    project:
+      src: file://` + dir + `
+    role: page
+    skipTags:
+    - slow
+    tags:
+    - web
+    varFiles:
+    - configMapKeyRef:
+        key: 0.yml
+        name: vars
+      source: ConfigMapKey
+  providerConfigRef:
+    kind: ProviderConfig
+    name: default
+---
+apiVersion: v1
+data:
+  0.yml: '{"a":"b"}'
+kind: ConfigMap
+metadata:
+  name: vars
+  namespace: default
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("Manifests(): -want, +got:\n%s", diff)
+	}
+}
