@@ -353,8 +353,8 @@ func Deletable() xpv2.Condition {
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
 		TypeApproved, TypeCheckable, TypeConfined, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched,
-		xpv2.TypeHealthy, TypeOutputsWithheld, xpv2.TypeReady, typeResponsive, TypeStateAware, xpv2.TypeSynced,
-		xpv2.TypeUpToDate,
+		xpv2.TypeHealthy, TypeOutputsWithheld, TypePermitted, xpv2.TypeReady, typeResponsive, TypeStateAware,
+		xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
 
