@@ -22,6 +22,7 @@ import (
 var readyCollections = []string{
 	"../../.cache/collections/ansible-posix.tar.gz",
 	"../../.cache/collections/community-general.tar.gz",
+	"../../.cache/collections/community-library_inventory_filtering_v1-1.0.1.tar.gz",
 	"../../.cache/collections/community-postgresql.tar.gz",
 }
 
