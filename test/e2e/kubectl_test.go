@@ -114,7 +114,7 @@ func TestKubectlPlugin(t *testing.T) {
 		t.Errorf("The runs should run once each, in their order, got %q", got)
 	}
 
-	inOrder(t, ansible(t, 0, d, "why", "site/site"), "is ready, with all of its runs (3)")
+	inOrder(t, ansible(t, 0, d, "why", "site/site"), "is ready: 3 of 3 ready")
 
 	// What is paused refuses to run, and goes on when it is resumed.
 	inOrder(t, ansible(t, 0, d, "pause", "sites", "--all"), "site.e2e.example.org/site paused", "ansiblerun.ansible.m.crossplane.io/")

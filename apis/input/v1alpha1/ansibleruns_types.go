@@ -469,7 +469,7 @@ type ProviderConfigReference struct {
 }
 
 // An Inventory of a run.
-// +kubebuilder:validation:XValidation:rule="[has(self.yaml), has(self.inline), has(self.script), has(self.path), has(self.secretKeyRef), has(self.configMapKeyRef)].filter(set, set).size() == 1",message="exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set"
+// +kubebuilder:validation:XValidation:rule="(has(self.yaml) ? 1 : 0) + (has(self.inline) ? 1 : 0) + (has(self.script) ? 1 : 0) + (has(self.path) ? 1 : 0) + (has(self.secretKeyRef) ? 1 : 0) + (has(self.configMapKeyRef) ? 1 : 0) == 1",message="exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set"
 type Inventory struct {
 	// YAML is an inventory in its YAML form, which may hold expressions: for values, for
 	// hosts, vars or children as a whole, and for hosts also as a list of names. Ansible
