@@ -133,7 +133,8 @@ func isReady(t *testing.T, xr Object, want ...Expectation) {
 	cp.WaitFor(t, xr, append(want, Condition("Synced", "True"), Condition("AnsibleRunsReady", "True"), Condition("Ready", "True"))...)
 }
 
-// TestLinuxHost applies the example, changes it, breaks its host, has it mended, and deletes it.
+// TestLinuxHost applies the example, changes it and then only a key, breaks its host, has it mended, and deletes
+// it.
 func TestLinuxHost(t *testing.T) {
 	t.Parallel()
 
@@ -154,6 +155,10 @@ func TestLinuxHost(t *testing.T) {
 		return err == nil && !strings.Contains(string(b), "joe:") && strings.Contains(string(b), "ann:")
 	})
 
+	a.apply(t, "- name: joe", "- name: ann", "sudo: true", "sudo: false", "IL0Zc5vB8", "IL0Zd5vB8")
+	a.has(t, host, "/home/jane/.ssh/authorized_keys", "IL0Zd5vB8")
+	isReady(t, xr)
+
 	must(t, os.Remove(a.machines[host].Path(settings)))
 	a.run(t, xr)
 	a.has(t, host, settings, "PasswordAuthentication no")
@@ -163,8 +168,8 @@ func TestLinuxHost(t *testing.T) {
 	a.has(t, host, settings, "")
 }
 
-// TestPostgreSQL applies the example, changes a setting that needs a restart, stops a replica, has it mended, and
-// deletes all.
+// TestPostgreSQL applies the example, changes a setting that needs a restart, stops a replica, has it mended, changes
+// a password, and deletes all.
 func TestPostgreSQL(t *testing.T) {
 	t.Parallel()
 
@@ -179,6 +184,7 @@ func TestPostgreSQL(t *testing.T) {
 	hosts := []string{"db1.example.org", "db2.example.org", "db3.example.org"}
 	a := newReadyAPI(t, "postgresql", 12, hosts)
 
+	cp.Apply(t, a.read(t, "passwords.yaml"), nil)
 	xr := a.apply(t, `version: "17"`, "version: "+strconv.Quote(version))
 	isReady(t, xr, That("both replicas follow", func(u *unstructured.Unstructured) bool {
 		replicas, _ := Value(u, "status.replicas").([]any)
@@ -210,6 +216,12 @@ func TestPostgreSQL(t *testing.T) {
 		return err == nil
 	})
 	isReady(t, xr)
+
+	cp.Apply(t, strings.ReplaceAll(a.read(t, "passwords.yaml"), "change-me-too", "changed"), nil)
+	login := a.machines[hosts[0]].Command("env", "PGPASSWORD=changed", "psql", "--host=198.18.12.2", "--username=app", "--command=select 1", "app")
+	Eventually(t, "the user logs in with the new password", func() bool {
+		return exec.CommandContext(t.Context(), login[0], login[1:]...).Run() == nil
+	})
 
 	cp.Delete(t, xr)
 	cp.WaitGone(t, xr)
