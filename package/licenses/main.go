@@ -130,7 +130,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // Whoever runs the image may read it.
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // All users of the image may read it.
 		return err
 	}
 

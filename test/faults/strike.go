@@ -277,7 +277,7 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 func (d *drive) depositions() []fault {
 	return []fault{
 		{"leader cut off until another leads", d.isolate, anywhere},
-		{"lease taken by somebody else", d.usurp, anywhere},
+		{"lease taken by another holder", d.usurp, anywhere},
 	}
 }
 
@@ -310,7 +310,7 @@ func (d *drive) usurp(ctx context.Context) (string, error) {
 			}
 
 			now := metav1.NowMicro()
-			l.Spec.HolderIdentity, l.Spec.RenewTime = new("somebody else"), &now
+			l.Spec.HolderIdentity, l.Spec.RenewTime = new("another holder"), &now
 
 			return d.kube.Update(ctx, l)
 		})
