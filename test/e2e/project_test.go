@@ -169,7 +169,7 @@ spec:
 	// What an XR says is the name of an inventory, and nothing else.
 	d.Stage, d.Title = "staging", "x"
 	cp.Apply(t, strings.Replace(xr, "stage: [[.Stage]]\n", "stage: ../roles\n", 1), d)
-	cp.WaitFor(t, staging, Reason("AnsibleRunsReady", "InvalidValue"), Message("AnsibleRunsReady", "must be a path with computed parts of letters"))
+	cp.WaitFor(t, staging, Reason("AnsibleRunsReady", "InvalidValue"), Message("AnsibleRunsReady", "must be letters, digits"))
 	cp.Apply(t, strings.Replace(xr, "stage: [[.Stage]]\n", "stage: stagging\n", 1), d)
 	cp.WaitFor(t, composedRun(t, staging), Field("status.atProvider.lastRun.reason", "InvalidInputs"),
 		Message("Synced", `spec.forProvider.inventories[0].path: the project has no "inventories/stagging" (there is: production, staging)`))

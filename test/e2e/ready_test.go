@@ -108,11 +108,12 @@ func (a *readyAPI) run(t *testing.T, xr Object) {
 func (a *readyAPI) has(t *testing.T, host, file, text string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s has a file %s with %q", host, file, text), func() bool {
-		b, err := os.ReadFile(a.machines[host].Path(file))
+		args := a.machines[host].Command("cat", file)
+		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).Output()
 		if text == "" {
-			return os.IsNotExist(err)
+			return err != nil
 		}
-		return strings.Contains(string(b), text)
+		return strings.Contains(string(out), text)
 	})
 }
 
@@ -237,7 +238,10 @@ func TestApplication(t *testing.T) {
 
 	root, page := directory(t), "/srv/application/current/index.html"
 	repository := filepath.Join(root, "application.git")
-	must(t, os.CopyFS(repository, os.DirFS("../../examples/app/project")))
+	files := fences.FindAllStringSubmatch(readFile(t, "../../examples/app/README.md"), 4)
+	writeFiles(t, repository, map[string]string{
+		"deploy.yml": files[0][2], "remove.yml": files[1][2], "requirements.yml": files[2][2], "templates/index.html.j2": files[3][2],
+	})
 	commit(t, repository, "v1.0.0")
 	command(t, repository, "git", "tag", "v1.1.0")
 

@@ -96,7 +96,9 @@ func (m *Machine) Path(name string) string { return filepath.Join("/proc", m.pid
 
 // Command line that runs a command on the machine.
 func (m *Machine) Command(args ...string) []string {
-	return append([]string{"nsenter", "--target=" + m.pid, "--mount", "--pid", "--root", "--"}, args...)
+	return append([]string{
+		"nsenter", "--target=" + m.pid, "--mount", "--pid", "--root", "--", "sh", "-c", `cd / && exec "$@"`, "sh",
+	}, args...)
 }
 
 // Stop all processes of the machine. Its files go, too.
