@@ -276,6 +276,6 @@ func TestApplication(t *testing.T) {
 	cp.Delete(t, xr)
 	cp.WaitGone(t, xr)
 	for _, h := range hosts {
-		a.has(t, h, "/srv/application", "")
+		a.has(t, h, page, "")
 	}
 }
