@@ -198,7 +198,8 @@ type AnsibleRunParameters struct {
 
 	// OnDelete says what the deletion of the object does. Without it the content runs once
 	// more, all of it, with state absent; content that does not look at the state does not
-	// run, so that what it has made stays. It is no input: another value runs nothing.
+	// run, so that what it has made stays. It is no input: another value runs nothing,
+	// unless it has other roles.
 	// +optional
 	OnDelete *OnDelete `json:"onDelete,omitempty"`
 }

@@ -25,6 +25,7 @@ const Schema = "v3"
 type canonical struct {
 	Parameters   map[string]any       `json:"parameters"`
 	Roles        []common.Role        `json:"roles,omitempty"`
+	Required     []common.Role        `json:"required,omitempty"`
 	VarFiles     [][]byte             `json:"varFiles,omitempty"`
 	Inventories  [][]byte             `json:"inventories,omitempty"`
 	Credentials  []credential         `json:"credentials,omitempty"`
@@ -51,7 +52,7 @@ type credential struct {
 // written.
 //
 // All parameters are inputs but retryLimit, forks, verbosity, approval, historyLimit, schedule, window and onDelete:
-// what a run does depends on none of them. The timeout is one, since raising it is how a user
+// what a run does depends on none of them. The roles of onDelete are inputs, since they are installed. The timeout is one, since raising it is how a user
 // answers a run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 	project *common.ContentItem,
@@ -70,7 +71,12 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		Requirements: canonicalRequirements(in.Requirements),
 		Env:          in.Env,
 		Collections:  withoutSources(collections),
-		Content:      withoutSources(in.own(roles)),
+		Content:      withoutSources(roles),
+	}
+
+	// Content finds all roles that are installed.
+	if len(in.Required) > len(in.Roles) {
+		c.Required = in.Required
 	}
 
 	if k := in.Kubernetes; k != nil {

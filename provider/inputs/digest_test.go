@@ -258,10 +258,15 @@ func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	return d
 }
 
-// TestDigestOnDelete says what of a deletion is an input of the apply: nothing.
+// TestDigestOnDelete says what of a deletion is an input of the apply: the roles that are installed for it, since what
+// is applied finds them, too.
 func TestDigestOnDelete(t *testing.T) {
-	item := func(name string) common.ContentItem { return common.ContentItem{Name: name, Version: "1.0"} }
-	of := func(in Inputs, roles ...common.ContentItem) string {
+	of := func(in Inputs, versions ...string) string {
+		roles := make([]common.ContentItem, len(versions))
+		for i, v := range versions {
+			roles[i] = common.ContentItem{Name: []string{"acme.web", "acme.cleanup"}[i], Version: v}
+		}
+
 		d, err := in.Digest([]byte("key"), nil, roles, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -277,27 +282,29 @@ func TestDigestOnDelete(t *testing.T) {
 
 		return in
 	}
-	cleanup := with(&common.OnDelete{Role: "acme.cleanup"}, common.Role{Name: "acme.cleanup"})
-	brought := cleanup
-	brought.Requirements = "roles: [acme.cleanup]"
-	plain := of(with(nil), item("acme.web"))
+	cleanup := func(src string) Inputs {
+		return with(&common.OnDelete{Role: "acme.cleanup"}, common.Role{Name: "acme.cleanup", Src: src})
+	}
+	plain, removed := of(with(nil), "1"), of(cleanup(""), "1", "1")
 
 	cases := map[string]struct {
-		reason string
-		got    string
-		same   bool
+		reason   string
+		got, was string
+		same     bool
 	}{
-		"Keep":     {"A policy is none.", of(with(&common.OnDelete{Policy: common.DeleteKeep}), item("acme.web")), true},
-		"Tags":     {"Nor are tags.", of(with(&common.OnDelete{Tags: []string{"remove"}}), item("acme.web")), true},
-		"Role":     {"Nor is a role that is installed for it.", of(cleanup, item("acme.web"), item("acme.cleanup")), true},
-		"Own":      {"The roles that are applied are.", of(cleanup, item("acme.cleanup")), false},
-		"Required": {"So is one that the configuration brings.", of(brought, item("acme.web"), item("acme.cleanup")), false},
-		"Deletion": {"What is approved for a deletion is something else.", of(cleanup.ForDeletion(), item("acme.web"), item("acme.cleanup")), false},
+		"Keep":     {"A policy is none.", of(with(&common.OnDelete{Policy: common.DeleteKeep}), "1"), plain, true},
+		"Playbook": {"Nor is a playbook.", of(with(&common.OnDelete{Playbook: "remove.yml"}), "1"), plain, true},
+		"Tags":     {"Nor are tags.", of(with(&common.OnDelete{Tags: []string{"remove"}}), "1"), plain, true},
+		"Role":     {"A role that is installed for it is.", removed, plain, false},
+		"Version":  {"So is its version.", of(cleanup(""), "1", "2"), removed, false},
+		"Src":      {"So is where it comes from.", of(cleanup("https://example.org/role"), "1", "1"), removed, false},
+		"Own":      {"The roles that are applied are.", of(cleanup(""), "2", "1"), removed, false},
+		"Deletion": {"What is approved for a deletion is something else.", of(cleanup("").ForDeletion(), "1", "1"), removed, false},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.got == plain; got != tc.same {
+			if got := tc.got == tc.was; got != tc.same {
 				t.Errorf("\n%s\nDigest(...): want the same %t, got %t", tc.reason, tc.same, got)
 			}
 		})

@@ -122,19 +122,6 @@ func (in Inputs) RequiredRoles() []common.Role {
 	return in.Roles
 }
 
-// own are the roles that the content of the run may use: all that were installed, but for those that only the other
-// content names.
-func (in Inputs) own(roles []common.ContentItem) []common.ContentItem {
-	names := func(name string) func(common.Role) bool {
-		return func(r common.Role) bool { return r.Name == name }
-	}
-
-	return slices.DeleteFunc(slices.Clone(roles), func(i common.ContentItem) bool {
-		return slices.ContainsFunc(in.Required, names(i.Name)) && !slices.ContainsFunc(in.Roles, names(i.Name)) &&
-			!strings.Contains(in.Requirements, i.Name)
-	})
-}
-
 // Kubernetes says with which rights a run reaches the API server of the provider's own cluster.
 type Kubernetes struct {
 	// Namespace and name of the ServiceAccount.
