@@ -96,7 +96,7 @@ func (c *objectCollector) Collect(metrics chan<- prometheus.Metric) {
 		}
 
 		state, cond := stateOf(mg)
-		counts[group{mg.GetNamespace(), state, string(cond.Reason)}]++
+		counts[group{mg.GetNamespace(), state, known(cond.Reason)}]++
 		failing[mg.GetNamespace()] += 0
 
 		if since := cond.LastTransitionTime.Time; state == stateFailing {
@@ -156,6 +156,20 @@ func bounded(failing map[string]int) map[string]string {
 	}
 
 	return labels
+}
+
+// known reasons are labels. A status that others have written may have any, and always others: Prometheus keeps all.
+func known(r xpv2.ConditionReason) string {
+	if slices.Contains([]xpv2.ConditionReason{
+		"", xpv2.ReasonAvailable, xpv2.ReasonUnavailable, xpv2.ReasonCreating, xpv2.ReasonDeleting,
+		xpv2.ReasonReconcileError, xpv2.ReasonReconcilePaused, common.ReasonRunning, common.ReasonRunFailed,
+		common.ReasonRetriesExhausted, common.ReasonInputsChanged, common.ReasonNotApplied, common.ReasonAwaitingApproval,
+		common.ReasonRejected, common.ReasonWaitingForWindow,
+	}, r) {
+		return string(r)
+	}
+
+	return "Other"
 }
 
 // stateOf an object, and the condition that says so.

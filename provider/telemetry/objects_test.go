@@ -58,6 +58,12 @@ func TestObjectMetrics(t *testing.T) {
 		}
 	}
 
+	forged := func(r xpv2.ConditionReason) xpv2.Condition {
+		broken.Reason = r
+
+		return broken
+	}
+
 	cases := map[string]struct {
 		reason string
 		leads  <-chan struct{}
@@ -87,6 +93,11 @@ func TestObjectMetrics(t *testing.T) {
 		"Bounded": {
 			reason: "The namespaces where the most objects fail should be told apart, all others be counted together.",
 			leads:  leads, cache: listed(many...), metric: "objects", want: wantMany,
+		},
+		"Forged": {
+			reason: "A reason that others have written should be no label.",
+			leads:  leads, metric: "objects", want: name("a", "Other", "Failing", 2),
+			cache: listed(object("a", 10, forged("Random1")), object("a", 10, forged("Random2"))),
 		},
 		"NotLeading": {
 			reason: "Another process counts the objects while this one does not lead.",
