@@ -76,7 +76,7 @@ func (s *Store) load(digest string) error {
 			s.entries[dir] = &entry{dir: dir, digest: of, number: i}
 		}
 
-		s.entries[dir].read()
+		s.read(s.entries[dir])
 	}
 
 	for dir, e := range s.entries {
@@ -89,14 +89,23 @@ func (s *Store) load(digest string) error {
 }
 
 // read what a set is. A directory that is no set, or not a complete one, is a damaged set. The store is locked.
-func (e *entry) read() {
+func (s *Store) read(e *entry) {
 	m, err := installed.Read(e.dir)
 	// No request asks for a set of another schema.
 	if e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != e.digest; e.damaged {
 		m = installed.Manifest{}
 	}
 
-	e.manifest, e.used, e.resolved = m, timeOf(e.dir), timeOf(filepath.Join(e.dir, installed.File))
+	e.manifest, e.used, e.resolved = m, timeOf(e.dir), s.past(timeOf(filepath.Join(e.dir, installed.File)))
+}
+
+// past returns a time if it is over, and otherwise the zero time: a clock that was wrong has written it, or content.
+func (s *Store) past(t time.Time) time.Time {
+	if t.After(s.config.now()) {
+		return time.Time{}
+	}
+
+	return t
 }
 
 // current is the set that a request has resolved to last, which runs get; nil when there is

@@ -193,6 +193,26 @@ func TestRefresh(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
+// TestResolutionClockAhead starts a store again after its content was resolved with a
+// clock that was a year ahead, or content has changed the time of the set.
+func TestResolutionClockAhead(t *testing.T) {
+	t.Parallel()
+
+	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
+	dir, c, n := t.TempDir(), newClock(), new(atomic.Int32)
+
+	c.pass(365 * 24 * time.Hour)
+
+	_, release := ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
+	release()
+
+	c.pass(-365 * 24 * time.Hour)
+
+	if r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req); !r.Found || !r.Stale {
+		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): %+v", r)
+	}
+}
+
 func TestResolutionNever(t *testing.T) {
 	t.Parallel()
 

@@ -41,6 +41,8 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 		return Set{}, false
 	}
 
+	k.Resolved = s.past(k.Resolved)
+
 	return s.remember(req, k), true
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -67,7 +68,12 @@ func TestInstalledAgain(t *testing.T) {
 		},
 		"Floating":    {reason: "What floats does so when it is due.", requirements: floating, passes: ttl / 2, want: "acme.base 1.0.0, acme.web 1.0.0, acme.motd 1.0.0"},
 		"FloatingDue": {reason: "And not before.", requirements: floating, passes: ttl, want: "acme.base 1.1.0, acme.web 1.1.0, acme.motd 1.1.0"},
-		"PinnedDue":   {reason: "What is pinned is never due.", requirements: pinned, passes: 10 * ttl, want: "acme.base 1.0.0, acme.web 1.0.0"},
+		"Future": {
+			reason: "A time to come says nothing.", requirements: floating, passes: ttl / 2,
+			status: func(c *common.Content) { c.Resolved = &metav1.Time{Time: time.Now().Add(1000 * ttl)} },
+			want:   "acme.base 1.1.0, acme.web 1.1.0, acme.motd 1.1.0",
+		},
+		"PinnedDue": {reason: "What is pinned is never due.", requirements: pinned, passes: 10 * ttl, want: "acme.base 1.0.0, acme.web 1.0.0"},
 		"Lost": {
 			reason: "When the source has it no longer, it says so.", requirements: pinned, lost: "1.0.0",
 			want: "cannot install collections: Failed to resolve the requested dependencies map. Could not satisfy the following requirements: acme.base:1.0.0 (direct request); " +
