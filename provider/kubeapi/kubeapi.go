@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/oauth2"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -50,7 +51,7 @@ type API struct {
 	// kube requests tokens; nil in the Pod of a run.
 	kube client.Client
 	// tokens of a ServiceAccount.
-	tokens func(k inputs.Kubernetes) transport.ResettableTokenSource
+	tokens func(k inputs.Kubernetes) oauth2.TokenSource
 	target *url.URL
 	// transport sends requests.
 	transport http.RoundTripper
@@ -79,7 +80,7 @@ func New(cfg *rest.Config, kube client.Client) (*API, error) {
 	}
 
 	a.kube = kube
-	a.tokens = func(k inputs.Kubernetes) transport.ResettableTokenSource {
+	a.tokens = func(k inputs.Kubernetes) oauth2.TokenSource {
 		return newSource(func() (authenticationv1.TokenRequestStatus, error) {
 			return a.Token(context.Background(), k, lifetime, nil)
 		})
@@ -147,11 +148,11 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 }
 
 // config of clients with the tokens of an account.
-func (a *API) config(t transport.ResettableTokenSource) *rest.Config {
+func (a *API) config(t oauth2.TokenSource) *rest.Config {
 	cfg := rest.CopyConfig(a.anonymous)
 	cfg.QPS = -1 // The API server says when it is too much.
 	cfg.WarningHandler = rest.NoWarnings{}
-	cfg.WrapTransport = transport.ResettableTokenSourceWrapTransport(t)
+	cfg.WrapTransport = transport.TokenSourceWrapTransport(t)
 
 	return cfg
 }

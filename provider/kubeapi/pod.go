@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 
+	"golang.org/x/oauth2"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
@@ -42,7 +43,7 @@ func InPod(e Endpoint, token string) (*API, error) {
 		return nil, err
 	}
 
-	a.tokens = func(inputs.Kubernetes) transport.ResettableTokenSource {
+	a.tokens = func(inputs.Kubernetes) oauth2.TokenSource {
 		return transport.NewCachedFileTokenSource(token)
 	}
 

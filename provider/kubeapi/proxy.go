@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+	"golang.org/x/oauth2"
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,7 +57,7 @@ type proxy struct {
 var _ runner.Access = &proxy{}
 
 // listen for the requests of a run.
-func (a *API) listen(run runner.Spec, t transport.ResettableTokenSource) (*proxy, error) {
+func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
 	k := run.Inputs.Kubernetes
 	p := &proxy{run: run, secret: rand.Text() + rand.Text()}
 	p.marker = &marker{
@@ -98,7 +99,7 @@ func (a *API) listen(run runner.Spec, t transport.ResettableTokenSource) (*proxy
 	p.stop = stop
 	p.server = &http.Server{
 		Handler: p.admit(p.takeStatus(p.marker.mark(p.forward(a.target,
-			transport.ResettableTokenSourceWrapTransport(t)(a.transport))))),
+			transport.TokenSourceWrapTransport(t)(a.transport))))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},

@@ -113,6 +113,8 @@ func spec() runner.Spec {
 func granting(tb testing.TB, err error) client.Client {
 	tb.Helper()
 
+	token := tokenOfAccount
+
 	return interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{
 		SubResourceCreate: func(_ context.Context, _ client.Client, sub string, o client.Object, r client.Object, _ ...client.SubResourceCreateOption) error {
 			t, ok := r.(*authenticationv1.TokenRequest)
@@ -120,7 +122,8 @@ func granting(tb testing.TB, err error) client.Client {
 				tb.Errorf("a request for %s of %s/%s", sub, o.GetNamespace(), o.GetName())
 			}
 
-			t.Status = authenticationv1.TokenRequestStatus{Token: tokenOfAccount, ExpirationTimestamp: metav1.NewTime(time.Now().Add(lifetime))}
+			t.Status = authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(time.Now().Add(lifetime))}
+			token += "+" // The next one is another.
 
 			return err
 		},
@@ -383,6 +386,26 @@ func TestUnreachable(t *testing.T) {
 	_, err = kube.CoreV1().ConfigMaps("team-a").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "cannot reach the API server") {
 		t.Errorf("want an error that says so, got %v", err)
+	}
+}
+
+// TestUnauthorized has an answer of the API server that content can ask for as often as it likes, of an aggregated API
+// or of a Service behind the proxy of the API server.
+func TestUnauthorized(t *testing.T) {
+	var got []string
+
+	_, way := opened(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+
+	for range 2 {
+		do(t, way, http.MethodGet, "/api/v1/namespaces/team-a/services/evil/proxy/", "", "")
+	}
+
+	if diff := cmp.Diff([]string{"Bearer " + tokenOfAccount, "Bearer " + tokenOfAccount}, got); diff != "" {
+		t.Errorf("No token is requested for it: -want, +got:\n%s", diff)
 	}
 }
 

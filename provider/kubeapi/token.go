@@ -27,7 +27,7 @@ type source struct {
 
 // newSource returns tokens, one after another: the next request renews one when four fifths of its life are over. One
 // that cannot be renewed is used on.
-func newSource(request func() (authenticationv1.TokenRequestStatus, error)) transport.ResettableTokenSource {
+func newSource(request func() (authenticationv1.TokenRequestStatus, error)) oauth2.TokenSource {
 	return transport.NewCachedTokenSource(&source{request: request})
 }
 
