@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -352,6 +353,28 @@ func TestOnDelete(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("Aware", func(t *testing.T) {
+		w := newWorld(t, object(withFinalizer, all))
+		w.settle(t)
+
+		w.read(t)
+		w.object.SetConditions(common.StateIgnored(nil))
+
+		if err := w.kube.Status().Update(t.Context(), w.object); err != nil {
+			t.Fatal(err)
+		}
+
+		w.update(t, func(run common.AnsibleRun) {
+			run.Parameters().OnDelete = &common.OnDelete{Policy: common.DeleteRun}
+			run.SetGeneration(run.GetGeneration() + 1)
+		})
+		w.settle(t)
+
+		if diff := cmp.Diff(corev1.ConditionTrue, w.condition(t, common.TypeStateAware).Status); diff != "" {
+			t.Errorf("What deletion does is said, without another run: -want, +got:\n%s", diff)
+		}
+	})
 
 	t.Run("Stuck", func(t *testing.T) {
 		w := newWorld(t, object(withFinalizer, all))

@@ -44,6 +44,11 @@ func (e *external) show(run common.AnsibleRun, l loaded) {
 		showWithheld(run)
 		showConfined(run)
 		showContent(run, l.resolution)
+
+		if saysDeletion(run) {
+			restore(run, common.MayUseState())
+		}
+
 		e.refresh(run, l)
 	}
 
@@ -83,11 +88,16 @@ func showState(run common.AnsibleRun, r runs.Report) {
 	switch {
 	case r.Run.Phase != common.PhaseSucceeded:
 		// It may not have come as far as its content.
-	case r.IgnoresState && allows(run, xpv2.ManagementActionDelete) && run.Parameters().OnDelete == nil:
+	case r.IgnoresState && !saysDeletion(run):
 		set(run, common.StateIgnored(run.Parameters().StateVariable))
 	default:
 		restore(run, common.MayUseState())
 	}
+}
+
+// saysDeletion is true for an object that says what its deletion does.
+func saysDeletion(run common.AnsibleRun) bool {
+	return run.Parameters().OnDelete != nil || !allows(run, xpv2.ManagementActionDelete)
 }
 
 // showConfined has the condition Confined be there while the last run in the provider was not confined.
