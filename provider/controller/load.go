@@ -159,7 +159,7 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 
 	r := c.runOf(run, *last)
 	r.Begun, r.DigestKey = last.DeepCopy(), inputs.ObjectKey(c.key, run.GetUID())
-	r.Before.Content = run.Observation().Content
+	r.Before.Content = run.Observation().Content.DeepCopy()
 	r.Attempt, r.KeepOutput = lifecycle.AttemptsBefore(run.Observation())+1, keepsOutput(run)
 	r.Inputs.Execution = common.Execution{Place: common.PlacePod, Namespace: namespace}
 	r.Begun.Pod = r.Pod()

@@ -143,7 +143,7 @@ func reduce(run common.AnsibleRun, why error) {
 	}
 
 	if r := o.LastRun; r != nil {
-		r.Reason, r.Message, r.CurrentTask = runs.ReasonStatusRefused, message, ""
+		r.Reason, r.Message, r.CurrentTask, r.Progress = runs.ReasonStatusRefused, message, "", ""
 		r.Versions, r.Failures = "", nil
 	}
 

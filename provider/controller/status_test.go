@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 		bad := &apiextensionsv1.JSON{Raw: []byte(`{"x":1e999}`)}
 
 		return common.AnsibleRunObservation{
-			LastRun: &common.Run{ID: "2", Phase: phase, CurrentTask: "told", Failures: []common.Failure{{Message: "told"}}},
+			LastRun: &common.Run{ID: "2", Phase: phase, CurrentTask: "told", Progress: "told", Failures: []common.Failure{{Message: "told"}}},
 			Outputs: bad, Reported: bad, Content: &common.Content{Digest: "told"}, Dependents: []common.DependentKind{{Kind: "told"}},
 			Drift:         &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "told"}}},
 			Preview:       &common.Preview{RunID: "1", Phase: common.PhaseSucceeded, Message: "told", Drift: &common.Drift{Changed: 1}},
