@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -50,7 +51,7 @@ func withProject(run Spec) (Spec, error) {
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
 
-	if err := inProject(run.Inputs, root); err != nil {
+	if err := inProject(run, root); err != nil {
 		return run, err
 	}
 
@@ -98,9 +99,11 @@ func withConfigured(in inputs.Inputs, root *os.Root) []inputs.File {
 
 // inProject returns an error for playbooks and inventories that are not in the project. Ansible takes an
 // inventory that is not there for the name of a host.
-func inProject(in inputs.Inputs, root *os.Root) error {
+func inProject(run Spec, root *os.Root) error {
 	const field = "spec.forProvider."
 
+	in := run.Inputs
+	o := in.Parameters.OnDelete
 	want := map[string]string{}
 
 	playbooks := func(at, one string, more []string) {
@@ -115,10 +118,13 @@ func inProject(in inputs.Inputs, root *os.Root) error {
 		}
 	}
 
-	playbooks(field, in.Parameters.Playbook, in.Parameters.Playbooks)
+	// A deletion has the playbooks of onDelete in their place.
+	if run.State != common.StateAbsent || !o.Replaces() {
+		playbooks(field, in.Parameters.Playbook, in.Parameters.Playbooks)
+	}
 
 	// A deletion is too late to learn that its playbook is not there.
-	if o := in.Parameters.OnDelete; o != nil {
+	if o != nil && !o.Keeps() {
 		playbooks(field+"onDelete.", o.Playbook, o.Playbooks)
 	}
 

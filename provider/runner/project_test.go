@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,11 +176,19 @@ func TestProjectMissing(t *testing.T) {
 	removed := ofProject(set, "site.yml")
 	removed.Inputs.Parameters.OnDelete = &common.OnDelete{Playbook: "remove.yml"}
 
+	deleted := removed
+	deleted.State, deleted.Inputs = common.StateAbsent, removed.Inputs.ForDeletion()
+
+	kept := ofProject(set, "site.yml")
+	kept.Inputs.Parameters.OnDelete = &common.OnDelete{Policy: common.DeleteKeep, Playbook: "remove.yml"}
+
 	cases := map[string]struct {
 		reason string
 		run    Spec
 		want   string
 	}{
+		"Kept":    {"What never runs need not be there.", kept, "<nil>"},
+		"Deleted": {"A deletion names it once.", deleted, `spec.forProvider.onDelete.playbook: the project has no "remove.yml" (there is: playbook.yml, site.yml)`},
 		"Playbook": {
 			reason: "The playbooks that there are help.",
 			run:    ofProject(set, "sit.yml"),
@@ -205,7 +214,7 @@ func TestProjectMissing(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := withProject(tc.run)
-			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
+			if diff := cmp.Diff(tc.want, fmt.Sprint(err)); diff != "" {
 				t.Errorf("\n%s\nwithProject(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
