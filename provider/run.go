@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr/funcr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -114,6 +115,17 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
+	// What runs is what the flag says.
+	run.SetDeletionTimestamp(nil)
+
+	if c.State == common.StateAbsent {
+		if run.Parameters().OnDelete.Keeps() {
+			return errors.New("a deletion runs nothing: spec.forProvider.onDelete.policy is Keep; to run something, take it out")
+		}
+
+		run.SetDeletionTimestamp(new(metav1.Now()))
+	}
+
 	r := config.Resolver{Reader: m, Host: c.AllowHostSources}
 
 	in, err := r.Resolve(ctx, run)
@@ -129,10 +141,6 @@ func (c *runCommand) Run() error {
 		if in.Tree, err = filepath.Abs(c.Project); err != nil {
 			return errors.Wrap(err, "cannot find the project")
 		}
-	}
-
-	if c.State == common.StateAbsent {
-		in = in.ForDeletion()
 	}
 
 	in.Grant.Read, in.Grant.Write = nil, nil // The flags have them. A link may lead elsewhere meanwhile.

@@ -56,6 +56,8 @@ func TestRunProject(t *testing.T) {
 		args     []string
 		want     string
 		err      string
+		// deleted is in the metadata of the manifest.
+		deleted string
 	}{
 		"Playbook": {
 			reason:   "A playbook runs with what is beside it.",
@@ -71,6 +73,25 @@ func TestRunProject(t *testing.T) {
 			reason:   "A check changes nothing.",
 			playbook: "playbooks: [playbooks/report.yml, site.yml]",
 			args:     []string{"--check"},
+		},
+		"Keep": {
+			reason:   "A deletion that keeps everything runs nothing.",
+			playbook: "playbook: site.yml\n    onDelete: {policy: Keep, playbook: playbooks/report.yml}",
+			args:     []string{"--state=absent"},
+			err:      "spec.forProvider.onDelete.policy is Keep",
+		},
+		"Removed": {
+			reason:   "A deletion runs what it says, also of an object that is being deleted.",
+			playbook: "playbook: site.yml\n    onDelete: {playbook: playbooks/report.yml}",
+			args:     []string{"--state=absent"},
+			deleted:  `, deletionTimestamp: "2026-01-02T03:04:05Z"`,
+			want:     "report beside the playbook\n",
+		},
+		"Deleted": {
+			reason:   "Of such an object the flag says what runs.",
+			playbook: "playbook: site.yml\n    onDelete: {playbook: playbooks/report.yml}",
+			deleted:  `, deletionTimestamp: "2026-01-02T03:04:05Z"`,
+			want:     "site of the project\n",
 		},
 		"Missing": {
 			reason:   "Nothing runs if one of the playbooks is not there.",
@@ -93,7 +114,7 @@ spec: {}
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {namespace: default, name: site}
+metadata: {namespace: default, name: site` + tc.deleted + `}
 spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
