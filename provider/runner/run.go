@@ -75,7 +75,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{Untouched: true}, err
 	}
 
-	ignores := ignoresState(run, p.Dir)
+	ignores := r.ignoresState(run, p)
 	if ignores && run.State == common.StateAbsent {
 		// It would be applied once more.
 		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil

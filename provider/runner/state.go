@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -29,34 +31,30 @@ var errFound = errors.New("the content may look at the state")
 
 // ignoresState is true for content that cannot do anything else in the state absent, since neither the provider's
 // variable nor that of the state occurs in its text: in the private data directory, which was written, in installed
-// roles, in playbooks and roles of installed collections, and in variables. Content from elsewhere, or that is
+// roles, in playbooks, roles and plugins of installed collections, and in variables. Content from elsewhere, or that is
 // encrypted, may.
-func ignoresState(run Spec, dir string) bool {
-	p := run.Inputs.Parameters
+func (r *Runner) ignoresState(run Spec, p plan) bool {
+	params := run.Inputs.Parameters
 
 	// Deletion runs what it says.
-	if p.OnDelete != nil {
+	if params.OnDelete != nil {
 		return false
 	}
 
 	words := [][]byte{[]byte(common.ProviderVariable)}
 
-	if p.StateVariable != nil {
-		words = append(words, []byte(p.StateVariable.Name))
+	if params.StateVariable != nil {
+		words = append(words, []byte(params.StateVariable.Name))
 	}
 
 	s := search{words: words}
 
-	for _, name := range []string{
-		"ANSIBLE_ROLE_PATH", "ANSIBLE_ROLES_PATH", "ANSIBLE_COLLECTION_PATH", "ANSIBLE_COLLECTIONS_PATH",
-	} {
-		s.found = s.found || run.Inputs.Env[name] != ""
-	}
+	s.found = slices.ContainsFunc(p.Env, func(v string) bool { return r.leadsElsewhere(run, p.Dir, v) })
 
 	// The image of another may have content.
 	s.found = s.found || run.Inputs.Execution.Image != ""
 
-	for _, raw := range []*runtime.RawExtension{p.Vars, p.UnsafeVars} {
+	for _, raw := range []*runtime.RawExtension{params.Vars, params.UnsafeVars} {
 		if raw != nil {
 			s.text(raw.Raw)
 		}
@@ -66,11 +64,33 @@ func ignoresState(run Spec, dir string) bool {
 		s.text(f.Data)
 	}
 
-	s.directory(dir, projectDir, inventoryDir)
+	s.directory(p.Dir, projectDir, inventoryDir)
 	s.directory(run.Content.Dir, galaxy.RolesDir, path.Join(galaxy.CollectionsDir, "ansible_collections/*/*/roles"),
-		path.Join(galaxy.CollectionsDir, "ansible_collections/*/*/playbooks"))
+		path.Join(galaxy.CollectionsDir, "ansible_collections/*/*/playbooks"),
+		path.Join(galaxy.CollectionsDir, "ansible_collections/*/*/plugins"))
 
 	return !s.found
+}
+
+// leadsElsewhere is true for a variable of the environment by which roles or collections are found that are not
+// searched.
+func (r *Runner) leadsElsewhere(run Spec, dir, variable string) bool {
+	name, paths, _ := strings.Cut(variable, "=")
+	if name != "ANSIBLE_ROLES_PATH" && name != "ANSIBLE_COLLECTIONS_PATH" {
+		return false
+	}
+
+	searched := []string{r.shipped, run.Content.RolesPath(), run.Content.CollectionsPath()}
+
+	return slices.ContainsFunc(filepath.SplitList(paths), func(at string) bool {
+		if slices.Contains(searched, at) || strings.HasPrefix(at, filepath.Join(dir, projectDir)+"/") {
+			return false
+		}
+
+		_, err := os.Lstat(at)
+
+		return !filepath.IsAbs(at) || !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // A search for words.

@@ -35,6 +35,10 @@ func TestIgnoresState(t *testing.T) {
 			set:    map[string]string{"collections/ansible_collections/acme/site/roles/web/tasks/main.yml": aware},
 		},
 		"Plugins": {
+			reason: "A plugin of one finds all variables.",
+			set:    map[string]string{"collections/ansible_collections/acme/site/plugins/action/web.py": "task_vars['ansible_provider_meta']\n"},
+		},
+		"Beside": {
 			reason: "What is beside the roles of a collection is not run by itself.", want: true,
 			set: map[string]string{"collections/ansible_collections/acme/site/tests/main.yml": aware},
 		},
@@ -63,7 +67,18 @@ func TestIgnoresState(t *testing.T) {
 		},
 		"Image": {reason: "An image may have roles.", change: func(s *Spec) { s.Inputs.Execution.Image = "example.org/ansible" }},
 		"Elsewhere": {
-			reason: "So may a directory of the configuration.", change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/srv"} },
+			reason: "So may a directory of the configuration.", change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/tmp"} },
+		},
+		"Configured": {
+			reason: "So may one of the project's ansible.cfg.", project: map[string]string{"ansible.cfg": "[defaults]\nroles_path = /tmp\n"},
+		},
+		"OwnRoles": {
+			reason: "The roles of the project are searched.", want: true,
+			project: map[string]string{"ansible.cfg": "[defaults]\nroles_path = roles:more\n", "more/x/tasks/main.yml": unaware},
+		},
+		"NotThere": {
+			reason: "A directory that is not there has no roles.", want: true,
+			change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/none"} },
 		},
 		"Large": {
 			reason: "A large file is none of a role.", want: true,
@@ -89,6 +104,11 @@ func TestIgnoresState(t *testing.T) {
 
 			r := newRunner(t)
 
+			run, err := withProject(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+
 			p, err := r.prepare(run)
 			if err != nil {
 				t.Fatal(err)
@@ -98,7 +118,7 @@ func TestIgnoresState(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if got := ignoresState(run, p.Dir); got != tc.want {
+			if got := r.ignoresState(run, p); got != tc.want {
 				t.Errorf("%s\nignoresState(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -205,14 +225,14 @@ func TestIgnoresStateBounds(t *testing.T) {
 		})
 	}
 
-	if !ignoresState(inline("- hosts: localhost\n"), t.TempDir()) {
+	if !newRunner(t).ignoresState(inline("- hosts: localhost\n"), plan{Dir: t.TempDir()}) {
 		t.Error("There is nothing to be found in nothing.")
 	}
 
 	run := inline("- hosts: localhost\n")
 	run.Content = content.Set{Dir: filepath.Join(t.TempDir(), "gone")}
 
-	if ignoresState(run, t.TempDir()) {
+	if newRunner(t).ignoresState(run, plan{Dir: t.TempDir()}) {
 		t.Error("What cannot be read may look at the state.")
 	}
 }
