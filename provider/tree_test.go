@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -40,6 +41,11 @@ func workTree(t *testing.T) string {
 		}
 
 		write(t, file, text)
+	}
+
+	// What a program beside the roles listens on is no content.
+	if err := unix.Mkfifo(filepath.Join(dir, "roles", "page", "agent"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 
 	git(t, dir, "init", "-q")

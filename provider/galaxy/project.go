@@ -113,57 +113,47 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 	return version, in.take(ctx, p, in.w.repository())
 }
 
-// copyTree copies what is in a directory, but for what git has there for itself, into a new one.
+// copyTree copies what is in a directory into a new one, but for what git has there for itself. What is neither a
+// directory, a link nor a file is left out.
 func copyTree(to, from string) error {
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return errors.Wrap(err, "cannot read the project")
-	}
+	in := os.DirFS(from) // It may be a link.
+	err := fs.WalkDir(in, ".", func(name string, d fs.DirEntry, err error) error {
+		at := filepath.Join(to, name)
 
-	if err := os.Mkdir(to, 0o700); err != nil {
-		return errors.Wrap(err, "cannot make a temporary directory")
-	}
+		switch {
+		case err != nil:
+			return err
+		case name == ".git" && d.IsDir():
+			return fs.SkipDir
+		case name == ".git":
+			return nil
+		case d.IsDir():
+			return os.Mkdir(at, 0o700)
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := fs.ReadLink(in, name)
+			if err != nil {
+				return err
+			}
 
-	for _, e := range entries {
-		if e.Name() == ".git" {
-			continue
+			return os.Symlink(target, at)
+		case !d.Type().IsRegular():
+			return nil
 		}
 
-		if err := copyEntry(filepath.Join(to, e.Name()), filepath.Join(from, e.Name()), e); err != nil {
-			return errors.Wrap(err, "cannot copy the project")
-		}
-	}
-
-	return nil
-}
-
-// copyEntry of a directory. What is neither a directory, a link nor a file is left out.
-func copyEntry(to, from string, e fs.DirEntry) error {
-	switch {
-	case e.IsDir():
-		return os.CopyFS(to, os.DirFS(from))
-	case e.Type()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(from)
+		info, err := d.Info()
 		if err != nil {
 			return err
 		}
 
-		return os.Symlink(target, to)
-	case !e.Type().IsRegular():
-		return nil
-	}
+		data, err := fs.ReadFile(in, name)
+		if err != nil {
+			return err
+		}
 
-	info, err := e.Info()
-	if err != nil {
-		return err
-	}
+		return os.WriteFile(at, data, info.Mode().Perm())
+	})
 
-	data, err := os.ReadFile(filepath.Clean(from))
-	if err != nil {
-		return err
-	}
-
-	return os.WriteFile(to, data, info.Mode().Perm())
+	return errors.Wrap(err, "cannot copy the project")
 }
 
 // clone the repository, with a filter of objects, and check out what the project needs.
