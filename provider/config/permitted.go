@@ -7,28 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-)
-
-// TypePermitted says whether the provider has the rights that the runs of a configuration need. Only those have it of
-// which that was not so.
-const TypePermitted xpv2.ConditionType = "Permitted"
-
-// Reasons of TypePermitted.
-const (
-	// ReasonForbidden means that rights are missing, such as those that were bound to the account of another version.
-	ReasonForbidden xpv2.ConditionReason = "Forbidden"
-	// ReasonGranted means that none is missing any more.
-	ReasonGranted xpv2.ConditionReason = "Granted"
 )
 
 // betweenChecks of the rights for a configuration that was not changed. Each of its runs comes and goes with a usage,
@@ -90,7 +76,7 @@ func (p *permitted) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	}
 
 	// The queue has one time for each configuration: an event before it would be the last.
-	if c.GetCondition(TypePermitted).Status == corev1.ConditionFalse && result.RequeueAfter == 0 {
+	if c.GetCondition(common.TypePermitted).Status == corev1.ConditionFalse && result.RequeueAfter == 0 {
 		result.RequeueAfter = betweenChecks
 	}
 
@@ -104,13 +90,11 @@ func (p *permitted) show(ctx context.Context, c common.Config) error {
 		return err
 	}
 
-	shown := c.GetCondition(TypePermitted)
-	now := xpv2.Condition{
-		Type: TypePermitted, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: ReasonGranted,
-	}
+	shown := c.GetCondition(common.TypePermitted)
+	now := common.Permitted()
 
 	if message != "" {
-		now.Status, now.Reason, now.Message = corev1.ConditionFalse, ReasonForbidden, message
+		now = common.NotPermitted(message)
 	}
 
 	if now.Status == corev1.ConditionTrue && shown.Status != corev1.ConditionFalse || now.Equal(shown) {

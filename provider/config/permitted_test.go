@@ -81,7 +81,7 @@ func TestPermitted(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			c := got.GetCondition(TypePermitted)
+			c := got.GetCondition(common.TypePermitted)
 			if diff := cmp.Diff(step.want, outcome{string(c.Status), c.Message, result.RequeueAfter, checks}); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", step.reason, diff)
 			}
