@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
@@ -40,7 +41,7 @@ func rawVars(data map[string][]byte, variable string) ([]byte, error) {
 		case taken:
 			return nil, errors.Errorf("keys %q and %q are both the variable %s: name each in an item of its own, with "+
 				"variable", other, key, name)
-		case name == inputs.ProviderVariable:
+		case name == common.ProviderVariable:
 			return nil, errors.Errorf("key %q is the provider's own variable", key)
 		case !utf8.Valid(data[key]) && variable != "":
 			return nil, errors.New("is not text in UTF-8")

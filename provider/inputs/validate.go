@@ -19,9 +19,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
-// ProviderVariable is the variable in which content finds what the provider tells it.
-const ProviderVariable = common.ProviderVariable
-
 // maxFilename is the length of the longest name of a file, in bytes.
 const maxFilename = 255
 

@@ -56,7 +56,7 @@ func (e *Error) command() string {
 
 var user = regexp.MustCompile(`User "([^"]+)"`)
 
-// Refused adds to a refusal of the API server, which says whom it has refused what, the commands that grant it.
+// Refused adds to a refusal of the API server, which names the account and the right, the commands that grant it.
 // Crossplane grants it to the account of each version, unless its RBAC manager is left out.
 func Refused(err error, verb, resource, namespace string) error {
 	e := &Error{Namespace: namespace, Role: Role{Name: "provider-ansible-" + resource}}

@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // operatorVariable is the variable in which content finds what an Ansible operator tells it.
@@ -57,14 +56,14 @@ func varFiles(run Spec) ([]file, error) {
 	state := map[string]any{}
 
 	if s := p.StateVariable; s != nil {
-		if s.Name == inputs.ProviderVariable {
-			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", inputs.ProviderVariable)
+		if s.Name == common.ProviderVariable {
+			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", common.ProviderVariable)
 		}
 
 		state[s.Name] = stateValue(s, run.State)
 	}
 
-	own := map[string]any{inputs.ProviderVariable: meta(run)}
+	own := map[string]any{common.ProviderVariable: meta(run)}
 
 	// Content of Ansible operators looks for it. If it has a value already, that stays.
 	if vars[operatorVariable] == nil && unsafe[operatorVariable] == nil {
@@ -105,7 +104,7 @@ func decode(raw *runtime.RawExtension) (map[string]any, error) {
 		return nil, errors.New("must be an object")
 	}
 
-	delete(vars, inputs.ProviderVariable)
+	delete(vars, common.ProviderVariable)
 
 	return vars, nil
 }
