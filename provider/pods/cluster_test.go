@@ -63,7 +63,7 @@ type cluster struct {
 	last runs.Report
 }
 
-// newCluster with some objects, and a job of the payload of fill.
+// newCluster with some objects, and a run of the payload of fill.
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 
@@ -389,15 +389,15 @@ func (c *cluster) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.log))}, nil
 }
 
-// An execution of a job.
+// An execution of a run.
 type execution struct {
-	// cancel the job, revoke it, or end the provider.
+	// cancel the run, revoke it, or end the provider.
 	cancel, revoke, leave context.CancelFunc
 
 	ended chan runs.Report
 }
 
-// execute the job, which a former provider has begun if there is such a run.
+// execute the run, which a former provider has begun if there is one.
 func (c *cluster) execute(begun *common.Run) *execution {
 	c.t.Helper()
 

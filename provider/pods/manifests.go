@@ -73,38 +73,38 @@ const (
 func podName(run string) string { return "ansiblerun-" + run }
 
 // newPod returns the Pod of a run with a number of Secrets, the last of which has a token if the run has one.
-func (x *Backend) newPod(j runs.Run, own Own, secrets int) (*corev1.Pod, error) {
-	ref := j.Pod()
+func (x *Backend) newPod(todo runs.Run, own Own, secrets int) (*corev1.Pod, error) {
+	ref := todo.Pod()
 
-	template, err := x.template(j, own, secrets)
+	template, err := x.template(todo, own, secrets)
 	if err != nil {
 		return nil, err
 	}
 
-	template.Annotations[annotationKeepFor] = j.Inputs.Execution.KeepFor.Duration.String()
+	template.Annotations[annotationKeepFor] = todo.Inputs.Execution.KeepFor.Duration.String()
 	template.Annotations[annotationSecrets] = strconv.Itoa(secrets)
 
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels, Annotations: template.Annotations,
-			OwnerReferences: ownerOf(j),
+			OwnerReferences: ownerOf(todo),
 		},
 		Spec: template.Spec,
 	}, nil
 }
 
-// ownerOf the Pod of a job: its AnsibleRun, or a cluster scoped configuration where that is in another namespace.
+// ownerOf the Pod of a run: its AnsibleRun, or a cluster scoped configuration where that is in another namespace.
 // Without a controller kubectl drain would refuse the Pod, and so would policies against Pods that nothing looks after.
-func ownerOf(j runs.Run) []metav1.OwnerReference {
-	o := j.Object
+func ownerOf(todo runs.Run) []metav1.OwnerReference {
+	o := todo.Object
 
 	switch {
-	case o.Namespace == "" || o.Namespace == j.Inputs.Execution.Namespace:
+	case o.Namespace == "" || o.Namespace == todo.Inputs.Execution.Namespace:
 		return []metav1.OwnerReference{{
-			APIVersion: j.Kind.GroupVersion().String(), Kind: j.Kind.Kind, Name: o.Name, UID: o.UID, Controller: new(true),
+			APIVersion: todo.Kind.GroupVersion().String(), Kind: todo.Kind.Kind, Name: o.Name, UID: o.UID, Controller: new(true),
 		}}
-	case j.Inputs.Owner != nil:
-		return []metav1.OwnerReference{*j.Inputs.Owner}
+	case todo.Inputs.Owner != nil:
+		return []metav1.OwnerReference{*todo.Inputs.Owner}
 	}
 
 	return nil
@@ -112,8 +112,8 @@ func ownerOf(j runs.Run) []metav1.OwnerReference {
 
 // template of the Pod: that of the provider, with the one of the configuration over it, and what
 // the provider sets over that.
-func (x *Backend) template(j runs.Run, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
-	e := j.Inputs.Execution
+func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
+	e := todo.Inputs.Execution
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
 	if e.ContentVolumeClaim != "" {
@@ -130,7 +130,7 @@ func (x *Backend) template(j runs.Run, provider Own, secrets int) (corev1.PodTem
 		return t, errors.Wrap(err, "cannot encode the defaults of Pods")
 	}
 
-	own, err := json.Marshal(x.own(j, provider, secrets))
+	own, err := json.Marshal(x.own(todo, provider, secrets))
 	if err != nil {
 		return t, errors.Wrap(err, "cannot encode what the provider sets of Pods")
 	}
@@ -162,8 +162,8 @@ func (x *Backend) template(j runs.Run, provider Own, secrets int) (corev1.PodTem
 	}
 
 	// Keys of users are no directives of a patch.
-	t.Labels = merged(t.Labels, merged(e.Labels, labelsOf(j)))
-	t.Annotations = merged(t.Annotations, merged(e.Annotations, annotationsOf(j)))
+	t.Labels = merged(t.Labels, merged(e.Labels, labelsOf(todo)))
+	t.Annotations = merged(t.Annotations, merged(e.Annotations, annotationsOf(todo)))
 
 	if len(e.NodeSelector) > 0 {
 		t.Spec.NodeSelector = merged(t.Spec.NodeSelector, e.NodeSelector)
@@ -171,7 +171,7 @@ func (x *Backend) template(j runs.Run, provider Own, secrets int) (corev1.PodTem
 
 	for i := range t.Spec.Containers {
 		if c := &t.Spec.Containers[i]; c.Name == containerRun {
-			complete(&t.Spec, c, j, provider)
+			complete(&t.Spec, c, todo, provider)
 		}
 	}
 
@@ -179,14 +179,14 @@ func (x *Backend) template(j runs.Run, provider Own, secrets int) (corev1.PodTem
 }
 
 // complete the container of the run, and those before it that follow from it.
-func complete(spec *corev1.PodSpec, c *corev1.Container, j runs.Run, provider Own) {
+func complete(spec *corev1.PodSpec, c *corev1.Container, todo runs.Run, provider Own) {
 	// An empty command of the provider's does not replace that of a template. A container that is
 	// started again would run twice.
 	c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
 	c.Args = append(c.Args, granted(c.VolumeMounts)...)
 
 	// Half of the defaults may contradict what is given: a request above a limit.
-	switch e := j.Inputs.Execution; {
+	switch e := todo.Inputs.Execution; {
 	case e.Resources != nil:
 		c.Resources = *e.Resources
 	case reflect.DeepEqual(c.Resources, corev1.ResourceRequirements{}):
@@ -204,7 +204,7 @@ func complete(spec *corev1.PodSpec, c *corev1.Container, j runs.Run, provider Ow
 		}
 	}
 
-	if content.MayNeed(j.Inputs) {
+	if content.MayNeed(todo.Inputs) {
 		spec.InitContainers = append(spec.InitContainers, installer(*c))
 	}
 }
@@ -249,16 +249,16 @@ func installer(run corev1.Container) corev1.Container {
 }
 
 // content returns the volume for content, and the mount of what belongs to the configuration and
-// the tenant of a job.
-func (x *Backend) content(j runs.Run) (corev1.Volume, corev1.VolumeMount) {
+// the tenant of a run.
+func (x *Backend) content(todo runs.Run) (corev1.Volume, corev1.VolumeMount) {
 	v := corev1.Volume{Name: volumeContent, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	m := corev1.VolumeMount{Name: volumeContent, MountPath: dirContent, ReadOnly: true}
 
-	if claim := j.Inputs.Execution.ContentVolumeClaim; claim != "" {
+	if claim := todo.Inputs.Execution.ContentVolumeClaim; claim != "" {
 		v.VolumeSource = corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}
-		m.SubPath = path.Join("ansible-content", x.contentDir(j))
+		m.SubPath = path.Join("ansible-content", x.contentDir(todo))
 	}
 
 	return v, m
@@ -285,8 +285,8 @@ func defaultResources() corev1.ResourceRequirements {
 
 // own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod
 // Security's standard "restricted".
-func (x *Backend) own(j runs.Run, provider Own, secrets int) corev1.PodTemplateSpec {
-	e := j.Inputs.Execution
+func (x *Backend) own(todo runs.Run, provider Own, secrets int) corev1.PodTemplateSpec {
+	e := todo.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
 
 	run := corev1.Container{
@@ -302,8 +302,8 @@ func (x *Backend) own(j runs.Run, provider Own, secrets int) corev1.PodTemplateS
 			corev1.VolumeMount{Name: "ansible-run", MountPath: dirPayload, ReadOnly: true}),
 	}
 
-	volume, mount := x.content(j)
-	if content.MayNeed(j.Inputs) {
+	volume, mount := x.content(todo)
+	if content.MayNeed(todo.Inputs) {
 		run.Args = append(run.Args, "--content="+dirContent)
 		run.VolumeMounts = append(run.VolumeMounts, mount)
 	}
@@ -317,7 +317,7 @@ func (x *Backend) own(j runs.Run, provider Own, secrets int) corev1.PodTemplateS
 		ServiceAccountName:           e.ServiceAccountName,
 		AutomountServiceAccountToken: new(e.ServiceAccountName != ""),
 		EnableServiceLinks:           new(false),
-		ImagePullSecrets:             provider.pullSecrets(j),
+		ImagePullSecrets:             provider.pullSecrets(todo),
 		Tolerations:                  e.Tolerations,
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot:   new(true),
@@ -326,15 +326,15 @@ func (x *Backend) own(j runs.Run, provider Own, secrets int) corev1.PodTemplateS
 		Volumes: []corev1.Volume{
 			{Name: "ansible", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			{Name: "ansible-tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "ansible-run", VolumeSource: corev1.VolumeSource{Projected: projected(j, secrets)}},
+			{Name: "ansible-run", VolumeSource: corev1.VolumeSource{Projected: projected(todo, secrets)}},
 		},
 	}
 
-	if content.MayNeed(j.Inputs) {
+	if content.MayNeed(todo.Inputs) {
 		spec.Volumes = append(spec.Volumes, volume)
 	}
 
-	if d := Deadline(j.Timeout); d > 0 {
+	if d := Deadline(todo.Timeout); d > 0 {
 		spec.ActiveDeadlineSeconds = new(int64(d.Seconds()))
 	}
 
@@ -354,10 +354,10 @@ func (x *Backend) own(j runs.Run, provider Own, secrets int) corev1.PodTemplateS
 	return corev1.PodTemplateSpec{Spec: spec}
 }
 
-// pullSecrets of the Pod of a job: those of its configuration, and the provider's where they are.
-func (o Own) pullSecrets(j runs.Run) []corev1.LocalObjectReference {
-	secrets := slices.Clone(j.Inputs.Execution.ImagePullSecrets)
-	if j.Pod().Namespace != o.Namespace {
+// pullSecrets of the Pod of a run: those of its configuration, and the provider's where they are.
+func (o Own) pullSecrets(todo runs.Run) []corev1.LocalObjectReference {
+	secrets := slices.Clone(todo.Inputs.Execution.ImagePullSecrets)
+	if todo.Pod().Namespace != o.Namespace {
 		return secrets
 	}
 
@@ -370,17 +370,17 @@ func (o Own) pullSecrets(j runs.Run) []corev1.LocalObjectReference {
 	return secrets
 }
 
-func labelsOf(j runs.Run) map[string]string {
+func labelsOf(todo runs.Run) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/managed-by": "provider-ansible", labelRun: j.ID,
-		labelObject: string(j.Object.UID),
+		"app.kubernetes.io/managed-by": "provider-ansible", labelRun: todo.ID,
+		labelObject: string(todo.Object.UID),
 	}
 }
 
-func annotationsOf(j runs.Run) map[string]string {
+func annotationsOf(todo runs.Run) map[string]string {
 	return map[string]string{
-		annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name,
-		annotationNamespace: j.Object.Namespace,
+		annotationKind: todo.Kind.GroupKind().String(), annotationName: todo.Object.Name,
+		annotationNamespace: todo.Object.Namespace,
 	}
 }
 
@@ -394,7 +394,7 @@ func restricted() *corev1.SecurityContext {
 }
 
 // projected is a volume with all of the Secrets of a run, and the UID of the Pod.
-func projected(j runs.Run, secrets int) *corev1.ProjectedVolumeSource {
+func projected(todo runs.Run, secrets int) *corev1.ProjectedVolumeSource {
 	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444)), Sources: []corev1.VolumeProjection{{
 		DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
 			Path: filePod, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"},
@@ -403,9 +403,9 @@ func projected(j runs.Run, secrets int) *corev1.ProjectedVolumeSource {
 
 	for n := range secrets {
 		s := &corev1.SecretProjection{}
-		s.Name = secretName(j.Pod().Name, n)
+		s.Name = secretName(todo.Pod().Name, n)
 
-		if n == secrets-1 && j.Inputs.Kubernetes != nil {
+		if n == secrets-1 && todo.Inputs.Kubernetes != nil {
 			s.Items = []corev1.KeyToPath{{Key: FileToken, Path: FileToken}}
 		}
 

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// requiring is a job with content to install.
+// requiring is a run with content to install.
 func requiring(t *testing.T, change ...func(*runs.Run)) *run {
 	t.Helper()
 

@@ -145,13 +145,13 @@ func secretsOf(p *corev1.Pod) int {
 
 // newSecret of a run with a number, for the Pod that owns it. It does not block the deletion of the Pod: where the
 // admission plugin OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
-func newSecret(j runs.Run, p *corev1.Pod, n int, data map[string][]byte) *corev1.Secret {
+func newSecret(todo runs.Run, p *corev1.Pod, n int, data map[string][]byte) *corev1.Secret {
 	owner := metav1.NewControllerRef(p, corev1.SchemeGroupVersion.WithKind("Pod"))
 	owner.BlockOwnerDeletion = nil
 
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.Namespace, Name: secretName(p.Name, n), Labels: labelsOf(j),
+			Namespace: p.Namespace, Name: secretName(p.Name, n), Labels: labelsOf(todo),
 			OwnerReferences: []metav1.OwnerReference{*owner},
 		},
 		Type: "ansible.crossplane.io/run",
@@ -160,32 +160,32 @@ func newSecret(j runs.Run, p *corev1.Pod, n int, data map[string][]byte) *corev1
 }
 
 // secrets with a packed payload, for the Pod that is to have it. The first is the gate.
-func (x *Backend) secrets(j runs.Run, p *corev1.Pod, packed []byte) []*corev1.Secret {
+func (x *Backend) secrets(todo runs.Run, p *corev1.Pod, packed []byte) []*corev1.Secret {
 	var all []*corev1.Secret
 
 	for part := range slices.Chunk(packed, maxPart) {
-		s := newSecret(j, p, len(all), map[string][]byte{partName(len(all)): part})
+		s := newSecret(todo, p, len(all), map[string][]byte{partName(len(all)): part})
 		s.Immutable = new(true)
 		all = append(all, s)
 	}
 
 	all[0].Data[filePodUID] = []byte(p.UID)
-	all[0].Annotations = map[string]string{annotationProof: x.proof(j, p, packed)}
+	all[0].Annotations = map[string]string{annotationProof: x.proof(todo, p, packed)}
 
 	return all
 }
 
 // proof that the provider has given a packed payload to a Pod.
-func (x *Backend) proof(j runs.Run, p *corev1.Pod, packed []byte) string {
+func (x *Backend) proof(todo runs.Run, p *corev1.Pod, packed []byte) string {
 	hash := sha256.Sum256(packed)
-	given := append(hash[:], strings.Join([]string{p.Namespace, j.ID, string(j.Object.UID), string(p.UID)}, "\x00")...)
+	given := append(hash[:], strings.Join([]string{p.Namespace, todo.ID, string(todo.Object.UID), string(p.UID)}, "\x00")...)
 
 	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", given))
 }
 
 // payloadOf a Pod is what the provider has given to it for a run; nil if that is nothing. A Secret from elsewhere has
 // no proof, and is not unpacked.
-func (x *Backend) payloadOf(ctx context.Context, j runs.Run, p *corev1.Pod) (*Payload, error) {
+func (x *Backend) payloadOf(ctx context.Context, todo runs.Run, p *corev1.Pod) (*Payload, error) {
 	var (
 		packed []byte
 		proof  string
@@ -206,7 +206,7 @@ func (x *Backend) payloadOf(ctx context.Context, j runs.Run, p *corev1.Pod) (*Pa
 		}
 	}
 
-	if !hmac.Equal([]byte(proof), []byte(x.proof(j, p, packed))) {
+	if !hmac.Equal([]byte(proof), []byte(x.proof(todo, p, packed))) {
 		return nil, nil
 	}
 

@@ -294,14 +294,16 @@ func (x *Backend) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool) 
 }
 
 // contentKey is the key of what Pods install for one configuration and one tenant.
-func (x *Backend) contentKey(j runs.Run) []byte {
-	return mac.Sum(x.config.Key, "content of pods", contentOf(j))
+func (x *Backend) contentKey(todo runs.Run) []byte {
+	return mac.Sum(x.config.Key, "content of pods", contentOf(todo))
 }
 
 // contentDir is the name of the directory on a claim with what they install.
-func (x *Backend) contentDir(j runs.Run) string {
-	return hex.EncodeToString(mac.Sum(x.config.Key, "directory of the content of pods", contentOf(j))[:16])
+func (x *Backend) contentDir(todo runs.Run) string {
+	return hex.EncodeToString(mac.Sum(x.config.Key, "directory of the content of pods", contentOf(todo))[:16])
 }
 
 // contentOf one configuration and one tenant.
-func contentOf(j runs.Run) []byte { return []byte(j.Object.Tenant() + "\x00" + j.Inputs.Config) }
+func contentOf(todo runs.Run) []byte {
+	return []byte(todo.Object.Tenant() + "\x00" + todo.Inputs.Config)
+}

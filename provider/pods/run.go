@@ -43,7 +43,7 @@ type run struct {
 	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report
-	// ctx is that of the job, which is canceled with it.
+	// ctx is that of the run, which is canceled with it.
 	ctx context.Context //nolint:containedctx // It is not that of requests.
 
 	// ref names the Pod, of which sights come. Unseen is why the API server does not show it; nil if it does.
@@ -119,7 +119,7 @@ func (r *run) execute() (report runs.Report) {
 		}
 	}()
 
-	// A panic that one job causes must not end the provider, again and again.
+	// A panic that one run causes must not end the provider, again and again.
 	defer redact.Panic(func() {
 		r.deleteAnyway()
 		r.finish(end{

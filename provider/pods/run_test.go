@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// forget the job, and clean up after it.
+// forget the run, and clean up after it.
 func (c *cluster) forget() {
 	c.t.Helper()
 	c.x.Recorded(c.job.Object.UID, c.job.ID)
