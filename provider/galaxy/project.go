@@ -116,26 +116,34 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 // copyTree copies what is in a directory into a new one, but for what git has there for itself. What is neither a
 // directory, a link nor a file is left out.
 func copyTree(to, from string) error {
-	in := os.DirFS(from) // It may be a link.
-	err := fs.WalkDir(in, ".", func(name string, d fs.DirEntry, err error) error {
-		at := filepath.Join(to, name)
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return errors.Wrap(err, "cannot make a temporary directory")
+	}
 
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return errors.Wrap(err, "cannot use a temporary directory")
+	}
+	defer root.Close() //nolint:errcheck // Files in it are closed themselves.
+
+	in := os.DirFS(from) // It may be a link.
+	err = fs.WalkDir(in, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil || name == ".":
 			return err
 		case name == ".git" && d.IsDir():
 			return fs.SkipDir
 		case name == ".git":
 			return nil
 		case d.IsDir():
-			return os.Mkdir(at, 0o700)
+			return root.Mkdir(name, 0o700)
 		case d.Type()&fs.ModeSymlink != 0:
 			target, err := fs.ReadLink(in, name)
 			if err != nil {
 				return err
 			}
 
-			return os.Symlink(target, at)
+			return root.Symlink(target, name)
 		case !d.Type().IsRegular():
 			return nil
 		}
@@ -150,7 +158,7 @@ func copyTree(to, from string) error {
 			return err
 		}
 
-		return os.WriteFile(at, data, info.Mode().Perm())
+		return root.WriteFile(name, data, info.Mode().Perm())
 	})
 
 	return errors.Wrap(err, "cannot copy the project")

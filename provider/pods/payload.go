@@ -178,7 +178,8 @@ func (x *Backend) secrets(todo runs.Run, p *corev1.Pod, packed []byte) []*corev1
 // proof that the provider has given a packed payload to a Pod.
 func (x *Backend) proof(todo runs.Run, p *corev1.Pod, packed []byte) string {
 	hash := sha256.Sum256(packed)
-	given := append(hash[:], strings.Join([]string{p.Namespace, todo.ID, string(todo.Object.UID), string(p.UID)}, "\x00")...)
+	about := []string{p.Namespace, todo.ID, string(todo.Object.UID), string(p.UID)}
+	given := append(hash[:], strings.Join(about, "\x00")...)
 
 	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", given))
 }
