@@ -523,21 +523,46 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// TestNotAllowed has an XR that asks for another version than those that are allowed.
+// TestNotAllowed has XRs that ask for another version than those that are allowed.
 func TestNotAllowed(t *testing.T) {
-	rsp := step{
-		defaults: `project: {src: "https://git.example.org/site.git", version: "${xr.spec.version}"}, allowed: {project.version: [main, "v1.*"]}`,
-		runs:     "[{name: app}]", spec: "version: v2.0.0",
-		observed: existing("app", "", `role: a.b.c, project: {src: "https://git.example.org/site.git", version: v1.4.0}`),
-	}.respond(t)
+	const (
+		commit = `%q may be a commit, which no pattern allows; to allow it, list it in allowed for project.version`
+		listed = "0123456789abcdef0123456789abcdef01234567"
+	)
 
-	app := rsp.GetDesired().GetResources()["app"].GetResource().AsMap()
-	if got := manifest.Nested(app, "spec", "forProvider", "project", "version"); got != "v1.4.0" {
-		t.Errorf("The AnsibleRun should stay as it is, got %v", got)
+	cases := map[string]struct {
+		reason, version, want string
+	}{
+		"Version":     {reason: "Another version is none of them.", version: "v2.0.0", want: `"v2.0.0" is not allowed; allowed for project.version is main, v1.*, 1*, *-g*, ` + listed},
+		"Hash":        {reason: "A commit may be that of any fork.", version: "1234567890abcdef1234567890abcdef12345678", want: commit},
+		"Abbreviated": {reason: "Git takes a hash of 4 digits.", version: "1aBc", want: commit},
+		"Described":   {reason: "Git resolves what follows -g.", version: "v1.0-gabcd", want: commit},
+		"Listed":      {reason: "A commit that is listed as it is has been chosen by the Composition.", version: listed},
+		"Tag":         {reason: "What git cannot take for a commit follows the patterns.", version: "1.4-graph"},
 	}
 
-	const want = `app: project.version: "v2.0.0" is not allowed; allowed for project.version is main, v1.*`
-	if diff := cmp.Diff(want, rsp.GetConditions()[0].GetMessage()); diff != "" {
-		t.Errorf("The XR should say what is allowed: -want, +got:\n%s", diff)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp := step{
+				defaults: `project: {src: "https://git.example.org/site.git", version: "${xr.spec.version}"}, ` +
+					`allowed: {project.version: [main, "v1.*", "1*", "*-g*", "` + listed + `"]}`,
+				runs: "[{name: app}]", spec: "version: " + quoted(tc.version),
+				observed: existing("app", "", `role: a.b.c, project: {src: "https://git.example.org/site.git", version: v1.4.0}`),
+			}.respond(t)
+
+			stays, said := "v1.4.0", "app: project.version: "+strings.Replace(tc.want, "%q", quoted(tc.version), 1)
+			if tc.want == "" {
+				stays, said = tc.version, ""
+			}
+
+			app := rsp.GetDesired().GetResources()["app"].GetResource().AsMap()
+			if got := manifest.Nested(app, "spec", "forProvider", "project", "version"); got != stays {
+				t.Errorf("%s\nThe AnsibleRun should have %v, got %v", tc.reason, stays, got)
+			}
+
+			if got := rsp.GetConditions()[0].GetMessage(); !strings.HasPrefix(got, said) {
+				t.Errorf("%s\nThe XR should say %q, got %q", tc.reason, said, got)
+			}
+		})
 	}
 }

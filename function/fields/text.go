@@ -3,6 +3,7 @@ package fields
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -84,6 +85,10 @@ func (k Key) Check(v any, allowed []string) error {
 		if !slices.ContainsFunc(allowed, func(pattern string) bool { ok, _ := path.Match(pattern, s); return ok }) {
 			return errors.Errorf("%q is not allowed; allowed for %s is %s", s, k.Of, strings.Join(allowed, ", "))
 		}
+
+		if strings.HasSuffix(k.Of, ".version") && isCommit(s) && !slices.Contains(allowed, s) {
+			return errors.Errorf("%q may be a commit, which no pattern allows; to allow it, list it in allowed for %s", s, k.Of)
+		}
 	case Value:
 		if !ok || strings.Contains(s, "\x00") {
 			return errors.Errorf("must be a string without NUL, and is %s", manifest.Show(v))
@@ -101,6 +106,12 @@ func (k Key) Check(v any, allowed []string) error {
 // none for an option, and none leads out of a directory.
 func isContent(s string) bool {
 	return len(s) <= maxContent && content.MatchString(s) && path.Clean(s) == s
+}
+
+// isCommit is true for what git may take for a commit: its hash, in full or abbreviated, also behind any text and -g.
+// The commit may be one of no branch or tag: a host serves those of all forks of a repository.
+func isCommit(s string) bool {
+	return regexp.MustCompile(`^(.*-g)?[0-9A-Fa-f]{4,64}$`).MatchString(s)
 }
 
 // Replace returns a copy of the value of a field in which each text is what replace makes of it. It is the one walk
