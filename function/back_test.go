@@ -71,7 +71,7 @@ input:
 		},
 		"Legacy": {
 			reason: "A legacy XR publishes them itself, and keeps those that are not to be had.",
-			req: input + "  - {name: kept, value: \"${runs.database.connectionDetails.later}\"}\nobserved:\n  composite:\n    connection_details: {kept: a2VwdA==}\n    " + clustered("compositionRef: {name: x}, ") +
+			req: input + "  - {name: kept, value: \"${runs.database.connectionDetails.later}\"}\n  connectionSecret: {namespace: secrets}\nobserved:\n  composite:\n    connection_details: {kept: a2VwdA==}\n    " + clustered("compositionRef: {name: x}, ") +
 				"\n  resources:\n    database:" + cluster.Replace(databaseRun) + readyStatus + details,
 			want: "desired:\n  composite: {connection_details: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy, kept: a2VwdA==}}\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(withSecret) + `
 conditions:
@@ -89,9 +89,10 @@ results:
 		},
 		"Nowhere": {
 			reason: "Without a namespace it cannot have a Secret.",
-			req: input + "observed:\n  composite: {" + clustered("crossplane: {}, ") + "}\n  resources:\n    database:" +
-				cluster.Replace(databaseRun) + readyStatus + details,
-			want: "desired:\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(withSecret) + `
+			req: strings.NewReplacer("runs.database.connectionDetails.password", "xr.metadata.name", "runs.database.connectionDetails.user",
+				"xr.metadata.name").Replace(input) + "observed:\n  composite: {" + clustered("crossplane: {}, ") + "}\n  resources:\n    database:" +
+				cluster.Replace(observedRun) + readyStatus,
+			want: "desired:\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
 results:

@@ -36,13 +36,13 @@ func TestSecretsOfRuns(t *testing.T) {
 			xr: `metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, want: map[string]string{"app": "map[name:u1-app namespace:secrets]"},
 		},
 		"Legacy": {
-			reason: "So is that of a legacy XR.", input: reads + "}",
-			xr: `metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`, want: map[string]string{"app": "map[name:u1-app namespace:theirs]"},
+			reason: "So is that of a legacy XR, whatever its author writes.", input: reads + ", connectionSecret: {namespace: secrets}}",
+			xr: `metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`, want: map[string]string{"app": "map[name:u1-app namespace:secrets]"},
 		},
 		"Nowhere": {
-			reason: "A run whose connection details would be lost is not created. A field of a modern XR is its author's.", input: reads + "}",
-			xr:   `metadata: {name: a, uid: u1}, spec: {crossplane: {}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`,
-			want: map[string]string{}, said: "app: connectionDetails: a cluster-scoped run has no namespace for the Secret with its connection details; set connectionSecret.namespace",
+			reason: "The author of an XR chooses no namespace for Secrets.", input: reads + "}",
+			xr:   `metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`,
+			want: map[string]string{}, said: "connectionSecret.namespace: Required value: the cluster-scoped run app has a Secret for the connection details that an expression reads, and that Secret needs a namespace",
 		},
 		"NamespacedRun": {
 			reason: "A namespaced run of a cluster-scoped XR has it beside it.", input: strings.Replace(reads, "role: a.b.c", "role: a.b.c, namespace: shop", 1) + "}",

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
@@ -113,7 +114,22 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 		}
 	}
 
+	errs = append(errs, secretsNowhere(p)...)
+
 	return p, slices.Concat(errs, oerrs, refusals)
+}
+
+// secretsNowhere reports the first run with a Secret for which there is no namespace. No XR chooses one.
+func secretsNowhere(p *plan.Plan) field.ErrorList {
+	for _, run := range p.Runs {
+		if run.Published && run.Object.APIVersion == ansiblerun.APIVersionCluster && p.Connection.Namespace == "" {
+			return field.ErrorList{field.Required(field.NewPath("connectionSecret", "namespace"),
+				"the cluster-scoped run "+run.Name+" has a Secret for the connection details that an expression reads, "+
+					"and that Secret needs a namespace")}
+		}
+	}
+
+	return nil
 }
 
 // expressions returns the mistakes of all expressions, where they were written.

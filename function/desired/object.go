@@ -10,12 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/crossplane/function-sdk-go/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
-	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -40,9 +37,7 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 	problems = append(problems, ps...)
 
 	if run.Published {
-		secret, ps := r.secret(run, resource)
-		problems = append(problems, ps...)
-		p.Secret = secret
+		p.Secret = r.secret(run, resource)
 	}
 
 	return object.With(p), problems
@@ -50,38 +45,23 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 
 // secret returns the reference to the Secret for the connection details of an AnsibleRun. It stays the one that is
 // applied, so that an edit of the Composition loses none.
-func (r *renderer) secret(run *plan.Run, resource string) (map[string]any, []expression.Problem) {
+func (r *renderer) secret(run *plan.Run, resource string) map[string]any {
 	if o, ok := r.Observed.Resources[resource]; ok {
 		applied := ansiblerun.Applied(o, r.Observed.Owned[resource])
-		if ref, ok := manifest.Nested(applied, "spec", writeConnectionSecretToRef).(map[string]any); ok {
-			return ref, nil
+		if ref, ok := manifest.Nested(applied, "spec", "writeConnectionSecretToRef").(map[string]any); ok {
+			return ref
 		}
 	}
 
 	ref := map[string]any{"name": secretName(cmp.Or(r.Observed.UID(), manifest.Name(r.Observed.XR)), resource)}
 	if run.Object.APIVersion == ansiblerun.APIVersionNamespaced {
-		return ref, nil
+		return ref
 	}
 
-	namespace := r.plan.Connection.Namespace
+	ref["namespace"] = r.plan.Connection.Namespace
 
-	if of, ok := manifest.Nested(r.Observed.XR, "spec", writeConnectionSecretToRef).(map[string]any); ok &&
-		namespace == "" && observed.IsLegacy(r.Observed.XR) {
-		namespace = manifest.Text(of, "namespace")
-	}
-
-	if namespace == "" {
-		return nil, []expression.Problem{expression.InvalidAt("connectionDetails", errors.New(
-			"a cluster-scoped run has no namespace for the Secret with its connection details; set connectionSecret.namespace"))}
-	}
-
-	ref["namespace"] = namespace
-
-	return ref, nil
+	return ref
 }
-
-// writeConnectionSecretToRef is that of an AnsibleRun, and of a legacy XR.
-const writeConnectionSecretToRef = "writeConnectionSecretToRef"
 
 // secretName of the connection details of a composed resource. It begins with what is one XR's alone: core reads a
 // Secret whatever has written it. What cannot be in a name, as capital letters and some keys, is hashed.

@@ -153,6 +153,16 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"SecretNowhere": {
+			reason: "The Secret of a cluster-scoped run has its namespace from the Composition.",
+			files:  []string{"nowhere.yaml", "xrd-v1.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					"nowhere.yaml:9: connectionSecret.namespace: Required value: the cluster-scoped run site has a Secret for the connection details that an expression reads, and that Secret needs a namespace",
+				},
+			},
+		},
 		"NoSuchVersion": {
 			reason: "A Composition that no XR will ever use is a mistake.",
 			files:  []string{"cluster.yaml", "xrd-v2.yaml"},

@@ -331,6 +331,7 @@ func TestClaim(t *testing.T) {
         playbookInline: `+noted+`
       connectionDetails:
       - {name: password, value: "${runs.page.connectionDetails.password}"}
+      connectionSecret: {namespace: [[.Namespace]]}
       status:
         name: "${runs.page.outputs.name}"
 ---
