@@ -33,9 +33,9 @@ type flaw struct {
 func playbooks(d document, at string, in map[string]any) []Mistake {
 	var mistakes []Mistake
 
-	check := func(path *field.Path, run any) {
-		r, _ := run.(map[string]any)
-		s, _ := r[fieldPlaybook].(string)
+	check := func(path *field.Path, object any) {
+		o, _ := object.(map[string]any)
+		s, _ := o[fieldPlaybook].(string)
 
 		// What is empty the schema reports, and what is encrypted can be anything.
 		if s == "" || strings.HasPrefix(s, "$ANSIBLE_VAULT;") {
@@ -53,11 +53,18 @@ func playbooks(d document, at string, in map[string]any) []Mistake {
 		}
 	}
 
-	check(field.NewPath("defaults"), in["defaults"])
+	both := func(path *field.Path, run any) {
+		check(path, run)
+
+		r, _ := run.(map[string]any)
+		check(path.Child("onDelete"), r["onDelete"])
+	}
+
+	both(field.NewPath("defaults"), in["defaults"])
 
 	runs, _ := in["runs"].([]any)
 	for i := range runs {
-		check(field.NewPath("runs").Index(i), runs[i])
+		both(field.NewPath("runs").Index(i), runs[i])
 	}
 
 	return mistakes

@@ -258,6 +258,7 @@ func TestFiles(t *testing.T) {
 					"playbooks.yaml:20: runs[0].playbookInline: play 2 has neither hosts nor import_playbook",
 					"playbooks.yaml:23: runs[1].playbookInline: a playbook must be a list of plays",
 					"playbooks.yaml:26: runs[2].playbookInline: the playbook is not YAML: did not find expected '-' indicator",
+					"playbooks.yaml:38: runs[4].onDelete.playbookInline: play 2 has neither hosts nor import_playbook",
 				},
 			},
 		},
