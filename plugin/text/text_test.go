@@ -372,7 +372,11 @@ func TestInProgress(t *testing.T) {
 		"Deleted": {
 			reason: "A deletion ends a run with state present.", state: tree.Running, run: running, deleted: true,
 			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed): Warm the cache. There is nothing to do. " +
-				"It is being deleted: the provider ends this run, and then the content runs with state absent.\n",
+				"It is being deleted, which goes on when this run has ended.\n",
+		},
+		"Deleting": {
+			reason: "What onDelete says runs before the object goes.", state: tree.Deleting, deleted: true,
+			want: "AnsibleRun default/shop-x is being deleted; what removes its target runs first.\n",
 		},
 		"Absent": {
 			reason: "A run with state absent is the deletion.", state: tree.Running, run: absent, deleted: true,

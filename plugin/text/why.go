@@ -137,7 +137,7 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 		sentences = append(sentences, "It is being deleted, by this run with state absent.")
 	case n.InProgress():
 		sentences = append(sentences,
-			"It is being deleted: the provider ends this run, and then the content runs with state absent.")
+			"It is being deleted, which goes on when this run has ended.")
 	default:
 		sentences = append(sentences, "It is being deleted.")
 	}
@@ -212,7 +212,7 @@ func verb(now time.Time, n *tree.Node) string {
 	case tree.Paused:
 		return "is paused"
 	case tree.Deleting:
-		return "is being deleted; its content runs with state absent first"
+		return "is being deleted; what removes its target runs first"
 	case tree.Waiting:
 	}
 
