@@ -413,6 +413,16 @@ func TestStays(t *testing.T) {
 			said: "InvalidValue\ndatabase: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
 				"db: not wanted any more, but may be what database was called",
 		},
+		"OtherEnv": {
+			reason: "One with another literal environment is another one, also where an XR chooses the version of its project.",
+			step: step{
+				defaults: `project: {src: "https://git.example.org/a.git", version: "${xr.spec.version}"}, allowed: {project.version: ["*"]}`,
+				runs:     `[{name: database, vars: {size: 5}, env: [{name: ZONE, value: a}]}]`, spec: "version: v2",
+				observed: existing("db", "", `role: a.b.c, vars: {size: 5}, project: {src: "https://git.example.org/a.git", version: v1}, env: [{name: ZONE, value: b}]`),
+			},
+			want: []string{"database"},
+			said: "Running\ndatabase: is running",
+		},
 		"OtherKeysWait": {
 			reason: "As long as the values of a new one are not known, it may be one whose key was another.",
 			step: step{

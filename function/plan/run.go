@@ -160,7 +160,8 @@ func (run *Run) CouldBe(o map[string]any) bool {
 		literal = append(literal, "limit")
 	}
 
-	if len(run.Object.Names) == 0 {
+	// Content that is computed is compared by same.
+	if !slices.ContainsFunc(run.Object.keys(), func(k fields.Key) bool { return k.Meaning != fields.Content }) {
 		literal = append(literal, "env", "inventories", "varFiles")
 	}
 
