@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// placeholder stands for each computed name and inventory. No rule of the schemas may
-// depend on either, which a test ensures.
+// placeholder stands for each computed name, value of the environment, version, playbook, path and inventory. A rule of
+// the schemas that depends on one judges the placeholder; a test lists these rules, and what checks the value instead.
 const placeholder = "computed"
 
 // shippedSchemas of AnsibleRuns, by apiVersion. They take longer to compile than most
