@@ -65,7 +65,7 @@ type Field struct {
 	Kind   Kind
 	Part   Part
 	Action Action
-	// OfSets is true for a field that only runs with forEach have.
+	// OfSets is true for a field of the defaults that only runs with forEach take.
 	OfSets bool
 	// Types that a setting can have.
 	Types []expression.Type
@@ -100,8 +100,8 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"when":       {Kind: Computed, Action: MayRemove},
 	"readyWhen":  {Kind: Computed, Action: Update},
 	"forEach":    {Kind: Computed, Action: MayRemove},
-	"forEachKey": {Kind: Computed, Action: MayRemove, OfSets: true},
-	"removal":    {Kind: Literal, Action: Update, OfSets: true},
+	"forEachKey": {Kind: Computed, Action: MayRemove},
+	"removal":    {Kind: Literal, Action: Nothing, OfSets: true},
 	"atATime":    {Kind: Literal, Action: Nothing, OfSets: true},
 	"prune":      {Kind: Literal, Action: Update},
 	"dependsOn":  {Kind: Literal, Action: Update},

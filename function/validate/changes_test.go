@@ -33,6 +33,7 @@ func TestChanges(t *testing.T) {
 		"Remember":  {reason: "More names remove nothing.", before: "{runs: [{name: b, previousNames: [a]}]}", after: "{runs: [{name: c, previousNames: [b, a]}]}", want: []string{"adopt c (was b)"}},
 		"RunAgain":  {reason: "Other inputs run it again.", before: "{runs: [{name: a, vars: {x: 1}}]}", after: "{defaults: {limit: web}, runs: [{name: a, vars: {x: 2}}]}", want: []string{"run again a (limit, vars): hosts that it does not select any more stay as they are"}},
 		"Update":    {reason: "What is none does not.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, forks: 3, labels: {a: b}, readyWhen: true}]}", want: []string{"update a (forks, labels, readyWhen)"}},
+		"Removal":   {reason: "What limits removals is not in an AnsibleRun.", before: "{runs: [{name: a, forEach: '${xr.spec.a}', removal: {atMost: 1}}]}", after: "{runs: [{name: a, forEach: '${xr.spec.a}', removal: {atMost: 2}}]}"},
 		"Locals":    {reason: "Locals matter to those that refer to them.", before: "{locals: {x: 1}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", after: "{locals: {x: 2}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", want: []string{"run again a (locals)"}},
 		"When":      {reason: "What is wanted the XR decides.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, when: '${xr.spec.a}'}]}", want: []string{"may remove a (when)"}},
 		"Move":      {reason: "No run can move.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, namespace: x}]}", want: []string{"hold a (namespace)"}},
