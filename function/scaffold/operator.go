@@ -313,7 +313,7 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 			nothing = "Nothing runs when the object is deleted: an Operation has no equivalent of a finalizer."
 		}
 
-		run.set("managementPolicies", []string{"Observe", "Create", "Update"}, nothing)
+		run.set("onDelete", newMapping().set("policy", "Keep"), nothing)
 
 		return r.Vars, nil
 	}

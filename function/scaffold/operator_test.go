@@ -322,7 +322,7 @@ func TestOperatorForms(t *testing.T) {
 		"InImage": {
 			reason: "Paths in the operator's image are paths of the project.",
 			files:  map[string]string{"watches.yaml": entry("playbook: /opt/ansible/playbooks/region.yml", "reconcilePeriod: 0s")},
-			want:   []string{"playbook: acme.cache.region", "orValue('10h')", "managementPolicies:"},
+			want:   []string{"playbook: acme.cache.region", "orValue('10h')", "policy: Keep"},
 		},
 		"Elsewhere": {
 			reason: "What only the operator's container has must be said.",
