@@ -68,18 +68,34 @@ func TestInvalidInput(t *testing.T) {
 		},
 		"Gone": {
 			reason: "What an input could have says what to write.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, executableInventory: true}, runs: [` +
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, executableInventory: true, ` +
+				`forEach: [a], forEachKey: "${each.value}", readyWhen: true, dependsOn: []}, runs: [` +
 				`{name: a, inventory: {all: {hosts: {a: {}}}}}, {name: b, inventoryInline: a, inventories: [{configMapKeyRef: {name: a, key: b}, source: ConfigMapKey}]}, ` +
 				`{name: c, scope: Cluster, deletionPolicy: Orphan, resourceName: d, writeConnectionSecretToRef: {name: a}}]}`,
 			want: []string{
+				`defaults.dependsOn: Forbidden: there is no such field; write it in each run`,
 				`defaults.executableInventory: Forbidden: there is no such field; write inventories: [{script: "…"}]`,
+				`defaults.forEach: Forbidden: there is no such field; write it in each run`,
+				`defaults.forEachKey: Forbidden: there is no such field; write it in each run`,
+				`defaults.readyWhen: Forbidden: there is no such field; write it in each run`,
 				`runs[0].inventory: Forbidden: there is no such field; write inventories: [{yaml: …}]`,
 				`runs[1].inventories[0].source: Forbidden: there is no such field; path, secretKeyRef or configMapKeyRef says it`,
 				`runs[1].inventoryInline: Forbidden: there is no such field; write inventories: [{inline: "…"}]`,
-				`runs[2].deletionPolicy: Forbidden: there is no such field; write managementPolicies without Delete for a target that stays`,
+				`runs[2].deletionPolicy: Forbidden: there is no such field; write onDelete: {policy: Keep} for a target that stays`,
 				`runs[2].resourceName: Forbidden: there is no such field; the composed resource has the name of the run; write previousNames for one that has another name`,
 				`runs[2].scope: Forbidden: there is no such field; a run with namespace is namespaced`,
 				`runs[2].writeConnectionSecretToRef: Forbidden: there is no such field; the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of connectionDetails do`,
+			},
+		},
+		"Annotations": {
+			reason: "Annotations that fields of the run become have one place.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, annotations: {crossplane.io/poll-interval: 1h, ` +
+				`ansible.crossplane.io/keepOutput: 24h, ansible.fn.crossplane.io/prune: never, ansible.fn.crossplane.io/depends-on: b}}]}`,
+			want: []string{
+				`runs[0].annotations[ansible.crossplane.io/keepOutput]: Forbidden: write the field keepOutput of the run in its place`,
+				`runs[0].annotations[ansible.fn.crossplane.io/depends-on]: Forbidden: write the field dependsOn of the run in its place`,
+				`runs[0].annotations[ansible.fn.crossplane.io/prune]: Forbidden: write the field prune of the run in its place`,
+				`runs[0].annotations[crossplane.io/poll-interval]: Forbidden: write the field pollInterval of the run in its place`,
 			},
 		},
 		"Env": {
@@ -184,7 +200,7 @@ status:
 				`runs[0].verbosity: Invalid value: 9: should be less than or equal to 5`,
 				`runs[0].when: Invalid value: "maybe": must be true, false, or an expression that is one of them`,
 				`runs[1]: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set, not role and playbook`,
-				`runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: this annotation follows from other fields of the run`,
+				`runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: write the field runPolicy of the run in its place`,
 				`runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespace`,
 				`runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own`,
 				`runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`,

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -73,7 +75,13 @@ var CoreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant 
 }
 
 // OwnedAnnotations are the annotations of AnsibleRuns that only the function sets.
-var OwnedAnnotations = [...]string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} //nolint:gochecknoglobals // Go has no constant arrays.
+var OwnedAnnotations = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	common.AnnotationRunPolicy,
+	meta.AnnotationKeyPollInterval,
+	common.AnnotationKeepOutput,
+	AnnotationDependsOn,
+	AnnotationPrune,
+}
 
 // Is is true for AnsibleRuns of either group.
 func Is(o map[string]any) bool {

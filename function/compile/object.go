@@ -11,9 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -185,12 +182,17 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 
 	var errs field.ErrorList
 
-	others := []string{common.AnnotationKeepOutput, meta.AnnotationKeyPollInterval}
+	written := map[string]string{ansiblerun.AnnotationDependsOn: "dependsOn", ansiblerun.AnnotationPrune: "prune"}
+	settings := fields.Names(func(f fields.Field) bool { return f.Annotation != "" })
 
-	for _, own := range slices.Concat(ansiblerun.OwnedAnnotations[:], others) {
+	for _, name := range settings {
+		written[fields.Of(name).Annotation] = name
+	}
+
+	for _, own := range ansiblerun.OwnedAnnotations {
 		if _, ok := annotations[own]; ok {
 			errs = append(errs,
-				field.Forbidden(r.Path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
+				field.Forbidden(r.Path.Child("annotations").Key(own), "write the field "+written[own]+" of the run in its place"))
 		}
 	}
 
@@ -198,7 +200,7 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 		annotations[ansiblerun.AnnotationPrune] = ansiblerun.PruneNever
 	}
 
-	for _, name := range fields.Names(func(f fields.Field) bool { return f.Annotation != "" }) {
+	for _, name := range settings {
 		f, v := fields.Of(name), manifest.Text(r.Object, name)
 		if v != "" && !f.Computes(v) {
 			annotations[f.Annotation] = v

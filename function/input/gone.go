@@ -7,14 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// inEachRun is said of fields that only defaults had to lose.
+const inEachRun = "write it in each run"
+
 // gone are the fields that runs and defaults had before the first release, and what to write now.
 var gone = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
-	"deletionPolicy":        "write managementPolicies without Delete for a target that stays",
+	"deletionPolicy":        "write onDelete: {policy: Keep} for a target that stays",
+	"dependsOn":             inEachRun,
 	"executableInventory":   `write inventories: [{script: "…"}]`,
+	"forEach":               inEachRun,
+	"forEachKey":            inEachRun,
 	"inventory":             `write inventories: [{yaml: …}]`,
 	"inventoryInline":       `write inventories: [{inline: "…"}]`,
 	"inventories.secretRef": "write secretKeyRef",
 	"inventories.source":    "path, secretKeyRef or configMapKeyRef says it",
+	"readyWhen":             inEachRun,
 	"resourceName": "the composed resource has the name of the run; write previousNames for one that " +
 		"has another name",
 	"scope": "a run with namespace is namespaced",

@@ -169,7 +169,7 @@ func parse(path *field.Path, of common.Times) (times, field.ErrorList) {
 	case strings.HasPrefix(of.Cron, "@every"):
 		return t, append(errs,
 			field.Invalid(path.Child("cron"), of.Cron,
-				"must name points in time: the annotation crossplane.io/poll-interval sets a time between runs"))
+				"must name points in time: the poll interval sets a time between runs"))
 	}
 
 	if t.cron, err = parser.Parse(of.Cron); err != nil {

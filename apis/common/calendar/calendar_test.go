@@ -20,7 +20,7 @@ func TestNew(t *testing.T) {
 		"Word":       {reason: "Or it is a word.", of: common.Times{Cron: "@daily"}},
 		"Seconds":    {reason: "It has no seconds.", of: common.Times{Cron: "0 30 3 * * *"}, want: "schedule.cron"},
 		"Text":       {reason: "It is no text.", of: common.Times{Cron: "at night"}, want: "schedule.cron"},
-		"Every":      {reason: "A window has to have a beginning.", of: common.Times{Cron: "@every 5m"}, want: "poll-interval"},
+		"Every":      {reason: "A window has to have a beginning.", of: common.Times{Cron: "@every 5m"}, want: "must name points in time: the poll interval sets a time between runs"},
 		"OwnZone":    {reason: "The time zone has a field, and this would end the program.", of: common.Times{Cron: "TZ=0"}, want: "must have no time zone"},
 		"Never":      {reason: "The time has to come.", of: common.Times{Cron: "0 0 30 2 *"}, want: "30th of February"},
 		"Zone":       {reason: "A time zone has to be there.", of: common.Times{Cron: "@daily", TimeZone: "Europe/Atlantis"}, want: "schedule.timeZone"},
