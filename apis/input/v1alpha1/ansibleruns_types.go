@@ -20,8 +20,10 @@ import (
 // the yaml of inventories, labels, annotations, requiredResources, connectionDetails, conditions,
 // locals and status may hold CEL expressions, written ${…}. A string that is one expression and nothing else takes
 // the type of the expression's value; elsewhere the value is put into the string. $${
-// is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
-// ConfigMaps and ProviderConfigs, which are in the XR's own namespace. Each run may
+// is a literal ${. The names of Secrets, ConfigMaps and ProviderConfigs may also hold
+// expressions: the runs of a namespaced XR compute any name, in the XR's own namespace, and
+// those of a cluster-scoped XR names with ${xr.metadata.uid}. So may values of env, and the
+// content that allowed lists. Each run may
 // also compute its runPolicy, pollInterval, keepOutput, managementPolicies, tags, skipTags,
 // limit, timeout, retryLimit, verbosity and approval. A computed value must be a valid value of
 // the field. All other fields are literal.
@@ -52,8 +54,8 @@ type AnsibleRuns struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Defaults are fields that all runs share. A run's own fields win: its maps are
-	// merged deeply with those of the defaults, and its lists and its content replace
-	// those of the defaults.
+	// merged deeply with those of the defaults, except project and onDelete, which
+	// replace those of the defaults as a whole, as its lists and its content do.
 	// +optional
 	Defaults *RunTemplate `json:"defaults,omitempty"`
 
@@ -285,7 +287,7 @@ type RunTemplate struct {
 	// run: project.version, playbook, playbooks, roles.version and inventories.path. A
 	// field with a list may hold an expression. Its value must match one of the
 	// patterns in the list, in which * is any text without a slash, and ? any character
-	// but a slash.
+	// but a slash. A commit must be listed as it is.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=5
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['project.version', 'playbook', 'playbooks', 'roles.version', 'inventories.path'])",message="only project.version, playbook, playbooks, roles.version and inventories.path can be allowed: no XR chooses a source"
