@@ -98,6 +98,11 @@ func TestInvalidInput(t *testing.T) {
 				`runs[0].annotations[crossplane.io/poll-interval]: Forbidden: write the field pollInterval of the run in its place`,
 			},
 		},
+		"Sources": {
+			reason: "A source that is missing has few values.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, varFiles: [{secretKeyRef: {name: a, key: b}}]}]}`,
+			want:   []string{`runs[0].varFiles[0].source: Required value: must be one of ConfigMap, ConfigMapKey, Secret, SecretKey`},
+		},
 		"Env": {
 			reason: "No value of an XR changes how Ansible works, or takes over what the provider starts.",
 			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, env: [{name: ANSIBLE_SSH_PIPELINING, value: "${xr.spec.a}"}]}, ` +
@@ -221,7 +226,7 @@ runs:
 - {name: app, role: a.b.c, varFiles: [{source: SecretKey}, {source: ConfigMap, configMapRef: {name: a}, variable: b}, {source: SecretKey, secretKeyRef: {name: a, key: b}, variable: ansible_provider_meta}]}
 `,
 			want: []string{
-				`runs[0].varFiles[0]: Invalid value: secretKeyRef must be set with source SecretKey, and only then`,
+				`runs[0].varFiles[0]: Invalid value: source Secret takes secretRef; for one key write source: SecretKey with secretKeyRef; other sources take neither`,
 				`runs[0].varFiles[1]: Invalid value: variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable`,
 				`runs[0].varFiles[2].variable: Invalid value: "ansible_provider_meta": ansible_provider_meta is the provider's own variable`,
 			},

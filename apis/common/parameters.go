@@ -334,10 +334,8 @@ const (
 
 // A VarFile refers to extra variables: to a file of YAML or JSON, to the text of one variable, or to an object of which
 // each key is a variable.
-// +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) == (self.source == 'ConfigMapKey')",message="configMapKeyRef must be set with source ConfigMapKey, and only then"
-// +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) == (self.source == 'SecretKey')",message="secretKeyRef must be set with source SecretKey, and only then"
-// +kubebuilder:validation:XValidation:rule="has(self.configMapRef) == (self.source == 'ConfigMap')",message="configMapRef must be set with source ConfigMap, and only then"
-// +kubebuilder:validation:XValidation:rule="has(self.secretRef) == (self.source == 'Secret')",message="secretRef must be set with source Secret, and only then"
+// +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) == (self.source == 'ConfigMapKey') && has(self.configMapRef) == (self.source == 'ConfigMap')",message="source ConfigMap takes configMapRef; for one key write source: ConfigMapKey with configMapKeyRef; other sources take neither"
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) == (self.source == 'SecretKey') && has(self.secretRef) == (self.source == 'Secret')",message="source Secret takes secretRef; for one key write source: SecretKey with secretKeyRef; other sources take neither"
 // +kubebuilder:validation:XValidation:rule="!has(self.variable) || self.source in ['SecretKey', 'ConfigMapKey']",message="variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable"
 type VarFile struct {
 	// Source says where the variables are. SecretKey and ConfigMapKey are one key: a

@@ -4,6 +4,7 @@ package schema
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -70,9 +71,9 @@ func of(v1 *apiextensionsv1.JSONSchemaProps, whole bool) (*Schema, error) {
 	}, nil
 }
 
-// siblings of an unknown field are the names that there are instead.
-func (s *Schema) siblings(path string) (name string, names []string) {
-	at := s.structural
+// parent of a field is the schema with it, or as much as there is of it; nil for none.
+func (s *Schema) parent(path string) (name string, at *structuralschema.Structural) {
+	at = s.structural
 
 	for at != nil {
 		end := strings.IndexAny(path, ".[")
@@ -94,11 +95,32 @@ func (s *Schema) siblings(path string) (name string, names []string) {
 		path = strings.TrimPrefix(path, ".")
 	}
 
+	return path, at
+}
+
+// siblings of an unknown field are the names that there are instead.
+func (s *Schema) siblings(path string) (name string, names []string) {
+	name, at := s.parent(path)
 	if at != nil {
 		names = slices.Sorted(maps.Keys(at.Properties))
 	}
 
-	return path, names
+	return name, names
+}
+
+// values that a field may have; nil for a field without a list of them.
+func (s *Schema) values(path string) []string {
+	name, at := s.parent(path)
+	if at == nil || at.Properties[name].ValueValidation == nil {
+		return nil
+	}
+
+	var values []string
+	for _, v := range at.Properties[name].ValueValidation.Enum {
+		values = append(values, fmt.Sprint(v.Object))
+	}
+
+	return values
 }
 
 // violations of the schema that a value has which replaces another one, if there is one. Rules, and
@@ -138,6 +160,10 @@ const fewFields = 5
 func (s *Schema) explain(err *field.Error, object map[string]any) {
 	if _, rule, ok := strings.Cut(err.Detail, " evaluating rule: "); ok {
 		err.BadValue, err.Detail = valueAt(object, err.Field), rule
+	}
+
+	if values := s.values(err.Field); err.Type == field.ErrorTypeRequired && len(values) > 0 {
+		err.Detail = "must be one of " + strings.Join(values, ", ")
 	}
 
 	if err.Type != field.ErrorTypeTypeInvalid || !strings.HasPrefix(err.Detail, "must be of type object") {

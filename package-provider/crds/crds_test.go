@@ -151,19 +151,19 @@ func TestRefused(t *testing.T) {
 			reason: "A variable file says where it is.",
 			files:  []string{cluster + runs, namespaced + runs},
 			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey"}]}}`,
-			want:   "secretKeyRef must be set with source SecretKey",
+			want:   "source Secret takes secretRef; for one key write source: SecretKey",
 		},
 		"WholeSecretByKey": {
 			reason: "A whole Secret is named without a key.",
 			files:  []string{cluster + runs, namespaced + runs},
 			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretKeyRef": {"name": "a", "key": "b"}}]}}`,
-			want:   "secretRef must be set with source Secret, and only then",
+			want:   "source Secret takes secretRef; for one key write source: SecretKey",
 		},
 		"WholeConfigMap": {
 			reason: "So is a whole ConfigMap, in a configuration, too.",
 			files:  []string{cluster + configs, namespaced + configs, namespaced + "cluster" + configs},
 			spec:   `{"varFiles": [{"source": "ConfigMap"}]}`,
-			want:   "configMapRef must be set with source ConfigMap, and only then",
+			want:   "source ConfigMap takes configMapRef; for one key write source: ConfigMapKey",
 		},
 		"VariableOfWhole": {
 			reason: "A whole Secret is no single variable.",
