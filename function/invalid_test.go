@@ -98,6 +98,15 @@ func TestInvalidInput(t *testing.T) {
 				`runs[0].annotations[crossplane.io/poll-interval]: Forbidden: write the field pollInterval of the run in its place`,
 			},
 		},
+		"Member": {
+			reason: "What a set has is that of its members.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: web, role: a.b.c, forEach: [a]}, {name: b, role: a.b.c, vars: {x: "${runs.web.outputs.port}"}}], ` +
+				`connectionDetails: [{name: a, value: "${runs.web.connectionDetails.password}"}]}`,
+			want: []string{
+				`connectionDetails[0].value: Invalid value: "${runs.web.connectionDetails.password}": runs.web is a map of the members of forEach: write runs.web["KEY"].connectionDetails, or runs.web.transformList(key, run, run.connectionDetails), here: runs.web.connectionDetails▸.password`,
+				`runs[1].vars.x: Invalid value: "${runs.web.outputs.port}": runs.web is a map of the members of forEach: write runs.web["KEY"].outputs, or runs.web.transformList(key, run, run.outputs), here: runs.web.outputs▸.port`,
+			},
+		},
 		"Sources": {
 			reason: "A source that is missing has few values.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, varFiles: [{secretKeyRef: {name: a, key: b}}]}]}`,

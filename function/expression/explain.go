@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -151,7 +152,7 @@ func (x explainer) unknown(name, at string) string {
 
 	t := x.at(from)
 	if t == nil {
-		return messageUndefined + name + "'"
+		return cmp.Or(x.ofMember(from), messageUndefined+name+"'")
 	}
 
 	suggestion := spelling.Hint(name, slices.Sorted(maps.Keys(t.Fields)))
@@ -174,6 +175,25 @@ func (x explainer) unknown(name, at string) string {
 	}
 
 	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)
+}
+
+// ofMember says how to write a field of the runs of a set, which follows the set as the key of one would; "" for what
+// is none.
+func (x explainer) ofMember(from string) string {
+	path := strings.Split(from, ".")
+	if len(path) != 3 || path[0] != rootRuns || x.run.Fields[path[2]] == nil && path[2] != connectionDetails {
+		return ""
+	}
+
+	run := x.roots[rootRuns].Fields[path[1]]
+	if run == nil || !run.Type.IsMap() {
+		return ""
+	}
+
+	set, name := rootRuns+"."+path[1], path[2]
+
+	return fmt.Sprintf("%s is a map of the members of forEach: write %s[\"KEY\"].%s, or "+
+		"%s.transformList(key, run, run.%s)", set, set, name, set, name)
 }
 
 // remedy for operands that do not go together.
