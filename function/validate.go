@@ -89,7 +89,8 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 	case len(result.Mistakes) > 0:
 		return errors.Errorf("found %s", plural(len(result.Mistakes), "mistake"))
 	case result.Inputs == 0:
-		return errors.New("there is no input of function-ansible in these files")
+		return errors.New("there is no input of function-ansible in these files: it checks Compositions and Operations; " +
+			"for an AnsibleRun or a configuration use kubectl apply --dry-run=server")
 	}
 
 	_, _ = fmt.Fprintf(out, "No mistakes in %s of function-ansible.\n", plural(result.Inputs, "input"))

@@ -93,7 +93,7 @@ func TestValidate(t *testing.T) {
 		"Nothing": {
 			reason: "A pipeline that checks nothing should not be green.",
 			args:   []string{"../examples/website/xr.yaml"},
-			want:   want{err: "there is no input of function-ansible in these files"},
+			want:   want{err: "there is no input of function-ansible in these files: it checks Compositions and Operations; for an AnsibleRun or a configuration use kubectl apply --dry-run=server"},
 		},
 	}
 

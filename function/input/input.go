@@ -154,7 +154,8 @@ func expressionsInLiterals(in map[string]any) field.ErrorList {
 				computes := f.Kind == fields.Referring && t.Computes()
 				if !computes && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
 					errs = append(errs,
-						field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
+						field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; "+
+							"pass the value in vars, or write $${ for the text ${"))
 				}
 
 				return t.Value

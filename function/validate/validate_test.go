@@ -319,7 +319,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 1,
 				mistakes: []string{
-					`input.yaml:6: runs[0].role: Invalid value: "${xr.spec.role}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+					`input.yaml:6: runs[0].role: Invalid value: "${xr.spec.role}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
 				},
 			},
 		},
