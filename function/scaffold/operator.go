@@ -390,8 +390,7 @@ func (r *operatorRun) state(present part) (name, value string) {
 	return name, value
 }
 
-// both contents in one playbook: what runs while an object is there, and what runs when it
-// is deleted.
+// both contents: what runs while an object is there, and what runs when it is deleted.
 func (r *operatorRun) both(run *mapping, present, absent part, comments []string) error {
 	vars := r.Finalizer.Vars
 	names := manifest.SortedKeys(vars)
@@ -404,34 +403,32 @@ func (r *operatorRun) both(run *mapping, present, absent part, comments []string
 		}
 	}
 
-	var plays, tasks []*mapping
+	onDelete := newMapping()
 
-	add := func(p part, state, name string, vars map[string]any) {
-		m := newMapping()
-
-		if p.field == "role" {
-			tasks = append(tasks, m.set("name", name).set("ansible.builtin.include_role", newMapping().set("name", p.name)))
-		} else {
-			plays = append(plays, m.set("ansible.builtin.import_playbook", p.name))
-		}
-
-		if len(vars) > 0 {
-			m.set("vars", vars)
-		}
-
-		m.set("when", "ansible_provider_meta.managed_resource.state == '"+state+"'")
-	}
-
-	add(present, "present", "Run the role", manifest.Pick(r.Vars, names...))
-	add(absent, "absent", "Run the role of the finalizer", vars)
-
-	if len(tasks) > 0 {
-		plays = append(plays, newMapping().set("hosts", "localhost").set("tasks", tasks))
-	}
-
-	setPlaybook(run, plays, append(comments, "When the object is deleted, what the operator's finalizer says runs."))
+	// Variables of the run would win over those of a deletion.
+	present.set(run, manifest.Pick(r.Vars, names...), comments)
+	absent.set(onDelete, vars, nil)
+	run.set("onDelete", onDelete, "When the object is deleted, what the operator's finalizer says runs.")
 
 	return nil
+}
+
+// set the content of a run, or of onDelete, with these variables.
+func (p part) set(in *mapping, vars map[string]any, comments []string) {
+	play := newMapping()
+
+	switch {
+	case len(vars) == 0:
+		in.set(p.field, p.name, comments...)
+		return
+	case p.field == "role":
+		task := newMapping().set("ansible.builtin.include_role", newMapping().set("name", p.name)).set("vars", vars)
+		play.set("hosts", "localhost").set("tasks", []*mapping{task})
+	default:
+		play.set("ansible.builtin.import_playbook", p.name).set("vars", vars)
+	}
+
+	setPlaybook(in, []*mapping{play}, comments)
 }
 
 // composition of the XRs, with the run.

@@ -380,8 +380,8 @@ func TestOperatorForms(t *testing.T) {
 			reason: "A variable that nothing sets while the object is there is set only when it is deleted.",
 			files:  map[string]string{"watches.yaml": entry("role: cache", "finalizer: {name: a/b, vars: {cleanup: \"yes\"}}")},
 			want: []string{
-				"name: acme.cache.cache\n              when: ansible_provider_meta.managed_resource.state == 'present'",
-				"name: acme.cache.cache\n              vars:\n                cleanup: \"yes\"\n              when: ansible_provider_meta.managed_resource.state == 'absent'",
+				"        role: acme.cache.cache\n",
+				"onDelete:\n          playbookInline: |\n            - hosts: localhost\n              tasks:\n              - ansible.builtin.include_role:\n                  name: acme.cache.cache\n                vars:\n                  cleanup: \"yes\"\n",
 			},
 		},
 		"FinalizerOfField": {
