@@ -1,4 +1,4 @@
-// Package tree makes an AnsibleRun of a directory and of the flags that say what of it runs, as those of ansible-playbook.
+// Package tree makes an AnsibleRun of a directory and of flags that say what of it runs, as those of ansible-playbook.
 package tree
 
 import (

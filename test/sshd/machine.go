@@ -13,9 +13,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// copyMachine has the files of this machine below an overlay, whose changes are in memory, and processes of its own. The
-// home of root is empty. It says that it is ready, and goes with its first process. $1 is a directory that is the same in
-// both.
+// copyMachine has the files of this machine below an overlay, whose changes are in memory, and processes of its own.
+// The home of root is empty. It says that it is ready, and goes with its first process. $1 is a directory that is the
+// same in both.
 const copyMachine = `set -e
 changes=$(mktemp -d) && mount -t tmpfs changes "$changes"
 mkdir "$changes/upper" "$changes/work" "$changes/root"
