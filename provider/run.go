@@ -180,6 +180,8 @@ func (c *runCommand) Run() error {
 		Object:  runner.ObjectOf(run),
 		Inputs:  in,
 		Timeout: c.Timeouts().Of(*run.Parameters()),
+
+		StateIgnored: true, // There is no status that could say otherwise.
 	}}
 
 	if c.Check {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -203,6 +205,8 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, l loaded) r
 			Dependents: o.Dependents,
 			Reported:   reported(o),
 			Withheld:   o.WithheldReported,
+
+			StateIgnored: run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse,
 		},
 		Kind:    e.kind,
 		Policy:  policy,

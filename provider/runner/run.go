@@ -75,8 +75,10 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{Untouched: true}, err
 	}
 
-	ignores := r.ignoresState(run, p)
-	if ignores && run.State == common.StateAbsent {
+	absent := run.State == common.StateAbsent
+
+	ignores := (!absent || run.StateIgnored) && r.ignoresState(run, p)
+	if ignores && absent {
 		// It would be applied once more.
 		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil
 	}

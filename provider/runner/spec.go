@@ -48,6 +48,9 @@ type Spec struct {
 	Reported json.RawMessage `json:",omitempty"`
 	// Withheld fields of that status.
 	Withheld common.Withheld `json:",omitempty"`
+	// StateIgnored is true if the content of the last run that succeeded was known not to look at the state. Without it
+	// a deletion runs content, whatever is known of it: what it makes may be gone since, such as a role that is misspelt.
+	StateIgnored bool
 	// Approved is true for a run that was approved. It happens only with the content that the
 	// check before it used.
 	Approved bool

@@ -203,6 +203,13 @@ func TestRunAbsent(t *testing.T) {
 	}
 
 	ignorant := ofProject(projectSet(t, map[string]string{"project/site.yml": note("site", "a")}), "site.yml")
+	ignorant.State = common.StateAbsent
+
+	if res := must(t, newRunner(t), ignorant); !strings.Contains(res.Output, "note site") {
+		t.Errorf("Content should run if what ran before may have looked at the state: %s", res.Output)
+	}
+
+	ignorant.StateIgnored = true
 	for _, ignorant.Mode = range []common.RunMode{common.ModeApply, common.ModeCheck} {
 		ignorant.State = common.StateAbsent
 
