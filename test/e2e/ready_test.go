@@ -121,9 +121,12 @@ func (a *readyAPI) has(t *testing.T, host, file, text string) {
 func on(t *testing.T, m *sshd.Machine, args ...string) string {
 	t.Helper()
 	args = m.Command(args...)
-	out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+	stderr := &strings.Builder{}
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Stderr = stderr
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %v: %s", args, err, out)
+		t.Fatalf("%v: %v: %s", args, err, stderr)
 	}
 	return strings.TrimSpace(string(out))
 }
