@@ -28,6 +28,7 @@ RESERVED = (
     "DependentsWatched",
     "Healthy",
     "OutputsWithheld",
+    "Permitted",
     "Ready",
     "Responsive",
     "StateAware",
