@@ -30,7 +30,12 @@ NODE_PROGRAMS := $(addprefix $(BIN)/,kube-scheduler kubelet containerd container
 NODE_IMAGE    := .cache/images/.provider # The provider's, with whatever program.
 ENVIRONMENTS  := .cache/images/environment-oldest-$(ARCH).tar .cache/images/environment-newest-$(ARCH).tar
 ANSIBLE       := $(VENV)/.installed
-COLLECTIONS   := .cache/collections/.built
+# Collections for the tests, and those that the sample of the Operator SDK requires.
+COLLECTIONS_NEW := $(addprefix .cache/collections/,kubernetes-core.tar.gz ansible-posix.tar.gz community-general.tar.gz \
+	community-postgresql.tar.gz)
+COLLECTIONS_OLD := $(addprefix .cache/collections/,kubernetes-core-3.2.0.tar.gz cloud-common-3.0.0.tar.gz \
+	community-docker-3.12.1.tar.gz community-library_inventory_filtering_v1-1.0.1.tar.gz)
+COLLECTIONS     := $(COLLECTIONS_NEW) $(COLLECTIONS_OLD)
 # What make up NODE=1 needs, test-e2e PLACE=Pod, and faults FAULTS=--place=Pod.
 POD := $(if $(NODE)$(findstring Pod,$(PLACE)$(FAULTS)),needs-node $(NODE_PROGRAMS) $(NODE_IMAGE))
 TEST_STACK := --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
@@ -58,10 +63,10 @@ down: ## Stop what make up started, and remove its data
 
 # Packages of Debian are installed, or asked for, before anything is built.
 test: ## Run all tests and checks; those of runs in Pods as root only
-	@test/machine.sh unit e2e $(if $(ROOT),node)
+	@test/machine.sh unit e2e $(if $(ROOT),node hosts)
 	$(MAKE) test-unit
 	$(MAKE) lint
-	$(MAKE) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank
+	$(MAKE) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(COLLECTIONS)
 	$(if $(ROOT),mkdir -p .cache/logs && nice $(MAKE) node-parts >.cache/logs/node-parts.log 2>&1 &) \
 	$(MAKE) test-e2e KEEP=1; status=$$?; wait; exit $$status
 	$(MAKE) test-node
@@ -86,7 +91,7 @@ test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
 	$(ANSIBLE_PATH) go test -vet=off -timeout=20m -run ^TestLong $$(grep -rl '^func TestLong' --include='*_test.go' plugin provider | sed 's|^|./|; s|/[^/]*$$||' | sort -u | grep -E '$(RACY)')
 	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip '^Test(Long|Operations$$)' $$(go list ./... | grep -E '$(RACY)'); $(skipped)
 
-test-e2e: needs-e2e $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
+test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
 	go test ./test/render -count=1 -v
 	$(ANSIBLE_PATH) KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
 	$(ANSIBLE_PATH) go test ./test/security/... -count=1 -timeout=20m -v
@@ -252,13 +257,11 @@ dist/kubectl-ansible_%.tar.gz: FORCE
 	go run ./package/licenses $(plugin) $(@D)/kubectl-ansible_$*/licenses
 	tar --create --file=$@ --use-compress-program='gzip --no-name' --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --directory=$(@D)/kubectl-ansible_$* .
 
-# Collections for the tests, and those that the sample of the Operator SDK requires.
-$(COLLECTIONS): $(wildcard test/environments/*.txt) test/environments/collection.sh $(ANSIBLE)
-	test/environments/collection.sh test/environments/collections.txt $(addprefix $(@D)/,kubernetes-core.tar.gz \
-		ansible-posix.tar.gz community-general.tar.gz community-postgresql.tar.gz)
-	test/environments/collection.sh test/environments/operator.txt $(addprefix $(@D)/,kubernetes-core-3.2.0.tar.gz \
-		cloud-common-3.0.0.tar.gz community-docker-3.12.1.tar.gz community-library_inventory_filtering_v1-1.0.1.tar.gz)
-	touch $@
+$(COLLECTIONS_NEW) &: test/environments/collections.txt test/environments/collection.sh $(ANSIBLE)
+	test/environments/collection.sh $< $(COLLECTIONS_NEW)
+
+$(COLLECTIONS_OLD) &: test/environments/operator.txt test/environments/collection.sh $(ANSIBLE)
+	test/environments/collection.sh $< $(COLLECTIONS_OLD)
 
 # Images. The name of one says its program and its architecture.
 program = $(firstword $(filter $(PROGRAMS),$(1:-$(lastword $(subst -, ,$1))=)))
@@ -277,7 +280,7 @@ $(NODE_IMAGE): package-provider/Dockerfile $(IMAGE) package-provider/requirement
 .cache/images/environment-oldest-%.tar: test/environments/Dockerfile test/environments/oldest.txt $(shell find test/environments/greeting -type f) $(IMAGE)
 	DEBIAN=bookworm package/image.sh environment-oldest $* dev $< $(<D)
 
-.cache/images/environment-newest-%.tar: test/environments/build.sh $(COLLECTIONS) $(wildcard test/environments/*.yml) $(IMAGE)
+.cache/images/environment-newest-%.tar: test/environments/build.sh .cache/collections/kubernetes-core.tar.gz $(wildcard test/environments/*.yml) $(IMAGE)
 	PYTHON=$$(package/python.sh) $< .cache/environment .cache/collections/kubernetes-core.tar.gz
 	PIP_CONF=.cache/environment/pip.conf package/image.sh environment-newest $* dev .cache/environment/context/Dockerfile .cache/environment/context
 

@@ -48,15 +48,12 @@ type runCommand struct {
 
 // Validate the flags.
 func (c *runCommand) Validate() error {
-	of := c.Tree
-	of.Project = ""
-
 	switch {
 	case c.Project == "" && len(c.Files) == 0:
 		return errors.New("give the manifest of an AnsibleRun with --file, or a directory with --project")
 	case c.Project != "" && len(c.Files) > 0:
 		return errors.New("--project is in place of manifests")
-	case c.Project == "" && !reflect.DeepEqual(of, tree.Tree{}):
+	case c.Project == "" && !reflect.DeepEqual(c.Tree, tree.Tree{}):
 		return errors.New(
 			"a playbook, and the flags that say what of a project runs, need --project: manifests say it themselves")
 	case c.Role != "" && c.Playbook != "":

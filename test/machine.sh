@@ -19,9 +19,9 @@ needs() {
 		tmux                        | e2e           | tmux -V
 		buildah mmdebstrap debian-archive-keyring | node images | package/engine.sh
 		runc                        | node          | command -v runc
-		iproute2                    | node          | command -v ip
-		sudo                        | node          | command -v visudo
-		postgresql python3-psycopg2 | node          | command -v pg_createcluster && /usr/bin/python3 -c 'import psycopg2'
+		iproute2                    | node hosts    | command -v ip
+		sudo python3-apt            | hosts         | command -v visudo && /usr/bin/python3 -c 'import apt'
+		postgresql python3-psycopg2 | hosts         | command -v pg_createcluster && /usr/bin/python3 -c 'import psycopg2'
 	END
 }
 

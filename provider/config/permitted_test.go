@@ -19,7 +19,7 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// TestPermitted follows a configuration from a version whose account lacks a right to the right being granted.
+// TestPermitted follows a configuration from a version with an account that lacks a right to the right being granted.
 func TestPermitted(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := namespacedv1alpha1.AddToScheme(scheme); err != nil {

@@ -66,7 +66,7 @@ type run struct {
 
 	// plan of a run of which it is certain whether it has begun; empty for others.
 	plan string
-	// unbegun is true for a run whose Pod was deleted before it had a node, and complete once the Pod has sent its last
+	// unbegun is true when the Pod of a run was deleted before it had a node, and complete once the Pod has sent its last
 	// report.
 	unbegun, complete bool
 	// why the Pod was deleted, if there is another reason than a cancelation.
@@ -503,7 +503,7 @@ func (r *run) deleteAnyway() {
 	_ = r.deletePod(ctx, r.pod, false)
 }
 
-// notBegun ends a run whose Pod has no inputs.
+// notBegun ends a run with a Pod that has no inputs.
 func (r *run) notBegun(e end) {
 	r.deleteAnyway()
 	r.finish(e, false)

@@ -34,7 +34,7 @@ type readyAPI struct {
 }
 
 // newReadyAPI makes machines for the hosts of an example, all in one network, and installs the API as its page says.
-func newReadyAPI(t *testing.T, example string, network int, hosts []string, replace ...string) *readyAPI {
+func newReadyAPI(t *testing.T, example, secret string, network int, hosts []string, replace ...string) *readyAPI {
 	t.Helper()
 	needsProvider(t, "the hosts have addresses that only this machine reaches")
 	needs.Root(t, "The hosts of the examples are machines of their own.")
@@ -70,8 +70,7 @@ func newReadyAPI(t *testing.T, example string, network int, hosts []string, repl
 	a.replace = strings.NewReplacer(append(replace, "ansible_user: root}", fmt.Sprintf("ansible_user: root, ansible_port: %d}", s.Port),
 		"\n  packages:", fmt.Sprintf("\n  port: %d\n  packages:", s.Port))...)
 	must(t, os.WriteFile(filepath.Join(keys, "known_hosts"), []byte(known), 0o600))
-	cp.Kubectl(t, "create", "secret", "generic", strings.Replace(example, "app", "application", 1)+map[bool]string{true: "s"}[example == "linux-host"],
-		"--namespace="+namespace, "--from-file=id_ed25519="+s.KeyFile(), "--from-file="+filepath.Join(keys, "known_hosts"))
+	cp.Kubectl(t, "create", "secret", "generic", secret, "--namespace="+namespace, "--from-file=id_ed25519="+s.KeyFile(), "--from-file="+filepath.Join(keys, "known_hosts"))
 	cp.Apply(t, a.read(t, "xrd.yaml", "composition.yaml", "providerconfig.yaml"), nil)
 
 	return a
@@ -89,7 +88,7 @@ func (a *readyAPI) read(t *testing.T, files ...string) string {
 	return a.replace.Replace(strings.Join(all, "\n---\n"))
 }
 
-// Apply the XR of the example, with other values, and return it.
+// apply the XR of the example, with other values, and return it.
 func (a *readyAPI) apply(t *testing.T, replace ...string) Object {
 	t.Helper()
 	objects := cp.Apply(t, strings.NewReplacer(replace...).Replace(a.read(t, "xr.yaml")), nil)
@@ -97,7 +96,7 @@ func (a *readyAPI) apply(t *testing.T, replace ...string) Object {
 	return objects[len(objects)-1]
 }
 
-// Run everything once more, as kubectl ansible run does.
+// run everything once more, as kubectl ansible run does.
 func (a *readyAPI) run(t *testing.T, xr Object) {
 	t.Helper()
 	cp.Kubectl(t, "annotate", "ansibleruns.ansible.m.crossplane.io", "--namespace="+xr.Namespace, "--selector=crossplane.io/composite="+xr.Name,
@@ -143,7 +142,7 @@ func TestLinuxHost(t *testing.T) {
 	t.Parallel()
 
 	const host, settings = "web1.example.org", "/etc/ssh/sshd_config.d/10-linuxhost.conf"
-	a := newReadyAPI(t, "linux-host", 11, []string{host})
+	a := newReadyAPI(t, "linux-host", "linux-hosts", 11, []string{host})
 
 	xr := a.apply(t)
 	isReady(t, xr, Field("status.users", []any{"jane", "joe"}))
@@ -163,6 +162,10 @@ func TestLinuxHost(t *testing.T) {
 	a.has(t, host, "/home/jane/.ssh/authorized_keys", "IL0Zd5vB8")
 	isReady(t, xr)
 
+	if _, err := os.Stat(settings); err == nil {
+		t.Fatal("This machine has the settings, too.")
+	}
+
 	must(t, os.Remove(a.machines[host].Path(settings)))
 	a.run(t, xr)
 	a.has(t, host, settings, "PasswordAuthentication no")
@@ -177,16 +180,14 @@ func TestLinuxHost(t *testing.T) {
 func TestPostgreSQL(t *testing.T) {
 	t.Parallel()
 
-	versions, err := filepath.Glob("/usr/lib/postgresql/*")
-	must(t, err)
-	if len(versions) == 0 {
-		needs.Program(t, "pg_createcluster")
-	}
+	hosts := []string{"db1.example.org", "db2.example.org", "db3.example.org"}
+	a := newReadyAPI(t, "postgresql", "postgresql", 12, hosts)
 
+	needs.Program(t, "pg_createcluster")
+	versions, err := filepath.Glob("/usr/lib/postgresql/*") // Those that the distribution has.
+	must(t, err)
 	version := filepath.Base(versions[len(versions)-1])
 	settings, socket := "/etc/postgresql/"+version+"/orders/conf.d/crossplane.conf", "/run/postgresql/.s.PGSQL.5432"
-	hosts := []string{"db1.example.org", "db2.example.org", "db3.example.org"}
-	a := newReadyAPI(t, "postgresql", 12, hosts)
 
 	cp.Apply(t, a.read(t, "passwords.yaml"), nil)
 	xr := a.apply(t, `version: "17"`, "version: "+strconv.Quote(version))
@@ -252,7 +253,7 @@ func TestApplication(t *testing.T) {
 	must(t, err)
 
 	hosts := []string{"web1.example.org", "web2.example.org"}
-	a := newReadyAPI(t, "app", 13, hosts, "https://git.example.org/shop", startSource(t, git, sources.Options{}).URL)
+	a := newReadyAPI(t, "app", "application", 13, hosts, "https://git.example.org/shop", startSource(t, git, sources.Options{}).URL)
 	serves := func(release string) Expectation {
 		return Field("status.releases", map[string]any{"198.18.13.2": release, "198.18.13.3": release})
 	}

@@ -17,7 +17,7 @@ import (
 // The home of root is empty. It says that it is ready, and goes with its first process. $1 is a directory that is the
 // same in both.
 const copyMachine = `set -e
-changes=$(mktemp -d) && mount -t tmpfs changes "$changes"
+changes=$(mktemp -d -p "$1") && mount -t tmpfs changes "$changes"
 mkdir "$changes/upper" "$changes/work" "$changes/root"
 mount -t overlay machine -o "lowerdir=/,upperdir=$changes/upper,workdir=$changes/work" "$changes/root"
 cd "$changes/root"

@@ -117,29 +117,6 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestMachine changes a machine, and looks for the change on this one.
-func TestMachine(t *testing.T) {
-	needs.Root(t, "A machine is made of mounts.")
-
-	s := start(t, Options{Machine: true})
-
-	cmd := client(t, s, s.Key, s.KnownHosts())
-	cmd.Args[len(cmd.Args)-1] = "useradd --create-home jane && id --user --name jane && ls -d /home/jane"
-
-	out, err := cmd.CombinedOutput()
-	if diff := cmp.Diff("jane\n/home/jane\n", string(out)); diff != "" || err != nil {
-		t.Fatalf("useradd on the machine: -want, +got:\n%s\n%v", diff, err)
-	}
-
-	if _, err := os.Stat(s.Machine.Path("/home/jane")); err != nil {
-		t.Errorf("The machine has no home of jane: %v", err)
-	}
-
-	if _, err := os.Stat("/home/jane"); err == nil {
-		t.Error("This machine was changed.")
-	}
-}
-
 func start(t *testing.T, o Options) *Server {
 	t.Helper()
 	needs.Program(t, "sshd")

@@ -3,7 +3,7 @@
 // all memory.
 //
 // Work is counted by values: each call costs a little, each text that an expression looks at its length, and each
-// comprehension its turns. The few calls whose work or result may be far more than what they are given are bounded by
+// comprehension its turns. The few calls that may do, or return, far more than what they are given are bounded by
 // their arguments, before they are made. The units and limits are those of Kubernetes.
 //
 // CEL's own limit (cel.CostLimit) is not used. It counts a call after the call was made, when
