@@ -40,6 +40,9 @@ type runCommand struct {
 	Files            []string        `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file"     placeholder:"FILE" sep:"none" short:"f"`
 	Name             string          `help:"Name of the AnsibleRun, when the manifests have more than one."`
 	Check            bool            `help:"Only predict what the run would change."`
+	Diff             bool            `help:"Show the differences in files; --check does so in any case."`
+	SyntaxCheck      bool            `help:"Only check the syntax of the playbooks."`
+	ListTasks        bool            `help:"Only list the tasks that would run."`
 	State            common.RunState `default:"present"                                                                                                          enum:"present,absent" help:"State to bring about: present or absent."`
 	AllowHostSources bool            `help:"Allow the sources Filesystem and Environment."`
 	Output           string          `default:"text"                                                                                                             enum:"text,json,yaml" help:"What to show: text, as ansible-playbook shows it, or the result as JSON. With yaml nothing runs: what would is printed as an AnsibleRun." short:"o"`
@@ -177,17 +180,33 @@ func (c *runCommand) Run() error {
 		Object:  runner.ObjectOf(run),
 		Inputs:  in,
 		Timeout: c.Timeouts().Of(*run.Parameters()),
+		Diff:    c.Diff,
 
 		StateIgnored: true, // There is no status that could say otherwise.
 	}}
 
-	if c.Check {
+	if todo.Only = c.only(); c.Check && todo.Only == nil {
 		todo.Mode = common.ModeCheck
 	}
 
 	w := runs.Watch{Progress: t.Progress, Display: t.Display}
 
 	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, todo, w))
+}
+
+// only returns the options with which ansible-playbook plays nothing.
+func (c *runCommand) only() []string {
+	var o []string
+
+	if c.SyntaxCheck {
+		o = append(o, "--syntax-check")
+	}
+
+	if c.ListTasks {
+		o = append(o, "--list-tasks")
+	}
+
+	return o
 }
 
 // contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed

@@ -120,6 +120,129 @@ func TestRunTree(t *testing.T) {
 	}
 }
 
+// TestRunShows compares what a terminal shows with what ansible-playbook shows of the same directory.
+func TestRunShows(t *testing.T) {
+	test.Ansible(t)
+
+	dir := workTree(t)
+	write(t, filepath.Join(dir, "wrong.yml"), "- hosts: web\n  taskz: []\n")
+
+	cases := map[string]struct {
+		reason string
+		args   []string
+		// shown is a part of what Ansible shows, and done what is in the ledger.
+		shown, done, err string
+	}{
+		"Diff": {
+			reason: "The differences of an apply are shown.",
+			args:   []string{"--diff", "site.yml"},
+			shown:  "+page web1", done: "page web1\n",
+		},
+		"CheckDiff": {
+			reason: "So are those of a check.",
+			args:   []string{"--check", "--diff", "site.yml"},
+			shown:  "+page web1",
+		},
+		"ListTasks": {
+			reason: "Tasks are listed, and none is carried out.",
+			args:   []string{"--list-tasks", "--check", "site.yml"},
+			shown:  "ansible.builtin.lineinfile\tTAGS: [page]",
+		},
+		"SyntaxCheck": {
+			reason: "The syntax is checked, and nothing is carried out.",
+			args:   []string{"--syntax-check", "site.yml"},
+			shown:  "playbook: site.yml",
+		},
+		"Wrong": {
+			reason: "A mistake in the syntax is shown, and the command fails.",
+			args:   []string{"--syntax-check", "wrong.yml"},
+			shown:  "'taskz' is not a valid attribute for a Play",
+			err:    "PlaybookError: 'taskz' is not a valid attribute for a Play",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			ledger := filepath.Join(out, "ledger")
+			args := append([]string{"-i", "inventories/stage", "-l", "web1", "--tags", "page", "-e", "ledger=" + ledger}, tc.args...)
+
+			// Files of runs are for their user alone.
+			sh := []string{"-c", `umask 077; exec "$@"`, "sh", test.Program(t, "ansible-playbook")}
+			cmd := exec.CommandContext(t.Context(), "sh", append(sh, args...)...)
+			cmd.Dir = dir
+
+			want, err := cmd.Output()
+			if (err != nil) != (tc.err != "") {
+				t.Fatalf("\n%s\nansible-playbook: %v\n%s", tc.reason, err, want)
+			}
+
+			if err := os.RemoveAll(ledger); err != nil {
+				t.Fatal(err)
+			}
+
+			runtime.GC() // The lock of the state directory is that of a process.
+
+			var said string
+
+			got := stdout(t, func() {
+				said = runCLI(t, t.TempDir(), append([]string{"--project=" + dir, "--write-path=" + out}, args...)...)
+			})
+
+			if (said != "") != (tc.err != "") || !strings.HasPrefix(said, tc.err) {
+				t.Errorf("\n%s\nRun(): want error %q, got %q", tc.reason, tc.err, said)
+			}
+
+			// The first line says that content is installed, and a playbook has a name of its own.
+			_, got, _ = strings.Cut(got, "\n")
+			got = strings.ReplaceAll(got, ".provider-ansible.yml", "site.yml")
+
+			if !strings.Contains(got, tc.shown) {
+				t.Errorf("\n%s\nwant %q, got:\n%s", tc.reason, tc.shown, got)
+			}
+
+			// ansible-runner drops spaces at ends.
+			if diff := cmp.Diff(strings.Fields(string(want)), strings.Fields(got)); tc.err == "" && diff != "" {
+				t.Errorf("\n%s\n-ansible-playbook, +got:\n%s", tc.reason, diff)
+			}
+
+			done, err := os.ReadFile(ledger)
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.done, string(done)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// stdout that a function writes.
+func stdout(t *testing.T, f func()) string {
+	t.Helper()
+
+	to, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+
+	was := os.Stdout
+	os.Stdout = to
+
+	defer func() { os.Stdout = was }()
+
+	f()
+
+	text, err := os.ReadFile(to.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(text)
+}
+
 // TestRunFlags refuses flags that contradict one another.
 func TestRunFlags(t *testing.T) {
 	cases := map[string]struct {

@@ -150,10 +150,14 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 	}
 
 	if run.Mode == common.ModeCheck {
-		argv = append(argv, "--check", "--diff")
+		argv = append(argv, "--check")
 	}
 
-	return append(argv, playbookOf(run))
+	if run.Mode == common.ModeCheck || run.Diff {
+		argv = append(argv, "--diff")
+	}
+
+	return append(append(argv, run.Only...), playbookOf(run))
 }
 
 // commandLine of an argv, quoted for a POSIX shell: ansible-runner splits it as a shell

@@ -54,6 +54,10 @@ type Spec struct {
 	// Approved is true for a run that was approved. It happens only with the content that the
 	// check before it used.
 	Approved bool
+	// Diff is true for an apply that shows its differences. Checks always do.
+	Diff bool `json:",omitempty"`
+	// Only are options with which ansible-playbook says something of the plays, and plays nothing.
+	Only []string `json:",omitempty"`
 	// KeepOutput is true if the result is to have the end of what the run displays.
 	KeepOutput bool
 }

@@ -66,6 +66,10 @@ func verdict(run Spec, e ending) Result {
 	r := Result{Phase: common.PhaseFailed, Summary: s}
 
 	switch {
+	case len(run.Only) > 0 && e.code == 0 && e.cause == nil:
+		r.Phase = common.PhaseSucceeded
+
+		return r
 	case errors.Is(e.cause, errTimedOut):
 		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Limit()+during(s)
 	case isTooLarge(e.cause):
