@@ -5,12 +5,12 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // TestSupervisorIsLean asks the runtime what it initialises.
 func TestSupervisorIsLean(t *testing.T) {
-	self, err := reexec.Self()
+	self, err := supervisor.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

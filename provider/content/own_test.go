@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -34,7 +34,7 @@ func TestIsOwn(t *testing.T) {
 		})
 	}
 
-	self, err := reexec.Self()
+	self, err := supervisor.Self()
 	must(t, err)
 
 	cases := map[string]struct {

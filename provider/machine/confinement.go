@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
 // Where Kubernetes puts a pod's service account.
@@ -96,7 +95,7 @@ func (c confinement) kernel(ctx context.Context, p sandbox.Policy) (sandbox.Kern
 		return k, nil
 	}
 
-	self, err := reexec.Self()
+	self, err := supervisor.Self()
 	if err != nil {
 		return k, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -142,7 +142,7 @@ func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runn
 
 // Store of content, which the flags and the site complete.
 func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content.Store, error) {
-	self, err := reexec.Self()
+	self, err := supervisor.Self()
 	if err != nil {
 		return nil, err
 	}

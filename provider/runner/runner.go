@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -104,7 +104,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 	}
 
 	var err error
-	if r.self, err = reexec.Self(); err != nil {
+	if r.self, err = supervisor.Self(); err != nil {
 		return nil, err
 	}
 

@@ -67,9 +67,7 @@ func (r *Runner) sweepWarm() error {
 	for _, e := range entries {
 		dir := filepath.Join(r.warm.Dir, e.Name())
 
-		if err := endLeft(dir); err != nil {
-			return errors.Wrapf(err, "cannot tell whether the process of the directory %q has ended", dir)
-		}
+		endLeft(dir)
 
 		// What cannot be removed does no harm.
 		_ = workdir.Remove(dir)
@@ -102,13 +100,15 @@ func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name s
 	}
 
 	// The supervisor may have been killed, too.
-	return endLeft(dir)
+	endLeft(dir)
+
+	return nil
 }
 
 // endLeft kills all processes of a run. The environment of each names the home of the run, and
 // the arguments of the supervisor name its directory.
-func endLeft(dir string) error {
-	return supervisor.EndLeft("="+filepath.Join(dir, homeDir)+"\x00", "\x00"+dir+"\x00", `"`+dir+`"`)
+func endLeft(dir string) {
+	supervisor.EndLeft("="+filepath.Join(dir, homeDir)+"\x00", "\x00"+dir+"\x00", `"`+dir+`"`)
 }
 
 // remove a private data directory and its lock file. What cannot be removed is emptied as far

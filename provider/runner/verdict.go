@@ -178,12 +178,11 @@ func ranFull(e ending) bool {
 
 // withLeft adds to a message that processes are left, if the error says so.
 func withLeft(message string, err error) string {
-	var left *supervisor.LeftError
-	if !errors.As(err, &left) {
+	if !errors.Is(err, supervisor.ErrLeft) {
 		return message
 	}
 
-	return message + "; " + left.Error()
+	return message + "; " + supervisor.ErrLeft.Error()
 }
 
 func isOutOfMemory(err error) bool {

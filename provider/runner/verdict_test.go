@@ -290,7 +290,7 @@ func TestVerdict(t *testing.T) {
 
 // What cannot be killed is said, whatever else there is to say.
 func TestWithLeft(t *testing.T) {
-	left := errors.Wrap(&supervisor.LeftError{}, "cannot run it")
+	left := errors.Wrap(supervisor.ErrLeft, "cannot run it")
 
 	for err, want := range map[error]string{
 		nil:                      "timed out",

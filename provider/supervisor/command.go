@@ -28,12 +28,15 @@ var ErrNotStarted = errors.New("nothing was started")
 // one that was never reached.
 var ErrFailed = errors.New("it could not be confined or started")
 
+// ErrLeft is returned when processes of a command were killed and do not end.
+var ErrLeft = errors.New(
+	"some of its processes were killed and do not end: the machine may wait for a disk that does not answer")
+
 var errSupervisor = errors.New("the supervisor did not end by itself")
 
 // A Command to run under a supervisor.
 type Command struct {
-	// Self is the argv that executes this binary as a supervisor. What follows
-	// it is passed to Main.
+	// Self is the argv that executes this binary as a supervisor: see the function Self.
 	Self []string
 	// Argv of the command. The first is the path of its executable.
 	Argv []string
@@ -83,42 +86,47 @@ type Start struct {
 // its exit status: 128 plus the number of the signal that ended it. Descendants
 // are ended when the context is done, and Run returns soon after that, whatever they
 // do to the supervisor. The error is about the supervisor, never about the command;
-// it has a LeftError in it when processes are left, is a MemoryError when they took too
-// much memory, and is an ErrNotStarted when it
+// it is ErrLeft when processes are left, a MemoryError when they took too
+// much memory, and an ErrNotStarted when it
 // is certain that nothing was started.
 func (c Command) Run(ctx context.Context) (int, error) {
 	l, err := newLifeline()
 	if err != nil {
-		return 0, notStarted("cannot prepare the supervisor", err)
+		return 0, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
-
 	defer l.close()
 
-	o, err := c.output()
+	stdout, copyStdout, err := copied(c.Stdout)
 	if err != nil {
-		return 0, notStarted("cannot take the output of the supervisor", err)
+		return 0, fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	defer copyStdout()
+
+	stderr := stdout
+
+	if c.Stderr != c.Stdout {
+		var copyStderr func()
+		if stderr, copyStderr, err = copied(c.Stderr); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrNotStarted, err)
+		}
+		defer copyStderr()
 	}
 
-	p, err := c.start(o, l)
+	p, err := c.start(stdout, stderr, l)
 	if err != nil {
-		return 0, notStarted("cannot start the supervisor", errors.Join(err, o.close()))
+		return 0, fmt.Errorf("%w: cannot start the supervisor: %w", ErrNotStarted, err)
 	}
-
-	o.copy()
 
 	stop := watchMemory(p.Pid, c.Domain.Limits)
+
 	code, err := c.wait(ctx, p, l)
 	exceeded := stop()
-	// What is left still has its output.
-	if errors.Is(err, errSupervisor) && filepath.IsAbs(c.Dir) {
-		if left := EndLeft(c.Dir + "/"); left != nil {
-			err = fmt.Errorf("%w, and %w", err, left)
-		}
-	}
-
-	o.wait()
 
 	switch {
+	case errors.Is(err, errSupervisor) && filepath.IsAbs(c.Dir):
+		EndLeft(c.Dir + "/")
+
+		return 0, err
 	case err != nil:
 		return 0, err
 	case exceeded != nil:
@@ -171,33 +179,20 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	}
 
 	if code == exitLeft {
-		return 0, &LeftError{}
+		return 0, ErrLeft
 	}
 
 	return 0, fmt.Errorf("%w: %v", errSupervisor, state)
 }
 
-// An unstarted command is an ErrNotStarted, and says why.
-type unstarted struct{ error }
-
-func notStarted(what string, err error) error {
-	return unstarted{fmt.Errorf("%s: %w", what, err)}
-}
-
-// Is an ErrNotStarted.
-func (unstarted) Is(target error) bool { return target == ErrNotStarted }
-
-// Unwrap returns the error that says why.
-func (u unstarted) Unwrap() error { return u.error }
-
 // start the supervisor.
-func (c Command) start(o *output, l *lifeline) (*os.Process, error) {
+func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error) {
 	self := append(append([]string{}, c.Self...), "--grace="+c.Grace.String())
 
 	if c.Warm != nil {
 		return c.Warm.Start(Start{
 			Supervisor: self, Env: c.Env, Dir: c.Dir, Domain: c.Domain,
-			Stdout: o.stdout, Stderr: o.stderr, Lifeline: l.theirs, Lock: c.Lock,
+			Stdout: stdout, Stderr: stderr, Lifeline: l.theirs, Lock: c.Lock,
 		})
 	}
 
@@ -213,7 +208,7 @@ func (c Command) start(o *output, l *lifeline) (*os.Process, error) {
 
 	defer null.Close() //nolint:errcheck // Nothing was written to it.
 
-	files := []*os.File{null, o.stdout, o.stderr, l.theirs}
+	files := []*os.File{null, stdout, stderr, l.theirs}
 	if c.Lock != nil {
 		files = append(files, c.Lock)
 	}

@@ -17,18 +17,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-const (
-	// fdLifeline is where a supervisor finds its end of the lifeline. The lock
-	// follows it, and needs nothing but to stay open.
-	fdLifeline = 3
-	// endPoll is how often descendants that are being ended are looked for.
-	endPoll = 10 * time.Millisecond
-)
+// fdLifeline is where a supervisor finds its end of the lifeline. The lock
+// follows it, and needs nothing but to stay open.
+const fdLifeline = 3
 
-// Main is what the binary does when it is executed as a supervisor, with what
+// run is what the binary does when it is executed as a supervisor, with what
 // follows Self in its argv: the options, two dashes, and the command's argv. It
-// returns the exit status. See package reexec for how it gets here.
-func Main(args []string) int {
+// returns the exit status.
+func run(args []string) int {
 	if err := sandbox.Self(); err != nil {
 		return fail(exitFailure, err)
 	}
@@ -54,11 +50,11 @@ func Main(args []string) int {
 		return enter(*domain, fs.Args())
 	}
 
-	return supervise(fs.Args(), *child, *grace)
+	return superviseCommand(fs.Args(), *child, *grace)
 }
 
-// supervise a child, or else start it with an argv.
-func supervise(argv []string, child int, grace time.Duration) int {
+// superviseCommand that is a child, or else start it with an argv.
+func superviseCommand(argv []string, child int, grace time.Duration) int {
 	// The death signal of the command is bound to the thread that starts it.
 	runtime.LockOSThread()
 

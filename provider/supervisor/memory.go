@@ -71,8 +71,8 @@ func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 
 			exceeded.Store(true)
 
-			for _, p := range found {
-				_ = unix.Kill(p.pid, unix.SIGKILL)
+			for _, pid := range found {
+				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
 	})
@@ -91,10 +91,10 @@ func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 
 // memory that processes take, in bytes. Shared memory counts once if that matters for the limit:
 // the kernel takes longer to say so.
-func memory(found []process, limit int64) int64 {
+func memory(found []int, limit int64) int64 {
 	sum := int64(0)
-	for _, p := range found {
-		sum += Resident(p.pid)
+	for _, pid := range found {
+		sum += Resident(pid)
 	}
 
 	if sum <= limit {
@@ -102,8 +102,8 @@ func memory(found []process, limit int64) int64 {
 	}
 
 	sum = 0
-	for _, p := range found {
-		sum += proportional(p.pid)
+	for _, pid := range found {
+		sum += proportional(pid)
 	}
 
 	return sum

@@ -26,7 +26,7 @@ import (
 // patience is how long tests wait for what is bound to happen.
 const patience = 30 * time.Second
 
-// TestMain lets the test binary play all the parts: a supervisor, the provider
+// TestMain lets the test binary play more parts than a supervisor: the provider
 // that started it, and what content may start.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 {
@@ -34,8 +34,6 @@ func TestMain(m *testing.M) {
 	}
 
 	switch args := os.Args[2:]; os.Args[1] {
-	case "supervise":
-		os.Exit(Main(args))
 	case "own":
 		own(args[0], args[1:])
 	case "linger":
@@ -113,7 +111,7 @@ func waitFor(path string) string {
 	return ""
 }
 
-func self() []string { return []string{os.Args[0], "supervise"} }
+func self() []string { return []string{os.Args[0], supervise} }
 
 func alive(pid string) bool {
 	id, err := strconv.Atoi(pid)
@@ -386,8 +384,8 @@ func TestRunSupervisorKilled(t *testing.T) {
 	}
 
 	for _, c := range descendants(os.Getpid()) {
-		if strings.Contains(commandLine(c.pid), pidfile) && strings.Contains(commandLine(c.pid), "\x00supervise\x00") {
-			_ = syscall.Kill(c.pid, syscall.SIGKILL)
+		if strings.Contains(commandLine(c), pidfile) && strings.Contains(commandLine(c), "\x00supervise\x00") {
+			_ = syscall.Kill(c, syscall.SIGKILL)
 		}
 	}
 
@@ -453,7 +451,7 @@ func TestRunMemory(t *testing.T) {
 
 // What processes share counts once.
 func TestMemory(t *testing.T) {
-	found := []process{{pid: os.Getpid()}, {pid: os.Getpid()}}
+	found := []int{os.Getpid(), os.Getpid()}
 	one := Resident(os.Getpid())
 
 	if got := memory(found, 4*one); got < one {

@@ -269,7 +269,6 @@ func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 		"KUBECONFIG=" + r.Kubeconfig,
 		"HOME=" + s.path(dirProvider, "home"),
 		"PATH=" + path,
-		"SUPERVISOR=" + filepath.Join(s.opts.Root, "bin", nameProvider), // For one with the race detector.
 	}, r.Env...), append(args, flags...)...)
 	p.path = s.bin(nameProvider)
 	return p

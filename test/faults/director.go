@@ -224,7 +224,7 @@ func (d *director) endContainer(state string) {
 
 	for _, dir := range dirs {
 		if strings.HasPrefix(dir, state+"/") {
-			_ = supervisor.EndLeft(dir + "/")
+			supervisor.EndLeft(dir + "/")
 		}
 	}
 }

@@ -11,14 +11,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // owned is what a successful attack prints.
 const owned = "OWNED"
 
 // self is the argv of the test binary as a supervisor.
-var self, errSelf = reexec.Self()
+var self, errSelf = supervisor.Self()
 
 // TestMain lets the test binary be a tool of attacks, and run as an ordinary user.
 func TestMain(m *testing.M) {
