@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/lru"
@@ -42,7 +43,7 @@ type use struct {
 
 // A key of an input, and of what it is compiled for, its schema included.
 type key struct {
-	digest                [sha256.Size]byte
+	input, schema         [sha256.Size]byte
 	operation, namespaced bool
 }
 
@@ -53,7 +54,7 @@ func newCompositions() (*compositions, error) {
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
 func (c *compositions) Get(in *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
-	k := key{digest: digest(in, u.schema), operation: u.operation, namespaced: u.namespaced}
+	k := key{input: digest(in), schema: digest(u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
 		got, _ := v.(compiled)
@@ -84,4 +85,11 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	}
 
 	return compiled{plan: p, errs: input.Causes(append(errs, cerrs...))}
+}
+
+// digest of a struct: that of another one is another one.
+func digest(s *structpb.Struct) [sha256.Size]byte {
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(s) // It has come over the wire, and can be sent again.
+
+	return sha256.Sum256(b)
 }

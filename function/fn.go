@@ -20,10 +20,11 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 	"github.com/crossplane-ansible/crossplane-ansible/function/report"
 )
 
@@ -79,16 +80,19 @@ func (f *Function) RunFunction(ctx context.Context,
 		return rsp, nil
 	}
 
-	result := render.Render(ctx, plan, state)
+	// For each observed AnsibleRun there is an object to apply, unless the run is not wanted any more: core deletes what
+	// it is not given.
+	runs := desired.Render(ctx, plan, state)
+	result := report.Result{Result: removal.Decide(plan, runs), Desired: composite.Evaluate(ctx, plan, runs)}
 
 	// What could not be computed in time is not wrong.
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Wrap(err, "cannot render in time")
 	}
 
-	rsp.Meta.Ttl = durationpb.New(ttl(state.XR, result))
+	rsp.Meta.Ttl = durationpb.New(ttl(state.XR, result.Outcomes))
 
-	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
+	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Outcomes))
 
 	var err error
 	if isOperation(req) {
@@ -112,9 +116,9 @@ func (f *Function) RunFunction(ctx context.Context,
 
 // ttl is how long core waits until it asks again for an XR. While core's circuit breaker
 // is open for the XR, core drops nearly all events of its AnsibleRuns.
-func ttl(xr map[string]any, result render.Result) time.Duration {
+func ttl(xr map[string]any, runs []desired.Outcome) time.Duration {
 	open := manifest.Condition(xr, string(apiextensionsv1.TypeResponsive))["status"] == ansiblerun.ConditionFalse
-	if open && slices.ContainsFunc(result.Runs, func(r desired.Outcome) bool { return !r.Done() }) {
+	if open && slices.ContainsFunc(runs, func(r desired.Outcome) bool { return !r.Done() }) {
 		return circuitTTL
 	}
 

@@ -22,14 +22,14 @@ type validateCommand struct {
 	FailOnRemoval bool     `help:"With --against, exit with status 3 when a run is removed, or may be."`
 }
 
-// A removal fails a command that is told so.
-type removal int
+// removals fail a command that is told so.
+type removals int
 
 // Error says how many there are.
-func (r removal) Error() string { return "this removes, or may remove, " + plural(int(r), "run") }
+func (r removals) Error() string { return "this removes, or may remove, " + plural(int(r), "run") }
 
 // ExitCode of the process.
-func (removal) ExitCode() int { return exitRemoval }
+func (removals) ExitCode() int { return exitRemoval }
 
 // Help returns what the command checks.
 func (validateCommand) Help() string {
@@ -114,7 +114,7 @@ func (c validateCommand) compare(files []validate.File, in io.Reader, out io.Wri
 		return err
 	}
 
-	removed := removal(0)
+	removed := removals(0)
 
 	for _, change := range changes {
 		_, _ = fmt.Fprintln(out, change)

@@ -25,7 +25,7 @@ import (
 
 // To make testdata/observed.yaml again, with the real API server:
 //
-//	KUBEBUILDER_ASSETS=$PWD/.cache/bin go test ./function/render -run TestApplied -update
+//	KUBEBUILDER_ASSETS=$PWD/.cache/bin go test ./function/ansiblerun -run TestApplied -update
 var update = flag.Bool("update", false, "make the golden files again")
 
 func TestApplied(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package composite evaluates what an XR itself is to have, once its runs are rendered:
-// status fields, conditions and connection details. Package render calls Evaluate with the
+// status fields, conditions and connection details. The function calls Evaluate with the
 // Runs of package desired.
 package composite
 

@@ -51,24 +51,24 @@ const (
 	Ready Reason = "Ready"
 )
 
-// An Outcome is what became of a run of the input, or of a member of a set.
+// An Outcome is what became of a run of the input, or of a member of a set. Steps tell later ones of theirs as JSON.
 type Outcome struct {
 	// Name of the run. When the run is gone from the Composition, the composition
 	// resource name of its AnsibleRun.
-	Name string
+	Name string `json:"name"`
 	// Resource is the composition resource name.
-	Resource string
+	Resource string `json:"resource"`
 	// Desired is the AnsibleRun to apply; nil when there should be none.
-	Desired map[string]any
+	Desired map[string]any `json:"-"`
 	// Reason of the run's state.
-	Reason Reason
+	Reason Reason `json:"reason"`
 	// Messages explain the reason, each in one line or more.
-	Messages []string
+	Messages []string `json:"messages,omitempty"`
 	// Claimed is true for one that is not wanted, but may be another run under a previous name.
-	Claimed bool
+	Claimed bool `json:"claimed,omitempty"`
 	// MayBe is the composition resource name of an AnsibleRun that is not wanted any more, and that a run may be which
 	// is held for that.
-	MayBe string
+	MayBe string `json:"-"`
 }
 
 // Held is true for runs that cannot be rendered yet. They are left as they are.

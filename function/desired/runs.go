@@ -1,5 +1,5 @@
 // Package desired renders the AnsibleRuns that a Plan wants for an XR, in the order of
-// their dependencies. A run that cannot be rendered stays as it is observed. Package render
+// their dependencies. A run that cannot be rendered stays as it is observed. The function
 // calls Render; packages removal and composite work on the Runs that it returns.
 package desired
 

@@ -1,11 +1,12 @@
 // Package removal decides on the AnsibleRuns that an XR has and that are not wanted any
 // more: which ones core removes now, and which ones have to stay, and why. Usages keep an
-// AnsibleRun until those that depend on it are gone. Package render calls Decide with the
-// Runs of package desired, and adds the Result to what the function answers.
+// AnsibleRun until those that depend on it are gone. The function calls Decide with the
+// Runs of package desired, and adds the Result to what it answers.
 package removal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ type Result struct {
 	// Usages of AnsibleRuns by those that depend on them, by composition resource name;
 	// nil for a Usage that an earlier step composes and that must not be.
 	Usages map[string]map[string]any
-	// Requirements are the AnsibleRuns that core is to fetch, by name. Some of them may be
+	// Requirements are what core is to fetch, by name: what expressions read, and AnsibleRuns. Some of these may be
 	// in deletion.
 	Requirements map[string]plan.Requirement
 }
@@ -70,6 +71,7 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	out := Result{
 		Outcomes: outcomes, Removed: r.removed(outcomes), Usages: r.usages(outcomes), Requirements: r.requirements(),
 	}
+	maps.Copy(out.Requirements, runs.Requirements)
 
 	for i := range outcomes {
 		out := &outcomes[i]

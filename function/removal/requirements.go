@@ -15,12 +15,12 @@ import (
 // be created or removed, while the user of a Usage is not observed, and while nothing is.
 // Those of earlier XRs of the same name matter to what is created alone.
 func (r *remover) requirements() map[string]plan.Requirement {
+	all := map[string]plan.Requirement{}
+
 	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
 	if uid == "" || !r.runs.Creating && !r.mayRemove() {
-		return nil
+		return all
 	}
-
-	all := map[string]plan.Requirement{}
 
 	for _, apiVersion := range []string{ansiblerun.APIVersionCluster, ansiblerun.APIVersionNamespaced} {
 		if namespace != "" && apiVersion == ansiblerun.APIVersionCluster || !r.hasAPIVersion(apiVersion) {

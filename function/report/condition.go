@@ -130,7 +130,7 @@ func summarize(all step) condition {
 
 	c := condition{status: true, reason: ReasonAvailable}
 
-	for _, r := range bySeverity(all.runs) {
+	for _, r := range bySeverity(all.Runs) {
 		if c.status && !r.Done() {
 			c.status, c.reason = false, string(r.Reason)
 		}
@@ -138,11 +138,11 @@ func summarize(all step) condition {
 		lines = append(lines, describe(r)...)
 	}
 
-	if len(all.problems) > 0 && c.status {
+	if len(all.Problems) > 0 && c.status {
 		c.reason = ReasonInvalidStatus
 	}
 
-	lines = append(lines, all.problems...)
+	lines = append(lines, all.Problems...)
 
 	switch desired.Reason(c.reason) {
 	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
@@ -150,7 +150,7 @@ func summarize(all step) condition {
 		c.warn = true
 	}
 
-	if count := tally(all.runs); count != "" && !c.status {
+	if count := tally(all.Runs); count != "" && !c.status {
 		lines = slices.Insert(lines, 0, count)
 	}
 

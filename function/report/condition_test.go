@@ -8,19 +8,19 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
 // However much fails, the condition stays small, and begins with what failed.
 func TestReportLimits(t *testing.T) {
-	result := render.Result{}
+	result := Result{}
 
 	for range 100 {
-		result.Runs = append(result.Runs, desired.Outcome{Name: "waits", Resource: "waits", Reason: desired.DependencyNotReady, Messages: []string{"waiting for fails"}})
+		result.Outcomes = append(result.Outcomes, desired.Outcome{Name: "waits", Resource: "waits", Reason: desired.DependencyNotReady, Messages: []string{"waiting for fails"}})
 	}
 
 	for range 100 {
-		result.Runs = append(result.Runs, desired.Outcome{Name: "fails", Resource: "fails", Reason: desired.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
+		result.Outcomes = append(result.Outcomes, desired.Outcome{Name: "fails", Resource: "fails", Reason: desired.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
 	}
 
 	rsp := &fnv1.RunFunctionResponse{}
@@ -71,7 +71,7 @@ func TestTally(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := summarize(step{runs: tc.runs})
+			c := summarize(step{Runs: tc.runs})
 
 			first, _, _ := strings.Cut(c.message, "\n")
 			if !strings.Contains(first, tallied) {
@@ -89,7 +89,7 @@ func TestTally(t *testing.T) {
 	}}}}
 
 	rsp := &fnv1.RunFunctionResponse{}
-	if err := Report(rsp, "", xr, render.Result{Runs: runs(49, desired.RunFailed)}); err != nil {
+	if err := Report(rsp, "", xr, Result{Result: removal.Result{Outcomes: runs(49, desired.RunFailed)}}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // annotationRequest requests a run of an AnsibleRun, whether its inputs have changed or not.
@@ -34,7 +33,7 @@ const outputNotRun = "notRun"
 // for, except until core has fetched the required resources. A run that cannot be rendered
 // is left out, with a warning and an output; it is an error if all are, since core applies
 // nothing of an Operation that fails.
-func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[string]*fnv1.Resources,
+func Operation(rsp *fnv1.RunFunctionResponse, result Result, fetched map[string]*fnv1.Resources,
 	now time.Time,
 ) error {
 	requirements(rsp, result.Requirements)
@@ -56,7 +55,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 	leftOut := map[string]any{}
 	byID := map[string]string{}
 
-	for _, r := range result.Runs {
+	for _, r := range result.Outcomes {
 		if r.Held() {
 			leftOut[r.Name] = strings.Join(slices.Compact(slices.Clone(r.Messages)), "; ")
 		}

@@ -1,4 +1,4 @@
-// Package report puts a render.Result into the response of the function: composed
+// Package report puts a Result into the response of the function: composed
 // resources, the XR's status and readiness, and the condition and events that say what is
 // missing and why. The function calls Report for an XR, Operation for an Operation, and
 // Invalid for an input with mistakes.
@@ -13,14 +13,21 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
+
+// A Result is what an input becomes for an XR: its AnsibleRuns, and what it has itself.
+type Result struct {
+	removal.Result
+	composite.Desired
+}
 
 // Report adds a result to a response that has the desired state of earlier steps. The
 // condition of the observed XR says what was reported before. The id is that of this step.
-func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result render.Result) error {
+func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result Result) error {
 	if rsp.GetDesired() == nil {
 		rsp.Desired = &fnv1.State{}
 	}
@@ -28,12 +35,12 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 	steps := earlierSteps(rsp.GetContext(), id)
 
 	// What may be a run of an earlier step this step does not let go.
-	result.Runs = slices.DeleteFunc(result.Runs, func(r desired.Outcome) bool {
+	result.Outcomes = slices.DeleteFunc(result.Outcomes, func(r desired.Outcome) bool {
 		was, _ := latest(steps, r.Resource)
 		return was.Claimed && r.Reason == desired.Skipped
 	})
 
-	if err := resources(rsp.GetDesired(), result.Runs, steps); err != nil {
+	if err := resources(rsp.GetDesired(), result.Outcomes, steps); err != nil {
 		return err
 	}
 
@@ -136,7 +143,7 @@ func usages(state *fnv1.State, usages map[string]map[string]any) error {
 }
 
 // details puts connection details into the desired state.
-func details(state *fnv1.State, result render.Result) error {
+func details(state *fnv1.State, result Result) error {
 	if result.Secret != nil {
 		s, err := structpb.NewStruct(result.Secret)
 		if err != nil {
@@ -202,9 +209,9 @@ func requirements(rsp *fnv1.RunFunctionResponse, all map[string]plan.Requirement
 // xrResource puts status and readiness of the XR into the desired state. Core takes an XR
 // for ready when all composed resources are. While runs are held, and so not composed yet,
 // the XR has to be reported as not ready.
-func xrResource(state *fnv1.State, result render.Result) error {
+func xrResource(state *fnv1.State, result Result) error {
 	held := false
-	for _, r := range result.Runs {
+	for _, r := range result.Outcomes {
 		held = held || r.Held()
 	}
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // ContextSteps is the key of the pipeline's context under which steps tell later ones what became
@@ -21,93 +20,52 @@ const ContextSteps = v1alpha1.Group + "/steps"
 
 // A step of function-ansible in a pipeline.
 type step struct {
-	// id is the same each time that core calls the step. It calls a step again with what that has
+	// ID is the same each time that core calls the step. It calls a step again with what that has
 	// told itself, once it has fetched what the step requires.
-	id   string
-	runs []desired.Outcome
-	// problems of the XR's status, conditions and connection details, a line each.
-	problems []string
+	ID   string            `json:"id"`
+	Runs []desired.Outcome `json:"runs,omitempty"`
+	// Problems of the XR's status, conditions and connection details, a line each.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // stepOf a result, with as many messages as the condition shows: later steps, and core, receive them all.
-func stepOf(id string, result render.Result) step {
-	s := step{id: id, runs: bySeverity(result.Runs)}
+func stepOf(id string, result Result) step {
+	s := step{ID: id, Runs: bySeverity(result.Outcomes)}
 	size := 0
 
-	for i := range s.runs {
+	for i := range s.Runs {
 		if size > maxMessage {
-			s.runs[i].Messages = nil
+			s.Runs[i].Messages = nil
 		}
 
-		for _, m := range s.runs[i].Messages {
+		for _, m := range s.Runs[i].Messages {
 			size += len(m)
 		}
 	}
 
 	for _, p := range result.Problems {
-		s.problems = append(s.problems, line(p.String()))
+		s.Problems = append(s.Problems, line(p.String()))
 	}
 
 	return s
 }
 
-// A told run is what later steps need to know of an outcome.
-type told struct {
-	Name     string         `json:"name"`
-	Resource string         `json:"resource"`
-	Reason   desired.Reason `json:"reason"`
-	Claimed  bool           `json:"claimed,omitempty"`
-	Messages []string       `json:"messages,omitempty"`
-}
-
-// A toldStep is what later steps need to know of a step.
-type toldStep struct {
-	ID       string   `json:"id"`
-	Runs     []told   `json:"runs,omitempty"`
-	Problems []string `json:"problems,omitempty"`
-}
-
 // earlierSteps are those that have told something in the context of the pipeline, but for the one
 // with an id.
 func earlierSteps(context *structpb.Struct, id string) []step {
-	var (
-		steps []toldStep
-		all   []step
-	)
+	var steps []step
 
 	// Another step that writes this key tells nothing.
 	if text, err := context.GetFields()[ContextSteps].MarshalJSON(); err != nil || json.Unmarshal(text, &steps) != nil {
 		return nil
 	}
 
-	for _, t := range steps {
-		s := step{id: t.ID, problems: t.Problems}
-		for _, r := range t.Runs {
-			s.runs = append(s.runs, desired.Outcome{
-				Name: r.Name, Resource: r.Resource, Reason: r.Reason, Messages: r.Messages, Claimed: r.Claimed,
-			})
-		}
-
-		if s.id != id {
-			all = append(all, s)
-		}
-	}
-
-	return all
+	return slices.DeleteFunc(steps, func(s step) bool { return s.ID == id })
 }
 
 // tell later steps what became of the runs of all steps up to this one.
 func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
-	steps := make([]toldStep, len(all))
-
-	for i, s := range all {
-		steps[i] = toldStep{ID: s.id, Problems: s.problems}
-		for _, r := range s.runs {
-			steps[i].Runs = append(steps[i].Runs, told{r.Name, r.Resource, r.Reason, r.Claimed, r.Messages})
-		}
-	}
-
-	text, err := json.Marshal(steps)
+	text, err := json.Marshal(all)
 	v := &structpb.Value{}
 
 	if err = errors.Join(err, v.UnmarshalJSON(text)); err != nil {
@@ -129,7 +87,7 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 // it without wanting it: what it is for they did not know.
 func latest(steps []step, resource string) (desired.Outcome, bool) {
 	for _, s := range slices.Backward(steps) {
-		for _, r := range s.runs {
+		for _, r := range s.Runs {
 			if r.Resource == resource {
 				return r, true
 			}
@@ -144,17 +102,17 @@ func merge(steps []step) step {
 	var out step
 
 	for i, s := range steps {
-		for _, r := range s.runs {
+		for _, r := range s.Runs {
 			if r.Unwanted() {
 				if _, ok := latest(steps[i+1:], r.Resource); ok {
 					continue
 				}
 			}
 
-			out.runs = append(out.runs, r)
+			out.Runs = append(out.Runs, r)
 		}
 
-		out.problems = append(out.problems, s.problems...)
+		out.Problems = append(out.Problems, s.Problems...)
 	}
 
 	return out
