@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -21,15 +21,7 @@ import (
 // fieldPlaybook of runs holds the text of a playbook.
 const fieldPlaybook = "playbookInline"
 
-// A flaw of a playbook.
-type flaw struct {
-	// line of the playbook, from 1.
-	line    int
-	message string
-}
-
-// playbooks returns the mistakes in the inline playbooks of an input: those for which
-// Ansible refuses a playbook before it runs any task.
+// playbooks returns the mistakes in the inline playbooks of an input: text that is no list of plays.
 func playbooks(d document, at string, in map[string]any) []Mistake {
 	var mistakes []Mistake
 
@@ -45,10 +37,9 @@ func playbooks(d document, at string, in map[string]any) []Mistake {
 		path = path.Child(fieldPlaybook)
 		whole := strings.TrimPrefix(at+"."+path.String(), ".")
 
-		for _, f := range flaws(s) {
+		if at, message := flaw(s); message != "" {
 			mistakes = append(mistakes, Mistake{
-				File: d.file, Line: lineWithin(d.node, whole, f.line), Path: path.String(),
-				Message: f.message,
+				File: d.file, Line: lineWithin(d.node, whole, at), Path: path.String(), Message: message,
 			})
 		}
 	}
@@ -85,7 +76,10 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 		run := r.Object
 
 		playbook, _ := run[fieldPlaybook].(string)
-		if playbook == "" || reaches(playbook) || run["onDelete"] != nil || leaves(run) {
+		_, computed := run["managementPolicies"].(string)
+
+		if playbook == "" || reaches(playbook) || run["onDelete"] != nil || computed ||
+			!ansiblerun.DeletesContent(map[string]any{"spec": run}) {
 			continue
 		}
 
@@ -113,15 +107,6 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 	return warnings
 }
 
-// leaves is true for a run if its target stays, or may stay, when its AnsibleRun is deleted.
-func leaves(run map[string]any) bool {
-	policies, literal := run["managementPolicies"].([]any)
-	deletes := run["managementPolicies"] == nil ||
-		literal && (slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete")))
-
-	return !deletes
-}
-
 // lineWithin is the line of a file where a line is of the text at a path. Only a
 // literal block has the lines of its text.
 func lineWithin(root *yamlv3.Node, path string, line int) int {
@@ -133,81 +118,26 @@ func lineWithin(root *yamlv3.Node, path string, line int) int {
 	return at
 }
 
-// flaws of a playbook, in the words of Ansible where it has any.
-func flaws(playbook string) []flaw {
+// flaw of a playbook that is no list of plays, and its line; no message if there is none.
+func flaw(playbook string) (line int, message string) {
 	root, err := yamltext.Parse(playbook)
 	if err != nil && json.Valid([]byte(playbook)) {
 		// Ansible reads JSON before it reads YAML.
-		return nil
+		return 0, ""
 	}
 
-	if err != nil {
+	switch {
+	case err != nil:
 		message := regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(
 			strings.Join(strings.Fields(err.Error()), " "), "")
-		return []flaw{{line: cmp.Or(lineOf(err), 1), message: "the playbook is not YAML: " + message}}
+		return cmp.Or(lineOf(err), 1), "the playbook is not YAML: " + message
+	case root == nil:
+		return 1, "a playbook must be a list of plays"
+	case root.Kind != yamlv3.SequenceNode:
+		return root.Line, "a playbook must be a list of plays"
+	case len(root.Content) == 0:
+		return root.Line, "a playbook must contain at least one play"
 	}
 
-	if root == nil {
-		root = &yamlv3.Node{Line: 1}
-	}
-
-	if root.Kind != yamlv3.SequenceNode {
-		return []flaw{{line: root.Line, message: "a playbook must be a list of plays"}}
-	}
-
-	if len(root.Content) == 0 {
-		return []flaw{{line: root.Line, message: "a playbook must contain at least one play"}}
-	}
-
-	var all []flaw
-
-	for i, play := range root.Content {
-		all = append(all, flawsOfPlay("play "+strconv.Itoa(i+1), play)...)
-	}
-
-	return all
-}
-
-func flawsOfPlay(name string, play *yamlv3.Node) []flaw {
-	line := play.Line
-	if play.Kind == yamlv3.AliasNode {
-		play = play.Alias
-	}
-
-	if play.Kind != yamlv3.MappingNode {
-		return []flaw{{line: line, message: name + " must be a map with hosts or import_playbook"}}
-	}
-
-	var (
-		all    []flaw
-		target bool
-	)
-
-	for i := 0; i+1 < len(play.Content); i += 2 {
-		key, value := play.Content[i], play.Content[i+1]
-
-		switch key.Value {
-		case "import_playbook", "ansible.builtin.import_playbook", "ansible.legacy.import_playbook", "<<":
-			// Of what is merged nothing is known.
-			return nil
-		case "hosts":
-			target = true
-
-			if value.ShortTag() == "!!null" || value.Kind == yamlv3.SequenceNode && len(value.Content) == 0 ||
-				value.Kind == yamlv3.ScalarNode && value.Value == "" {
-				all = append(all, flaw{line: key.Line, message: name + ": hosts must not be empty"})
-			}
-		case "tasks", "pre_tasks", "post_tasks", "handlers", "roles":
-			if !slices.Contains([]yamlv3.Kind{yamlv3.SequenceNode, yamlv3.AliasNode}, value.Kind) &&
-				value.ShortTag() != "!!null" {
-				all = append(all, flaw{line: key.Line, message: name + ": " + key.Value + " must be a list"})
-			}
-		}
-	}
-
-	if !target {
-		all = append(all, flaw{line: line, message: name + " has neither hosts nor import_playbook"})
-	}
-
-	return all
+	return 0, ""
 }

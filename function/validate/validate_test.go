@@ -255,10 +255,10 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 1,
 				mistakes: []string{
-					"playbooks.yaml:20: runs[0].playbookInline: play 2 has neither hosts nor import_playbook",
-					"playbooks.yaml:23: runs[1].playbookInline: a playbook must be a list of plays",
-					"playbooks.yaml:26: runs[2].playbookInline: the playbook is not YAML: did not find expected '-' indicator",
-					"playbooks.yaml:38: runs[4].onDelete.playbookInline: play 2 has neither hosts nor import_playbook",
+					"playbooks.yaml:18: runs[0].playbookInline: a playbook must be a list of plays",
+					"playbooks.yaml:20: runs[1].playbookInline: a playbook must be a list of plays",
+					"playbooks.yaml:23: runs[2].playbookInline: the playbook is not YAML: did not find expected '-' indicator",
+					"playbooks.yaml:34: runs[4].onDelete.playbookInline: a playbook must be a list of plays",
 				},
 			},
 		},
