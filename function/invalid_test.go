@@ -66,25 +66,28 @@ func TestInvalidInput(t *testing.T) {
 				`runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set`,
 			},
 		},
-		"Gone": {
-			reason: "What an input could have says what to write.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, executableInventory: true, ` +
-				`forEach: [a], forEachKey: "${each.value}", readyWhen: true, dependsOn: []}, runs: [` +
-				`{name: a, inventory: {all: {hosts: {a: {}}}}}, {name: b, inventoryInline: a, inventories: [{configMapKeyRef: {name: a, key: b}, source: ConfigMapKey}]}, ` +
-				`{name: c, scope: Cluster, deletionPolicy: Orphan, resourceName: d, writeConnectionSecretToRef: {name: a}}]}`,
+		"Own": {
+			reason: "What a run alone can have is no default.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, name: a, previousNames: [], ` +
+				`forEach: [a], forEachKey: "${each.value}", readyWhen: true, dependsOn: [], retryLimits: 1}, runs: [{name: a}]}`,
 			want: []string{
-				`defaults.dependsOn: Forbidden: there is no such field; write it in each run`,
-				`defaults.executableInventory: Forbidden: there is no such field; write inventories: [{script: "…"}]`,
-				`defaults.forEach: Forbidden: there is no such field; write it in each run`,
-				`defaults.forEachKey: Forbidden: there is no such field; write it in each run`,
-				`defaults.readyWhen: Forbidden: there is no such field; write it in each run`,
-				`runs[0].inventory: Forbidden: there is no such field; write inventories: [{yaml: …}]`,
-				`runs[1].inventories[0].source: Forbidden: there is no such field; path, secretKeyRef or configMapKeyRef says it`,
-				`runs[1].inventoryInline: Forbidden: there is no such field; write inventories: [{inline: "…"}]`,
-				`runs[2].deletionPolicy: Forbidden: there is no such field; write onDelete: {policy: Keep} for a target that stays`,
-				`runs[2].resourceName: Forbidden: there is no such field; the composed resource has the name of the run; write previousNames for one that has another name`,
-				`runs[2].scope: Forbidden: there is no such field; a run with namespace is namespaced`,
-				`runs[2].writeConnectionSecretToRef: Forbidden: there is no such field; the run has a Secret if an expression reads runs.NAME.connectionDetails, as those of connectionDetails do`,
+				`defaults.dependsOn: Forbidden: defaults do not have this field; write it in each run`,
+				`defaults.forEach: Forbidden: defaults do not have this field; write it in each run`,
+				`defaults.forEachKey: Forbidden: defaults do not have this field; write it in each run`,
+				`defaults.name: Forbidden: defaults do not have this field; write it in each run`,
+				`defaults.previousNames: Forbidden: defaults do not have this field; write it in each run`,
+				`defaults.readyWhen: Forbidden: defaults do not have this field; write it in each run`,
+				`defaults.retryLimits: Forbidden: there is no such field (did you mean "retryLimit"?)`,
+			},
+		},
+		"OtherNamespace": {
+			reason: "A namespaced run refers to its own namespace.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, ` +
+				`varFiles: [{source: Secret, secretRef: {name: a, namespace: other}}]}, ` +
+				`runs: [{name: a, env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: b, namespace: team}}}]}]}`,
+			want: []string{
+				`defaults.varFiles[0].secretRef.namespace: Forbidden: a namespaced run refers to what is in its own namespace; leave the field out`,
+				`runs[0].env[0].valueFrom.secretKeyRef.namespace: Forbidden: a namespaced run refers to what is in its own namespace; leave the field out`,
 			},
 		},
 		"Annotations": {

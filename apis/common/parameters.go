@@ -378,9 +378,8 @@ type VarFile struct {
 
 // An ObjectSelector selects a Secret or a ConfigMap.
 type ObjectSelector struct {
-	// Namespace of the object. It is required where the referrer is cluster
-	// scoped. In a namespaced AnsibleRun or ProviderConfig it defaults to the
-	// referrer's own, and no other is allowed.
+	// Namespace of the object. What refers to it is cluster scoped, and has to name it. What is
+	// in a namespace refers to objects of its own, and has no such field.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -393,9 +392,8 @@ type ObjectSelector struct {
 
 // A KeySelector selects a key of a Secret or a ConfigMap.
 type KeySelector struct {
-	// Namespace of the object. It is required where the referrer is cluster
-	// scoped. In a namespaced AnsibleRun or ProviderConfig it defaults to the
-	// referrer's own, and no other is allowed.
+	// Namespace of the object. What refers to it is cluster scoped, and has to name it. What is
+	// in a namespace refers to objects of its own, and has no such field.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`

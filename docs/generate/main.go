@@ -1,10 +1,11 @@
-// Command generate writes what is generated in docs: the pages of the API, from the
-// CustomResourceDefinitions, and the pictures, from the texts beside them. make
-// generate runs it at the root of the repository.
+// Command generate ends what make generate does, at the root of the repository. It makes the references in the
+// CustomResourceDefinitions of what is in a namespace local, and writes what is generated in docs: the pages of the
+// API, from the definitions, and the pictures, from the texts beside them.
 package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -42,10 +43,17 @@ func run(root string) error {
 // generate returns the generated files of the repository at root: their names below
 // root, and their texts.
 func generate(root string) (map[string]string, error) {
-	files, err := reference(root)
+	crds, err := localDefinitions(root)
 	if err != nil {
 		return nil, err
 	}
+
+	files, err := reference(root, crds)
+	if err != nil {
+		return nil, err
+	}
+
+	maps.Copy(files, crds)
 
 	for name, draw := range map[string]func(string) (string, error){"way": drawWay, "demo": drawTerminal} {
 		text, err := os.ReadFile(filepath.Join(filepath.Clean(root), "docs", name+".txt"))

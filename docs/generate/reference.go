@@ -22,10 +22,10 @@ type schema struct {
 	props apiextensionsv1.JSONSchemaProps
 }
 
-// reference returns a page for each kind of the API. Kinds that both groups have
-// share a page.
-func reference(root string) (map[string]string, error) {
-	kinds, err := definitions(root)
+// reference returns a page for each kind of the API: of the local definitions, and of those at root that are not local.
+// Kinds that both groups have share a page.
+func reference(root string, local map[string]string) (map[string]string, error) {
+	kinds, err := definitions(root, local)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func reference(root string) (map[string]string, error) {
 }
 
 // definitions of the API by kind, the namespaced group first.
-func definitions(root string) (map[string][]*apiextensionsv1.CustomResourceDefinition, error) {
+func definitions(root string, local map[string]string) (map[string][]*apiextensionsv1.CustomResourceDefinition, error) {
 	kinds := map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
 	for _, pattern := range []string{
@@ -66,6 +66,10 @@ func definitions(root string) (map[string][]*apiextensionsv1.CustomResourceDefin
 			text, err := os.ReadFile(filepath.Clean(file))
 			if err != nil {
 				return nil, errors.Wrap(err, "cannot read a definition")
+			}
+
+			if name, err := filepath.Rel(root, file); err == nil && local[name] != "" {
+				text = []byte(local[name])
 			}
 
 			crd := &apiextensionsv1.CustomResourceDefinition{}

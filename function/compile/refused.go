@@ -55,6 +55,11 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 
 	for _, err := range errs {
 		err.Field, err.Origin = inputPath(err.Field, from), input.OriginAnsibleRun
+
+		// The input has the field for cluster-scoped runs.
+		if err.Type == field.ErrorTypeForbidden && strings.HasSuffix(err.Field, "Ref.namespace") {
+			err.Detail = "a namespaced run refers to what is in its own namespace; leave the field out"
+		}
 	}
 
 	return errs

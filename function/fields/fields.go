@@ -65,6 +65,8 @@ type Field struct {
 	Kind   Kind
 	Part   Part
 	Action Action
+	// Own is true for a field that defaults do not have.
+	Own bool
 	// OfSets is true for a field of the defaults that only runs with forEach take.
 	OfSets bool
 	// Types that a setting can have.
@@ -90,21 +92,21 @@ func annotation(name string, check func(any) error) Field {
 
 // table of the fields that v1alpha1.Run has, by their names.
 var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant maps.
-	"name":          {Kind: Literal, Action: Nothing},
-	"previousNames": {Kind: Computed, Action: Nothing},
+	"name":          {Kind: Literal, Action: Nothing, Own: true},
+	"previousNames": {Kind: Computed, Action: Nothing, Own: true},
 
 	"namespace":   {Kind: Literal, Action: Hold},
 	"labels":      {Kind: Computed, Action: Update},
 	"annotations": {Kind: Computed, Action: Update},
 
 	"when":       {Kind: Computed, Action: MayRemove},
-	"readyWhen":  {Kind: Computed, Action: Update},
-	"forEach":    {Kind: Computed, Action: MayRemove},
-	"forEachKey": {Kind: Computed, Action: MayRemove},
+	"readyWhen":  {Kind: Computed, Action: Update, Own: true},
+	"forEach":    {Kind: Computed, Action: MayRemove, Own: true},
+	"forEachKey": {Kind: Computed, Action: MayRemove, Own: true},
 	"removal":    {Kind: Literal, Action: Nothing, OfSets: true},
 	"atATime":    {Kind: Literal, Action: Nothing, OfSets: true},
 	"prune":      {Kind: Literal, Action: Update},
-	"dependsOn":  {Kind: Literal, Action: Update},
+	"dependsOn":  {Kind: Literal, Action: Update, Own: true},
 	"usages":     {Kind: Literal, Action: Update},
 
 	"runPolicy": annotation(common.AnnotationRunPolicy, oneOf(string(common.ObserveAndDelete),

@@ -35,6 +35,11 @@ func TestTable(t *testing.T) {
 		t.Errorf("rows of the table: -fields of a run, +rows:\n%s", diff)
 	}
 
+	shared := Names(func(f Field) bool { return !f.Own })
+	if diff := cmp.Diff(namesOf(reflect.TypeFor[v1alpha1.RunTemplate]()), shared); diff != "" {
+		t.Errorf("rows that are not a run's own: -fields of defaults, +rows:\n%s", diff)
+	}
+
 	for name, f := range table {
 		if f.Kind == 0 || f.Action == "" {
 			t.Errorf("%s: a row has a Kind and an Action", name)

@@ -12,7 +12,9 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -29,8 +31,21 @@ type Reader struct {
 }
 
 // shippedSchema is compiled once for all Readers: that takes longer than to read most
-// inputs.
-var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(shipped.Schema) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
+// inputs. What is shipped does not repeat for the defaults what it says of runs.
+var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { //nolint:gochecknoglobals // It is a constant that has to be compiled.
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(shipped.Schema, crd); err != nil {
+		return nil, err
+	}
+
+	in := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	defaults := in.Properties["runs"].Items.Schema.DeepCopy()
+	defaults.Required = nil
+	maps.DeleteFunc(defaults.Properties, func(name string, _ apiextensionsv1.JSONSchemaProps) bool { return fields.Of(name).Own })
+	in.Properties["defaults"] = *defaults
+
+	return schema.Of(in)
+})
 
 // NewReader returns a Reader for inputs of the shipped schema.
 func NewReader() (*Reader, error) {
@@ -82,9 +97,15 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	}
 
 	for _, err := range r.schema.Validate(in) {
-		if !reported[err.Field] {
-			errs = append(errs, instead(err))
+		if reported[err.Field] {
+			continue
 		}
+
+		if name, ok := strings.CutPrefix(err.Field, "defaults."); ok && fields.Of(name).Own {
+			err.Detail, err.BadValue = "defaults do not have this field; write it in each run", nil
+		}
+
+		errs = append(errs, err)
 	}
 
 	// The errors of the schema are in the order of maps, which is random.

@@ -44,8 +44,11 @@ func New(definition []byte) (*Schema, error) {
 		return nil, errors.Wrap(err, "cannot read the definition")
 	}
 
-	return of(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, true)
+	return Of(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
 }
+
+// Of returns the Schema of a whole object.
+func Of(object *apiextensionsv1.JSONSchemaProps) (*Schema, error) { return of(object, true) }
 
 // of is the Schema of a whole object, or of a field.
 func of(v1 *apiextensionsv1.JSONSchemaProps, whole bool) (*Schema, error) {

@@ -59,11 +59,11 @@ func TestReferences(t *testing.T) {
 		want   []Reference
 	}{
 		"Namespaced": {
-			reason: "A namespaced run refers to what is in its namespace. What it may not read is not watched, and what it reads twice is watched once.",
+			reason: "A namespaced run refers to what is in its namespace, and to nothing else. What it reads twice is watched once.",
 			object: namespaced,
 			want: []Reference{
-				ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindSecret, "a", "whole"),
-				ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
+				ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindSecret, "a", "three"),
+				ref(KindSecret, "a", "whole"), ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
 			},
 		},
 		"Cluster": {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
@@ -209,7 +210,7 @@ spec:
     - {source: SecretKey, secretKeyRef: {name: db, key: empty.yml}}
     - {source: SecretKey, secretKeyRef: {name: db, key: none.yml}, optional: true}
     - {source: ConfigMapKey, configMapKeyRef: {name: none, key: vars.yml}, optional: true}
-    - {source: ConfigMapKey, configMapKeyRef: {namespace: team, name: cm, key: vars.yml}}
+    - {source: ConfigMapKey, configMapKeyRef: {name: cm, key: vars.yml}}
 `, clusterProviderConfig, secrets},
 			want: want{in: inputs.Inputs{
 				Config: `ClusterProviderConfig "default"`,
@@ -501,10 +502,9 @@ spec:
 	}
 }
 
-// TestResolveOtherNamespace tries every field that refers to something.
 // TestResolveTooMuch refers to more than the provider can hold for all AnsibleRuns that are reconciled at a time, from both objects.
 func TestResolveTooMuch(t *testing.T) {
-	const ref = "{namespace: team, name: big, key: text}"
+	const ref = "{name: big, key: text}"
 
 	big := "\napiVersion: v1\nkind: Secret\nmetadata: {name: big, namespace: team}\nstringData: {text: \"" + strings.Repeat("x", maxReferred/4) + "\"}\n"
 	of := func(n int) string {
@@ -526,90 +526,41 @@ func TestResolveTooMuch(t *testing.T) {
 	}
 }
 
-func TestResolveOtherNamespace(t *testing.T) {
+// TestOtherNamespace says that no reference of what is in a namespace can reach into another one.
+func TestOtherNamespace(t *testing.T) {
 	const (
-		key    = "{namespace: %s, name: db, key: vars.yml}"
-		object = "{namespace: %s, name: db}"
-		cm     = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, namespace: team}\ndata: {vars.yml: \"a: 1\"}\n"
+		key    = "{namespace: other, name: db, key: vars.yml}"
+		object = "{namespace: other, name: db}"
+		run    = namespacedRun + "spec: {forProvider: {playbookInline: x, %s}}"
+		config = namespacedConfig + "spec: {%s}"
 	)
 
-	run := func(field string) []string {
-		return []string{namespacedRun + "spec: {forProvider: {playbookInline: x, " + field + "}}", clusterProviderConfig}
-	}
-	config := func(credential string) []string {
-		return []string{namespacedRun + local, namespacedConfig + "spec: {credentials: [{filename: a, " + credential + "}]}"}
-	}
-
-	cases := map[string]struct {
-		docs []string
-		// want is the field and the kind that the error names.
-		want, kind string
-	}{
-		"VarFileSecret": {
-			docs: run("varFiles: [{optional: true, source: SecretKey, secretKeyRef: " + key + "}]"),
-			want: "spec.forProvider.varFiles[0]: secretKeyRef", kind: "AnsibleRun",
-		},
-		"VarFileConfigMap": {
-			docs: run("varFiles: [{optional: true, source: ConfigMapKey, configMapKeyRef: " + key + "}]"),
-			want: "spec.forProvider.varFiles[0]: configMapKeyRef", kind: "AnsibleRun",
-		},
-		"VarsSecret": {
-			docs: run("varFiles: [{optional: true, source: Secret, secretRef: " + object + "}]"),
-			want: "spec.forProvider.varFiles[0]: secretRef", kind: "AnsibleRun",
-		},
-		"VarsConfigMap": {
-			docs: []string{namespacedRun + local, namespacedConfig + "spec: {varFiles: [{source: ConfigMap, configMapRef: " + object + "}]}"},
-			want: `ProviderConfig "team/local": spec.varFiles[0]: configMapRef`, kind: "ProviderConfig",
-		},
-		"InventorySecret": {
-			docs: run("inventories: [{source: None}, {source: Secret, secretRef: " + key + "}]"),
-			want: "spec.forProvider.inventories[1]: secretRef", kind: "AnsibleRun",
-		},
-		"InventoryConfigMap": {
-			docs: run("inventories: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]"),
-			want: "spec.forProvider.inventories[0]: configMapKeyRef", kind: "AnsibleRun",
-		},
-		"EnvSecret": {
-			docs: run("env: [{name: A, valueFrom: {secretKeyRef: " + key + "}}]"),
-			want: "spec.forProvider.env[0]: valueFrom.secretKeyRef", kind: "AnsibleRun",
-		},
-		"EnvConfigMap": {
-			docs: []string{namespacedRun + local, namespacedConfig + "spec: {env: [{name: A, valueFrom: {configMapKeyRef: " + key + "}}]}"},
-			want: `ProviderConfig "team/local": spec.env[0]: valueFrom.configMapKeyRef`, kind: "ProviderConfig",
-		},
-		"CredentialSecret": {
-			docs: config("source: Secret, secretRef: " + key),
-			want: `ProviderConfig "team/local": spec.credentials[0]: secretRef`, kind: "ProviderConfig",
-		},
-		"CredentialConfigMap": {
-			docs: config("source: ConfigMapKey, configMapKeyRef: " + key),
-			want: `ProviderConfig "team/local": spec.credentials[0]: configMapKeyRef`, kind: "ProviderConfig",
-		},
+	cases := map[string]struct{ doc, field, want string }{
+		"VarFileSecret":       {run, "varFiles: [{source: SecretKey, secretKeyRef: " + key + "}]", "spec.forProvider.varFiles[0].secretKeyRef"},
+		"VarFileConfigMap":    {run, "varFiles: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.forProvider.varFiles[0].configMapKeyRef"},
+		"VarsSecret":          {run, "varFiles: [{source: Secret, secretRef: " + object + "}]", "spec.forProvider.varFiles[0].secretRef"},
+		"VarsConfigMap":       {config, "varFiles: [{source: ConfigMap, configMapRef: " + object + "}]", "spec.varFiles[0].configMapRef"},
+		"InventorySecret":     {run, "inventories: [{source: None}, {source: Secret, secretRef: " + key + "}]", "spec.forProvider.inventories[1].secretRef"},
+		"InventoryConfigMap":  {run, "inventories: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.forProvider.inventories[0].configMapKeyRef"},
+		"EnvSecret":           {run, "env: [{name: A, valueFrom: {secretKeyRef: " + key + "}}]", "spec.forProvider.env[0].valueFrom.secretKeyRef"},
+		"EnvConfigMap":        {config, "env: [{name: A, valueFrom: {configMapKeyRef: " + key + "}}]", "spec.env[0].valueFrom.configMapKeyRef"},
+		"CredentialSecret":    {config, "credentials: [{filename: a, source: Secret, secretRef: " + key + "}]", "spec.credentials[0].secretRef"},
+		"CredentialConfigMap": {config, "credentials: [{filename: a, source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.credentials[0].configMapKeyRef"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			resolve := func(namespace string) error {
-				docs := slices.Clone(tc.docs)
-				for i := range docs {
-					docs[i] = strings.ReplaceAll(docs[i], "%s", namespace)
-				}
-
-				m := manifests(t, append(docs, secrets, cm)...)
-				_, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-
-				return err
-			}
-
-			want := tc.want + `.namespace must be "team", the namespace of this ` + tc.kind + `, not "other"`
-			if diff := cmp.Diff(want, fmt.Sprint(resolve("other"))); diff != "" {
-				t.Errorf("\nNo field reaches into another namespace, optional or not.\nResolve(...): -want error, +got error:\n%s", diff)
-			}
-
-			if err := resolve("team"); err != nil {
-				t.Errorf("\nEach may name its own.\nResolve(...): %v", err)
+			want := tc.want + ".namespace: Forbidden: there is no such field"
+			if err := manifests(t).Add("a.yaml", fmt.Appendf(nil, tc.doc, tc.field)); !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("The definitions have no namespace of a reference.\nAdd(...): got error %v, want %q", err, want)
 			}
 		})
+	}
+
+	// Not even if an API server had kept one.
+	got, err := source{namespace: "team"}.key(selector{ref: &common.KeySelector{Namespace: "other", Name: "db"}})
+	if want := (types.NamespacedName{Namespace: "team", Name: "db"}); got != want || err != nil {
+		t.Errorf("key(...): got %v, %v, want %v", got, err, want)
 	}
 }
 

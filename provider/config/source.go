@@ -269,18 +269,13 @@ func (s source) get(ctx context.Context, kind string, key types.NamespacedName) 
 }
 
 // key of the object that is referred to. A namespaced referrer reaches its own
-// namespace only.
+// namespace only, and names none.
 func (s source) key(sel selector) (types.NamespacedName, error) {
-	namespace := cmp.Or(sel.ref.Namespace, s.namespace)
+	namespace := cmp.Or(s.namespace, sel.ref.Namespace)
 
 	if namespace == "" {
 		return types.NamespacedName{}, errors.Errorf("%s.namespace must be set, since this %s is cluster scoped",
 			sel.field, s.kind)
-	}
-
-	if s.namespace != "" && namespace != s.namespace {
-		return types.NamespacedName{}, errors.Errorf("%s.namespace must be %q, the namespace of this %s, not %q", sel.field,
-			s.namespace, s.kind, namespace)
 	}
 
 	return types.NamespacedName{Namespace: namespace, Name: sel.ref.Name}, nil

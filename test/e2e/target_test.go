@@ -49,9 +49,9 @@ metadata: {namespace: [[.Namespace]], name: ssh}
 spec:
   vars: {ANSIBLE_VAULT_PASSWORD_FILE: .vault-password}
   credentials:
-  - {filename: id_ed25519, source: Secret, secretRef: {namespace: [[.Namespace]], name: ssh, key: id_ed25519}}
-  - {filename: known_hosts, source: Secret, secretRef: {namespace: [[.Namespace]], name: ssh, key: known_hosts}}
-  - {filename: .vault-password, source: Secret, secretRef: {namespace: [[.Namespace]], name: ssh, key: vault}}
+  - {filename: id_ed25519, source: Secret, secretRef: {name: ssh, key: id_ed25519}}
+  - {filename: known_hosts, source: Secret, secretRef: {name: ssh, key: known_hosts}}
+  - {filename: .vault-password, source: Secret, secretRef: {name: ssh, key: vault}}
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
@@ -65,8 +65,8 @@ spec:
       greeting=Good morning
       ansible_ssh_private_key_file=id_ed25519
     inventories:
-    - {source: ConfigMapKey, configMapKeyRef: {namespace: [[.Namespace]], name: hosts, key: hosts.ini}}
-    - {source: Secret, secretRef: {namespace: [[.Namespace]], name: ssh, key: hosts.yaml}}
+    - {source: ConfigMapKey, configMapKeyRef: {name: hosts, key: hosts.ini}}
+    - {source: Secret, secretRef: {name: ssh, key: hosts.yaml}}
     limit: "!web-3"
     skipTags: [never-mind]
     forks: 2

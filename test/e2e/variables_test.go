@@ -59,7 +59,7 @@ spec:
   credentials:
   - filename: ansible.cfg
     source: ConfigMapKey
-    configMapKeyRef: {namespace: [[.Namespace]], name: config, key: ansible.cfg}
+    configMapKeyRef: {name: config, key: ansible.cfg}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -75,7 +75,7 @@ data:
 	file := func(key string) map[string]any {
 		return map[string]any{
 			"source":          "ConfigMapKey",
-			"configMapKeyRef": map[string]any{"namespace": namespace, "name": "vars", "key": key},
+			"configMapKeyRef": map[string]any{"name": "vars", "key": key},
 		}
 	}
 	params := map[string]any{

@@ -53,10 +53,15 @@ type AnsibleRuns struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Defaults are fields that all runs share. A run's own fields win: its maps are
+	// Defaults are fields that all runs share: any fields of a run but name, previousNames,
+	// forEach, forEachKey, readyWhen and dependsOn. The function checks them as those of a
+	// run. A run's own fields win: its maps are
 	// merged deeply with those of the defaults, except project and onDelete, which
 	// replace those of the defaults as a whole, as its lists and its content do.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Defaults *RunTemplate `json:"defaults,omitempty"`
 
 	// Locals are values by name: any YAML, which may hold expressions that refer to
