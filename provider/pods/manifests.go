@@ -116,6 +116,10 @@ func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.Pod
 	e := todo.Inputs.Execution
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
+	if provider.Namespace == e.Namespace {
+		defaults.ImagePullSecrets = provider.PullSecrets
+	}
+
 	if e.ContentVolumeClaim != "" {
 		defaults.SecurityContext = &corev1.PodSecurityContext{
 			FSGroup:             new(int64(group)),
@@ -317,7 +321,7 @@ func (x *Backend) own(todo runs.Run, provider Own, secrets int) corev1.PodTempla
 		ServiceAccountName:           e.ServiceAccountName,
 		AutomountServiceAccountToken: new(e.ServiceAccountName != ""),
 		EnableServiceLinks:           new(false),
-		ImagePullSecrets:             provider.pullSecrets(todo),
+		ImagePullSecrets:             e.ImagePullSecrets,
 		Tolerations:                  e.Tolerations,
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot:   new(true),
@@ -352,22 +356,6 @@ func (x *Backend) own(todo runs.Run, provider Own, secrets int) corev1.PodTempla
 	spec.Containers = []corev1.Container{run}
 
 	return corev1.PodTemplateSpec{Spec: spec}
-}
-
-// pullSecrets of the Pod of a run: those of its configuration, and the provider's where they are.
-func (o Own) pullSecrets(todo runs.Run) []corev1.LocalObjectReference {
-	secrets := slices.Clone(todo.Inputs.Execution.ImagePullSecrets)
-	if todo.Pod().Namespace != o.Namespace {
-		return secrets
-	}
-
-	for _, s := range o.PullSecrets {
-		if !slices.Contains(secrets, s) {
-			secrets = append(secrets, s)
-		}
-	}
-
-	return secrets
 }
 
 func labelsOf(todo runs.Run) map[string]string {
