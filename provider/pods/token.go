@@ -21,8 +21,6 @@ const (
 	FileToken = "token"
 	// unlimited is how long the token of a run without a timeout lasts.
 	unlimited = 24 * time.Hour
-	// renewAgain is when a token is renewed again that could not be.
-	renewAgain = 30 * time.Second
 )
 
 // A Cluster gives out tokens of its ServiceAccounts.
@@ -63,7 +61,6 @@ func (r *run) renewDue(ctx context.Context) {
 	}
 
 	if err := r.renew(ctx); err != nil {
-		r.renewal = r.now().Add(renewAgain)
 		r.config.Log.Info("Cannot renew the token of a run, trying again", "pod", r.pod.Namespace+"/"+r.pod.Name,
 			"error", err)
 	}
