@@ -1,12 +1,8 @@
 package pods
 
 import (
-	"bytes"
-	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -31,24 +27,5 @@ func TestShown(t *testing.T) {
 
 	if got := s.read(); got != "ok: correct horse\nok: ********, and ********\n" {
 		t.Errorf("So should connection details once they are known, got %q", got)
-	}
-}
-
-// TestShownEnd has a log that is longer than what is kept of it.
-func TestShownEnd(t *testing.T) {
-	s := &shown{}
-	s.again()
-	s.know(inputs.Inputs{}, nil)
-
-	for n := range 100_000 {
-		s.log.Load().Add(fmt.Appendf(nil, "\x1b[31mline %d\x1b[0m", n))
-	}
-
-	s.log.Load().Add(bytes.Repeat([]byte("x"), 10<<20))
-	s.log.Load().Add([]byte("the end"))
-
-	got := s.read()
-	if len(got) > events.MaxTail || !strings.HasPrefix(got, "…\n") || !strings.HasSuffix(got, "\nthe end\n") || strings.Contains(got, "\x1b") {
-		t.Errorf("The end of the log should be kept, got %d bytes: %.20q … %q", len(got), got, got[len(got)-20:])
 	}
 }
