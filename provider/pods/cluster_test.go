@@ -97,7 +97,7 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 	c.x.now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 	r := c.x.newRun(t.Context(), c.job, runs.Watch{Provider: t.Context(), Wanted: t.Context(), Progress: func(runs.Report) {}})
-	r.sealKey, r.log = sealed.NewKey(), &podLog{}
+	r.sealKey = sealed.NewKey()
 
 	return r
 }

@@ -122,7 +122,7 @@ func TestLongAttackHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
 			line := sealedLine(t, key, `{"number":1,`+tc.text+"}")
-			held := make([]frame, pods)
+			held := make([]sealed.Frame, pods)
 
 			for n := range held {
 				reader, err := sealed.NewReader(key, "id", "pod")
@@ -130,11 +130,9 @@ func TestLongAttackHeld(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				var ok bool
-
 				l := &podLog{Backend: onCluster(t).Backend, reader: reader}
-				if held[n], ok, err = l.unpack(t.Context(), []byte(line)); !ok || err != nil {
-					t.Fatalf("unpack(...): %t, %v", ok, err)
+				if held[n], _, err = l.unpack(t.Context(), []byte(line)); err != nil || reader.Number == 0 {
+					t.Fatalf("unpack(...): want it read, got %v", err)
 				}
 			}
 
@@ -217,7 +215,7 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 		t.Fatal(err)
 	}
 
-	frames := make(chan frame)
+	frames := make(chan sealed.Frame)
 	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
 	r := onCluster(t)
 	end := make(chan struct{})

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -28,10 +28,10 @@ const (
 	logBurst = 16 << 20
 	// unpackers is how many reports are unpacked at a time.
 	unpackers = 2
-	// logTries is how often the log of a Pod that has ended is read in search of the last report,
-	// and logPatience how long while it cannot be read, unless the Pod has succeeded.
+	// logTries is how often the log of a Pod that has ended is read in search of the last report, and logPatience how
+	// often, which takes two minutes, while it cannot be read.
 	logTries    = 3
-	logPatience = 2 * time.Minute
+	logPatience = 12
 )
 
 // A podLog is the log of a run's Pod. It is read from its start as often as it breaks off: reports have numbers.
@@ -43,60 +43,56 @@ type podLog struct {
 	namespace, pod string
 	shown          *shown
 
-	// frames have the reports, and broken says why the log broke off; nil for one that was read to its last report.
-	frames chan frame
-	broken chan error
-
-	// What follows is for the run that has the log read.
-
-	// reading is true while it is read, which has begun after the end of its container if it is whole.
-	reading, whole bool
-	// tries without anything new. The next one is due at again.
-	tries int
-	again time.Time
-	// ended is when the container was first seen to have ended.
-	ended time.Time
+	frames chan<- sealed.Frame
+	reads  chan<- logRead
+	// over is true once its container has ended.
+	over atomic.Bool
 }
 
-// newLog of the Pod of a run.
-func (x *Backend) newLog(p *corev1.Pod, runID string, key []byte, s *shown) (*podLog, error) {
-	reader, err := sealed.NewReader(key, runID, string(p.UID))
+// A logRead is a time that a log was read until it broke off.
+type logRead struct {
+	// err for which it did; nil if it was read to its last report.
+	err error
+	// over is true if its container had ended before, and tries how often it was read since, or since it had a new report.
+	over  bool
+	tries int
+}
+
+// newLog of the Pod of the run.
+func (r *run) newLog() (*podLog, error) {
+	reader, err := sealed.NewReader(r.sealKey, r.todo.ID, string(r.pod.UID))
 
 	return &podLog{
-		Backend: x, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: s,
-		frames: make(chan frame), broken: make(chan error, 1),
+		Backend: r.Backend, reader: reader, pace: newPace(), namespace: r.pod.Namespace, pod: r.pod.Name, shown: r.shown,
+		frames: r.frames, reads: r.reads,
 	}, err
 }
 
-// broke off after an error. Done is true if it is not to be read again, and unread says so if a Pod that has succeeded
-// has written a last report that cannot be read: without that the run would be repeated.
-func (l *podLog) broke(err error, succeeded bool) (done, unread bool) {
-	l.reading = false
-	l.again = l.now().Add(logAgain << min(l.tries, maxDoubled))
-	l.tries++
+// read the log to its last report.
+func (l *podLog) read(ctx context.Context) {
+	for tries, over := 1, false; ctx.Err() == nil; tries++ {
+		known, was := l.reader.Number, over
+		over = l.over.Load()
 
-	missing := errors.Is(err, io.EOF) || kerrors.IsNotFound(err) || kerrors.IsBadRequest(err)
-	late := l.whole && l.now().Sub(l.ended) > logPatience
+		err := l.readOnce(ctx)
+		if l.reader.Number > known || over != was {
+			tries = 1
+		}
 
-	switch {
-	case err == nil:
-		return true, false
-	case l.whole && missing:
-		return l.tries >= logTries, false
+		select {
+		case l.reads <- logRead{err, over, tries}:
+		case <-ctx.Done():
+		}
+
+		if err == nil {
+			return
+		}
+
+		select {
+		case <-time.After(logAgain << min(tries-1, maxDoubled)):
+		case <-ctx.Done():
+		}
 	}
-
-	return late && !succeeded, late && succeeded
-}
-
-// read the log until it breaks off, in the background. Over says whether its container has ended.
-func (l *podLog) read(ctx context.Context, over bool) {
-	if over && l.ended.IsZero() {
-		l.ended, l.tries = l.now(), 0
-	}
-
-	l.reading, l.whole = true, over
-
-	go func() { l.broken <- l.readOnce(ctx) }()
 }
 
 // readOnce reads the log from its start until it breaks off. What was read before is left out.
@@ -148,10 +144,10 @@ func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) 
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-	}
 
-	if f.Final {
-		return true, nil
+		if f.Final {
+			return true, nil
+		}
 	}
 
 	// What is waited for here is not held: many logs are read at a time.
@@ -159,20 +155,21 @@ func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) 
 }
 
 // unpack a line that may be a report.
-func (l *podLog) unpack(ctx context.Context, line []byte) (_ frame, ok bool, err error) {
+func (l *podLog) unpack(ctx context.Context, line []byte) (f sealed.Frame, ok bool, err error) {
 	select {
 	case l.unpacking <- struct{}{}:
 	case <-ctx.Done():
-		return frame{}, false, ctx.Err()
+		return f, false, ctx.Err()
 	}
 	defer func() { <-l.unpacking }()
 
-	f, ok := l.reader.Read(line)
-	if !ok {
-		return frame{}, false, nil
+	if f, ok = l.reader.Read(line); !ok {
+		return f, false, nil
 	}
 
-	return checked(f), true, nil
+	f, ok = checked(f)
+
+	return f, ok, nil
 }
 
 // paced reads no faster than wait allows.

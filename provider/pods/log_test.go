@@ -75,7 +75,7 @@ func TestLogAgain(t *testing.T) {
 			x := onCluster(t).Backend
 			x.logs = logs
 
-			l := &podLog{Backend: x, reader: reader, pace: newPace(), frames: make(chan frame, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
+			l := &podLog{Backend: x, reader: reader, pace: newPace(), frames: make(chan sealed.Frame, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
 			l.shown.know(inputs.Inputs{}, nil)
 
 			for n := range tc.logs {

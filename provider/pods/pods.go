@@ -106,9 +106,8 @@ type ObjectReference struct {
 type Backend struct {
 	config Config
 	logs   kubernetes.Interface
-	// followed has the run that is followed, by its key, and ended the last Pod of each that is to be forgotten. Kept has
-	// the UIDs of Pods that are deleted in time.
-	followed, ended, kept sync.Map
+	// mine has the runs that are followed, by their keys, and the last Pod of each that has ended until that is deleted.
+	mine sync.Map
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
 	now       func() time.Time
@@ -134,17 +133,27 @@ func (x *Backend) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {
 	r := x.newRun(ctx, todo, w)
 
-	x.followed.Store(r.key(), r)
-	// Not that of the next one, which may have begun to follow before this one has ended.
-	defer x.followed.CompareAndDelete(r.key(), r)
+	x.mine.Store(r.key(), r)
 
-	return r.execute()
+	report := r.execute()
+
+	// Not that of the next one, which may have begun to follow before this one has ended.
+	if r.pod != nil && !r.gone && report.Run.Phase.Finished() {
+		x.mine.CompareAndSwap(r.key(), r, r.pod)
+	} else {
+		x.mine.CompareAndDelete(r.key(), r)
+	}
+
+	return report
 }
 
 // Recorded runs have no work any more: the credentials of the Pod go now, the Pod when it has been kept for as long as
 // the configuration says. Nothing of it waits for the API server.
 func (x *Backend) Recorded(uid types.UID, runID string) {
-	p, ok := x.ended.LoadAndDelete(runKey{string(uid), runID})
+	key := runKey{string(uid), runID}
+	last, _ := x.mine.Load(key)
+
+	p, ok := last.(*corev1.Pod)
 	if !ok {
 		return // It has made none, or the sweep finds it.
 	}
@@ -153,7 +162,7 @@ func (x *Backend) Recorded(uid types.UID, runID string) {
 		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
 		defer cancel()
 
-		if err := x.release(ctx, p.(*corev1.Pod)); err != nil { //nolint:forcetypeassert // There are no others.
+		if err := x.release(ctx, key, p); err != nil {
 			x.config.Log.Info("Cannot clean up after a run, trying again", "run", runID, "error", err)
 		}
 	}()
@@ -228,11 +237,11 @@ func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 }
 
 func (x *Backend) sweepPod(ctx context.Context, p *corev1.Pod) error {
-	_, kept := x.kept.Load(p.UID)
-	_, followed := x.followed.Load(runKey{p.Labels[labelObject], p.Labels[labelRun]})
+	key := runKey{p.Labels[labelObject], p.Labels[labelRun]}
+	_, known := x.mine.Load(key)
 	young := x.now().Sub(p.CreationTimestamp.Time) < unfollowedFor
 
-	if kept || followed || young || p.DeletionTimestamp != nil {
+	if known || young || p.DeletionTimestamp != nil {
 		return nil
 	}
 
@@ -245,17 +254,18 @@ func (x *Backend) sweepPod(ctx context.Context, p *corev1.Pod) error {
 	case err != nil || !over:
 		return err
 	case !stopped(p):
-		return client.IgnoreNotFound(x.deletePod(ctx, p, false))
+		return x.deletePod(ctx, p)
 	}
 
-	return x.release(ctx, p)
+	return x.release(ctx, key, p)
 }
 
 // release the Pod of a run that has ended: its Secrets go, and the Pod itself once it was kept for long enough.
-func (x *Backend) release(ctx context.Context, p *corev1.Pod) error {
+func (x *Backend) release(ctx context.Context, key runKey, p *corev1.Pod) error {
 	for n := range secretsOf(p) {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: secretName(p.Name, n)}}
 		if err := x.config.Client.Delete(ctx, s); client.IgnoreNotFound(err) != nil {
+			x.mine.Delete(key) // The sweep tries again.
 			return errors.Wrap(err, "cannot remove a Secret of the run")
 		}
 	}
@@ -264,33 +274,28 @@ func (x *Backend) release(ctx context.Context, p *corev1.Pod) error {
 	left := keepFor(p) - x.now().Sub(finishedAt(p, x.now()))
 	p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
 
-	x.kept.Store(p.UID, nil)
+	x.mine.Store(key, p)
 	time.AfterFunc(left, func() {
-		defer x.kept.Delete(p.UID)
+		defer x.mine.Delete(key)
 
 		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
 		defer cancel()
 
-		_ = x.deletePod(ctx, p, false) // The sweep tries again.
+		_ = x.deletePod(ctx, p) // The sweep tries again.
 	})
 
 	return nil
 }
 
-// deletePod, and wait for nothing. If it has to be unchanged, it is as it was seen when it goes.
-func (x *Backend) deletePod(ctx context.Context, p *corev1.Pod, unchanged bool) error {
-	as := client.Preconditions{UID: &p.UID}
-	if unchanged {
-		as.ResourceVersion = &p.ResourceVersion
-	}
-
+// deletePod, and wait for nothing.
+func (x *Backend) deletePod(ctx context.Context, p *corev1.Pod) error {
 	err := x.config.Client.Delete(ctx,
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}, as)
-	if kerrors.IsConflict(err) && !unchanged {
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}, client.Preconditions{UID: &p.UID})
+	if kerrors.IsConflict(err) {
 		return nil // Another one has its name by now.
 	}
 
-	return errors.Wrap(err, "cannot delete the Pod of a run")
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Pod of a run")
 }
 
 // contentKey is the key of what Pods install for one configuration and one tenant.

@@ -28,8 +28,6 @@ const (
 	// rightsTries is how often rights are asked for again before a run lacks them: an API server
 	// that has just started knows no roles yet, and allows nothing.
 	rightsTries = 2
-	// lostFor is how long a namespace is gone until its runs are taken for ended: a Pod may take its time.
-	lostFor = 2 * time.Minute
 )
 
 // A refusal is an error that the same request would get again.
@@ -71,9 +69,8 @@ func (r *run) post(ctx context.Context, o client.Object) error {
 	return nil
 }
 
-// failed is called when a request has. It is true when the run ends by that. Otherwise that or another one is sent
-// again.
-func (r *run) failed(ctx context.Context, err error) bool {
+// failed is called when a request has. The run may have to end by that. Otherwise that or another one is sent again.
+func (r *run) failed(ctx context.Context, err error) {
 	err = r.explained(ctx, err)
 	r.again = min(againAfter<<min(r.failures, maxDoubled), againAtMost)
 	r.failures++
@@ -85,28 +82,23 @@ func (r *run) failed(ctx context.Context, err error) bool {
 	lacks := executor.LacksAccess(err)
 
 	switch {
-	case r.given:
-	case lacks && r.failures > rightsTries:
-		r.notBegun(end{common.PhaseFailed, runs.ReasonForbidden, err.Error(), true})
-		r.report.NotBefore = r.now().Add(runs.AccessAgain)
-
-		return true
-	case !lacks && isRefusal(err):
-		r.notBegun(end{common.PhaseFailed, runs.ReasonPodNotStarted, err.Error(), true})
-
-		return true
-	}
-
-	switch {
-	case r.isLost(ctx, err):
+	case r.given && (lacks || kerrors.IsForbidden(err)) && isDeleted(ctx, r.config.Client, r.ref.Namespace):
+		// Nothing may ever see the run again: Kubernetes deletes the RoleBindings of a namespace with all else in it.
 		r.gone, r.unseen = true, nil
-	case r.begun || r.pod == nil && r.attached:
-		r.says(err.Error())
-	default:
-		r.waits(common.PhaseQueued, err.Error())
+	case r.given || r.why != nil || lacks && r.failures <= rightsTries:
+	case lacks:
+		r.why = &end{common.PhaseFailed, runs.ReasonForbidden, err.Error(), true}
+		r.report.NotBefore = r.now().Add(runs.AccessAgain)
+	case isRefusal(err):
+		r.why = &end{common.PhaseFailed, runs.ReasonPodNotStarted, err.Error(), true}
 	}
 
-	return false
+	if r.begun || r.pod == nil && r.attached {
+		r.says(err.Error())
+		return
+	}
+
+	r.waits(common.PhaseQueued, err.Error())
 }
 
 // explained is an error that says which rights are missing and which command grants them, if that is so.
@@ -118,24 +110,6 @@ func (r *run) explained(ctx context.Context, err error) error {
 	}
 
 	return err
-}
-
-// isLost is true for a run that the provider may not see, and of which nothing can be left. Kubernetes
-// deletes the RoleBindings of a namespace with everything else in it, so that nothing may ever see the run
-// again.
-func (r *run) isLost(ctx context.Context, err error) bool {
-	denied := r.given && (kerrors.IsForbidden(err) || executor.LacksAccess(err))
-
-	switch {
-	case !denied || !isDeleted(ctx, r.config.Client, r.ref.Namespace):
-		r.lostSince = time.Time{}
-	case r.lostSince.IsZero():
-		r.lostSince = r.now()
-	default:
-		return r.now().Sub(r.lostSince) > lostFor
-	}
-
-	return false
 }
 
 // isDeleted is true for a namespace that is being deleted, or is not there. The provider may make Secrets

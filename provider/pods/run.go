@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -57,20 +58,20 @@ type run struct {
 	sealKey []byte
 	// since is when the run was attached to: its tasks before that were counted. It is zero for a run that was begun here.
 	since time.Time
-	// log of the Pod, once that has begun. What it shows, other than reports, is shown.
-	log   *podLog
-	shown *shown
+	// log of the Pod, once that has begun. What it shows, other than reports, is shown. Frames have its reports, and reads
+	// says how each time that it was read has ended.
+	log    *podLog
+	shown  *shown
+	frames chan sealed.Frame
+	reads  chan logRead
 	// lasting is the context of what goes on in the background, until stop.
 	lasting context.Context //nolint:containedctx // It outlives each request.
 	stop    context.CancelFunc
 
 	// plan of a run of which it is certain whether it has begun; empty for others.
 	plan string
-	// unbegun is true when the Pod of a run was deleted before it had a node, and complete once the Pod has sent its last
-	// report.
-	unbegun, complete bool
-	// why the Pod was deleted, if there is another reason than a cancelation.
-	why *end
+	// complete is true once the Pod has sent its last report.
+	complete bool
 	// stuckSince is since when the Pod has failed to start; zero if it has not.
 	stuckSince time.Time
 	// events say what is wrong, as of askedEvents.
@@ -78,13 +79,8 @@ type run struct {
 	askedEvents time.Time
 	// renewal of the token is due then; zero if that is not known, since a former provider has made it.
 	renewal time.Time
-	// refused is why a report of the Pod was not taken; nil if none was refused.
-	refused error
-
-	// failures of requests in a row, and since when the API server shows nothing of a run of which nothing can be left;
-	// zero if it does.
-	failures  int
-	lostSince time.Time
+	// failures of requests in a row.
+	failures int
 	// again is after how long the run is looked at without news.
 	again time.Duration
 }
@@ -93,6 +89,7 @@ type run struct {
 func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run {
 	r := &run{
 		Backend: x, todo: todo, ctx: ctx, watch: w, report: todo.Report(), shown: &shown{}, sights: make(chan sight),
+		frames: make(chan sealed.Frame), reads: make(chan logRead),
 		ref: client.ObjectKey{Namespace: todo.Pod().Namespace, Name: todo.Pod().Name},
 	}
 	r.lasting, r.stop = context.WithCancel(x.config.Context)
@@ -113,15 +110,16 @@ func (r *run) key() runKey { return runKey{string(r.todo.Object.UID), r.todo.ID}
 // execute the run: follow it to its end, or to that of the provider.
 func (r *run) execute() (report runs.Report) {
 	defer r.stop()
-	defer func() {
-		if r.pod != nil && !r.gone && report.Run.Phase.Finished() {
-			r.ended.Store(r.key(), r.pod)
-		}
-	}()
 
 	// A panic that one run causes must not end the provider, again and again.
 	defer redact.Panic(func() {
-		r.deleteAnyway()
+		if r.pod != nil {
+			ctx, stop := context.WithTimeout(r.config.Context, requestTimeout)
+			defer stop()
+
+			_ = r.deletePod(ctx, r.pod) // The sweep finds what is left.
+		}
+
 		r.finish(end{
 			common.PhaseInterrupted, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", true,
 		}, true)
@@ -143,24 +141,15 @@ func (r *run) execute() (report runs.Report) {
 	canceled, revoked := r.ctx.Done(), r.watch.Wanted.Done()
 
 	for {
-		var (
-			frames <-chan frame
-			broken <-chan error
-		)
-
-		if r.log != nil {
-			frames, broken = r.log.frames, r.log.broken
-		}
-
 		select {
-		case f := <-frames:
+		case f := <-r.frames:
 			if r.take(f) {
 				return r.report
 			}
 
 			continue
-		case err := <-broken:
-			r.logBroke(err)
+		case read := <-r.reads:
+			r.logRead(read)
 		case s := <-r.sights:
 			r.sees(s)
 		case <-timer.C:
@@ -195,9 +184,9 @@ func (r *run) step() bool {
 	case r.isLeft():
 		return true
 	case err != nil:
-		ended = r.failed(ctx, err)
+		r.failed(ctx, err)
 	default:
-		r.failures, r.lostSince = 0, time.Time{}
+		r.failures = 0
 	}
 
 	// What follows from an action follows at once.
@@ -236,16 +225,7 @@ func (r *run) act(ctx context.Context, a action) (bool, error) {
 	case follow:
 		return false, r.follow(ctx)
 	case remove:
-		var why *end
-		if r.keyed && !r.canceled {
-			why = &end{
-				common.PhaseCanceled, runs.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true,
-			}
-		}
-
-		return false, r.remove(ctx, why)
-	case giveUp:
-		r.notBegun(end{common.PhaseCanceled, runs.ReasonNotStarted, "canceled before its Pod could begin", true})
+		return false, r.remove(ctx)
 	case conclude:
 		r.conclude()
 	}
@@ -420,7 +400,7 @@ func (r *run) await(ctx context.Context) error {
 	case r.stuckSince.IsZero():
 		r.stuckSince = r.now()
 	case r.now().Sub(r.stuckSince) > stuckFor:
-		return r.remove(ctx, &end{common.PhaseFailed, runs.ReasonPodNotStarted, message, true})
+		r.why = &end{common.PhaseFailed, runs.ReasonPodNotStarted, message, true}
 	}
 
 	r.waits(common.PhaseQueued, message)
@@ -432,22 +412,15 @@ func (r *run) await(ctx context.Context) error {
 // follow the log of the run.
 func (r *run) follow(ctx context.Context) (err error) {
 	if r.log == nil {
-		if r.log, err = r.newLog(r.pod, r.todo.ID, r.sealKey, r.shown); err != nil {
+		if r.log, err = r.newLog(); err != nil {
 			return err
 		}
+
+		go r.log.read(r.lasting)
 	}
 
-	over := r.gone || isOver(r.pod)
-
-	switch due := r.log.again.Sub(r.now()); {
-	case r.log.reading:
-	case due > 0:
-		r.again = min(due, lookEvery)
-	default:
-		r.log.read(r.lasting, over)
-	}
-
-	if over {
+	if r.gone || isOver(r.pod) {
+		r.log.over.Store(true)
 		return nil
 	}
 
@@ -460,53 +433,33 @@ func (r *run) follow(ctx context.Context) (err error) {
 	return nil
 }
 
-// logBroke notes why the log broke off.
-func (r *run) logBroke(err error) {
-	ok := !r.gone && succeeded(r.pod)
+// logRead notes how the log was read. Without the last report of a Pod that has succeeded the run would be repeated.
+func (r *run) logRead(l logRead) {
+	missing := errors.Is(l.err, io.EOF) || kerrors.IsNotFound(l.err) || kerrors.IsBadRequest(l.err)
 
-	if r.read, r.unread = r.log.broke(err, ok); r.unread {
+	switch {
+	case l.err == nil, l.over && missing && l.tries >= logTries:
+		r.read = true
+	case !l.over || missing || l.tries < logPatience:
+	case r.gone || !succeeded(r.pod):
+		r.read = true
+	default:
+		r.unread = true
 		r.says(fmt.Sprintf(
 			"the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
-			clip.Text(err.Error(), maxMessage)))
+			clip.Text(l.err.Error(), maxMessage)))
 	}
 }
 
-// remove the Pod. One that has no node, and goes as it was seen, has not begun.
-func (r *run) remove(ctx context.Context, why *end) error {
-	waits := r.pod.Spec.NodeName == ""
-
-	err := r.deletePod(ctx, r.pod, waits)
-
-	switch {
-	case kerrors.IsConflict(err): // It may have begun in this moment.
-		r.sees(r.ask(ctx, r.ref))
-		return nil
-	case client.IgnoreNotFound(err) != nil:
+// remove the Pod.
+func (r *run) remove(ctx context.Context) error {
+	if err := r.deletePod(ctx, r.pod); err != nil {
 		return err
 	}
 
-	r.unbegun = waits && err == nil
-	r.deleted, r.why, r.report.Plan = true, why, ""
+	r.deleted, r.report.Plan = true, ""
 
 	return nil
-}
-
-// deleteAnyway deletes the Pod of a run that does not go on, if there is one. The sweep finds what is left.
-func (r *run) deleteAnyway() {
-	if r.pod == nil {
-		return
-	}
-
-	ctx, stop := context.WithTimeout(r.config.Context, requestTimeout)
-	defer stop()
-
-	_ = r.deletePod(ctx, r.pod, false)
-}
-
-// notBegun ends a run with a Pod that has no inputs.
-func (r *run) notBegun(e end) {
-	r.deleteAnyway()
-	r.finish(e, false)
 }
 
 // conclude the report of a run that has ended without its last one.
@@ -524,14 +477,12 @@ func (r *run) conclude() {
 			common.PhaseInterrupted, runs.ReasonProviderEnded,
 			"the provider ended before the run had its inputs, or they were removed", true,
 		}
-	case r.why != nil && (r.why.reason != runs.ReasonNotStarted || !began):
+	case r.why != nil:
 		e = *r.why
+	case !r.given && (r.canceled || r.revoked), r.deleted && !r.canceled && !began:
+		e = end{common.PhaseCanceled, runs.ReasonNotStarted, "it was canceled, or is decided about anew, before it began", true}
 	case r.deleted, r.canceled && r.unread:
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
-	}
-
-	if r.refused != nil && e.reason == runs.ReasonInternal {
-		e.message += "; " + r.refused.Error()
 	}
 
 	// Something of it may still work that the cluster does not know any more.
@@ -545,7 +496,7 @@ func (r *run) conclude() {
 // mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs, or its node
 // has said that its container did not start. A node says how a Pod has stopped before it goes.
 func (r *run) mayHaveBegun() bool {
-	return r.begun || r.given && !r.unbegun && (r.pod == nil || !isOver(r.pod))
+	return r.begun || r.given && (r.pod == nil || !isOver(r.pod))
 }
 
 // finish the report. The run may have touched something.
@@ -586,13 +537,8 @@ func (r *run) saysEnding() {
 }
 
 // take a frame from the log. It is true for the last report of a run that has ended by itself.
-func (r *run) take(f frame) bool {
-	r.unread, r.log.tries = false, 0
-
-	if f.refused != nil {
-		r.refused = f.refused
-		return false
-	}
+func (r *run) take(f sealed.Frame) bool {
+	r.unread = false
 
 	if r.watch.Task != nil && f.Time.After(r.since) {
 		for _, t := range f.Tasks {

@@ -29,8 +29,10 @@ type known struct {
 	// begun is true once the container has started. Its log was read to the end if read is true, and unread says that it
 	// cannot be, of a Pod that has succeeded.
 	begun, read, unread bool
-	// canceled and revoked runs are to end. A revoked one goes on unless it is idle.
+	// canceled and revoked runs are to end. A revoked one with its inputs goes on unless it is idle.
 	canceled, revoked, idle bool
+	// why the run is to end for another reason; nil if it is not.
+	why *end
 	// deleted is true once the provider has deleted the Pod.
 	deleted bool
 }
@@ -49,8 +51,7 @@ const (
 	await
 	// follow the reports in its log.
 	follow
-	// giveUp a run that has no inputs, and remove the Pod of one that has.
-	giveUp
+	// remove the Pod of a run that is to end.
 	remove
 	// conclude a run that is over.
 	conclude
@@ -59,23 +60,22 @@ const (
 // next says what is next for a run.
 func next(k known) action {
 	over := k.gone || k.pod != nil && isOver(k.pod)
+	ends := k.canceled || k.revoked && (k.idle || !k.given) || k.why != nil
 
 	switch {
-	case k.pod == nil && k.gone:
-		return conclude
-	case k.pod == nil && k.attached:
+	case k.pod == nil && k.attached && !k.gone:
 		return look
-	case k.attached:
-		return find
-	case !k.given && (k.canceled || k.revoked):
-		return giveUp
+	case k.pod == nil && (k.gone || ends):
+		return conclude
 	case k.pod == nil:
 		return create
+	case k.attached:
+		return find
 	case over && k.begun && k.keyed && !k.read && (!k.unread || !k.canceled):
 		return follow
 	case over:
 		return conclude
-	case !k.deleted && (k.canceled || !k.keyed || k.revoked && k.idle):
+	case !k.deleted && (ends || !k.keyed):
 		return remove
 	case !k.gave && !k.deleted:
 		return give

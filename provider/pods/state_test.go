@@ -33,10 +33,12 @@ func TestNext(t *testing.T) {
 		want   action
 	}{
 		"New":              {"A run begins with its Pod.", known{keyed: true}, create},
-		"NewCanceled":      {"One without a Pod is given up.", known{keyed: true, canceled: true}, giveUp},
-		"NewRevoked":       {"So is one that is revoked, idle or not.", known{keyed: true, revoked: true}, giveUp},
+		"NewCanceled":      {"One without a Pod is given up.", known{keyed: true, canceled: true}, conclude},
+		"NewRevoked":       {"So is one that is revoked, idle or not.", known{keyed: true, revoked: true}, conclude},
+		"NewRefused":       {"And one whose Pod is refused.", known{keyed: true, why: &end{}}, conclude},
 		"Made":             {"A Pod gets its inputs.", known{keyed: true, pod: waits}, give},
-		"MadeCanceled":     {"Or the run is given up.", known{keyed: true, pod: waits, canceled: true}, giveUp},
+		"MadeCanceled":     {"Or the run is given up.", known{keyed: true, pod: waits, canceled: true}, remove},
+		"MadeRefused":      {"Or its inputs are refused.", known{keyed: true, pod: waits, why: &end{}}, remove},
 		"Asked":            {"Inputs of which it is not known whether they were taken are given again.", known{keyed: true, pod: waits, given: true}, give},
 		"Given":            {"Its start is awaited.", known{keyed: true, pod: waits, given: true, gave: true}, await},
 		"GivenCanceled":    {"A run that may have begun ends with its Pod.", known{keyed: true, pod: waits, given: true, gave: true, canceled: true}, remove},
@@ -51,6 +53,7 @@ func TestNext(t *testing.T) {
 		"Gone":             {"Without a Pod it is over.", known{keyed: true, gone: true, given: true}, conclude},
 		"Orphaned":         {"A Pod whose node is gone is waited for: it may work on.", known{keyed: true, pod: orphan, given: true, gave: true, begun: true}, follow},
 		"Attached":         {"The Pod of a former provider is looked for.", known{attached: true, given: true, gave: true}, look},
+		"AttachedCanceled": {"Also when the run is canceled.", known{attached: true, given: true, gave: true, canceled: true}, look},
 		"AttachedPod":      {"Then its inputs.", known{attached: true, given: true, gave: true, pod: works, begun: true}, find},
 		"AttachedUnkeyed":  {"One without inputs goes.", known{given: true, gave: true, pod: waits}, remove},
 		"AttachedKeyed":    {"One with inputs is followed.", known{given: true, gave: true, keyed: true, pod: works, begun: true}, follow},

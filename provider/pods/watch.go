@@ -91,6 +91,11 @@ func (x *Backend) watch(ctx context.Context, p *corev1.Pod, see func(sight)) (go
 			continue // It ends with a Status.
 		}
 
+		// What has no node is deleted without being told to end.
+		if e.Type == watch.Deleted && is.Spec.NodeName == "" {
+			is.DeletionTimestamp = new(metav1.Now())
+		}
+
 		if see(sight{pod: is}); e.Type == watch.Deleted {
 			return is.UID == p.UID, nil
 		}

@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// KeySize is the length of a key, in bytes.
-	KeySize = 32
 	// MaxFrame is the length of the longest frame, in bytes of JSON. A report has at most half of
 	// that: a Secret in base64, and a few texts of 64 KiB.
 	MaxFrame = 4 << 20
@@ -58,7 +56,7 @@ type Frame struct {
 
 // NewKey returns a random key.
 func NewKey() []byte {
-	key := make([]byte, KeySize)
+	key := make([]byte, 32)
 	_, _ = rand.Read(key) // It never fails.
 
 	return key
@@ -73,10 +71,6 @@ type box struct {
 // newBox for a run in a Pod. Frames of another run do not open, even if it has the same key, nor do
 // those of another Pod of the run: content could repeat frames from its log.
 func newBox(key []byte, runID, podUID string) (box, error) {
-	if len(key) != KeySize {
-		return box{}, errors.Errorf("the key of a run must have %d bytes, not %d", KeySize, len(key))
-	}
-
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return box{}, errors.Wrap(err, "cannot use the key")
@@ -164,8 +158,8 @@ type Reader struct {
 	// Cost of the JSON that was read, in bytes: more than it has where it has many values. Frames
 	// count that were refused.
 	Cost int
-
-	number uint64
+	// Number of the last frame that was read.
+	Number uint64
 }
 
 // NewReader returns a reader of the frames of a run in a Pod.
@@ -201,11 +195,11 @@ func (r *Reader) Read(line []byte) (Frame, bool) {
 	}
 
 	f := Frame{}
-	if json.Unmarshal(text, &f) != nil || f.Number <= r.number { //nolint:musttag // The same program has written it.
+	if json.Unmarshal(text, &f) != nil || f.Number <= r.Number { //nolint:musttag // The same program has written it.
 		return Frame{}, false
 	}
 
-	r.number = f.Number
+	r.Number = f.Number
 
 	return f, true
 }
