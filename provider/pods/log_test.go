@@ -44,12 +44,7 @@ func TestLogAgain(t *testing.T) {
 	}{
 		"Once":     {"A log shows its lines.", []string{"a\n" + first + "b\n" + last}, "a\nb\n"},
 		"Before":   {"A log may break off before the first report.", []string{"a\n", "a\nb\n" + first + "c\n" + last}, "a\nb\nc\n"},
-		"Between":  {"It may break off between two reports.", []string{"a\n" + first + "b\n", "a\n" + first + "b\nc\n" + last}, "a\nb\nc\n"},
-		"Twice":    {"It may break off more than once.", []string{first + "a\n", first + "a\nb\n", first + "a\nb\nc\n" + last}, "a\nb\nc\n"},
-		"Same":     {"Lines may be the same.", []string{first + "a\na\n", first + "a\na\na\n" + last}, "a\na\na\n"},
-		"Later":    {"A second may have more than one report.", []string{first + "a\n" + second + "b\n", first + "a\n" + second + "b\nc\n" + last}, "a\nb\nc\n"},
 		"Rotated":  {"The last report may not be there any more.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "b\nc\n"},
-		"Nothing":  {"A log may have nothing.", []string{"", "a\n" + last}, "a\n"},
 		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
 	}
 

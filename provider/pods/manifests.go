@@ -69,9 +69,6 @@ const (
 	overTime = 5 * time.Minute
 )
 
-// podName is the name of the Pod of a run.
-func podName(run string) string { return "ansiblerun-" + run }
-
 // newPod returns the Pod of a run with a number of Secrets, the last of which has a token if the run has one.
 func (x *Backend) newPod(todo runs.Run, own Own, secrets int) (*corev1.Pod, error) {
 	ref := todo.Pod()

@@ -220,7 +220,7 @@ func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 		// One that others have made may never be swept up.
 		for i := range l.Items {
 			p := &l.Items[i]
-			if p.Name != podName(p.Labels[labelRun]) {
+			if p.Name != "ansiblerun-"+p.Labels[labelRun] {
 				continue
 			}
 

@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -119,9 +118,4 @@ func isDeleted(ctx context.Context, kube client.Client, namespace string) bool {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "ansiblerun-"}}, client.DryRunAll)
 
 	return kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-}
-
-// isOwn is true for what the provider has made for a run of an object. Its name says which run.
-func isOwn(o client.Object, object runner.Object) bool {
-	return o.GetLabels()[labelObject] == string(object.UID)
 }

@@ -168,9 +168,6 @@ func (r *run) execute() (report runs.Report) {
 	}
 }
 
-// isLeft is true once the run is left to the next provider.
-func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
-
 // step looks at the Pod, and does what is next. It is true when the run has ended, or is left.
 func (r *run) step() bool {
 	ctx, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
@@ -181,7 +178,7 @@ func (r *run) step() bool {
 	ended, err := r.act(ctx, action)
 
 	switch {
-	case r.isLeft():
+	case r.watch.Provider.Err() != nil: // The next provider follows it.
 		return true
 	case err != nil:
 		r.failed(ctx, err)
@@ -249,7 +246,7 @@ func (r *run) sees(s sight) {
 
 	switch p := s.pod; {
 	case s.err != nil:
-	case p == nil, r.pod == nil && !isOwn(p, r.todo.Object), r.pod != nil && p.UID != r.pod.UID:
+	case p == nil, r.pod == nil && p.Labels[labelObject] != string(r.todo.Object.UID), r.pod != nil && p.UID != r.pod.UID:
 		r.gone = true
 	default:
 		if r.pod = p; started(p) {
@@ -480,7 +477,9 @@ func (r *run) conclude() {
 	case r.why != nil:
 		e = *r.why
 	case !r.given && (r.canceled || r.revoked), r.deleted && !r.canceled && !began:
-		e = end{common.PhaseCanceled, runs.ReasonNotStarted, "it was canceled, or is decided about anew, before it began", true}
+		e = end{
+			common.PhaseCanceled, runs.ReasonNotStarted, "it was canceled, or is decided about anew, before it began", true,
+		}
 	case r.deleted, r.canceled && r.unread:
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
 	}
@@ -493,8 +492,8 @@ func (r *run) conclude() {
 	r.finish(e, began && !r.complete)
 }
 
-// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs, or its node
-// has said that its container did not start. A node says how a Pod has stopped before it goes.
+// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs or no node, or
+// its node has said that its container did not start. A node says how a Pod has stopped before it goes.
 func (r *run) mayHaveBegun() bool {
 	return r.begun || r.given && (r.pod == nil || !isOver(r.pod))
 }
