@@ -277,27 +277,3 @@ func TestUrgentPlace(t *testing.T) {
 		s.end <- common.PhaseSucceeded
 	})
 }
-
-// TestTurn gives the place of an object that does not come for it to the next one.
-func TestTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScripted()
-		p := newPool(1, 1, s)
-
-		if wait(p, newRun("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
-			t.Fatal("There should be a place.")
-		}
-
-		enter(p, newRun("b", common.TriggerCreated), func() {})
-
-		if j := <-s.began; j.Object.UID != "b" {
-			t.Errorf("The next one should have the place, not %s", j.Object.UID)
-		}
-
-		if begin(p, newRun("a", common.TriggerCreated), func() {}) {
-			t.Error("A place that was not taken in time should be somebody else's.")
-		}
-
-		s.end <- common.PhaseSucceeded
-	})
-}
