@@ -41,7 +41,8 @@ var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { //nolint:go
 	in := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 	defaults := in.Properties["runs"].Items.Schema.DeepCopy()
 	defaults.Required = nil
-	maps.DeleteFunc(defaults.Properties, func(name string, _ apiextensionsv1.JSONSchemaProps) bool { return fields.Of(name).Own })
+	maps.DeleteFunc(defaults.Properties,
+		func(name string, _ apiextensionsv1.JSONSchemaProps) bool { return fields.Of(name).Own })
 	in.Properties["defaults"] = *defaults
 
 	return schema.Of(in)
