@@ -166,35 +166,8 @@ func Canonical(v any) any {
 	return v
 }
 
-// Equal is true for values with the same canonical form. It does not allocate these forms.
-func Equal(a, b any) bool {
-	switch x := a.(type) {
-	case nil:
-		_, ok := b.(map[string]any)
-		return b == nil || ok && Equal(b, nil)
-	case map[string]any:
-		y, ok := b.(map[string]any)
-
-		for k := range x {
-			if !Equal(x[k], y[k]) {
-				return false
-			}
-		}
-
-		for k := range y {
-			if _, ok := x[k]; !ok && !Equal(y[k], nil) {
-				return false
-			}
-		}
-
-		return ok || b == nil
-	case []any:
-		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, Equal)
-	}
-
-	return reflect.DeepEqual(Canonical(a), Canonical(b))
-}
+// Equal is true for values with the same canonical form.
+func Equal(a, b any) bool { return reflect.DeepEqual(Canonical(a), Canonical(b)) }
 
 // Within is true when each field of the canonical form of a is in that of b, with the
 // same value.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -116,24 +116,14 @@ func notRun(rsp *fnv1.RunFunctionResponse, leftOut map[string]any, others int) e
 
 // objectID tells AnsibleRuns of one name in other groups or namespaces apart.
 func objectID(run map[string]any, name string) string {
-	namespace, _, _ := unstructured.NestedString(run, "metadata", "namespace")
-	return fmt.Sprintf("%s/%s/%s", run["apiVersion"], namespace, name)
+	return fmt.Sprintf("%s/%s/%s", run["apiVersion"], manifest.Namespace(run), name)
 }
 
 // withRequest returns an AnsibleRun with a name, and with an annotation that requests a run
 // at a time.
 func withRequest(run map[string]any, name string, now time.Time) map[string]any {
-	metadata, _ := run["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-
-	run, metadata, annotations = maps.Clone(run), maps.Clone(metadata), maps.Clone(annotations)
-	if annotations == nil {
-		annotations = map[string]any{}
-	}
-
-	annotations[annotationRequest] = common.OperationRequest + now.UTC().Format(time.RFC3339Nano)
-	metadata["name"], metadata["annotations"] = name, annotations
-	run["metadata"] = metadata
-
-	return run
+	return manifest.Overlay(run, map[string]any{"metadata": map[string]any{
+		"name":        name,
+		"annotations": map[string]any{annotationRequest: common.OperationRequest + now.UTC().Format(time.RFC3339Nano)},
+	}})
 }
