@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -303,10 +302,4 @@ func (p *plugin) names(ctx context.Context, typ string) []string {
 	}
 
 	return names
-}
-
-// stdout is the file behind the output, if there is one.
-func (p *plugin) stdout() *os.File {
-	f, _ := p.out.(*os.File)
-	return f
 }

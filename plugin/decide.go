@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,9 +65,8 @@ func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common
 		return nil
 	}
 
-	s := p.screen(full).style
 	for _, n := range runs {
-		p.printf("%s", text.Prediction(s, time.Now(), n))
+		p.printf("%s", text.Prediction(p.style(full), time.Now(), n))
 	}
 
 	if !yes {
@@ -148,50 +146,18 @@ func read(ctx context.Context, in io.Reader) (string, error) {
 	}
 }
 
-// pastRuns of an AnsibleRun.
-type pastRuns struct {
-	APIVersion string           `json:"apiVersion"`
-	Kind       string           `json:"kind"`
-	Namespace  string           `json:"namespace,omitempty"`
-	Name       string           `json:"name"`
-	Run        string           `json:"run,omitempty"`
-	History    []common.PastRun `json:"history"`
-}
-
 func (p *plugin) historyCommand() *cobra.Command {
-	var output string
-
-	c := p.command("history", "Show the last runs of objects",
+	return p.command("history", "Show the last runs of objects",
 		"Show the last runs of each AnsibleRun of the objects, the latest first: as many as its historyLimit says.",
 		func(ctx context.Context, roots []tree.Reference) error {
-			if !slices.Contains([]string{"", outputJSON, outputYAML}, output) {
-				return errors.Errorf("--output must be json or yaml, not %q", output)
-			}
-
 			nodes, err := p.load(ctx, roots)
 			if err != nil {
 				return err
 			}
 
 			runs, _ := pick(nodes, nil)
-			if output == "" {
-				p.printf("%s", text.History(time.Now(), runs))
-				return nil
-			}
+			p.printf("%s", text.History(time.Now(), runs))
 
-			items := make([]pastRuns, 0, len(runs))
-			for _, n := range runs {
-				items = append(items,
-					pastRuns{n.APIVersion, n.Kind, n.Namespace, n.Name, n.Run, append([]common.PastRun{}, n.History...)})
-			}
-
-			if p.single && len(nodes) == 1 && !nodes[0].Composite() {
-				return p.write(output, items[0])
-			}
-
-			return p.write(output, map[string]any{"items": items})
+			return nil
 		}, true)
-	addOutput(c, &output, outputJSON, outputYAML)
-
-	return c
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/text"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
@@ -87,9 +88,8 @@ type log struct {
 	// since is when this run was seen first, and ended when its end was.
 	since, ended time.Time
 	over         bool
-	// asked is when the provider was asked for the output last, with which value.
+	// asked is when the provider was asked for the output last.
 	asked time.Time
-	value string
 }
 
 // look at AnsibleRuns, and show what is new. It is true when nothing is to be waited for.
@@ -136,7 +136,7 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	}
 
 	if run.ID != g.id {
-		*g = log{node: g.node, w: g.w, id: run.ID, since: now, asked: g.asked, value: g.value}
+		*g = log{node: g.node, w: g.w, id: run.ID, since: now, asked: g.asked}
 	}
 
 	if g.over {
@@ -169,7 +169,7 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	switch {
 	case whole, !l.follow && g.shown != "":
 		g.over = true
-	case !g.ended.IsZero() && (g.value == "" || now.Sub(g.ended) > outputPatience):
+	case !g.ended.IsZero() && (g.asked.IsZero() || now.Sub(g.ended) > outputPatience):
 		g.over = true
 
 		return g.w.Show(unkept(g.node, run, g.shown != ""))
@@ -211,7 +211,7 @@ func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 	}
 
 	if err == nil {
-		g.asked, g.value = now, value
+		g.asked = now
 	}
 
 	if kerrors.IsNotFound(err) {
@@ -236,17 +236,13 @@ func (l *logs) output(ctx context.Context, g *log) (text string, whole bool, err
 	return data[common.OutputKeyOutput], common.RunPhase(data[common.OutputKeyPhase]).Finished(), nil
 }
 
-// unwatch what was asked for, unless another watcher has asked since.
+// unwatch what was asked for. Another watcher asks again.
 func (l *logs) unwatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, outputPatience)
 	defer cancel()
 
 	for _, g := range l.of {
-		if g.value == "" {
-			continue
-		}
-
-		if v, err := l.p.client.Annotation(ctx, g.node, common.AnnotationWatch); err == nil && v == g.value {
+		if !g.asked.IsZero() {
 			_ = l.p.client.Annotate(ctx, g.node, common.AnnotationWatch, nil) // It expires by itself.
 		}
 	}
@@ -282,33 +278,21 @@ func unkept(n *tree.Node, run common.Run, begun bool) string {
 		fmt.Fprintf(&b, "%s run %s. Its output was not kept.\n", run.Mode, strings.ToLower(string(run.Phase)))
 	}
 
-	why := run.Why(0)
-	for _, line := range why {
-		fmt.Fprintln(&b, line)
-	}
-
-	if run.Message != "" && (len(why) == 0 || run.Phase != common.PhaseFailed) {
+	switch why := run.Why(0); {
+	case len(why) > 0:
+		fmt.Fprintln(&b, strings.Join(why, "\n"))
+	case run.Message != "":
 		fmt.Fprintf(&b, "%s: %s\n", run.Reason, run.Message)
 	}
 
-	if h := run.Hosts; h != nil {
-		fmt.Fprintf(&b, "all hosts : ok=%d changed=%d unreachable=%d failed=%d skipped=%d rescued=%d ignored=%d\n",
-			h.OK, h.Changed, h.Unreachable, h.Failed, h.Skipped, h.Rescued, h.Ignored)
+	if totals := text.Totals(run.Hosts); totals != "" {
+		fmt.Fprintln(&b, totals)
 	}
 
 	if !begun {
-		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s%s=true\n", n.Resource(),
-			inNamespace(n), common.AnnotationKeepOutput)
+		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s=true\n", n.Args(),
+			common.AnnotationKeepOutput)
 	}
 
 	return b.String()
-}
-
-// inNamespace is the flag of kubectl for the namespace of an object.
-func inNamespace(n *tree.Node) string {
-	if n.Namespace == "" {
-		return ""
-	}
-
-	return "-n " + n.Namespace + " "
 }

@@ -44,7 +44,7 @@ func (p *plugin) overview(output string) error {
 		return p.write(output, map[string]any{"items": nodes})
 	}
 
-	_, err = p.out.Write([]byte(text.Overview(p.screen(output == outputWide).style, time.Now(), nodes)))
+	p.printf("%s", text.Overview(p.style(output == outputWide), time.Now(), nodes))
 
-	return err
+	return nil
 }

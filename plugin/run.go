@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -131,9 +130,7 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 		}
 	}
 
-	s := p.screen(false)
-	// What was there before is no progress.
-	s.progress.Lines(time.Now(), nodes...)
+	progress := text.NewProgress(p.style(false))
 
 	var last []*tree.Node
 
@@ -142,19 +139,13 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 		runs, _ := pick(now, nil)
 		r.Observe(runs)
 
-		s.clear()
+		p.printf("%s", progress.Lines(time.Now(), now...))
 
 		if err := p.ask(ctx, r, runs); err != nil {
 			return false, err
 		}
 
-		if r.Over() {
-			return true, nil
-		}
-
-		s.show(now)
-
-		return false, nil
+		return r.Over(), nil
 	})
 
 	switch {
@@ -167,10 +158,9 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 	}
 
 	if want.check {
-		s.clear()
-		p.showPreviews(p.screen(want.full).style, r.Token, last)
+		p.showPreviews(p.style(want.full), r.Token, last)
 	} else {
-		s.end(last)
+		p.printf("%s", text.Status(p.style(false), time.Now(), last...))
 	}
 
 	return verdict(r)
@@ -178,26 +168,14 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 
 // verdict on a request that is over: why not all runs have succeeded, if that is so.
 func verdict(r *tree.Request) error {
-	wanted, asked, succeeded, gone := r.Count()
-	whys := r.Why()
-
-	if blocked := wanted - asked - gone; blocked > 0 {
-		whys = append(whys, fmt.Sprintf("%d of %d runs were not asked for, since one that they depend on failed",
-			blocked, wanted))
-	}
-
-	if gone > 0 {
-		whys = append(whys, fmt.Sprintf("%d of %d runs were gone before they were asked for", gone, wanted))
-	}
-
-	switch {
-	case succeeded == wanted:
+	switch whys := r.Why(); {
+	case r.Succeeded():
 		return nil
 	case len(whys) == 0:
 		return errFailed
+	default:
+		return errors.Wrap(errFailed, strings.Join(whys, "; "))
 	}
-
-	return errors.Wrap(errFailed, strings.Join(whys, "; "))
 }
 
 // showPreviews that a request has led to.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,17 +24,6 @@ const (
 	outputWide = "wide"
 )
 
-// addOutput adds the flag --output with its values.
-func addOutput(c *cobra.Command, output *string, values ...string) {
-	last := len(values) - 1
-	c.Flags().StringVarP(output, "output", "o", "", "Show "+strings.Join(values[:last], ", ")+" or "+values[last]+".")
-
-	if err := c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err)
-	}
-}
-
 func (p *plugin) statusCommand() *cobra.Command {
 	var (
 		output string
@@ -49,8 +39,8 @@ func (p *plugin) statusCommand() *cobra.Command {
 		switch {
 		case output != "" && !slices.Contains([]string{outputJSON, outputWide, outputYAML}, output):
 			return errors.Errorf("--output must be json, yaml or wide, not %q", output)
-		case watch && (output == outputJSON || output == outputYAML):
-			return errors.New("--watch shows a table: leave out --output, or take wide")
+		case watch && output != "":
+			return errors.New("--watch shows lines: leave out --output")
 		}
 
 		return nil
@@ -65,19 +55,21 @@ func (p *plugin) statusCommand() *cobra.Command {
 		return named(cmd, args)
 	}
 
-	addOutput(c, &output, outputJSON, outputWide, outputYAML)
+	c.Flags().StringVarP(&output, "output", "o", "", "Show json, wide or yaml.")
 	c.Flags().BoolVarP(&watch, "watch", "w", false,
-		"Show it again when it changes, until it is interrupted or the objects are gone.")
+		"Show a line for each change, until it is interrupted or the objects are gone.")
 
 	return c
 }
 
 func (p *plugin) status(ctx context.Context, roots []tree.Reference, output string, watch bool) error {
-	s := p.screen(output == outputWide)
+	s := p.style(output == outputWide)
 
 	if watch {
+		progress := text.NewProgress(s)
+
 		err := p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
-			s.show(now)
+			p.printf("%s", progress.Lines(time.Now(), now...))
 			return len(now) == 0, nil
 		})
 		if ctx.Err() != nil {
@@ -93,7 +85,7 @@ func (p *plugin) status(ctx context.Context, roots []tree.Reference, output stri
 	}
 
 	if output == "" || output == outputWide {
-		s.end(nodes)
+		p.printf("%s", text.Status(s, time.Now(), nodes...))
 		return nil
 	}
 
@@ -107,43 +99,33 @@ func (p *plugin) status(ctx context.Context, roots []tree.Reference, output stri
 
 // write a value for programs.
 func (p *plugin) write(output string, shown any) error {
-	data, err := json.MarshalIndent(shown, "", "  ")
-	if err != nil {
-		return err
+	data, err := yaml.Marshal(shown)
+	if output == outputJSON {
+		data, err = json.MarshalIndent(shown, "", "  ")
 	}
 
-	if output == outputYAML {
-		if data, err = yaml.JSONToYAML(data); err != nil {
-			return err
-		}
-	} else {
-		data = append(data, '\n')
+	if err == nil {
+		_, err = fmt.Fprintln(p.out, strings.TrimSpace(string(data)))
 	}
-
-	_, err = p.out.Write(data)
 
 	return err
 }
 
 func (p *plugin) whyCommand() *cobra.Command {
 	return p.command("why", "Say what objects wait for, and what to do",
-		"Say in a paragraph why an object is not ready: what it waits for, what has failed, and what to do.",
+		"Say why an object is not ready: what it waits for, what has failed, and what to do.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			nodes, err := p.load(ctx, roots)
 			if err != nil {
 				return err
 			}
 
-			s := p.screen(false).style
-
 			for i, n := range nodes {
 				if i > 0 {
 					p.printf("\n")
 				}
 
-				if _, err := p.out.Write([]byte(text.Why(s, time.Now(), n))); err != nil {
-					return err
-				}
+				p.printf("%s", text.Why(p.style(false), time.Now(), n))
 			}
 
 			return nil

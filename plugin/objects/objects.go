@@ -69,19 +69,6 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 	return err
 }
 
-// Annotation of an object as it is now; empty if there is none.
-func (c *Client) Annotation(ctx context.Context, n *tree.Node, name string) (string, error) {
-	o, err := c.get(ctx, tree.Reference{
-		GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind),
-		Namespace:        n.Namespace, Name: n.Name,
-	})
-	if err != nil {
-		return "", err
-	}
-
-	return o.GetAnnotations()[name], nil
-}
-
 // ConfigMap returns the data of a ConfigMap; nil if there is none.
 func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (map[string]string, error) {
 	o, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(

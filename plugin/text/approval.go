@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -108,45 +107,35 @@ func colorOfDiff(line string) string {
 
 // History of runs, in a table.
 func History(now time.Time, runs []*tree.Node) string {
-	b := &strings.Builder{}
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) // As kubectl has it.
-
-	fmt.Fprintln(w, "NAME\tSTARTED\tTOOK\tMODE\tTRIGGER\tRESULT\tCHANGED\tFAILED\tAPPROVED BY") //nolint:errcheck // It goes into memory.
+	rows := [][]string{{"NAME", "STARTED", "TOOK", "MODE", "TRIGGER", "RESULT", "CHANGED", "FAILED", "APPROVED BY"}}
 
 	for _, n := range runs {
 		for _, h := range n.History {
-			started, took := "", ""
+			started, mode, result := "", string(h.Mode), string(h.Result)
+
 			if h.StartTime != nil {
 				started = ago(h.StartTime.Time, now)
 			}
 
-			if h.StartTime != nil && h.CompletionTime != nil {
-				took = span(h.CompletionTime.Sub(h.StartTime.Time))
-			}
-
-			mode := string(h.Mode)
 			if h.State == common.StateAbsent {
 				mode += " (delete)"
 			}
 
-			result := string(h.Result)
 			if h.Reason != "" {
 				result += " (" + h.Reason + ")"
 			}
 
 			cells := []string{
-				n.Title(), started, took, mode, string(h.Trigger), result, strconv.FormatInt(h.Changed, 10),
-				strconv.FormatInt(h.Failed, 10), h.ApprovedBy,
+				n.Title(), started, took(common.Run{StartTime: h.StartTime, CompletionTime: h.CompletionTime}, now), mode,
+				string(h.Trigger), result, strconv.FormatInt(h.Changed, 10), strconv.FormatInt(h.Failed, 10), h.ApprovedBy,
 			}
 			for i := range cells {
 				cells[i] = clean(cells[i])
 			}
 
-			fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t")) //nolint:errcheck // It goes into memory.
+			rows = append(rows, cells)
 		}
 	}
 
-	_ = w.Flush()
-
-	return b.String()
+	return strings.Join(table(rows), "\n") + "\n"
 }

@@ -42,7 +42,7 @@ func Overview(s Style, now time.Time, runs []*tree.Node) string {
 	}
 
 	slices.SortFunc(stuck, func(a, b *tree.Node) int {
-		return cmp.Or(slices.Index(tree.States(), a.State)-slices.Index(tree.States(), b.State),
+		return cmp.Or(cmp.Compare(a.State.Urgency(), b.State.Urgency()),
 			cmp.Compare(b.LastApply.Attempts, a.LastApply.Attempts),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

@@ -9,8 +9,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// A Progress tells what becomes of runs where nothing can be drawn anew, such as in the log
-// of a pipeline: a line for each change.
+// A Progress tells what becomes of runs: a line for each change.
 type Progress struct {
 	style Style
 	told  map[string]string
@@ -20,8 +19,8 @@ type Progress struct {
 func NewProgress(s Style) *Progress { return &Progress{style: s, told: map[string]string{}} }
 
 // Lines about what has changed since the last call.
-func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
-	var lines []string
+func (p *Progress) Lines(now time.Time, roots ...*tree.Node) string {
+	var lines strings.Builder
 
 	for _, root := range roots {
 		leaves := root.Leaves()
@@ -32,7 +31,7 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
 		for _, n := range leaves {
 			text := p.style.paint(color(n.State), string(n.State))
 			if facts := p.style.facts(now, n); len(facts) > 0 {
-				text += ": " + strings.ReplaceAll(facts[0].text, unbroken, " ")
+				text += ": " + facts[0].text
 			}
 
 			key := root.NamespacedName() + "\n" + cmp.Or(n.Run, n.NamespacedName())
@@ -42,9 +41,9 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
 
 			p.told[key] = text
 
-			lines = append(lines, fmt.Sprintf("%s %s %s", now.Format(time.TimeOnly), clean(n.Title()), text))
+			fmt.Fprintf(&lines, "%s %s %s\n", now.Format(time.TimeOnly), clean(n.Title()), text)
 		}
 	}
 
-	return lines
+	return lines.String()
 }

@@ -5,76 +5,80 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
 // Limits of what is shown of a run, unless it is shown wide.
 const (
 	maxFailures = 3
-	maxLines    = 4
-	minName     = 12
-	maxName     = 30
-	// stateRoom is what the longest state needs beside a name.
-	stateRoom = 20
-	// leastName is as much of a name as there is in the narrowest terminal.
-	leastName = 4
+	maxText     = 400
 )
 
 // Status of trees at a time: a table with the trees in its first column.
 func Status(s Style, now time.Time, roots ...*tree.Node) string {
+	headers := []string{"NAME", "STATE", "TOOK", "ENDED", "TASKS"}
+	if s.Wide {
+		headers = append(headers[:4:4], "TRIGGER", "MODE", "OBJECT", "RUN", "TASKS")
+	}
+
 	var rows []row
 	for _, n := range roots {
 		rows = s.rows(rows, now, n, "", "", true)
 	}
 
-	headers := row{cells: []string{"NAME", "STATE", "TOOK", "ENDED", "TASKS"}}
-	if s.Wide {
-		headers.cells = append(headers.cells[:4:4], "TRIGGER", "MODE", "OBJECT", "RUN", "TASKS")
+	all := [][]string{headers}
+	for _, r := range rows {
+		all = append(all, r.cells)
 	}
 
-	widths := make([]int, len(headers.cells))
-
-	for _, r := range append([]row{headers}, rows...) {
-		for i, c := range r.cells {
-			if i < len(r.cells)-1 {
-				widths[i] = max(widths[i], len([]rune(c)))
-			}
-		}
-	}
-
-	widths[0] = max(widths[0], minName)
-	if !s.Wide {
-		widths[0] = min(widths[0], maxName, max(s.Width-stateRoom, leastName))
-	}
+	lines := table(all)
 
 	var b strings.Builder
 
-	b.WriteString(s.paint(bold, headers.line(s, widths)) + "\n")
+	b.WriteString(s.paint(bold, lines[0]) + "\n")
 
-	for _, r := range rows {
-		if len(r.cells) > 0 {
-			b.WriteString(r.line(s, widths) + "\n")
-		}
+	for i, r := range rows {
+		// The state comes after the name, which may be the same word.
+		name, rest := lines[i+1][:len(r.cells[0])], lines[i+1][len(r.cells[0]):]
+		b.WriteString(name + strings.Replace(rest, r.cells[1], s.paint(r.color, r.cells[1]), 1) + "\n")
 
 		for _, d := range r.details {
-			lines := wrap(d.text, max(s.Width-len([]rune(r.indent)), 20)) // Narrower text cannot be read.
-
-			if !s.Wide && len(lines) > maxLines {
-				lines = append(lines[:maxLines-1:maxLines-1], pad(lines[maxLines-1]+" …", s.Width-len([]rune(r.indent))))
+			if !s.Wide {
+				d.text = clip.Text(d.text, maxText)
 			}
 
-			for _, l := range lines {
-				b.WriteString(s.paint(dim, r.indent) + s.paint(d.color, strings.TrimRight(l, " ")) + "\n")
-			}
+			b.WriteString(s.paint(dim, r.indent) + s.paint(d.color, d.text) + "\n")
 		}
 	}
 
-	return strings.ReplaceAll(b.String(), unbroken, " ")
+	return b.String()
+}
+
+// table of rows that have as many cells each, in lines.
+func table(rows [][]string) []string {
+	var b strings.Builder
+
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0) // As kubectl has it.
+	for _, cells := range rows {
+		fmt.Fprintln(w, strings.Join(cells, "\t")) //nolint:errcheck // It goes into memory.
+	}
+
+	_ = w.Flush()
+
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+
+	return lines
 }
 
 // A row is about one node: cells in columns, and lines below them.
@@ -86,33 +90,6 @@ type row struct {
 }
 
 type detail struct{ color, text string }
-
-func (r row) line(s Style, widths []int) string {
-	var b strings.Builder
-
-	for i, c := range r.cells {
-		if i < len(r.cells)-1 {
-			c = pad(c, widths[i]) + "  "
-		}
-
-		b.WriteString(c)
-	}
-
-	line := strings.TrimRight(b.String(), " ")
-	if n := len([]rune(line)); n > s.Width && !s.Wide {
-		line = pad(line, s.Width)
-	}
-
-	if r.color == "" {
-		return line
-	}
-
-	// The state comes after the name, which may be the same word.
-	runes := []rune(line)
-	name := min(widths[0], len(runes))
-
-	return string(runes[:name]) + strings.Replace(string(runes[name:]), r.cells[1], s.paint(r.color, r.cells[1]), 1)
-}
 
 // rows of a node and those below it. lead is what stands before its name, and below what
 // stands before the names of those below it.
@@ -131,12 +108,10 @@ func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string,
 		indent = below + "│ "
 	}
 
-	r := row{
-		cells: []string{lead + name, string(n.State)}, color: color(n.State), indent: indent + "  ",
-		details: s.facts(now, n),
-	}
-	r.cells = append(r.cells, s.columns(now, n)...)
-	rows = append(rows, r)
+	rows = append(rows, row{
+		cells: append([]string{lead + name, string(n.State)}, s.columns(now, n)...), color: color(n.State),
+		indent: indent + "  ", details: s.facts(now, n),
+	})
 
 	for i, c := range n.Runs {
 		if i == len(n.Runs)-1 {
@@ -151,28 +126,26 @@ func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string,
 
 // columns of a node after its name and its state.
 func (s Style) columns(now time.Time, n *tree.Node) []string {
-	if len(n.Runs) > 0 {
-		return []string{count(n)}
+	run, ended, tasks, object := n.LastRun, "", "", ""
+
+	switch {
+	case len(n.Runs) > 0:
+		tasks = count(n)
+	case run.Phase != "":
+		tasks, object = Totals(run.Hosts), clean(n.NamespacedName())
 	}
 
-	run := n.LastRun
-	if run.Phase == "" {
-		return nil
-	}
-
-	cells := []string{took(run, now), "", totals(run.Hosts)}
 	if run.CompletionTime != nil {
-		cells[1] = ago(run.CompletionTime.Time, now)
+		ended = ago(run.CompletionTime.Time, now)
 	}
 
 	if s.Wide {
-		cells = []string{
-			cells[0], cells[1], string(run.Trigger), string(run.Mode), clean(n.NamespacedName()),
-			clean(run.ID), cells[2],
+		return []string{
+			took(run, now), ended, clean(string(run.Trigger)), clean(string(run.Mode)), object, clean(run.ID), tasks,
 		}
 	}
 
-	return cells
+	return []string{took(run, now), ended, tasks}
 }
 
 // count the runs of an XR that are ready.
@@ -207,8 +180,8 @@ func span(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
 func ago(t, now time.Time) string { return span(now.Sub(t)) + " ago" }
 
-// totals of a run, in Ansible's words. Those that are 0 are left out, except ok.
-func totals(h *common.HostTotals) string {
+// Totals of a run, in Ansible's words. Those that are 0 are left out, except ok.
+func Totals(h *common.HostTotals) string {
 	if h == nil {
 		return ""
 	}
@@ -218,10 +191,10 @@ func totals(h *common.HostTotals) string {
 	for _, w := range []struct {
 		name string
 		n    int64
-	}{{"changed", h.Changed}, {"unreachable", h.Unreachable}, {"failed", h.Failed}, {"skipped", h.Skipped}, {
-		"rescued",
-		h.Rescued,
-	}, {"ignored", h.Ignored}} {
+	}{
+		{"changed", h.Changed}, {"unreachable", h.Unreachable}, {"failed", h.Failed}, {"skipped", h.Skipped},
+		{"rescued", h.Rescued}, {"ignored", h.Ignored},
+	} {
 		if w.n != 0 {
 			words = append(words, w.name+"="+strconv.FormatInt(w.n, 10))
 		}
@@ -230,8 +203,7 @@ func totals(h *common.HostTotals) string {
 	return strings.Join(words, " ")
 }
 
-// facts of a node: what it does, what it waits for, what has failed. A status has them as lines, and a reason as
-// sentences.
+// facts of a node: what it does, what it waits for, what has failed.
 func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	var ds []detail
 
@@ -261,7 +233,7 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 		add(red, run.WhyFailed(most)...)
 		add("", next(n, now))
 	case n.State == tree.AwaitingApproval && n.Approval.State != "":
-		ds = append(ds, detail{yellow, unapproved(n)})
+		add(yellow, unapproved(n))
 	default:
 		add(color(n.State), cmp.Or(n.Message, n.Reason))
 
@@ -272,18 +244,13 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 
 	if n.Drift.Changed > 0 {
 		text := fmt.Sprintf("changes that the last check predicted: %d", n.Drift.Changed)
-
-		switch m, applies := n.Corrects(now); {
-		case n.State != tree.Ready:
-		case !applies:
+		if n.State == tree.Ready && !n.AllowsApply() {
 			text += ", not applied, since managementPolicies do not allow it"
-		case m.Window:
-			text += ", applied " + when(m, now)
 		}
 
 		add(yellow, text)
-	} else if m := n.Periodic(now); n.State == tree.Ready && !m.At.IsZero() {
-		add("", "runs again "+when(m, now))
+	} else if n.State == tree.Ready && n.NextRunTime != nil {
+		add("", "next run "+when(n.NextRunTime, n, now))
 	}
 
 	add(yellow, n.Withheld...)
@@ -299,16 +266,28 @@ func next(n *tree.Node, now time.Time) string {
 		attempts = fmt.Sprintf("%d attempts", a)
 	}
 
-	switch m := n.Retry(now); {
+	switch at := n.Retry(); {
 	case n.GaveUp():
 		return "gave up after " + attempts + ", and is not tried again by itself"
-	case m.At.After(now):
-		return attempts + ", next " + when(m, now)
-	case !m.At.IsZero():
-		return attempts + ", next is due"
+	case at != nil:
+		return attempts + ", next " + when(at, n, now)
 	}
 
 	return ""
+}
+
+// when something happens by itself.
+func when(at *metav1.Time, n *tree.Node, now time.Time) string {
+	text := "is due"
+	if at.After(now) {
+		text = "in " + span(at.Sub(now))
+	}
+
+	if n.Windowed {
+		text += ", in its window"
+	}
+
+	return text
 }
 
 // unapproved says what awaits a decision, or by which user it was rejected, and how to approve it.
@@ -325,7 +304,7 @@ func unapproved(n *tree.Node) string {
 		text = "the check predicts no change; awaits approval"
 	}
 
-	return clean(text) + ": " + command("approve", n)
+	return text + ": " + command("approve", n)
 }
 
 // waits says what a run that has not begun waits for.

@@ -13,8 +13,6 @@ import (
 type Style struct {
 	// Color is true for terminals that show colors.
 	Color bool
-	// Width of a line in characters.
-	Width int
 	// Wide shows more columns, and messages as a whole.
 	Wide bool
 }
@@ -69,49 +67,4 @@ func plain(line string) string {
 
 		return c
 	}, strings.ToValidUTF8(line, "\ufffd"))
-}
-
-// unbroken stands for the spaces of a command, which is to be copied as a whole.
-const unbroken = "\x00"
-
-// wrap a text into lines of a width. Words that are longer than a line are broken.
-func wrap(text string, width int) []string {
-	var (
-		lines []string
-		line  []rune
-	)
-
-	for word := range strings.FieldsSeq(text) {
-		w := []rune(word)
-
-		if len(line) > 0 && len(line)+1+len(w) > width {
-			lines, line = append(lines, string(line)), nil
-		}
-
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-
-		line = append(line, w...)
-
-		for len(line) > width && !strings.Contains(word, unbroken) {
-			lines, line = append(lines, string(line[:width])), line[width:]
-		}
-	}
-
-	if len(line) > 0 {
-		lines = append(lines, string(line))
-	}
-
-	return lines
-}
-
-// pad a text to a width, or clip it.
-func pad(text string, width int) string {
-	r := []rune(text)
-	if len(r) > width {
-		return string(r[:max(width-1, 0)]) + "…"
-	}
-
-	return text + strings.Repeat(" ", width-len(r))
 }

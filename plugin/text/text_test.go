@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
@@ -79,22 +78,8 @@ func one(name string) *tree.Node {
 	return nil
 }
 
-// night is a calendar with a window that opens at two in the night.
-func night(t *testing.T) calendar.Calendar {
-	t.Helper()
-
-	c, errs := calendar.New(nil, &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}})
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
-	return c
-}
-
 // guarded is an XR that is ready, of runs that wait for an approval or for a window.
-func guarded(t *testing.T) *tree.Node {
-	t.Helper()
-
+func guarded() *tree.Node {
 	drift := common.Drift{Changed: 2}
 
 	awaiting := composed("awaiting", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
@@ -115,13 +100,13 @@ func guarded(t *testing.T) *tree.Node {
 
 	retries := composed("retries", tree.Failed, ended(common.PhaseFailed, common.HostTotals{Failed: 1}))
 	retries.LastApply = common.Apply{Attempts: 2, NextRetryTime: at(time.Minute)}
-	retries.LastRun.Reason, retries.LastRun.Message, retries.Calendar = "TaskFailed", "m", night(t)
+	retries.LastRun.Reason, retries.LastRun.Message, retries.Windowed = "TaskFailed", "m", true
 
 	drifted := composed("drifted", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
-	drifted.Drift, drifted.Calendar = drift, night(t)
+	drifted.Drift = drift
 
 	periodic := composed("periodic", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1}))
-	periodic.Calendar = night(t)
+	periodic.NextRunTime = at(-time.Hour)
 
 	return &tree.Node{
 		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "guarded", State: tree.AwaitingApproval, Available: true,
@@ -145,7 +130,7 @@ func withholding() *tree.Node {
 	}
 }
 
-// whys are the paragraphs of all runs of an XR.
+// whys are those of all runs of an XR.
 func whys(s Style, root *tree.Node) string {
 	var b strings.Builder
 	for _, n := range root.Leaves() {
@@ -176,12 +161,12 @@ func TestGolden(t *testing.T) {
 	unread := withholding()
 	unread.State, unread.Runs = tree.Ready, unread.Runs[:1]
 
-	plain := Style{Width: 80}
+	plain := Style{}
 
 	for name, got := range map[string]string{
 		"status":          Status(plain, now, shop()),
-		"status-wide":     Status(Style{Width: 80, Wide: true}, now, shop()),
-		"status-colors":   Status(Style{Width: 80, Color: true}, now, shop()),
+		"status-wide":     Status(Style{Wide: true}, now, shop()),
+		"status-colors":   Status(Style{Color: true}, now, shop()),
 		"status-several":  Status(plain, now, readyXR, gaveUp),
 		"why":             Why(plain, now, shop()),
 		"why-ready":       Why(plain, now, readyXR),
@@ -195,12 +180,12 @@ func TestGolden(t *testing.T) {
 		"why-running":     Why(plain, now, one("cache")),
 		"why-queued":      Why(plain, now, one("queue")),
 		"why-blocked":     Why(plain, now, one("mail")),
-		"status-guarded":  Status(plain, now, guarded(t)),
-		"why-guarded":     Why(plain, now, guarded(t)),
-		"why-each":        whys(plain, guarded(t)),
+		"status-guarded":  Status(plain, now, guarded()),
+		"why-guarded":     Why(plain, now, guarded()),
+		"why-each":        whys(plain, guarded()),
 		"status-withheld": Status(plain, now, withholding()),
 		"why-withheld":    Why(plain, now, withholding()) + "\n" + whys(plain, withholding()) + Why(plain, now, unread),
-		"progress":        strings.Join(NewProgress(plain).Lines(now, shop()), "\n") + "\n",
+		"progress":        NewProgress(plain).Lines(now, shop()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".txt")
@@ -224,33 +209,6 @@ func TestGolden(t *testing.T) {
 				t.Errorf("Text of objects should have no controls in it: %q", got)
 			}
 		})
-	}
-}
-
-// However narrow a terminal is, rows fit into it, and from 40 columns on they have the state as a whole.
-func TestWidths(t *testing.T) {
-	waiting := composed("disk[a-very-long-name-of-a-disk-of-this-shop]", tree.AwaitingApproval, common.Run{})
-
-	for width := 1; width <= 100; width++ {
-		for _, color := range []bool{false, true} {
-			s := Style{Width: width, Color: color}
-			got := Status(s, now, shop(), waiting)
-
-			for line := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(got, "")) {
-				// Text below a row is not broken into shorter lines than these.
-				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > max(width, 30) {
-					t.Errorf("Width %d: got a line of %d: %s", width, n, line)
-				}
-			}
-
-			if width >= 40 && !strings.Contains(got, string(tree.AwaitingApproval)) {
-				t.Errorf("Width %d: the state should be shown as a whole:\n%s", width, got)
-			}
-
-			if Why(s, now, shop()) == "" {
-				t.Errorf("Width %d: there should be a reason.", width)
-			}
-		}
 	}
 }
 
@@ -325,7 +283,7 @@ func TestPrediction(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Prediction(Style{Width: 80, Wide: tc.full}, now, n); !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
+			if got := Prediction(Style{Wide: tc.full}, now, n); !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
 				t.Errorf("\n%s\nPrediction(...): want %q, and not %q, got:\n%s", tc.reason, tc.want, tc.not, got)
 			}
 		})
@@ -353,41 +311,41 @@ func TestInProgress(t *testing.T) {
 	}{
 		"Running": {
 			reason: "A run has a kind, a time and a task.", state: tree.Running, run: running,
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed): Warm the cache. There is nothing to do.\n",
+			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n",
 		},
 		"Queued": {
 			reason: "One that has not begun says what it waits for.", state: tree.Installing, run: queued,
-			want: "AnsibleRun default/shop-x has not begun (Check, Poll): no place is free.\n",
+			want: "Run x (default/shop-x): Installing (Check, Poll)\n  no place is free\n",
 		},
 		"Paused": {
 			reason: "A run goes on when its object is paused.", state: tree.Paused, run: running,
-			want: "AnsibleRun default/shop-x is paused: its run (Apply, Changed) was Running, and goes on. To resume it: " +
-				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default.\n",
+			want: "Run x (default/shop-x): Paused (Apply, Changed)\n  its run was Running, and goes on\n  To resume it: " +
+				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default\n",
 		},
 		"PausedBefore": {
 			reason: "A run that waits for its turn does not begin in a pause.", state: tree.Paused, run: queued,
-			want: "AnsibleRun default/shop-x is paused: its run (Check, Poll) had not begun, and waits until it is resumed. To resume it: " +
-				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default.\n",
+			want: "Run x (default/shop-x): Paused (Check, Poll)\n  its run had not begun, and waits until it is resumed\n  To resume it: " +
+				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default\n",
 		},
 		"Deleted": {
 			reason: "A deletion ends a run with state present.", state: tree.Running, run: running, deleted: true,
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed): Warm the cache. There is nothing to do. " +
-				"It is being deleted, which goes on when this run has ended.\n",
+			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n" +
+				"  It is being deleted, which goes on when this run has ended.\n",
 		},
 		"Deleting": {
 			reason: "What onDelete says runs before the object goes.", state: tree.Deleting, deleted: true,
-			want: "AnsibleRun default/shop-x is being deleted; what removes its target runs first.\n",
+			want: "Run x (default/shop-x): Deleting\n  What removes its target runs first.\n",
 		},
 		"Absent": {
 			reason: "A run with state absent is the deletion.", state: tree.Running, run: absent, deleted: true,
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted): Warm the cache. There is nothing to do. " +
-				"It is being deleted, by this run with state absent.\n",
+			want: "Run x (default/shop-x): Running for 9s (Apply, Deleted)\n  Warm the cache\n" +
+				"  It is being deleted, by this run with state absent.\n",
 		},
 		"Undeletable": {
 			reason: "The condition Deletable says what keeps the object.", state: tree.Running, run: absent, deleted: true,
 			undeletable: "the run failed; repair the cause",
-			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted): Warm the cache. There is nothing to do. " +
-				"It is being deleted, and cannot be yet: the run failed; repair the cause.\n",
+			want: "Run x (default/shop-x): Running for 9s (Apply, Deleted)\n  Warm the cache\n" +
+				"  It is being deleted, and cannot be yet: the run failed; repair the cause\n",
 		},
 	}
 
@@ -396,7 +354,7 @@ func TestInProgress(t *testing.T) {
 			n := composed("x", tc.state, tc.run)
 			n.Deleted, n.Undeletable = tc.deleted, tc.undeletable
 
-			if diff := cmp.Diff(tc.want, Why(Style{Width: 1000}, now, n)); diff != "" {
+			if diff := cmp.Diff(tc.want, Why(Style{}, now, n)); diff != "" {
 				t.Errorf("\n%s\nWhy(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

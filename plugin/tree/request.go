@@ -31,7 +31,7 @@ func (n *Node) Refuses(token string) error {
 		return errors.New("is being deleted: a check tells what an apply would change")
 	case isCheck(token):
 		return nil
-	case !n.allowsApply() && (n.Deleted || n.policy != common.CheckWhenObserve):
+	case !n.AllowsApply() && (n.Deleted || n.policy != common.CheckWhenObserve):
 		return errors.Errorf("has managementPolicies that allow no run: %s", strings.Join(n.policies, ", "))
 	}
 
@@ -44,8 +44,8 @@ func isCheck(token string) bool { return strings.HasPrefix(token, common.CheckRe
 // Unmanaged is true for an AnsibleRun that its management policies pause.
 func (n *Node) Unmanaged() bool { return n.unmanaged }
 
-// allowsApply is true if the management policies allow an apply now.
-func (n *Node) allowsApply() bool {
+// AllowsApply is true if the management policies allow an apply now.
+func (n *Node) AllowsApply() bool {
 	allows := func(policy string) bool {
 		return n.policies == nil || slices.Contains(n.policies, "*") || slices.Contains(n.policies, policy)
 	}
@@ -217,13 +217,13 @@ func (n *Node) outcome(token string) (outcome, bool) {
 // an approval.
 func (n *Node) leads(r common.Run) bool {
 	switch {
-	case r.Mode != common.ModeCheck, r.Trigger == common.TriggerPreview, !n.allowsApply():
+	case r.Mode != common.ModeCheck, r.Trigger == common.TriggerPreview, !n.AllowsApply():
 		return false
 	case n.Approval.State != "" && n.Approval.State != common.ApprovalApplied:
 		return n.Approval.State != common.ApprovalRejected
 	case cutOff(r):
 		return false
-	case failed(n.LastApply):
+	case n.LastApply.Result.Finished() && n.LastApply.Result != common.PhaseSucceeded:
 		return true
 	case r.Phase == common.PhaseSucceeded:
 		return n.Drift.Changed > 0
@@ -252,23 +252,9 @@ func (r *Request) Over() bool {
 	})
 }
 
-// Count how many runs were wanted, asked for, and succeeded, and how many were gone before they were asked for.
-func (r *Request) Count() (all, asked, succeeded, gone int) {
-	for _, w := range r.runs {
-		if w.asked {
-			asked++
-		}
-
-		if w.succeeded {
-			succeeded++
-		}
-
-		if w.gone {
-			gone++
-		}
-	}
-
-	return len(r.runs), asked, succeeded, gone
+// Succeeded is true if all runs have.
+func (r *Request) Succeeded() bool {
+	return !slices.ContainsFunc(r.runs, func(w *wanted) bool { return !w.succeeded })
 }
 
 // Why requests have led to no run, where that is so.

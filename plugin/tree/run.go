@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -46,7 +47,8 @@ func runOf(o *unstructured.Unstructured) *Node {
 	outputs, reported := ansiblerun.Withheld(o.Object)
 	n.Withheld = append(listed("output ", outputs), listed("reported field ", reported)...)
 
-	n.time(o)
+	_, n.Windowed, _ = unstructured.NestedMap(o.Object, "spec", "forProvider", "window")
+	n.Canceled = n.LastRun.Phase == common.PhaseCanceled && n.LastRun.ID == o.GetAnnotations()[common.AnnotationCancel]
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 
 	return n
@@ -136,6 +138,18 @@ func (n *Node) InProgress() bool { return n.LastRun.Phase != "" && !n.LastRun.Ph
 // failed is true when the last run ended, and did not succeed.
 func (n *Node) failed() bool {
 	return n.LastRun.Phase.Finished() && n.LastRun.Phase != common.PhaseSucceeded
+}
+
+// GaveUp is true when the last run failed and is not tried again by itself.
+func (n *Node) GaveUp() bool { return n.Reason == string(common.ReasonRetriesExhausted) }
+
+// Retry is when a run that failed is tried again: an apply, or a check of what is not applied.
+func (n *Node) Retry() *metav1.Time {
+	if n.LastRun.Mode == common.ModeCheck {
+		return n.NextRunTime
+	}
+
+	return n.LastApply.NextRetryTime
 }
 
 // nameOfRun is what a line of the message of an XR begins with that is about a run: its

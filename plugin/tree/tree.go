@@ -16,7 +16,6 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -102,9 +101,9 @@ type Node struct {
 	Approval common.ApprovalObservation `json:"approval,omitzero"`
 	History  []common.PastRun           `json:"history,omitempty"`
 
-	// Calendar of the AnsibleRun, and NextRunTime that its content has asked for.
-	Calendar    calendar.Calendar `json:"-"`
-	NextRunTime *metav1.Time      `json:"-"`
+	// NextRunTime is when the content has asked to run again. Windowed is true if runs wait for a window.
+	NextRunTime *metav1.Time `json:"-"`
+	Windowed    bool         `json:"-"`
 
 	// Withheld says which outputs are withheld, why, and what to do.
 	Withheld []string `json:"withheld,omitempty"`
@@ -116,7 +115,6 @@ type Node struct {
 	policy    common.RunPolicy
 	applied   string // The digest of the inputs that were applied; empty if none were.
 	unmanaged bool
-	exhausted bool // True if a failed apply is not tried again by itself.
 
 	// requested is the token of the last request, and handled that of the one that was answered.
 	requested, handled string
@@ -194,7 +192,7 @@ func (n *Node) judge(cs conditions) {
 
 	worst := State("")
 	if len(states) > 0 {
-		worst = slices.MinFunc(states, func(a, b State) int { return cmp.Compare(a.urgency(), b.urgency()) })
+		worst = slices.MinFunc(states, func(a, b State) int { return cmp.Compare(a.Urgency(), b.Urgency()) })
 	}
 
 	switch {
@@ -255,8 +253,8 @@ func States() []State {
 	}
 }
 
-// urgency is where a state stands in the order of states.
-func (s State) urgency() int { return slices.Index(States(), s) }
+// Urgency is where a state stands in the order of states.
+func (s State) Urgency() int { return slices.Index(States(), s) }
 
 // All AnsibleRuns of a tree, in its order.
 func (n *Node) All() []*Node {
@@ -307,6 +305,15 @@ func (n *Node) Resource() string {
 	}
 
 	return kind + "/" + n.Name
+}
+
+// Args by which kubectl finds an object.
+func (n *Node) Args() string {
+	if n.Namespace == "" {
+		return n.Resource()
+	}
+
+	return n.Resource() + " -n " + n.Namespace
 }
 
 // Title is the name that people know a run or an object by.

@@ -95,7 +95,7 @@ func TestApproval(t *testing.T) {
 		return err != nil && strings.Contains(string(out), "only provider-ansible writes the status of AnsibleRuns")
 	})
 
-	inOrder(t, unwrapped(ansible(t, 0, d, "why", run)), "is not approved", "kubectl ansible approve "+run, "Changes that the last check predicted: 1")
+	inOrder(t, ansible(t, 0, d, "why", run), "AwaitingApproval", "kubectl ansible approve "+run, "changes that the last check predicted: 1")
 	inOrder(t, ansible(t, 0, d, "status", run), "AwaitingApproval")
 
 	// A rejection has a name and a reason.

@@ -47,7 +47,7 @@ func TestWindow(t *testing.T) {
 	cp.Apply(t, windowed, d)
 	cp.WaitFor(t, run, Condition("Synced", "True"), Reason("Ready", "WaitingForWindow"), Message("Ready", opens.Format(time.RFC3339)), Field("status.atProvider.lastRun", nil))
 	Eventually(t, "the plugin to say why the run waits", func() bool {
-		return strings.Contains(unwrapped(ansible(t, 0, d, "why", name)), "windowed waits for its window, which opens at "+opens.Format(time.RFC3339))
+		return strings.Contains(ansible(t, 0, d, "why", name), "waits for its window, which opens at "+opens.Format(time.RFC3339))
 	})
 
 	ansible(t, 0, d, "run", name)
@@ -56,7 +56,7 @@ func TestWindow(t *testing.T) {
 	// A deletion waits, until the window is not wanted any more.
 	cp.Delete(t, run)
 	cp.WaitFor(t, run, Reason("Deletable", "WaitingForWindow"))
-	inOrder(t, unwrapped(ansible(t, 0, d, "why", name)), "windowed waits for its window")
+	inOrder(t, ansible(t, 0, d, "why", name), "waits for its window")
 
 	d.Title = "historyLimit: 3"
 	cp.Apply(t, windowed, d)
