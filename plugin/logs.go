@@ -158,10 +158,10 @@ func (l *logs) show(ctx context.Context, g *log) error {
 		return err
 	}
 
-	if text := added(g.shown, output); text != "" {
+	if more := added(g.shown, output); more != "" {
 		g.shown = output
 
-		if err := g.w.Show(text); err != nil {
+		if err := g.w.Show(more); err != nil {
 			return err
 		}
 	}
@@ -222,7 +222,7 @@ func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 }
 
 // output of the run that is shown. It is whole once the run has ended.
-func (l *logs) output(ctx context.Context, g *log) (text string, whole bool, err error) {
+func (l *logs) output(ctx context.Context, g *log) (all string, whole bool, err error) {
 	kept := g.node.KeptOutput
 	if kept.ConfigMap == "" {
 		return "", false, nil
