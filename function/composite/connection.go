@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -114,7 +113,7 @@ func (e *evaluator) withDetails() expression.Data {
 			}
 		}
 
-		view, _ := v.(value.Partial)
+		view, _ := v.(expression.Partial)
 		view.Fields = maps.Clone(view.Fields)
 		view.Fields["connectionDetails"] = all
 
@@ -128,7 +127,7 @@ func (e *evaluator) withDetails() expression.Data {
 
 	for _, run := range e.plan.Runs {
 		switch v := data.Runs[run.Name].(type) {
-		case value.Partial:
+		case expression.Partial:
 			data.Runs[run.Name] = with(v, run.Name)
 		case map[string]any:
 			set := map[string]any{}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -45,7 +44,7 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 		// What is selected by something that is not known is not known to be missing.
 		for _, p := range problems {
 			if p.Kind == expression.Withheld {
-				r.Data.Required[req.Name] = value.UnknownError{Why: "is not known: " + p.Message}
+				r.Data.Required[req.Name] = expression.Unknown("is not known: " + p.Message)
 			}
 		}
 

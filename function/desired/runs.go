@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -79,7 +78,7 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 				Resources:   viewResources(p, state),
 				Environment: state.Environment(),
 				Context:     state.Context,
-				Budget:      &cost.Budget{},
+				Budget:      &expression.Budget{},
 			},
 			Instances:    map[string]Instances{},
 			Terminating:  state.Terminating(),

@@ -13,8 +13,7 @@ import (
 	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // compile an expression. Each error shows the expression, and points into it.
@@ -54,12 +53,12 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, mistakes
 	}
 
-	if bad := cost.CheckPatterns(compiled.NativeRep()); bad != nil {
-		return nil, []string{e.explain(source, bad)}
+	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)), cel.CustomDecorator(ranges(compiled.NativeRep())))
+	if bad := (patternError{}); errors.As(err, &bad) {
+		at := compiled.NativeRep().SourceInfo().GetStartLocation(bad.id)
+		return nil, []string{e.explain(source, &common.Error{Location: at, Message: bad.Error()})}
 	}
 
-	// Constants are not evaluated before there is a meter.
-	p, err := e.cel.Program(compiled, cel.CustomDecorator(e.meter), cel.CustomDecorator(ranges(compiled.NativeRep())))
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -72,7 +71,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		uses:       u,
 		selections: selections,
 		resources:  resources,
-		shape:      e.shape,
+		schema:     e.schema.OpenAPI(),
 		defaulted:  e.defaulted(selections),
 	}
 
@@ -163,7 +162,7 @@ func compileIn(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
 		args := x.AsCall().Args()
 
 		name, _ := args[1].AsLiteral().Value().(string)
-		if !value.IsSelectable(name) {
+		if !isSelectable(name) {
 			return
 		}
 

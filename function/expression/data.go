@@ -1,12 +1,9 @@
 package expression
 
-import (
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
-)
+import ()
 
 // Data is what expressions see. Its values are JSON, with numbers float64 or
-// int64 and objects that may be a value.Partial, and are not changed.
+// int64 and objects that may be a Partial, and are not changed.
 type Data struct {
 	// XR as observed: an object.
 	XR any
@@ -29,7 +26,7 @@ type Data struct {
 	Locals *LocalValues
 	// Budget of the work for this XR. Without one, only the work of each
 	// expression is limited.
-	Budget *cost.Budget
+	Budget *Budget
 
 	// exact values have int64 for integers, and float64 for doubles only.
 	exact bool
@@ -41,7 +38,7 @@ func (d Data) Has(path []string) bool {
 	at := roots[path[0]].of(&d)
 
 	for _, name := range path[1:] {
-		if p, ok := at.(value.Partial); ok {
+		if p, ok := at.(Partial); ok {
 			at = p.Fields
 		}
 

@@ -41,7 +41,11 @@ type Declarations struct {
 
 // types of the roots.
 func (d Declarations) types() rootTypes {
-	return rootTypes{roots: d.roots(), run: d.runType()}
+	t := rootTypes{roots: d.roots(), run: d.runType()}
+	// The type of runs comes last, for it replaces their name.
+	t.provider = apiservercel.NewDeclTypeProvider(append(slices.Collect(maps.Values(t.roots)), t.run)...)
+
+	return t
 }
 
 // roots that are objects, by name, with anything in the XR.
@@ -209,6 +213,8 @@ type rootTypes struct {
 	// roots that are objects, by name. In them a run is only named.
 	roots map[string]*apiservercel.DeclType
 	run   *apiservercel.DeclType
+	// provider of all types in them, by name.
+	provider *apiservercel.DeclTypeProvider
 }
 
 // forJSON returns the type of what a value of CEL becomes as JSON.
@@ -233,46 +239,12 @@ func (r rootTypes) forJSON(t *cel.Type) *apiservercel.DeclType {
 			return r.forJSON(t.Parameters()[0])
 		}
 	case types.StructKind:
-		if d := r.declaration(t); d != nil {
+		if d, ok := r.provider.FindDeclType(t.TypeName()); ok {
 			return d
 		}
 	}
 
 	return apiservercel.DynType
-}
-
-// declaration of a type below one of the roots, or nil.
-func (r rootTypes) declaration(t *cel.Type) *apiservercel.DeclType {
-	if t.Kind() != types.StructKind {
-		return nil
-	}
-
-	for _, root := range append([]*apiservercel.DeclType{r.run}, slices.Collect(maps.Values(r.roots))...) {
-		if d := declaredBelow(root, t.TypeName()); d != nil {
-			return d
-		}
-	}
-
-	return nil
-}
-
-// declaredBelow returns the declaration of a type of this name, or nil.
-func declaredBelow(t *apiservercel.DeclType, name string) *apiservercel.DeclType {
-	if t == nil || t.TypeName() == name {
-		return t
-	}
-
-	if d := declaredBelow(t.ElemType, name); d != nil {
-		return d
-	}
-
-	for _, f := range t.Fields {
-		if d := declaredBelow(f.Type, name); d != nil {
-			return d
-		}
-	}
-
-	return nil
 }
 
 // at returns the type of an object that is selected from a root, or nil.

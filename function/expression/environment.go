@@ -1,19 +1,11 @@
 package expression
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/interpreter"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/library"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // An Environment compiles expressions, those that are equal once. Its roots are
@@ -26,14 +18,12 @@ type Environment struct {
 	cel *cel.Env
 	// loose is the same without schemas.
 	loose func() (*cel.Env, error)
-	// meter counts their work.
-	meter interpreter.InterpretableDecorator
 	// programs that were compiled, by their sources.
 	programs map[string]outcome
 	// declared locals.
 	locals *Locals
-	// shape of the XR.
-	shape *value.Shape
+	// schema of the XR.
+	schema *Schema
 }
 
 // An outcome of compiling an expression: a program, or what is wrong with it.
@@ -42,23 +32,11 @@ type outcome struct {
 	mistakes []string
 }
 
-// A celBase is a CEL environment, and what counts the work of its programs.
-type celBase struct {
-	*cel.Env
-
-	meter interpreter.InterpretableDecorator
-}
-
 // base is what all environments extend.
-var base = sync.OnceValues(func() (celBase, error) { //nolint:gochecknoglobals // It is a constant that takes long to make.
-	env, err := cel.NewEnv(library.Options()...)
-	if err != nil {
-		return celBase{}, errors.Wrap(err, "cannot make a CEL environment")
-	}
+var base = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // It is a constant that takes long to make.
+	env, err := cel.NewEnv(libraryOptions()...)
 
-	meter, err := cost.Decorator(env)
-
-	return celBase{Env: env, meter: meter}, errors.Wrap(err, "cannot limit the work of expressions")
+	return env, errors.Wrap(err, "cannot make a CEL environment")
 })
 
 // NewEnvironment returns an Environment of expressions that see these, and
@@ -75,32 +53,26 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 
 	e := &Environment{
 		explainer: explainer{rootTypes: d.types(), operation: d.Operation},
-		meter:     b.meter,
 		programs:  map[string]outcome{},
 		locals:    d.Locals,
+		schema:    d.Schema,
 	}
 
 	untyped := d
 	untyped.Schema, untyped.Run, untyped.Item, untyped.Resources, untyped.Locals = nil, nil, nil, nil, &Locals{
 		declared: d.Locals.loose,
 	}
-	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b.Env, untyped.types()) })
+	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b, untyped.types()) })
 
-	if d.Schema != nil {
-		e.shape = d.Schema.shape
-	}
-
-	e.cel, err = extend(b.Env, e.rootTypes)
+	e.cel, err = extend(b, e.rootTypes)
 
 	return e, err
 }
 
 // extend a CEL environment by roots that are objects, and by those that are
-// maps. The type of runs comes last, for it replaces their name.
+// maps.
 func extend(base *cel.Env, t rootTypes) (*cel.Env, error) {
-	declared := append(slices.Collect(maps.Values(t.roots)), t.run)
-
-	types, err := apiservercel.NewDeclTypeProvider(declared...).EnvOptions(base.CELTypeProvider())
+	types, err := t.provider.EnvOptions(base.CELTypeProvider())
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot declare the types of expressions")
 	}

@@ -4,23 +4,21 @@ import (
 	"context"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/library"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // An evaluation of an expression. It is the activation, which knows the values of
 // the roots.
 type evaluation struct {
-	ctx     context.Context //nolint:containedctx // It lives as long as the evaluation.
-	data    *Data
-	shape   *value.Shape
-	meter   cost.Meter
-	lookups value.Lookups
+	ctx    context.Context //nolint:containedctx // It lives as long as the evaluation.
+	data   *Data
+	schema map[string]any
+	// work that was spent.
+	work uint64
+	// missed are the last places at which nothing is, and list the last one that was asked for its size.
+	missed []place
+	list   *list
 	// problem that has ended the evaluation, if one has.
 	problem *Problem
 }
@@ -28,18 +26,24 @@ type evaluation struct {
 // end the evaluation because of a problem.
 func (e *evaluation) end(problem *Problem) {
 	e.problem = problem
-	panic(interpreter.EvalCancelledError{Message: problem.Message, Cause: library.Failed})
+	panic(interpreter.EvalCancelledError{Message: problem.Message, Cause: failed})
+}
+
+// nameEvaluation is the name under which the activation has the evaluation. No expression can have such a name.
+const nameEvaluation = "@evaluation"
+
+// evaluationOf an activation, which may be that of a comprehension.
+func evaluationOf(a interpreter.Activation) *evaluation {
+	v, _ := a.ResolveName(nameEvaluation)
+	e, _ := v.(*evaluation)
+
+	return e
 }
 
 // ResolveName returns the value of a root.
 func (e *evaluation) ResolveName(name string) (any, bool) {
-	switch name {
-	case cost.MeterName:
-		return &e.meter, true
-	case rootLocals:
-		return scope{Object: value.Root(name, nil, nil, &e.lookups), evaluation: e}, true
-	case rootXR:
-		return value.Root(name, e.data.XR, e.shape, &e.lookups), true
+	if name == nameEvaluation {
+		return e, true
 	}
 
 	r, ok := roots[name]
@@ -47,7 +51,12 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 
-	return value.Root(name, r.of(e.data), nil, &e.lookups), true
+	at := view{place: place{name: name}, evaluation: e}
+	if name == rootXR {
+		at.schema = e.schema
+	}
+
+	return newObject(at, r.of(e.data)), true
 }
 
 // Parent is nil.
@@ -55,51 +64,19 @@ func (e *evaluation) Parent() interpreter.Activation {
 	return nil
 }
 
-// A scope is the root of locals as an evaluation sees it.
-type scope struct {
-	*value.Object
-
-	evaluation *evaluation
-}
-
-// Find the value of a local. One that has a problem ends the evaluation: an
-// expression that refers to it has no value either.
-func (s scope) Find(key ref.Val) (ref.Val, bool) {
-	if s.evaluation.data.Locals == nil {
-		return nil, false
+// local returns the value of a local, if there is one, and whether something in it may be there later. One that has a
+// problem ends the evaluation: an expression that refers to it has no value either.
+func (e *evaluation) local(name string) (v any, ok, waits bool) {
+	if e.data.Locals == nil {
+		return nil, false, false
 	}
 
-	name, _ := key.(types.String)
-
-	v, known := s.evaluation.data.Locals.local(s.evaluation.ctx, string(name))
-
-	switch {
-	case !known:
-		return nil, false
-	case v.problem != nil:
-		s.evaluation.end(v.problem)
-	case v.ok:
-		return s.Member(string(name), v.value, v.waits), true
+	l := e.data.Locals.local(e.ctx, name)
+	if l.problem != nil {
+		e.end(l.problem)
 	}
 
-	s.Miss(string(name), v.waits)
-
-	return nil, false
-}
-
-// Get the value of a local.
-func (s scope) Get(key ref.Val) ref.Val {
-	if v, ok := s.Find(key); ok {
-		return v
-	}
-
-	return value.NoSuchKey(key)
-}
-
-// Contains is true when a local has a value.
-func (s scope) Contains(key ref.Val) ref.Val {
-	_, ok := s.Find(key)
-	return types.Bool(ok)
+	return l.value, l.ok, l.waits
 }
 
 // ranges returns a decorator of what the comprehensions of an expression go through:
@@ -133,7 +110,7 @@ type comprehended struct {
 // Eval evaluates the expression.
 func (c comprehended) Eval(a interpreter.Activation) ref.Val {
 	v := c.Interpretable.Eval(a)
-	cost.Range(a, v)
+	evaluationOf(a).spend(perTurn * length(v))
 
-	return value.InOrder(v)
+	return inOrder(v)
 }

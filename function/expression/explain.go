@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/cel-go/common"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -147,7 +146,7 @@ func (x explainer) unknown(name, at string) string {
 	}
 
 	before = strings.TrimRight(before, ".? ")
-	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !value.InIdentifier(r) }) + 1
+	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !inIdentifier(r) }) + 1
 	from := strings.ReplaceAll(before[start:], "?", "")
 
 	t := x.at(from)

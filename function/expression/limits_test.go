@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
@@ -81,8 +80,9 @@ func TestRunaway(t *testing.T) {
 		"Merge":         {reason: "Maps are merged entry by entry.", source: "[xr.spec.items.map(i, string(i))].map(l, l.transformMapEntry(i, v, {v: v})).map(m, lists.range(1000).map(i, m.merge(m)))", want: work},
 		"Greatest":      {reason: "The greatest of many is looked for.", source: "xr.spec.items.map(i, math.greatest(i, 1) + math.greatest([i, 1, 2]) + (xr.spec.x == xr.spec.y + xr.spec.x ? 1 : 0))", want: work},
 		"SharedTexts":   {reason: "A value must not become huge by having one text many times.", source: "xr.spec.items.map(i, xr.spec.x)", want: work},
-		"SharedLists":   {reason: "Nor by having one list many times.", source: "lists.range(1000).map(i, xr.spec.items)", want: size},
-		"SharedObjects": {reason: "Nor one object.", source: "lists.range(1000).map(i, xr.spec)", want: size},
+		"SharedLists":   {reason: "Nor by having one list many times.", source: "lists.range(1000).map(i, xr.spec.items)", want: work},
+		"SharedObjects": {reason: "Nor one object.", source: "lists.range(1000).map(i, xr.spec)", want: work},
+		"Shared":        {reason: "It must not be larger than what core receives, either.", source: "[xr.spec.x].map(x, [x, x, x, x, x, x, x, x, x])", want: size},
 	}
 
 	e := environment(t)
@@ -115,7 +115,7 @@ func TestBudget(t *testing.T) {
 		t.Fatal(errs)
 	}
 
-	data := Data{XR: map[string]any{"spec": map[string]any{"n": 1.0}}, Budget: &cost.Budget{}}
+	data := Data{XR: map[string]any{"spec": map[string]any{"n": 1.0}}, Budget: &Budget{}}
 
 	for range 1000 {
 		v, _, problems := tmpl.Evaluate(context.Background(), data)

@@ -16,9 +16,6 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/library"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // A program is one expression, compiled. It is safe for concurrent use.
@@ -29,7 +26,7 @@ type program struct {
 	// declared is the type of its value as JSON.
 	declared *apiservercel.DeclType
 	uses     uses
-	shape    *value.Shape
+	schema   map[string]any
 	// selections from roots.
 	selections []selection
 	// resources are their computed names.
@@ -49,18 +46,18 @@ type resourceName struct {
 // evaluate the expression. A nil value without a problem is not there:
 // optional.none().
 func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) {
-	if err := data.Budget.Spent(); err != nil {
+	if err := data.Budget.exhausted(); err != nil {
 		return nil, &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 	}
 
-	e := &evaluation{ctx: ctx, data: data, shape: p.shape, meter: cost.NewMeter(ctx)}
+	e := &evaluation{ctx: ctx, data: data, schema: p.schema}
 
 	v, _, err := p.cel.Eval(e)
-	data.Budget.Spend(1 + e.meter.Work())
+	data.Budget.Spend(1 + e.work)
 
 	if err != nil {
 		// It may hold all of a value.
-		data.Budget.Spend(cost.OfText(len(err.Error())))
+		data.Budget.Spend(ofText(len(err.Error())))
 
 		return nil, p.problem(e, err)
 	}
@@ -77,14 +74,15 @@ func (p *program) result(ctx context.Context, data *Data, isText bool) (v any, o
 
 	var err error
 
-	w := value.Writer{Exact: data.exact && !isText}
+	w := writer{exact: data.exact && !isText}
 	if isText {
-		v, err = w.Text(val)
+		v, err = w.text(val)
 	} else {
-		v, ok, err = w.JSON(val)
+		v, ok, err = w.json(val)
 	}
 
-	data.Budget.Write(w)
+	data.Budget.Write(w.bytes)
+	data.Budget.Spend(PerField * uint64(w.fields)) //nolint:gosec // It is not negative.
 
 	if err != nil {
 		return nil, false, p.unusable(err)
@@ -165,35 +163,26 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	var ended interpreter.EvalCancelledError
-	if errors.As(err, &ended) && ended.Cause == library.Failed {
+	if errors.As(err, &ended) && ended.Cause == failed {
 		return &Problem{
-			Kind: Invalid, Message: clip.Text(ended.Message, library.MaxMessage),
-			Plain: library.FailsPlainly(p.ast),
+			Kind: Invalid, Message: clip.Text(ended.Message, maxMessage),
+			Plain: failsPlainly(p.ast),
 		}
 	}
 
-	if problem := p.unusable(err); problem.Kind == Withheld {
-		return problem
+	if bad := (unusableError{}); errors.As(err, &bad) {
+		return p.unusable(err)
 	}
 
-	if at := e.lookups.Missing(err); at != nil {
+	if at := e.missing(err); at != nil {
 		if isPending(at) {
 			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + origin(at)}
 		}
 
-		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.Optional())}
+		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.optional())}
 	}
 
-	if at := e.lookups.Binary(err); at != nil {
-		return &Problem{
-			Kind: Invalid,
-			Message: at.String() +
-				" is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64",
-			Plain: true,
-		}
-	}
-
-	message := panicMessage(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), library.MaxMessage))
+	message := panicMessage(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), maxMessage))
 
 	if strings.HasPrefix(message, messageNoOverload) {
 		message += "; the types of its operands do not go together: convert them with string(…), int(…) or double(…)"
@@ -212,8 +201,8 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 
 // unusable says why a value cannot be used.
 func (p *program) unusable(err error) *Problem {
-	if unknown := (value.UnknownError{}); errors.As(err, &unknown) {
-		return &Problem{Kind: Withheld, Message: unknown.Error()}
+	if bad := (unusableError{}); errors.As(err, &bad) {
+		return new(Problem(bad))
 	}
 
 	return &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}

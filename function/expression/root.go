@@ -3,8 +3,6 @@ package expression
 import (
 	"slices"
 	"strings"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // Names of the roots of expressions.
@@ -67,25 +65,25 @@ func waits(root string, path []string) bool {
 }
 
 // isPending is true for a place at which something may be there later without an edit of the XR.
-func isPending(at *value.Place) bool {
-	switch at.Root() {
+func isPending(at *place) bool {
+	switch at.root() {
 	case rootXR:
-		return at.Member() == "status"
+		return at.member() == "status"
 	case rootLocals:
-		return at.Waits()
+		return at.maybeLater()
 	}
 
-	return roots[at.Root()].later
+	return roots[at.root()].later
 }
 
 // origin says what has to put something at a place, if that may not be clear.
-func origin(at *value.Place) string {
-	bring := roots[at.Root()].bring
-	if bring == "" || at.Root() == rootResources && !at.IsMember() {
+func origin(at *place) string {
+	bring := roots[at.root()].bring
+	if bring == "" || at.root() == rootResources && !at.isMember() {
 		return ""
 	}
 
-	return "; " + bring + ", or write " + at.Optional() + " if it may be missing"
+	return "; " + bring + ", or write " + at.optional() + " if it may be missing"
 }
 
 // identity is what an XR is called: what never changes, and what Crossplane says of

@@ -3,7 +3,6 @@ package expression
 import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -19,7 +18,6 @@ const (
 // integers.
 type Schema struct {
 	declared *apiservercel.DeclType
-	shape    *value.Shape
 	openAPI  map[string]any
 }
 
@@ -41,7 +39,7 @@ func NewSchema(openAPI map[string]any) *Schema {
 		return nil
 	}
 
-	return &Schema{declared: declaredResource(prefix+"XR", openAPI), shape: value.ShapeOf(openAPI), openAPI: openAPI}
+	return &Schema{declared: declaredResource(prefix+"XR", openAPI), openAPI: openAPI}
 }
 
 // declaredResource returns the type of an object that is a resource of Kubernetes, and

@@ -6,8 +6,6 @@ import (
 	"github.com/google/cel-go/common"
 
 	"github.com/crossplane/function-sdk-go/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // A part of a string: text, or the source of an expression.
@@ -99,7 +97,7 @@ func end(s string) int {
 func raw(before string) bool {
 	prefix := ""
 
-	for i := len(before) - 1; i >= 0 && value.InIdentifier(before[i]); i-- {
+	for i := len(before) - 1; i >= 0 && inIdentifier(before[i]); i-- {
 		prefix = before[i:]
 	}
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
@@ -37,7 +37,7 @@ func IsLegacy(xr map[string]any) bool {
 // ViewRun returns what expressions see of an observed run. Its status and what it reports can be named, but are not
 // part of the run as a whole: content with a run as a whole in a variable must not run again each time that the other
 // run has run.
-func ViewRun(o map[string]any) value.Partial {
+func ViewRun(o map[string]any) expression.Partial {
 	o = withheld(o)
 	v := map[string]any{"ready": ansiblerun.IsReady(o), "metadata": viewMetadata(o)}
 
@@ -67,7 +67,7 @@ func viewReported(o, at map[string]any) any {
 	reported := map[string]any{}
 
 	for _, f := range []string{"outputs", "reported"} {
-		if unknown, ok := at[f].(value.UnknownError); ok {
+		if unknown, ok := at[f].(expression.Unknown); ok {
 			return unknown
 		}
 
@@ -100,7 +100,7 @@ func viewReported(o, at map[string]any) any {
 // ViewXR returns what expressions see of the XR. The XR as a whole is what its author has
 // written. What Crossplane and this function report in it is not part of the whole, since
 // each report would change the inputs of runs.
-func ViewXR(o map[string]any) value.Partial {
+func ViewXR(o map[string]any) expression.Partial {
 	v := map[string]any{"metadata": viewMetadata(o)}
 
 	for _, f := range []string{"apiVersion", "kind"} {
@@ -125,7 +125,7 @@ func ViewXR(o map[string]any) value.Partial {
 
 // viewMetadata returns what expressions see of the metadata of an object. Fields that the
 // API server maintains, such as the generation, are not part of the whole.
-func viewMetadata(o map[string]any) value.Partial {
+func viewMetadata(o map[string]any) expression.Partial {
 	m, _ := o["metadata"].(map[string]any)
 	m = maps.Clone(m)
 	delete(m, ansiblerun.FieldManaged)
@@ -138,8 +138,8 @@ func viewMetadata(o map[string]any) value.Partial {
 }
 
 // partial returns an object that has only the named fields when it is taken as a whole.
-func partial(fields map[string]any, names ...string) value.Partial {
-	return value.Partial{
+func partial(fields map[string]any, names ...string) expression.Partial {
+	return expression.Partial{
 		Fields: fields,
 		Whole: slices.DeleteFunc(manifest.SortedKeys(fields),
 			func(name string) bool { return !slices.Contains(names, name) }),
@@ -147,8 +147,8 @@ func partial(fields map[string]any, names ...string) value.Partial {
 }
 
 // Without returns an object that lacks the named fields when it is taken as a whole.
-func Without(fields map[string]any, names ...string) value.Partial {
-	return value.Partial{
+func Without(fields map[string]any, names ...string) expression.Partial {
+	return expression.Partial{
 		Fields: fields,
 		Whole: slices.DeleteFunc(manifest.SortedKeys(fields),
 			func(name string) bool { return slices.Contains(names, name) }),
@@ -169,12 +169,12 @@ func withheld(o map[string]any) map[string]any {
 		fields := map[string]any{}
 
 		for name, why := range all {
-			at[of], fields[name] = fields, value.UnknownError{Why: why}
+			at[of], fields[name] = fields, expression.Unknown(why)
 		}
 
 		// Any one that is not there may be the one without a name.
 		if why, ok := all[""]; ok {
-			at[of] = value.UnknownError{Why: why}
+			at[of] = expression.Unknown(why)
 		}
 	}
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -77,7 +76,7 @@ func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string,
 
 	text := ansible.Inventory(groups)
 	// A value that is nested is indented, and takes more than where it came from.
-	data.Budget.Write(value.Writer{Bytes: len(text)})
+	data.Budget.Write(len(text))
 
 	return text, nil
 }

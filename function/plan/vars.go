@@ -9,7 +9,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -120,7 +119,7 @@ func (s VarsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 		}
 	}
 
-	data.Budget.Spend(cost.PerField * uint64(len(object)))
+	data.Budget.Spend(expression.PerField * uint64(len(object)))
 
 	if s.SnakeCase {
 		data.Budget.Spend(ansible.CostPerName * uint64(len(object)))

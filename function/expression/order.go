@@ -1,4 +1,4 @@
-package value
+package expression
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// InOrder returns a map with iterators that go in the order of the keys, and any other value as it is.
-func InOrder(v ref.Val) ref.Val {
+// inOrder returns a map with iterators that go in the order of the keys, and any other value as it is.
+func inOrder(v ref.Val) ref.Val {
 	switch m := v.(type) {
-	case *Object:
+	case *object:
 		return v
 	case traits.Mapper:
 		return ordered{Mapper: m}

@@ -1,4 +1,4 @@
-package library
+package expression
 
 import (
 	"crypto/md5" //nolint:gosec // It tells contents apart where something else expects MD5, and keeps no secret.
@@ -12,27 +12,24 @@ import (
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	kubernetes "k8s.io/apiserver/pkg/cel/library"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
-// Functions that take more work than their arguments are large.
+// Own functions.
 const (
-	JSONMarshal   = "json.marshal"
-	JSONUnmarshal = "json.unmarshal"
-	Merge         = "merge"
-	YAMLMarshal   = "yaml.marshal"
-	YAMLUnmarshal = "yaml.unmarshal"
+	functionJSONMarshal   = "json.marshal"
+	functionJSONUnmarshal = "json.unmarshal"
+	functionMerge         = "merge"
+	functionYAMLMarshal   = "yaml.marshal"
+	functionYAMLUnmarshal = "yaml.unmarshal"
+	functionFail          = "fail"
 )
 
-const functionFail = "fail"
-
-// Options of a CEL environment with all libraries: those that Kubernetes has in its
+// libraryOptions of a CEL environment with all libraries: those that Kubernetes has in its
 // own expressions, apart from the one that asks its authorizer, more of CEL's own,
-// and those of this package. Unlike in Kubernetes, the values of a map literal may
+// and own ones. Unlike in Kubernetes, the values of a map literal may
 // be of different types, for variables of Ansible often are.
-func Options() []cel.EnvOption {
-	return append(own(),
+func libraryOptions() []cel.EnvOption {
+	return append(ownFunctions(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.OptionalTypes(),
@@ -57,10 +54,10 @@ func Options() []cel.EnvOption {
 	)
 }
 
-// own functions: those that kro has under these names, the same for YAML, and
+// ownFunctions are those that kro has under these names, the same for YAML, and
 // fail.
 // https://kro.run/docs/concepts/rgd/cel-libraries
-func own() []cel.EnvOption {
+func ownFunctions() []cel.EnvOption {
 	anyMap := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
 
 	hash := func(name string, sum func([]byte) []byte) cel.EnvOption {
@@ -95,11 +92,11 @@ func own() []cel.EnvOption {
 	return []cel.EnvOption{
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
-		read(JSONUnmarshal, unmarshalJSON),
-		read(YAMLUnmarshal, unmarshalYAML),
-		write(JSONMarshal, marshalJSON),
-		write(YAMLMarshal, marshalYAML),
-		cel.Function(Merge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
+		read(functionJSONUnmarshal, unmarshalJSON),
+		read(functionYAMLUnmarshal, unmarshalYAML),
+		write(functionJSONMarshal, marshalJSON),
+		write(functionYAMLMarshal, marshalYAML),
+		cel.Function(functionMerge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").
 		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"),
 			cel.UnaryBinding(fail))),
@@ -127,7 +124,7 @@ func merge(a, b ref.Val) ref.Val {
 
 // encode a value as text.
 func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
-	plain, ok, err := (&value.Writer{}).JSON(v)
+	plain, ok, err := (&writer{}).json(v)
 	if err == nil && !ok {
 		return types.NewErr("there is no value to encode; use orValue")
 	}
@@ -148,15 +145,15 @@ func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
 // error, as true || fail("…") does.
 func fail(v ref.Val) ref.Val {
 	message, _ := v.(types.String)
-	panic(interpreter.EvalCancelledError{Message: string(message), Cause: Failed})
+	panic(interpreter.EvalCancelledError{Message: string(message), Cause: failed})
 }
 
-// Failed is the cause of an evaluation that was ended by fail, and none of CEL's own.
-const Failed interpreter.CancellationCause = -1
+// failed is the cause of an evaluation that was ended by fail, and none of CEL's own.
+const failed interpreter.CancellationCause = -1
 
-// FailsPlainly is true when all messages of fail are literals in the expression, so
+// failsPlainly is true when all messages of fail are literals in the expression, so
 // that they show nothing of any value.
-func FailsPlainly(a *ast.AST) bool {
+func failsPlainly(a *ast.AST) bool {
 	plain := true
 
 	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

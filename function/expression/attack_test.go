@@ -1,4 +1,4 @@
-package library
+package expression
 
 import (
 	"strings"

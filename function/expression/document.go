@@ -1,4 +1,4 @@
-package library
+package expression
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// MaxMessage is how many bytes are shown of a message that strangers may have
+// maxMessage is how many bytes are shown of a message that strangers may have
 // written, for each run perhaps.
-const MaxMessage = 1 << 10
+const maxMessage = 1 << 10
 
 // maxDepth is how deep the values may be nested that are read from a text. Messages to
 // core cannot be nested much deeper.
@@ -60,7 +60,7 @@ func unmarshalJSON(text string) (any, error) {
 
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, errors.New("the text is not JSON: " + clip.Text(err.Error(), MaxMessage))
+		return nil, errors.New("the text is not JSON: " + clip.Text(err.Error(), maxMessage))
 	}
 
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -121,7 +121,7 @@ func unmarshalYAML(text string) (any, error) {
 	case errors.Is(err, yamltext.ErrMany):
 		return nil, errors.New("the text is more than one YAML document")
 	case err != nil:
-		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
+		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), maxMessage))
 	case root == nil:
 		return nil, nil
 	}
@@ -160,7 +160,7 @@ func plain(n *yaml.Node, depth int) (any, error) {
 
 	var v any
 	if err := n.Decode(&v); err != nil {
-		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
+		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), maxMessage))
 	}
 
 	return numbers(v, depth)

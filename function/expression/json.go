@@ -1,4 +1,4 @@
-package value
+package expression
 
 import (
 	"encoding/base64"
@@ -24,32 +24,32 @@ const (
 	perParts = 24
 )
 
-// A Writer makes JSON of values of CEL, with all numbers float64. Bytes become
+// A writer makes JSON of values of CEL, with all numbers float64. Bytes become
 // base64, durations and timestamps what they are in JSON. A few values may be in
 // many places of a value of CEL, so it counts how large the value becomes.
-type Writer struct {
-	// Exact integers are int64.
-	Exact bool
-	// Bytes that were written, about.
-	Bytes int
-	// Fields of objects that were written.
-	Fields int
+type writer struct {
+	// exact integers are int64.
+	exact bool
+	// bytes that were written, about.
+	bytes int
+	// fields of objects that were written.
+	fields int
 }
 
 // write counts bytes.
-func (w *Writer) write(bytes int) error {
-	w.Bytes += bytes
-	if w.Bytes > maxSize {
+func (w *writer) write(bytes int) error {
+	w.bytes += bytes
+	if w.bytes > maxSize {
 		return errors.New("the value is larger than 4 MiB")
 	}
 
 	return nil
 }
 
-// JSON returns a value of CEL as JSON. There is none (false) for optional.none(),
+// json returns a value of CEL as JSON. There is none (false) for optional.none(),
 // which is left out of lists and maps. Errors are values that JSON has not, or that
 // are larger than a message to core.
-func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
+func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 	if err := w.write(perValue); err != nil {
 		return nil, false, err
 	}
@@ -62,7 +62,7 @@ func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
 			return nil, false, nil
 		}
 
-		return w.JSON(val.GetValue())
+		return w.json(val.GetValue())
 	case types.Null:
 		return nil, true, nil
 	case types.Bool:
@@ -102,15 +102,15 @@ func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
 		val.Type().TypeName())
 }
 
-func (w *Writer) integer(n int64) any {
-	if w.Exact {
+func (w *writer) integer(n int64) any {
+	if w.exact {
 		return n
 	}
 
 	return float64(n)
 }
 
-func (w *Writer) list(list traits.Lister) (any, bool, error) {
+func (w *writer) list(list traits.Lister) (any, bool, error) {
 	if err := w.write(perParts); err != nil {
 		return nil, false, err
 	}
@@ -118,7 +118,7 @@ func (w *Writer) list(list traits.Lister) (any, bool, error) {
 	l := []any{}
 
 	for it := list.Iterator(); it.HasNext() == types.True; {
-		v, ok, err := w.JSON(it.Next())
+		v, ok, err := w.json(it.Next())
 		if err != nil {
 			return nil, false, err
 		}
@@ -131,7 +131,7 @@ func (w *Writer) list(list traits.Lister) (any, bool, error) {
 	return l, true, nil
 }
 
-func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
+func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	if err := w.write(perParts); err != nil {
 		return nil, false, err
 	}
@@ -139,10 +139,10 @@ func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.
-	inOrder, _ := InOrder(mapper).(traits.Iterable)
-	for it := inOrder.Iterator(); it.HasNext() == types.True; {
+	ordered, _ := inOrder(mapper).(traits.Iterable)
+	for it := ordered.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
-		w.Fields++
+		w.fields++
 
 		name, ok := k.(types.String)
 		if !ok {
@@ -153,7 +153,7 @@ func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
 			return nil, false, err
 		}
 
-		v, ok, err := w.JSON(mapper.Get(k))
+		v, ok, err := w.json(mapper.Get(k))
 		if err != nil {
 			return nil, false, err
 		}
@@ -166,10 +166,10 @@ func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
 	return m, true, nil
 }
 
-// Text returns a value of CEL as it appears inside a string: numbers without an
+// text returns a value of CEL as it appears inside a string: numbers without an
 // exponent, and integral ones without a point.
-func (w *Writer) Text(val ref.Val) (string, error) {
-	v, ok, err := w.JSON(val)
+func (w *writer) text(val ref.Val) (string, error) {
+	v, ok, err := w.json(val)
 	if err != nil {
 		return "", err
 	}

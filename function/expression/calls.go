@@ -1,0 +1,312 @@
+package expression
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+)
+
+// The work of calls, in units.
+const (
+	// perCall is the work of the least call.
+	perCall = 5
+	// perTurn is the work of a turn of a comprehension, apart from its calls.
+	perTurn = 3
+	// perZone is the work to read the rules of a time zone from a file.
+	perZone = 300
+	// perComparisons is how many letters are compared in a unit.
+	perComparisons = 20
+	// perJSON and perYAML are how many times a text is gone through that is read as
+	// JSON or YAML, or a value that is written.
+	perJSON = 10
+	perYAML = 50
+	// perClause is how long a number becomes in a text, at most, and the time it
+	// takes, as bytes.
+	perClause = 320
+)
+
+// A call goes through its arguments before it is made, and spends the work of that: authors of XRs choose values, so
+// that a short expression may take for ever, or all memory.
+//
+// CEL's own limit (cel.CostLimit) is not used. It counts a call after the call was made, when
+// lists.range(xr.spec.billion) has taken all memory. And it takes the square of the turns of a comprehension by itself:
+// it keeps the values of all turns on a stack, which it searches in each.
+type call struct {
+	// It is no InterpretableCall: CEL would replace that of a regular expression.
+	interpreter.Interpretable
+
+	args     []interpreter.Interpretable
+	function func(e *evaluation, args []ref.Val) ref.Val
+}
+
+// limited returns a decorator of programs that limits the work of all calls. The functions are those of the
+// environment.
+func limited(env *cel.Env) interpreter.InterpretableDecorator {
+	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+		made, ok := i.(interpreter.InterpretableCall)
+		if !ok || len(made.Args()) == 0 {
+			return i, nil
+		}
+
+		if isSearch(made.Function()) {
+			return searchOf(made)
+		}
+
+		overloads, err := env.Functions()[made.Function()].Bindings()
+		if err != nil || len(overloads) == 0 {
+			return i, err
+		}
+
+		// The last one chooses among all of them.
+		function := overloads[len(overloads)-1]
+		if function.NonStrict {
+			return i, nil
+		}
+
+		return &call{
+			Interpretable: made, args: made.Args(),
+			function: func(e *evaluation, args []ref.Val) ref.Val { return callOf(made.Function(), function, e, args) },
+		}, nil
+	}
+}
+
+// Eval makes the call. An argument that failed stands for it.
+func (c *call) Eval(a interpreter.Activation) ref.Val {
+	args := make([]ref.Val, len(c.args))
+
+	for i, arg := range c.args {
+		if args[i] = arg.Eval(a); types.IsUnknownOrError(args[i]) {
+			return args[i]
+		}
+	}
+
+	return types.LabelErrNode(c.ID(), c.function(evaluationOf(a), args))
+}
+
+// callOf a function.
+func callOf(name string, function *functions.Overload, e *evaluation, args []ref.Val) ref.Val {
+	const two = 2
+
+	e.spend(workOf(name, args))
+
+	// A map is only asked for a key.
+	_, inList := args[len(args)-1].(traits.Lister)
+	if name == operators.Equals || name == operators.NotEquals || name == operators.In && inList {
+		if err := unusable(args); err != nil {
+			return err
+		}
+	}
+
+	switch {
+	case name == operators.Equals:
+		return types.Equal(args[0], args[1])
+	case name == operators.NotEquals:
+		if is, ok := types.Equal(args[0], args[1]).(types.Bool); ok {
+			return !is
+		}
+	case function.OperandTrait != 0 && !args[0].Type().HasTrait(function.OperandTrait):
+	case len(args) == 1 && function.Unary != nil:
+		return function.Unary(args[0])
+	case len(args) == two && function.Binary != nil:
+		return function.Binary(args[0], args[1])
+	case function.Function != nil:
+		return function.Function(args...)
+	}
+
+	return types.NewErr("no such overload: %s", name)
+}
+
+// workOf a call: to go through its arguments, and what a few functions do or make beyond that.
+func workOf(function string, args []ref.Val) uint64 {
+	n := uint64(perCall)
+	for _, arg := range args {
+		n += weight(arg)
+	}
+
+	switch function {
+	case "lists.range":
+		length, _ := args[0].(types.Int)
+		n += uint64(max(length, 0))
+	case "distinct":
+		n += n * length(args[0]) / 2
+	case "sets.contains", "sets.equivalent", "sets.intersects":
+		n += n * length(args[0])
+	case "indexOf", "lastIndexOf":
+		n += length(args[0]) * length(args[1]) / perComparisons
+	case "replace":
+		s, _ := args[0].(types.String)
+		old, _ := args[1].(types.String)
+		n += uint64(strings.Count(string(s), string(old))) * length(args[2]) / perUnit //nolint:gosec // It is not negative.
+	case "join":
+		n += length(args[0]) * length(args[len(args)-1]) / perUnit * uint64(len(args)-1) //nolint:gosec // It has one at least.
+	case "format":
+		n += formatted(args[0])
+	case "split", "semver", "isSemver":
+		n += length(args[0])
+	case "quantity", "isQuantity":
+		n += quantity(args[0])
+	case functionMerge:
+		n += PerField * (length(args[0]) + length(args[1]))
+	case functionJSONMarshal, functionJSONUnmarshal:
+		n *= perJSON
+	case functionYAMLMarshal, functionYAMLUnmarshal:
+		n *= perYAML
+	case "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
+		"getSeconds", "getMilliseconds":
+		n += perZone * uint64(len(args)-1) //nolint:gosec // It has one at least.
+	}
+
+	return n
+}
+
+// formatted returns the work to write numbers as precise as a format says.
+func formatted(format ref.Val) uint64 {
+	s, _ := format.(types.String)
+	n, digits := uint64(strings.Count(string(s), "%"))*perClause, uint64(0) //nolint:gosec // It is not negative.
+
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			n, digits = n+digits, 0
+			continue
+		}
+
+		digits = min(digits*10+uint64(c-'0'), maxWork*perUnit)
+	}
+
+	return (n + digits) / perUnit
+}
+
+// quantity returns the work to parse a quantity: a number, which is written out
+// without its exponent.
+func quantity(v ref.Val) uint64 {
+	s, _ := v.(types.String)
+	n := uint64(len(s))
+
+	if i := strings.LastIndexAny(string(s), "eE"); i >= 0 {
+		// Beyond all integers, it is the largest one.
+		exponent, _ := strconv.ParseInt(string(s[i+1:]), 10, 32)
+		n += uint64(max(exponent, -exponent, 0))
+	}
+
+	return n * n / perUnit
+}
+
+// weight of a value is the work to go through all that is in it, as far as the limit.
+func weight(v ref.Val) uint64 {
+	n := uint64(0)
+	weigh(v, &n)
+
+	return n
+}
+
+func weigh(v ref.Val, n *uint64) {
+	*n++
+
+	switch v := v.(type) {
+	case types.String:
+		*n += ofText(len(v))
+	case types.Bytes:
+		*n += ofText(len(v))
+	case *types.Optional:
+		if v.HasValue() {
+			weigh(v.GetValue(), n)
+		}
+	case apiservercel.URL:
+		*n += ofText(len(v.Host) + len(v.Path) + perUnit*len(v.RawQuery))
+	case apiservercel.Semver:
+		*n += uint64(len(v.Pre) + len(v.Build))
+	case *object:
+		weighData(v.fields, n)
+	case *list:
+		weighData(v.items, n)
+	case traits.MutableLister, traits.MutableMapper:
+		// A comprehension adds to its result in place.
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True && *n <= maxWork; {
+			weigh(it.Next(), n)
+		}
+	case traits.Mapper:
+		for it := v.Iterator(); it.HasNext() == types.True && *n <= maxWork; {
+			k := it.Next()
+			weigh(k, n)
+			weigh(v.Get(k), n)
+		}
+	}
+}
+
+// weighData adds the weight of JSON.
+func weighData(v any, n *uint64) {
+	*n++
+
+	switch v := v.(type) {
+	case string:
+		*n += ofText(len(v))
+	case []byte:
+		*n += ofText(len(v))
+	case []any:
+		for i := 0; i < len(v) && *n <= maxWork; i++ {
+			weighData(v[i], n)
+		}
+	case Partial:
+		weighData(v.Fields, n)
+	case map[string]any:
+		for k, v := range v {
+			if *n > maxWork {
+				break
+			}
+
+			*n += ofText(len(k))
+			weighData(v, n)
+		}
+	}
+}
+
+// unusable returns the error of what is not known in values that are compared, whatever else differs; nil without one.
+func unusable(values []ref.Val) ref.Val {
+	for _, v := range values {
+		var inside []ref.Val
+
+		switch v := v.(type) {
+		case *types.Err:
+			return v
+		case traits.Lister:
+			for it := v.Iterator(); it.HasNext() == types.True; {
+				inside = append(inside, it.Next())
+			}
+		case traits.Mapper:
+			for it := v.Iterator(); it.HasNext() == types.True; {
+				inside = append(inside, v.Get(it.Next()))
+			}
+		}
+
+		if err := unusable(inside); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// length of a text in bytes, or of a list.
+func length(v ref.Val) uint64 {
+	switch v := v.(type) {
+	case types.String:
+		return uint64(len(v))
+	case types.Bytes:
+		return uint64(len(v))
+	case traits.Sizer:
+		if n, ok := v.Size().(types.Int); ok {
+			return uint64(max(n, 0))
+		}
+	}
+
+	return 1
+}
