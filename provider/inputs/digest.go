@@ -18,7 +18,7 @@ import (
 
 // Schema of digests. It changes when a version of the provider computes another digest of
 // the same inputs. Digests of different schemas are not comparable.
-const Schema = "v3"
+const Schema = "v4"
 
 // canonical is what a digest is made of: JSON with sorted keys. A nil list and an empty
 // one are the same.
@@ -29,7 +29,7 @@ type canonical struct {
 	VarFiles     [][]byte             `json:"varFiles,omitempty"`
 	Inventories  [][]byte             `json:"inventories,omitempty"`
 	Credentials  []credential         `json:"credentials,omitempty"`
-	Requirements any                  `json:"requirements"`
+	Requirements string               `json:"requirements,omitempty"`
 	Env          map[string]string    `json:"env,omitempty"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
@@ -47,9 +47,9 @@ type credential struct {
 
 // Digest identifies the inputs together with the collections, the roles and the project that
 // their requirements resolved to: an HMAC-SHA256, written as
-// "<schema>.<fingerprint of the key>.<hex>". Variables and requirements that mean
-// the same have the same digest however they are formatted; numbers count as
-// written.
+// "<schema>.<fingerprint of the key>.<hex>". Variables that mean the same have the
+// same digest however they are formatted; numbers count as written. Texts count as
+// they are.
 //
 // All parameters are inputs but retryLimit, forks, verbosity, approval, historyLimit, schedule, window and onDelete:
 // what a run does depends on none of them. The roles of onDelete are inputs, since they are installed. The timeout is
@@ -68,7 +68,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		VarFiles:     data(in.VarFiles),
 		Inventories:  data(in.Inventories),
 		Credentials:  make([]credential, len(in.Credentials)),
-		Requirements: canonicalRequirements(in.Requirements),
+		Requirements: in.Requirements,
 		Env:          in.Env,
 		Collections:  withoutSources(collections),
 		Content:      withoutSources(roles),
