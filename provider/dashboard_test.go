@@ -175,7 +175,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
-			own, telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
+			own, telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }),
 			telemetry.NewConfinementMetric(sandbox.Kernel{}), telemetry.NewObjectMetrics(nil, "", nil, nil),
 		} {
 			c.Describe(descs)

@@ -148,7 +148,7 @@ func (c *startCommand) Run() error {
 		},
 	}, leads)
 
-	metrics.Registry.MustRegister(telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(telemetry.NewPoolMetrics(runs.Stats))
 
 	if !c.Idle {
 		metrics.Registry.MustRegister(telemetry.NewConfinementMetric(at.Policy.Kernel))

@@ -127,14 +127,12 @@ func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runn
 
 	waiting := func(name string) { log.Info("Waiting for the end of what a former process started", "directory", name) }
 	odd := func(name string, err error) {
-		log.Info("Cannot remove what a former process left, trying again later", "directory", name, "error", err)
+		log.Info("Cannot remove what a former process left", "directory", name, "error", err)
 	}
 
 	if err := r.Sweep(ctx, waiting, odd); err != nil {
 		return nil, err
 	}
-
-	go r.Tidy(ctx)
 
 	// Before, processes of a former provider may have used what its version installed.
 	return r, collection.Install(shipped)

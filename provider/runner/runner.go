@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -41,8 +40,6 @@ type Runner struct {
 	cluster Cluster
 	// name returns the name of the next private data directory.
 	name func() string
-	// left are the private data directories that could not be removed.
-	left leftovers
 
 	// python is the argv of the interpreter that has ansible-runner, and play of
 	// ansible-playbook.
@@ -187,12 +184,6 @@ func (r *Runner) Close() {
 	if r.keeper != nil {
 		r.keeper.Close()
 	}
-}
-
-// leftovers are names of private data directories.
-type leftovers struct {
-	sync.Mutex
-	names map[string]bool
 }
 
 // lookPath finds a tool in the directories of a PATH, which may be relative. The path is

@@ -3,12 +3,9 @@ package runner
 import (
 	"cmp"
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -16,14 +13,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// tidyInterval is how often it is tried to remove what could not be removed.
-const tidyInterval = time.Minute
-
 // Sweep ends the runs of a former provider and removes their private data directories. It
 // must not be called while this provider runs anything. First it waits until the supervisor
 // of each run has ended all processes, so that afterwards the same content may run again.
 // Waiting is called with the name of each directory that Sweep waits for, and failed with
-// each that cannot be removed, which Tidy removes later. The error says that something may still be running.
+// each that cannot be removed. The error says that something may still be running.
 func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed func(name string, err error)) error {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -112,68 +106,12 @@ func endLeft(dir string) {
 }
 
 // remove a private data directory and its lock file. What cannot be removed is emptied as far
-// as possible, since it may hold secrets, and Tidy removes it later.
+// as possible, since it may hold secrets. The next provider removes it.
 func (r *Runner) remove(name string) error {
 	dir := filepath.Join(r.dir, name)
-	err := os.MkdirAll(r.dir, 0o700)
-
-	if err == nil {
-		err = errors.Wrap(workdir.Remove(dir), "cannot remove a private data directory")
+	if err := workdir.Remove(dir); err != nil {
+		return errors.Wrap(err, "cannot remove a private data directory")
 	}
 
-	if err == nil {
-		err = errors.Wrap(workdir.Remove(workdir.LockFile(dir)), "cannot remove the lock of a run")
-	}
-
-	r.left.Lock()
-	defer r.left.Unlock()
-
-	if err == nil {
-		delete(r.left.names, name)
-
-		return nil
-	}
-
-	if r.left.names == nil {
-		r.left.names = map[string]bool{}
-	}
-
-	r.left.names[name] = true
-
-	return err
-}
-
-// Left is the number of private data directories that could not be removed yet.
-func (r *Runner) Left() int {
-	r.left.Lock()
-	defer r.left.Unlock()
-
-	return len(r.left.names)
-}
-
-// Tidy tries to remove what could not be removed before, again and again until the context is
-// done.
-func (r *Runner) Tidy(ctx context.Context) {
-	t := time.NewTicker(tidyInterval)
-	defer t.Stop()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			r.tidy()
-		}
-	}
-}
-
-func (r *Runner) tidy() {
-	r.left.Lock()
-	names := slices.Collect(maps.Keys(r.left.names))
-	r.left.Unlock()
-
-	// Names are random: none is used by another run.
-	for _, name := range names {
-		_ = r.remove(name)
-	}
+	return errors.Wrap(workdir.Remove(workdir.LockFile(dir)), "cannot remove the lock of a run")
 }

@@ -88,15 +88,6 @@ func (m *metrics) ended(run runs.Run, r runs.Report, took time.Duration) {
 	}
 }
 
-// NewLeftMetric returns a metric of the private data directories that are left.
-func NewLeftMetric(left func() int) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace,
-		Name:      "run_directories_left",
-		Help:      "Private data directories of runs that could not be removed yet.",
-	}, func() float64 { return float64(left()) })
-}
-
 // poolMetrics reads the state of a pool when the metrics are scraped.
 type poolMetrics struct {
 	stats                  func() map[common.Place]pool.Stats
