@@ -1,10 +1,6 @@
 package events
 
-import (
-	"bytes"
-	"encoding/json"
-	"regexp"
-)
+import "encoding/json"
 
 // Kinds of events, as awx_display names them.
 const (
@@ -114,28 +110,9 @@ func sum(counts map[string]int64) int64 {
 func parse(line []byte) (event, bool) {
 	var e event
 
-	if !bytes.HasPrefix(line, []byte("{")) {
-		return e, false
-	}
-
-	if json.Unmarshal(line, &e) != nil && json.Unmarshal(finite(line), &e) != nil {
+	if !isJSON(line) || json.Unmarshal(line, &e) != nil {
 		return event{}, false
 	}
 
 	return e, e.Kind != "" && e.UUID != ""
-}
-
-// nonFinite matches numbers that Python writes and JSON does not have, and strings, which
-// are skipped.
-var nonFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
-
-// finite replaces numbers that JSON does not have by null.
-func finite(line []byte) []byte {
-	return nonFinite.ReplaceAllFunc(line, func(m []byte) []byte {
-		if m[0] == '"' {
-			return m
-		}
-
-		return []byte("null")
-	})
 }

@@ -1,13 +1,13 @@
 package events
 
+import "bytes"
+
 const (
-	// maxLine is the length of the longest event that is read, in bytes, after
-	// its strings were cut. ansible-runner leaves out results of more than 700,000
-	// characters.
+	// maxLine is the length of the longest event that is read, in bytes. ansible-runner leaves out
+	// results of more than 700,000 characters.
 	maxLine = 8 << 20
-	// maxString is the length of the longest string in an event, in bytes of JSON. Nothing
-	// else bounds the output of commands. A string that was cut is still larger than
-	// MaxOutputs, however many characters are escaped, so that too large outputs are noticed.
+	// maxString is the length of the longest string in an event, in characters. The driver cuts longer
+	// ones. A string that was cut is still larger than MaxOutputs, so that too large outputs are noticed.
 	maxString = 256 << 10
 	// maxKeptBuffer is the length of the largest buffer that is used again.
 	maxKeptBuffer = 1 << 20
@@ -17,35 +17,32 @@ const (
 	maxTextRead = 64 << 10
 )
 
-// lines cuts a stream into lines of bounded length. A line of text that is too
-// long is cut, and so are the strings in a line of JSON, which stays JSON. A
-// line of JSON that is still too long is left out.
+// lines cuts a stream into lines of bounded length. A line of text that is too long is cut, and
+// one of JSON is left out.
 type lines struct {
 	// emit gets each line without its end, in a buffer that is used again.
 	emit func(line []byte)
 
 	buf []byte
-	// long is true in a line that has reached its greatest length.
+	// long is true in a line that is longer than what is kept of it.
 	long bool
-	// quoted is true between the quotes of a JSON string. Length is how much of the
-	// string was read.
-	quoted bool
-	length int
-	// escape is the number of bytes that an escape sequence still lacks.
-	escape int
 }
 
 // Write bytes of the stream.
 func (l *lines) Write(p []byte) (int, error) {
-	for _, c := range p {
-		if c == '\n' {
-			l.Flush()
+	for piece := range bytes.Lines(p) {
+		text, ended := bytes.CutSuffix(piece, []byte("\n"))
 
-			continue
+		limit := maxTextRead
+		if isJSON(l.buf) || len(l.buf) == 0 && isJSON(text) {
+			limit = maxLine
 		}
 
-		if l.keep(c) {
-			l.buf = append(l.buf, c)
+		kept := min(len(text), limit-len(l.buf))
+		l.buf, l.long = append(l.buf, text[:kept]...), l.long || kept < len(text)
+
+		if ended {
+			l.Flush()
 		}
 	}
 
@@ -54,7 +51,7 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // Flush emits the line that the stream ended in.
 func (l *lines) Flush() {
-	if len(l.buf) > 0 && (!l.long || !l.json()) {
+	if len(l.buf) > 0 && (!l.long || !isJSON(l.buf)) {
 		l.emit(l.buf)
 	}
 
@@ -62,58 +59,8 @@ func (l *lines) Flush() {
 		l.buf = nil
 	}
 
-	*l = lines{emit: l.emit, buf: l.buf[:0]}
+	l.buf, l.long = l.buf[:0], false
 }
 
-// json is true in a line that may be JSON.
-func (l *lines) json() bool { return l.buf[0] == '{' }
-
-// keep is true for a byte that belongs to what is kept of its line.
-func (l *lines) keep(c byte) bool {
-	limit := maxLine
-
-	switch {
-	case len(l.buf) == 0:
-		return true
-	case !l.json():
-		limit = maxTextRead
-	case !l.inString(c):
-		return false
-	}
-
-	l.long = l.long || len(l.buf) >= limit
-
-	return !l.long
-}
-
-// inString follows the quotes, and returns false for what is to be cut out of
-// a string. It cuts between escape sequences only.
-func (l *lines) inString(c byte) bool {
-	switch {
-	case !l.quoted:
-		l.quoted, l.length = c == '"', 0
-
-		return true
-	case l.escape > 0:
-		l.escape--
-
-		// A sequence \uXXXX has four more bytes.
-		if l.escape == 0 && c == 'u' && l.buf[len(l.buf)-1] == '\\' {
-			l.escape = 4
-		}
-
-		return l.length <= maxString
-	case c == '"':
-		l.quoted = false
-
-		return true
-	}
-
-	if c == '\\' {
-		l.escape = 1
-	}
-
-	l.length++
-
-	return l.length <= maxString
-}
+// isJSON is true for the start of a line that may be JSON.
+func isJSON(line []byte) bool { return bytes.HasPrefix(line, []byte("{")) }

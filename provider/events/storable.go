@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
+	"unicode/utf8"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -86,8 +86,7 @@ func fits(number string) bool {
 // read whole.
 func isCut(raw json.RawMessage) bool {
 	for _, s := range redact.Scalars(raw) {
-		// JSON has an escape sequence for each unit of UTF-16. Strings are cut between these.
-		if len(utf16.Encode([]rune(s))) >= maxString {
+		if utf8.RuneCountInString(s) >= maxString {
 			return true
 		}
 	}

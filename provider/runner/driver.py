@@ -7,6 +7,7 @@ import codecs
 import functools
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import re
@@ -23,6 +24,9 @@ import pexpect
 MAX_PUBLISHED = 4 << 20
 # The most hosts that failures are told of one by one.
 MAX_HOSTS = 10_000
+# The longest string that is told, in characters: nothing else bounds the output of commands. The provider knows by its
+# length that a string was cut.
+MAX_STRING = 256 << 10
 
 
 def compact(stats):
@@ -38,6 +42,32 @@ def compact(stats):
             stats = {**stats, name: {**kept, "": sum(counts.values()) - sum(kept.values())}}
 
     return stats
+
+
+def bound(event):
+    """Cut long strings, and leave out numbers that JSON does not have. Values may be nested to any depth."""
+    todo = [event]
+
+    while todo:
+        values = todo.pop()
+
+        for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            if isinstance(value, (dict, list)):
+                todo.append(value)
+            elif isinstance(value, str):
+                values[key] = value[:MAX_STRING]
+            elif isinstance(value, float) and not math.isfinite(value):
+                values[key] = None
+
+
+def encode(event):
+    """The line of an event. Without data it is text."""
+    if event.setdefault("event", "verbose") == "playbook_on_stats":
+        event = {**event, "event_data": compact(event["event_data"])}
+
+    bound(event)
+
+    return json.dumps(event).encode() + b"\n"
 
 
 class Filter(ansible_runner.runner.OutputEventFilter):
@@ -154,11 +184,7 @@ def main(directory, playbook, ident, core, runner):
     os.dup2(2, 1)
 
     def write(event):
-        # Without data it is text.
-        if event.setdefault("event", "verbose") == "playbook_on_stats":
-            event = {**event, "event_data": compact(event["event_data"])}
-
-        events.write(json.dumps(event).encode() + b"\n")
+        events.write(encode(event))
         events.flush()
         return False  # No file is to be made of it.
 

@@ -16,18 +16,18 @@ import (
 )
 
 // statistics prints the event in which a play on a hundred thousand hosts ends: one
-// fails, and all others are unreachable.
+// fails, and all others are unreachable. Their results have what no event may have.
 const statistics = `
-import driver, json
+import driver, sys
 
 hosts = [f"host-{n:06}.department.region.example.org" for n in range(100000)]
 ones = {host: 1 for host in hosts}
 data = {"ok": ones, "changed": ones, "skipped": ones, "rescued": {}, "ignored": {}, "processed": ones,
         "failures": {hosts[0]: 1}, "dark": {host: 1 for host in hosts[1:]}, "artifact_data": %s}
-failed = {"play": "p", "task": "t", "res": {"msg": "m"}}
+failed = {"play": "p", "task": "t", "res": {"deep": [{"long": 'x"\\u00fc' * (3 << 20)}], "nan": float("nan"), "msg": "m"}}
 for kind, host in ("runner_on_failed", hosts[0]), ("runner_on_unreachable", hosts[-1]):
-    print(json.dumps({"event": kind, "uuid": "u", "event_data": {**failed, "host": host}}))
-print(json.dumps({"event": "playbook_on_stats", "uuid": "u", "event_data": driver.compact(data)}))
+    sys.stdout.buffer.write(driver.encode({"event": kind, "uuid": "u", "event_data": {**failed, "host": host}}))
+sys.stdout.buffer.write(driver.encode({"event": "playbook_on_stats", "uuid": "u", "event_data": data}))
 `
 
 func TestStatistics(t *testing.T) {
