@@ -398,35 +398,12 @@ func validateRoleName(name string) error {
 // Source: AnsibleCollectionRef of ansible-core.
 func isFQCN(name string) bool {
 	parts := strings.Split(name, ".")
-	if len(parts) < 3 {
-		return false
-	}
 
-	for i, p := range parts {
-		if i < 2 && slices.Contains(keywords(), p) {
-			return false
-		}
-
-		if !isIdentifier(p) {
-			return false
-		}
-	}
-
-	return true
+	return len(parts) > 2 && !slices.ContainsFunc(parts, func(p string) bool { return !isIdentifier(p) })
 }
 
 var identifierPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func isIdentifier(name string) bool {
 	return identifierPattern.MatchString(name)
-}
-
-// keywords of Python cannot be names of collections.
-// Source: keyword.kwlist of Python 3.11.
-func keywords() []string {
-	return []string{
-		"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-	}
 }

@@ -316,19 +316,3 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkManySecrets is what a tenant can do to others with Secrets and a play
-// that displays how all of them start.
-func BenchmarkManySecrets(b *testing.B) {
-	var secrets []Secret
-	for i := range maxSecrets/2 - 1 {
-		secrets = append(secrets, Secret{Text: fmt.Sprintf("secret-secret-%d", i)})
-	}
-
-	set := New(secrets)
-	text := strings.Repeat("secret-", 40000)
-
-	for b.Loop() {
-		set.Text(text)
-	}
-}

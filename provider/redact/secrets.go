@@ -33,8 +33,10 @@ var (
 	// secretPart is a word in the name of a connection detail that is secret.
 	secretPart = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + secretNames + `S?|KUBE[-_.]?CONFIG|DSN|` +
 		`CONNECTION[-_.]?STRINGS?|ID_(?:RSA|DSA|ECDSA|ED25519))(?:[^a-z]|$)`)
-	// named is what is before a value in a file: name=, name:, "name":, and password in a .netrc.
-	named = regexp.MustCompile(`([\w.-]*` + secretNames + `)["']?[ \t]*[=:][ \t]*|\bpassword[ \t]+`)
+	// named is a value in a file behind its name: name=value, name: value, "name": "value", and password value in a .netrc.
+	// Without quotes it is one up to what may end it.
+	named = regexp.MustCompile(`(?:([\w.-]*` + secretNames + `)["']?[ \t]*[=:][ \t]*|\bpassword[ \t]+)` +
+		`(?:"([^"\n]*)|'([^'\n]*)|([^\s"'{\[][^\s"'{}\[\]();,&]*))`)
 	// armour is around keys.
 	armour = regexp.MustCompile(`^-----(?:BEGIN|END) .*-----$`)
 	// urlPassword is the password in a URL, and the user there.
@@ -46,9 +48,6 @@ const (
 	minToken = 16
 	// maxValue is the length of the longest value that is looked for behind a name in a file, in bytes.
 	maxValue = 1 << 10
-	quotes   = `"'`
-	// delimiters end a value in a file, or are before what is in it.
-	delimiters = " \t\r,;&{}()[]" + quotes
 )
 
 // IsName is true for a name that says that its value is a secret.
@@ -73,32 +72,23 @@ func InFile(text string, from Source) []Secret {
 		}
 	})
 
-	until := 0
-
 	for _, m := range named.FindAllStringSubmatchIndex(text, -1) {
-		// No value is within another one.
-		if m[0] < until || m[2] >= 0 && !IsName(text[m[2]:m[3]]) {
+		if m[2] >= 0 && !IsName(text[m[2]:m[3]]) {
 			continue
 		}
 
-		value, _, _ := strings.Cut(text[m[1]:min(m[1]+maxValue, len(text))], "\n")
-		end := strings.IndexAny(value+" ", delimiters)
-		until = m[1] + end
+		quoted := max(m[4], m[6])
+		if quoted >= 0 {
+			found = append(found, Secret{Text: text[quoted:m[1]], From: from})
 
-		// Without quotes it may have blanks in YAML, and be one of many in an inventory or in a mapping.
-		word, _, _ := strings.Cut(value, " ")
-		all := []string{value, word, strings.TrimRight(word, ",}])")}
-
-		switch {
-		case value == "":
-		case strings.Contains(quotes, value[:1]):
-			quoted, _, _ := strings.Cut(value[1:], value[:1])
-			all = []string{quoted}
-		case value[0] == '{', value[0] == '[': // A mapping or a list has names of its own.
 			continue
 		}
 
-		for _, s := range slices.Compact(all) {
+		// It may have blanks in YAML, and be one of many in an inventory or in a mapping.
+		line, _, _ := strings.Cut(text[m[8]:min(m[8]+maxValue, len(text))], "\n")
+		word, _, _ := strings.Cut(line, " ")
+
+		for _, s := range slices.Compact([]string{line, word, strings.TrimRight(word, ",}])")}) {
 			found = append(found, Secret{Text: s, From: from})
 		}
 	}
@@ -111,18 +101,21 @@ func InFile(text string, from Source) []Secret {
 func InVariables(text string, from Source) []Secret {
 	var found []Secret
 
+	add := func(s string, from Source) {
+		found = append(append(found, Secret{Text: s, From: from}), InURLs(s, from)...)
+	}
+
 	if from.Secret != "" && from.Key == "" {
 		values, _ := yamltext.Scalars([]byte(text)) // The provider has written it.
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			from.Key = name
-			found = append(append(found, Secret{Text: values[name], From: from}), InURLs(values[name], from)...)
+			add(values[name], Source{Secret: from.Secret, Key: name})
 		}
 
 		return found
 	}
 
 	for _, s := range Scalars([]byte(text)) {
-		found = append(append(found, Secret{Text: s, From: from}), InURLs(s, from)...)
+		add(s, from)
 	}
 
 	return found
@@ -298,14 +291,10 @@ func spellings(s string) []string {
 func ascii(s string) string {
 	var b strings.Builder
 
-	for _, c := range s {
-		if c < utf8.RuneSelf {
-			b.WriteRune(c)
-
-			continue
-		}
-
-		for _, u := range utf16.Encode([]rune{c}) {
+	for _, u := range utf16.Encode([]rune(s)) {
+		if u < utf8.RuneSelf {
+			b.WriteByte(byte(u))
+		} else {
 			fmt.Fprintf(&b, `\u%04x`, u)
 		}
 	}
