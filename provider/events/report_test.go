@@ -101,21 +101,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestReportHidden(t *testing.T) {
-	var got []string
-
-	record(t, golden(t, "status"), Options{Watch: Watch{Task: func(r TaskResult) {
-		if r.Outcome == OutcomeIgnored {
-			got = append(got, r.Message)
-		}
-	}}})
-
-	want := []string{"conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady", noLogMessage}
-	if diff := cmp.Diff(want, got[:2]); diff != "" {
-		t.Errorf("A mistake is explained, even if no_log hides it.\n-want, +got:\n%s", diff)
-	}
-}
-
 // reports is the stream of results of an action.
 func reports(action string, results ...string) string {
 	var stream strings.Builder

@@ -3,9 +3,7 @@ package play
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,33 +136,5 @@ func TestShow(t *testing.T) {
 				t.Errorf("\n%s\nShow(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestManyHosts shows each host of a large play on a line of its own.
-func TestManyHosts(t *testing.T) {
-	const hosts = 200
-
-	var in, b bytes.Buffer
-
-	for i := range hosts {
-		line, err := json.Marshal(map[string]any{
-			"event": "runner_on_ok", "uuid": fmt.Sprint(i), "stdout": fmt.Sprintf("changed: [host%d]", i),
-			"event_data": map[string]any{"host": fmt.Sprintf("host%d", i), "res": map[string]any{"changed": true}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		in.Write(append(line, '\n'))
-	}
-
-	w := NewWriter(&b, Style{Color: true, Width: 20})
-	rec := events.NewRecorder(events.Options{Watch: events.Watch{Display: func(text string) { _ = w.Show(text) }}})
-	_, _ = rec.Stdout().Write(in.Bytes())
-	rec.Close()
-
-	if got := strings.Count(b.String(), "\x1b[33mchanged: [host"); got != hosts {
-		t.Errorf("want %d lines, got %d", hosts, got)
 	}
 }

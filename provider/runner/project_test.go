@@ -220,19 +220,3 @@ func TestProjectMissing(t *testing.T) {
 		})
 	}
 }
-
-// TestProjectLimit leaves no host of a project's inventory: nothing begins, so that the object can go.
-func TestProjectLimit(t *testing.T) {
-	t.Parallel()
-
-	run := ofProject(projectSet(t, projectFiles()), "site.yml", "inventories/production")
-	run.Inputs.Parameters.Limit, run.KeepOutput = "web2", false
-
-	want := Result{
-		Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Untouched: true,
-		Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: web2",
-	}
-	if diff := cmp.Diff(want, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
-		t.Errorf("Run(...): -want, +got:\n%s", diff)
-	}
-}

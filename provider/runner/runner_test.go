@@ -318,33 +318,6 @@ func TestRunContent(t *testing.T) {
 	}
 }
 
-func TestRunCheck(t *testing.T) {
-	t.Parallel()
-
-	dest := filepath.Join(t.TempDir(), "file")
-	run := inline(`
-- name: Check
-  hosts: localhost
-  gather_facts: false
-  tasks:
-  - ansible.builtin.copy: {content: "a line\n", dest: ` + dest + `, mode: "0600"}
-`)
-	run.Mode = common.ModeCheck
-
-	res := must(t, newRunner(t), run)
-
-	want := []common.DriftTask{{
-		Task: "ansible.builtin.copy", Host: "localhost", Diff: "--- before\n+++ after: " + dest + "\n@@ -0,0 +1 @@\n+a line",
-	}}
-	if diff := cmp.Diff(want, res.Summary.Changed); diff != "" {
-		t.Errorf("A check says what would change.\n-want, +got:\n%s", diff)
-	}
-
-	if _, err := os.Stat(dest); err == nil {
-		t.Error("A check changes nothing.")
-	}
-}
-
 func TestRunFailures(t *testing.T) {
 	t.Parallel()
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -169,47 +168,6 @@ func TestRunSSH(t *testing.T) {
 				t.Errorf("Connections that are kept open end with the run.\nThese are left: %q", found)
 			}
 		})
-	}
-}
-
-// TestRunHosts runs one play on the hosts of several inventories, each of which
-// waits for all others.
-func TestRunHosts(t *testing.T) {
-	t.Parallel()
-
-	server, dir := startSSHD(t), t.TempDir()
-	run := inline(`
-- hosts: all
-  gather_facts: false
-  tasks:
-  - name: Meet
-    ansible.builtin.shell: |
-      touch {{ dir }}/$HOST
-      for i in $(seq 600); do test $(ls {{ dir }} | wc -l) -ge {{ ansible_play_hosts | length }} && exit; sleep 0.1; done
-      exit 1
-    environment: {HOST: "{{ inventory_hostname }}"}
-  - ansible.builtin.set_stats: {data: "{{ {inventory_hostname: [color, size | default('none')]} }}"}
-`)
-	run.Inputs.Inventories = []inputs.File{
-		{Data: append(hostsOf(server, "ansible_ssh_private_key_file=id_ed25519", "a", "b", "c", "d", "e", "f", "g"), "[all:vars]\ncolor=red\n"...)},
-		{Data: []byte("web: {hosts: {a: , b: }, vars: {color: green}}\nrest: {hosts: {g: }}\n")},
-		{Data: []byte("web: {vars: {color: blue, size: big}}\nall: {hosts: {b: {color: white}}}\n")},
-	}
-	run.Inputs.Credentials = []inputs.File{{Name: "id_ed25519", Data: server.Key, Secret: true}}
-	run.Inputs.Parameters.Vars = raw(`{"dir": "` + dir + `"}`)
-	// One more than Ansible works on by default.
-	run.Inputs.Parameters.Forks = ptr.To[int32](6)
-	run.Inputs.Parameters.Limit = "!rest"
-	run.Inputs.Parameters.Verbosity = ptr.To[int32](2)
-
-	res := must(t, newRunner(t), run)
-	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
-		t.Fatalf("All hosts are worked on at the same time.\nRun(...): -want, +got:\n%s", diff)
-	}
-
-	want := `{"a":["blue","big"],"b":["white","big"],"c":["red","none"],"d":["red","none"],"e":["red","none"],"f":["red","none"]}`
-	if diff := cmp.Diff(want, string(res.Summary.Outputs)); diff != "" {
-		t.Errorf("Inventories are merged, later ones win, and the limit holds.\n-want outputs, +got outputs:\n%s", diff)
 	}
 }
 

@@ -125,22 +125,6 @@ func TestIgnoresState(t *testing.T) {
 	}
 }
 
-// TestRunIgnoresState carries out playbooks that do, and do not.
-func TestRunIgnoresState(t *testing.T) {
-	t.Parallel()
-
-	r := newRunner(t)
-
-	for playbook, want := range map[string]bool{
-		"- hosts: localhost\n  gather_facts: false\n  tasks: [{debug: {msg: hello}}]\n":                                        true,
-		"- hosts: localhost\n  gather_facts: false\n  tasks: [{debug: {var: ansible_provider_meta.managed_resource.state}}]\n": false,
-	} {
-		if got := must(t, r, inline(playbook)).IgnoresState; got != want {
-			t.Errorf("Run(...): want %t for the playbook\n%s", want, playbook)
-		}
-	}
-}
-
 // TestRunAbsent carries out the deletion of a project with a playbook that does not look at the state.
 func TestRunAbsent(t *testing.T) {
 	t.Parallel()
@@ -230,10 +214,6 @@ func TestIgnoresStateBounds(t *testing.T) {
 				t.Error("What was not searched may look at the state.")
 			}
 		})
-	}
-
-	if !newRunner(t).ignoresState(inline("- hosts: localhost\n"), plan{Dir: t.TempDir()}) {
-		t.Error("There is nothing to be found in nothing.")
 	}
 
 	run := inline("- hosts: localhost\n")

@@ -49,11 +49,6 @@ func TestVerdict(t *testing.T) {
 		ending  ending
 		want    Result
 	}{
-		"Succeeded": {
-			reason: "A run that did everything succeeded.",
-			ending: ending{summary: done},
-			want:   Result{Phase: common.PhaseSucceeded},
-		},
 		"SucceededBeforeCanceled": {
 			reason: "So did one that was canceled after it had done everything.",
 			ending: ending{summary: done, cause: context.Canceled},
@@ -72,12 +67,6 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidOutputs, Message: `output "x" cannot be kept: why`},
 		},
-		"InvalidOutputOfCheck": {
-			reason: "A check run publishes none.",
-			mode:   common.ModeCheck,
-			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = "why" })},
-			want:   Result{Phase: common.PhaseSucceeded},
-		},
 		"TooManyDetails": {
 			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
 			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},
@@ -91,11 +80,6 @@ func TestVerdict(t *testing.T) {
 			reason: "Nor did one without a play.",
 			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Play = 0, "" })},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done"},
-		},
-		"NoTasksAtAll": {
-			reason: "A play without tasks has done all that it was to do.",
-			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Tasks, s.Task = 0, 0, "" })},
-			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"NoHostsWithTags": {
 			reason: "Unknown tags have the same effect.",
@@ -255,21 +239,6 @@ func TestVerdict(t *testing.T) {
 				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut,
 				Message: "timed out after 1m0s (the longest that the provider's --max-timeout allows) before the first task",
 			},
-		},
-		"TimedOutUnbounded": {
-			reason:  "So does one that asked for no limit.",
-			timeout: &metav1.Duration{},
-			ending:  ending{code: 143, cause: errTimedOut},
-			want: Result{
-				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut,
-				Message: "timed out after 1m0s (the longest that the provider's --max-timeout allows) before the first task",
-			},
-		},
-		"TimedOutOnTime": {
-			reason:  "One that got what it asked for does not.",
-			timeout: &metav1.Duration{Duration: time.Minute},
-			ending:  ending{code: 143, cause: errTimedOut},
-			want:    Result{Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: "timed out after 1m0s before the first task"},
 		},
 	}
 
