@@ -1,6 +1,7 @@
 package events
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -347,16 +348,27 @@ func TestCauses(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			got := map[string]string{}
-			options := Options{
-				Hidden: []string{playDir + "/project/", playDir + "/"},
-				Watch: Watch{Task: func(r TaskResult) {
-					line, _, _ := strings.Cut(r.Message, "\n")
-					got[r.Host] = line[:min(len(line), shown)]
-				}},
+			// A summary has the first few failures, so that each host has one of its own.
+			streams, got := map[string]string{}, map[string]string{}
+
+			for line := range strings.Lines(string(raw)) {
+				var e struct {
+					Data struct {
+						Host string `json:"host"`
+					} `json:"event_data"`
+				}
+				if err := json.Unmarshal([]byte(line), &e); err != nil {
+					t.Fatal(err)
+				}
+
+				streams[e.Data.Host] += line
 			}
 
-			record(t, string(raw), options)
+			for host, stream := range streams {
+				all := record(t, stream, Options{Hidden: []string{playDir + "/project/", playDir + "/"}}).Summary().Failures
+				line, _, _ := strings.Cut(all[len(all)-1].Message, "\n")
+				got[host] = line[:min(len(line), shown)]
+			}
 
 			for host, tc := range cases {
 				want := tc.want

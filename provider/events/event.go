@@ -42,19 +42,16 @@ type event struct {
 // data of an event other than stats. Which of its fields are set depends on
 // the kind.
 type data struct {
-	Play           string `json:"play"`
-	Task           string `json:"task"`
-	TaskUUID       string `json:"task_uuid"`
-	TaskAction     string `json:"task_action"`
-	ResolvedAction string `json:"resolved_action"`
-	Role           string `json:"role"`
-	ResolvedRole   string `json:"resolved_role"`
-	Name           string `json:"name"`
-	Host           string `json:"host"`
-	IgnoreErrors   bool   `json:"ignore_errors"`
-	// Duration in seconds.
-	Duration float64         `json:"duration"`
-	Result   json.RawMessage `json:"res"`
+	Task           string          `json:"task"`
+	TaskUUID       string          `json:"task_uuid"`
+	TaskAction     string          `json:"task_action"`
+	ResolvedAction string          `json:"resolved_action"`
+	Role           string          `json:"role"`
+	ResolvedRole   string          `json:"resolved_role"`
+	Name           string          `json:"name"`
+	Host           string          `json:"host"`
+	IgnoreErrors   bool            `json:"ignore_errors"`
+	Result         json.RawMessage `json:"res"`
 }
 
 // tools is the data of the versions event.

@@ -107,10 +107,6 @@ func NewRecorder(o Options) *Recorder {
 		r.watch.Progress = func(Summary) {}
 	}
 
-	if r.watch.Task == nil {
-		r.watch.Task = func(TaskResult) {}
-	}
-
 	r.out.emit = r.guard(r.line)
 	r.err.emit = r.guard(r.text)
 
@@ -234,12 +230,7 @@ func (r *Recorder) line(line []byte) {
 		return
 	}
 
-	progress, ended := r.record(e)
-	if ended != nil {
-		r.watch.Task(*ended)
-	}
-
-	if progress {
+	if r.record(e) {
 		r.progressing.Lock()
 		defer r.progressing.Unlock()
 
@@ -247,29 +238,28 @@ func (r *Recorder) line(line []byte) {
 	}
 }
 
-// record an event. It returns whether there is progress to tell, and how a task ended on
-// a host, if one did.
-func (r *Recorder) record(e event) (bool, *TaskResult) {
+// record an event. It returns whether there is progress to tell.
+func (r *Recorder) record(e event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	if e.Kind == versions {
 		r.learnTools(e)
 
-		return false, nil
+		return false
 	}
 
 	if e.Kind == stats {
 		r.finish(e)
 		r.show(e.Stdout, r.summary.ConnectionDetails != nil)
 
-		return false, nil
+		return false
 	}
 
 	if e.Kind == start {
 		r.learnStart(e)
 
-		return false, nil
+		return false
 	}
 
 	var d data
@@ -288,23 +278,23 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 	case playStart:
 		r.summary.Play, r.summary.Task = r.name(d.Name), ""
 
-		return true, nil
+		return true
 	case noHosts:
 		r.summary.Unmatched = true
 	case taskStart:
 		r.startTask(d)
 
-		return true, nil
+		return true
 	case shownError, shownWarning, systemWarning:
 		r.textLog.addAll(r.clean(e.Stdout, len(e.Stdout)))
 	default:
-		ended := r.recordHost(e, d)
+		r.recordHost(e, d)
 		r.recordRequeue(e, d)
 
-		return r.recordReport(e, d), ended
+		return r.recordReport(e, d)
 	}
 
-	return false, nil
+	return false
 }
 
 // show what Ansible displays for an event, without any connection details.

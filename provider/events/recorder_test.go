@@ -269,9 +269,9 @@ func TestMistake(t *testing.T) {
 		t.Errorf("Text is no mistake, got %v", err)
 	}
 
-	stream := line(hostOK, map[string]any{"host": "h"}) + line(stats, map[string]any{"ok": map[string]int{"h": 1}})
+	stream := line(playStart, map[string]any{"name": "p"}) + line(stats, map[string]any{"ok": map[string]int{"h": 1}})
 	calls := 0
-	r := record(t, stream, Options{Watch: Watch{Task: func(TaskResult) {
+	r := record(t, stream, Options{Watch: Watch{Progress: func(Summary) {
 		if calls++; calls == 1 {
 			panic("a mistake")
 		}

@@ -220,9 +220,7 @@ func TestWithheld(t *testing.T) {
 }
 
 func TestConnectionDetails(t *testing.T) {
-	var told []TaskResult
-
-	r := record(t, golden(t, "details"), Options{Tail: true, Watch: Watch{Task: func(r TaskResult) { told = append(told, r) }}})
+	r := record(t, golden(t, "details"), Options{Tail: true})
 	s := r.Summary()
 
 	details := `{"host":"two","password":"correct \"horse\" / battery","pin":123,"silent":"silent as a mouse","token_first":"token of first","token_second":"token of second"}`
@@ -235,12 +233,6 @@ func TestConnectionDetails(t *testing.T) {
 	text, err := json.Marshal([]any{s, r.Tail(), r.Text(), r.Warnings()})
 	if err != nil {
 		t.Fatal(err)
-	}
-
-	// What was published with no_log is known at the end only.
-	last := told[len(told)-1]
-	if want := "the password is ********, not silent as a mouse"; last.Message != want || last.Task != "Fail with ********" {
-		t.Errorf("What is told after they were published is redacted.\nwant %q, got %q, %q", want, last.Message, last.Task)
 	}
 
 	for _, secret := range []string{"horse", "silent as", "token of"} {

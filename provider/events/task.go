@@ -4,58 +4,49 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// recordHost records an event of a task on a host. It returns how the task ended, if it did.
-func (r *Recorder) recordHost(e event, d data) *TaskResult {
-	t, ended := r.taskResult(e, d)
-	if !ended {
+// recordHost records an event of a task on a host.
+func (r *Recorder) recordHost(e event, d data) {
+	totals := &r.summary.Totals
+	ran := e.Kind == hostOK || e.Kind == hostFailed
+
+	switch {
+	case e.Kind == hostOK:
+		totals.OK++
+		r.recordChange(e, d)
+	case e.Kind == hostSkipped:
+		totals.Skipped++
+	case e.Kind == hostDark:
+		totals.Unreachable++
+		r.recordFailure(e, d)
+	case e.Kind == hostFailed && d.IgnoreErrors:
+		totals.OK++
+		totals.Ignored++
+		r.recordChange(e, d)
+	case e.Kind == hostFailed:
+		totals.Failed++
+		r.recordFailure(e, d)
+	default:
 		r.recordPending(e, d)
 
-		return nil
+		return
 	}
 
 	delete(r.items, d.Host)
 
 	if _, known := r.left[d.Host]; known || len(r.left) < maxHosts {
-		r.left[d.Host] = t.Outcome == OutcomeFailed || t.Outcome == OutcomeUnreachable
+		r.left[d.Host] = e.Kind == hostDark || e.Kind == hostFailed && !d.IgnoreErrors
 	}
 
 	r.summary.Started = true
-	totals := &r.summary.Totals
-
-	switch t.Outcome {
-	case OutcomeOK, OutcomeChanged:
-		totals.OK++
-	case OutcomeIgnored:
-		totals.OK++
-		totals.Ignored++
-	case OutcomeSkipped:
-		totals.Skipped++
-	case OutcomeUnreachable:
-		totals.Unreachable++
-	case OutcomeFailed:
-		totals.Failed++
-	}
 
 	// Gathering facts and reporting say nothing of what would change.
-	passive := d.TaskAction == gatherFacts || d.ResolvedAction == actionStatus
-
-	if t.Outcome != OutcomeSkipped && t.Outcome != OutcomeUnreachable && !passive {
+	if ran && d.TaskAction != gatherFacts && d.ResolvedAction != actionStatus {
 		r.summary.Ran++
 	}
-
-	switch t.Outcome {
-	case OutcomeFailed, OutcomeUnreachable:
-		r.recordFailure(t)
-	case OutcomeOK, OutcomeChanged, OutcomeIgnored, OutcomeSkipped:
-		r.recordChange(e, d, t)
-	}
-
-	return &t
 }
 
 // maxHosts is how many hosts are counted.
@@ -76,38 +67,6 @@ func (r *Recorder) behind() string {
 	}
 
 	return fmt.Sprintf("%d of %d hosts left behind", n, len(r.left))
-}
-
-// taskResult returns how a task ended on a host. It is false for an event that does not say so.
-func (r *Recorder) taskResult(e event, d data) (TaskResult, bool) {
-	t := TaskResult{
-		Play: r.name(d.Play), Task: r.task(d), Host: r.hostname(d.Host),
-		Duration: time.Duration(d.Duration * float64(time.Second)),
-	}
-
-	switch e.Kind {
-	case hostOK:
-		t.Outcome = OutcomeOK
-		if changed(e, d) {
-			t.Outcome = OutcomeChanged
-		}
-	case hostSkipped:
-		t.Outcome = OutcomeSkipped
-	case hostDark:
-		t.Outcome = OutcomeUnreachable
-		t.Message = r.explain(e, d)
-	case hostFailed:
-		t.Outcome = OutcomeFailed
-		if d.IgnoreErrors {
-			t.Outcome = OutcomeIgnored
-		}
-
-		t.Message = r.explain(e, d)
-	default:
-		return TaskResult{}, false
-	}
-
-	return t, true
 }
 
 // maxItems is how many hosts are remembered of which an item of a loop has failed: more than work at the same time.
@@ -161,8 +120,8 @@ func changed(e event, d data) bool {
 }
 
 // recordChange records that a task changed something, with the diff that came before.
-func (r *Recorder) recordChange(e event, d data, t TaskResult) {
-	if t.Outcome == OutcomeSkipped || !changed(e, d) {
+func (r *Recorder) recordChange(e event, d data) {
+	if !changed(e, d) {
 		return
 	}
 
@@ -172,7 +131,7 @@ func (r *Recorder) recordChange(e event, d data, t TaskResult) {
 		return
 	}
 
-	c := common.DriftTask{Task: t.Task, Host: t.Host}
+	c := common.DriftTask{Task: r.task(d), Host: r.hostname(d.Host)}
 	if r.diff.of(d) {
 		c.Diff = r.field(r.diff.text, MaxDiff)
 	}
@@ -215,8 +174,8 @@ func (r *Recorder) explain(e event, d data) string {
 
 // recordFailure records a failure. When there are too many, the last failure of a host replaces
 // its first one. That was rescued: a host leaves the play when a failure is not rescued.
-func (r *Recorder) recordFailure(t TaskResult) {
-	f := common.Failure{Task: t.Task, Host: t.Host, Message: t.Message}
+func (r *Recorder) recordFailure(e event, d data) {
+	f := common.Failure{Task: r.task(d), Host: r.hostname(d.Host), Message: r.explain(e, d)}
 
 	if len(r.summary.Failures) == MaxFailures {
 		i := slices.IndexFunc(r.summary.Failures, func(o common.Failure) bool { return o.Host == f.Host })

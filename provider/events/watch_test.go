@@ -5,48 +5,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
-
-func TestTasks(t *testing.T) {
-	raw, err := os.ReadFile("testdata/rescued.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var got []TaskResult
-
-	record(t, string(raw), Options{Secrets: redact.New(redact.InFile("hunter22", redact.Source{})), Watch: Watch{Task: func(r TaskResult) { got = append(got, r) }}})
-
-	want := []TaskResult{
-		{Task: "Fail and be rescued", Outcome: OutcomeFailed, Message: "never mind"},
-		{Task: "Rescue", Outcome: OutcomeOK},
-		{Task: "Fail and be ignored", Outcome: OutcomeIgnored, Message: "non-zero return code: exit status 1"},
-		{Task: "Skip", Outcome: OutcomeSkipped},
-		{Task: "Publish", Outcome: OutcomeOK},
-		{Task: "Publish more", Outcome: OutcomeOK},
-		{Task: "Fail in the end", Outcome: OutcomeFailed, Message: "******** is wrong"},
-	}
-
-	for i := range want {
-		want[i].Play, want[i].Host = "Fail and go on", "localhost"
-	}
-
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(TaskResult{}, "Duration")); diff != "" {
-		t.Errorf("Every task that ends on a host is told, with the reason of a failure.\n-want, +got:\n%s", diff)
-	}
-
-	for _, r := range got {
-		if r.Duration <= 0 || r.Duration > time.Hour {
-			t.Errorf("A task takes a while: %q took %s", r.Task, r.Duration)
-		}
-	}
-}
 
 func TestTail(t *testing.T) {
 	const secret = "correct horse battery staple"

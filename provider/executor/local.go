@@ -102,7 +102,6 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 			summarize(&r, s)
 			w.Progress(r)
 		},
-		Task:    w.Task,
 		Display: w.Display,
 		Tail:    w.Tail,
 	})

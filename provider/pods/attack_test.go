@@ -287,20 +287,3 @@ func TestAttackStatus(t *testing.T) {
 		})
 	}
 }
-
-// TestAttackTasks counts tasks that an image has made up. Each outcome is a series of a metric.
-func TestAttackTasks(t *testing.T) {
-	r := onCluster(t)
-
-	var got []events.TaskOutcome
-
-	r.watch.Task = func(r events.TaskResult) { got = append(got, r.Outcome) }
-	takes(r, sealed.Frame{
-		Time: time.Now(), Report: runs.Report{Run: common.Run{Phase: common.PhaseRunning}},
-		Tasks: []events.TaskResult{{Outcome: "forged 1"}, {Outcome: events.OutcomeOK}, {Outcome: "forged 2"}},
-	})
-
-	if diff := cmp.Diff([]events.TaskOutcome{events.OutcomeOK}, got); diff != "" {
-		t.Errorf("Only known outcomes count: -want, +got:\n%s", diff)
-	}
-}

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -37,7 +36,6 @@ func TestLongAttackFlood(t *testing.T) {
 
 	running := common.Run{Phase: common.PhaseRunning}
 	values := sealed.Frame{Report: runs.Report{Run: running, Content: &common.Content{Collections: make([]common.ContentItem, 100_000)}}}
-	tasks := sealed.Frame{Report: runs.Report{Run: running}, Tasks: make([]events.TaskResult, 20_000)}
 	long := sealed.Frame{Report: runs.Report{Run: running}}
 	long.Report.Run.Message = strings.Repeat("x", sealed.MaxFrame-1000)
 
@@ -52,7 +50,6 @@ func TestLongAttackFlood(t *testing.T) {
 		"Empty":     {reason: "A report may have nothing.", text: strings.Repeat("ansible.crossplane.io/report:\n", 1<<10)},
 		"Text":      {reason: "A report may be as long as it can be, in very little room.", frame: long},
 		"Values":    {reason: "A report may have as many values as it can.", frame: values},
-		"Tasks":     {reason: "So may the tasks in it.", frame: tasks},
 	}
 
 	for name, tc := range cases {

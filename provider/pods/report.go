@@ -2,7 +2,6 @@ package pods
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +26,6 @@ const (
 	maxReport = 768 << 10
 	// maxItems is how many collections a report lists, and how many roles.
 	maxItems = 1000
-	// maxTasks is how many tasks a report counts. A play ends fewer between two reports.
-	maxTasks = 5000
 )
 
 // checked is a frame that was read, as it is taken over; false for one that no run sends, of which nothing is kept. The
@@ -45,10 +42,6 @@ func checked(f sealed.Frame) (sealed.Frame, bool) {
 	if !n.Phase.Finished() {
 		r.Outputs, r.Withheld, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, nil, "", nil
 	}
-
-	// Each outcome is a series of a metric.
-	f.Tasks = slices.Clone(slices.DeleteFunc(f.Tasks[:min(len(f.Tasks), maxTasks)],
-		func(t events.TaskResult) bool { return !t.Outcome.Known() }))
 
 	if !sends(n.Phase, f.Final) || len(n.Failures) > events.MaxFailures || len(r.Changed) > events.MaxChanged ||
 		r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems ||

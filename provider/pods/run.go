@@ -56,8 +56,6 @@ type run struct {
 	packed []byte
 	// sealKey seals the reports of the run; nil if it is not known.
 	sealKey []byte
-	// since is when the run was attached to: its tasks before that were counted. It is zero for a run that was begun here.
-	since time.Time
 	// log of the Pod, once that has begun. What it shows, other than reports, is shown. Frames have its reports, and reads
 	// says how each time that it was read has ended.
 	log    *podLog
@@ -99,7 +97,7 @@ func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run 
 		return r
 	}
 
-	r.attached, r.given, r.gave, r.since = true, true, true, r.now()
+	r.attached, r.given, r.gave = true, true, true
 
 	return r
 }
@@ -538,12 +536,6 @@ func (r *run) saysEnding() {
 // take a frame from the log. It is true for the last report of a run that has ended by itself.
 func (r *run) take(f sealed.Frame) bool {
 	r.unread = false
-
-	if r.watch.Task != nil && f.Time.After(r.since) {
-		for _, t := range f.Tasks {
-			r.watch.Task(t)
-		}
-	}
 
 	r.begun, r.complete = true, f.Final
 	r.adoptReport(f.Report)

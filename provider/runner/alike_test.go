@@ -81,18 +81,13 @@ func compare(t *testing.T, n int, set content.Set, plain *Runner, others map[str
 func seen(t *testing.T, r *Runner, run Spec) string {
 	t.Helper()
 
-	var tasks strings.Builder
-
-	res, err := r.Run(t.Context(), run, events.Watch{Task: func(task events.TaskResult) {
-		task.Duration = 0
-		fmt.Fprintf(&tasks, "%+v\n", task)
-	}})
+	res, err := r.Run(t.Context(), run, events.Watch{})
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
 	}
 
 	res.Summary.Cold = ""
-	text := fmt.Sprintf("%s\n%+v\n%s", tasks.String(), res, res.Output)
+	text := fmt.Sprintf("%+v\n%s", res, res.Output)
 
 	for _, r := range []struct{ what, with string }{
 		{regexp.QuoteMeta(r.dir) + `/\w+`, "DIR"},

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
 // A Backend carries out runs.
@@ -43,8 +41,6 @@ type Watch struct {
 	Wanted context.Context //nolint:containedctx // It is not that of the run.
 	// Progress is called with what is known so far.
 	Progress func(Report)
-	// Task is called when a task has ended on a host.
-	Task func(events.TaskResult)
 	// Display is called with what a terminal would show, redacted.
 	Display func(text string)
 	// Tail is called once the run is about to begin, with what reads the end of what it has displayed so

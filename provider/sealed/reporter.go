@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -50,14 +49,6 @@ func (r *Reporter) Progress(report runs.Report) {
 			}
 		})
 	}
-}
-
-// Task has ended on a host. The next report tells of it.
-func (r *Reporter) Task(t events.TaskResult) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.next.Tasks = append(r.next.Tasks, t)
 }
 
 // Display text in the log.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -48,8 +47,6 @@ type Frame struct {
 	Time time.Time `json:"time"`
 	// Report of all that is known so far. Its digests are empty: the Pod has no key for them.
 	Report runs.Report `json:"report"`
-	// Tasks that have ended since the frame before.
-	Tasks []events.TaskResult `json:"tasks,omitempty"`
 	// Final is true for the last frame.
 	Final bool `json:"final,omitempty"`
 }
@@ -97,8 +94,7 @@ func NewWriter(w io.Writer, key []byte, runID, podUID string) (*Writer, error) {
 	return &Writer{box: b, w: w, now: time.Now}, err
 }
 
-// Write a frame. Its number and time are set here. Tasks that make it too long are left out: only
-// metrics and the log of the provider have them.
+// Write a frame. Its number and time are set here.
 func (w *Writer) Write(f Frame) error {
 	w.number++
 	f.Number, f.Time = w.number, w.now().UTC()
@@ -124,13 +120,7 @@ func (w *Writer) Write(f Frame) error {
 	box := w.aead.Seal(nil, nil, packed.Bytes(), w.from) //nolint:gosec // It makes a random nonce itself.
 	line := append(base64.StdEncoding.AppendEncode([]byte(prefix), box), '\n')
 
-	switch long := tooLong(text.Bytes()) || len(line) > MaxLine; {
-	case long && len(f.Tasks) > 0:
-		w.number--
-		f.Tasks = nil
-
-		return w.Write(f)
-	case long:
+	if tooLong(text.Bytes()) || len(line) > MaxLine {
 		return errors.Errorf("a report of %d bytes is too long", text.Len())
 	}
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/base64"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -57,7 +55,7 @@ func TestFrames(t *testing.T) {
 		ConnectionDetails: map[string][]byte{"password": {0, 255, 10}},
 		Output:            "PLAY [x]\n",
 	}
-	lines := written(t, key, "a", Frame{Report: report, Tasks: []events.TaskResult{{Task: "t", Outcome: events.OutcomeOK}}}, Frame{Report: report, Final: true})
+	lines := written(t, key, "a", Frame{Report: report}, Frame{Report: report, Final: true})
 	r := reader(t, key, "a")
 
 	if len(lines) != 2 || bytes.Contains(bytes.Join(lines, nil), []byte("password")) {
@@ -69,7 +67,7 @@ func TestFrames(t *testing.T) {
 	}
 
 	first, ok := r.Read(lines[0])
-	if !ok || first.Number != 1 || len(first.Tasks) != 1 || first.Final {
+	if !ok || first.Number != 1 || first.Final {
 		t.Fatalf("Read(...): %v, %+v", ok, first)
 	}
 
@@ -174,31 +172,12 @@ func TestFrameOfValues(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_, _ = z.Write([]byte(`{"number":1,"tasks":[{}` + strings.Repeat(",{}", maxCommas) + "]}"))
+	_, _ = z.Write([]byte(`{"number":1,"other":[{}` + strings.Repeat(",{}", maxCommas) + "]}"))
 	_ = z.Close()
 
 	line := prefix + base64.StdEncoding.EncodeToString(r.aead.Seal(nil, nil, packed.Bytes(), r.from))
 	if _, ok := r.Read([]byte(line)); ok || r.Cost < commaCost*maxCommas {
 		t.Errorf("Read(...) of a line of %d bytes: want none, and its JSON counted, got %t, %d", len(line), ok, r.Cost)
-	}
-}
-
-// A play may end very many tasks between two reports. The result of the run arrives all the same.
-func TestManyTasks(t *testing.T) {
-	key := NewKey()
-
-	for name, many := range map[string][]events.TaskResult{
-		"Long":  slices.Repeat([]events.TaskResult{{Message: strings.Repeat("x", events.MaxMessage)}}, MaxFrame/events.MaxMessage),
-		"Short": make([]events.TaskResult, maxCommas/5),
-	} {
-		t.Run(name, func(t *testing.T) {
-			lines := written(t, key, "a", Frame{Report: runs.Report{Request: "r"}, Tasks: many, Final: true})
-
-			f, ok := reader(t, key, "a").Read(lines[0])
-			if !ok || !f.Final || f.Report.Request != "r" || f.Number != 1 || len(f.Tasks) > 0 {
-				t.Errorf("Read(...): want the last report without tasks, got %t, %d tasks, %+v", ok, len(f.Tasks), f.Report)
-			}
-		})
 	}
 }
 

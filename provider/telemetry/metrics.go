@@ -27,6 +27,9 @@ const (
 	queueInstalling = "installing"
 )
 
+// maxTasks is how many tasks of a run are counted: more than any run has.
+const maxTasks = 10_000_000
+
 // metrics of runs. No label has values without bounds.
 type metrics struct {
 	runs     *prometheus.CounterVec
@@ -60,7 +63,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		tasks: f.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace,
 			Name:      "tasks_total",
-			Help:      "Tasks that have ended on a host, by result.",
+			Help:      "Tasks that have ended on a host, by result, of runs that have ended.",
 		}, []string{labelResult}),
 	}
 }
@@ -85,6 +88,21 @@ func (m *metrics) ended(run runs.Run, r runs.Report, took time.Duration) {
 	// provider is back.
 	if r.Run.Phase != common.PhaseInterrupted {
 		m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
+	}
+
+	h := r.Run.Hosts
+	if h == nil {
+		return
+	}
+
+	for outcome, n := range map[string]int64{
+		"ok": h.OK - h.Changed - h.Ignored, "changed": h.Changed, "failed": h.Failed + h.Rescued, "ignored": h.Ignored,
+		"skipped": h.Skipped, "unreachable": h.Unreachable,
+	} {
+		// A Pod may say anything.
+		if n > 0 {
+			m.tasks.WithLabelValues(outcome).Add(float64(min(n, maxTasks)))
+		}
 	}
 }
 

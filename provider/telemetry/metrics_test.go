@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,10 @@ func TestMetrics(t *testing.T) {
 	retry.Trigger = common.TriggerRetry
 	retry.Queued = time.Now().Add(-10 * time.Minute)
 	o.started(retry)
-	o.Ended(retry, runs.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
+
+	forged := runs.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}
+	forged.Run.Hosts = &common.HostTotals{OK: -1, Skipped: math.MaxInt64}
+	o.Ended(retry, forged, time.Hour)
 
 	inPod := example
 	inPod.Inputs.Execution.Place = common.PlacePod
@@ -76,9 +80,10 @@ provider_ansible_runs_running{place="Provider"} 3
 # TYPE provider_ansible_runs_total counter
 provider_ansible_runs_total{mode="Apply",policy="RunOnChange",result="Failed",trigger="Created"} 2
 provider_ansible_runs_total{mode="Apply",policy="RunOnChange",result="Interrupted",trigger="Retry"} 1
-# HELP provider_ansible_tasks_total Tasks that have ended on a host, by result.
+# HELP provider_ansible_tasks_total Tasks that have ended on a host, by result, of runs that have ended.
 # TYPE provider_ansible_tasks_total counter
-provider_ansible_tasks_total{result="failed"} 2
+provider_ansible_tasks_total{result="ok"} 2
+provider_ansible_tasks_total{result="skipped"} 1e+07
 `
 
 	err := testutil.GatherAndCompare(r, strings.NewReader(want),

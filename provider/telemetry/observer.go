@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -38,18 +37,6 @@ func (o *Observer) started(run runs.Run) {
 		what := kind(common.Run{Mode: run.Mode, State: run.State})
 		o.recorder.Event(reference(run), normal(ReasonRunStarted, "%s run has begun: %s", what, run.Trigger))
 	}
-}
-
-// taskEnded is called when a task of a run has ended on a host. An object has few events: it has none.
-func (o *Observer) taskEnded(run runs.Run, t events.TaskResult) {
-	kv := []any{"play", t.Play, "task", t.Task, "host", t.Host, "result", t.Outcome, "duration", t.Duration.String()}
-
-	if t.Message != "" {
-		kv = append(kv, "message", t.Message)
-	}
-
-	o.logOf(run).Debug("Task ended", kv...)
-	o.metrics.tasks.WithLabelValues(string(t.Outcome)).Inc()
 }
 
 // Ended is called once, when a run has ended, with how long it took.
@@ -107,8 +94,6 @@ func (x observed) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.
 	} else {
 		x.observer.started(run)
 	}
-
-	w.Task = func(t events.TaskResult) { x.observer.taskEnded(run, t) }
 
 	r := x.Backend.Execute(ctx, run, w)
 

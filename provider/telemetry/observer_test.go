@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
@@ -47,10 +45,6 @@ func execute(t *testing.T, o *Observer, phase common.RunPhase) {
 	t.Helper()
 
 	x := Observed(backend{execute: func(run runs.Run, w runs.Watch) runs.Report {
-		w.Task(events.TaskResult{
-			Play: "Site", Task: "Write the page", Host: "web1", Outcome: events.OutcomeFailed, Duration: 1500 * time.Millisecond, Message: "disk full",
-		})
-
 		r := run.Report()
 		r.Run.Phase = phase
 		r.Run.Hosts = &common.HostTotals{OK: 1}
@@ -127,9 +121,6 @@ func TestLog(t *testing.T) {
 
 	want := []line{
 		base("Run begins", line{"policy": "RunOnChange", "mode": "Apply", "state": "present", "trigger": "Created", "attempt": 1.0}),
-		base("Task ended", line{
-			"level": 1.0, "play": "Site", "task": "Write the page", "host": "web1", "result": "failed", "duration": "1.5s", "message": "disk full",
-		}),
 		base("Run ended", line{
 			"phase": "Succeeded", "reason": "", "message": "",
 			"recap": "ok=1 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0",

@@ -225,7 +225,7 @@ func (c *Worker) carryOut(ctx context.Context, j runs.Run, r *sealed.Reporter) (
 		return report, err
 	}
 
-	w := runs.Watch{Progress: r.Progress, Task: r.Task, Display: r.Display}
+	w := runs.Watch{Progress: r.Progress, Display: r.Display}
 
 	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w)), nil
 }
