@@ -327,14 +327,6 @@ func TestValidateVerification(t *testing.T) {
 		},
 		"Keys":    {reason: "As gpg writes them.", file: inputs.File{Name: "keys.gpg", Data: []byte{0x98}}},
 		"Nothing": {reason: "It would look as if something was verified.", v: &common.Verification{Signatures: "+1"}, want: `ProviderConfig "x": spec.verification: Required value: one of keyring, collections and roles must be set`},
-		"Short": {
-			reason: "Only a whole revision is a checksum.", v: &common.Verification{Roles: []common.VerifiedContent{{Name: "motd", Revision: "0123456789ab"}}},
-			want: config + `roles[0].revision: Invalid value: "0123456789ab": must be empty, or all 64 hexadecimal digits of a revision`,
-		},
-		"Nameless": {
-			reason: "It is that of something.", v: &common.Verification{Collections: []common.VerifiedContent{{}}},
-			want: config + "collections[0].name: Required value: must be the name of what is installed",
-		},
 		"Unknown": {reason: "It may not be known yet.", v: &common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web"}}}},
 	}
 

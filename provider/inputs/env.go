@@ -57,23 +57,13 @@ func (in Inputs) ForInstall() map[string]string {
 func validatePlayEnv(vars []Variable, ofConfig bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
-	seen := map[string]bool{}
-
 	for _, v := range vars {
 		if v.OfConfig != ofConfig {
 			continue
 		}
 
-		at := path.Index(v.Index)
-
-		if seen[v.Name] {
-			errs = append(errs, field.Duplicate(at.Child("name"), v.Name))
-		}
-
-		seen[v.Name] = true
-
 		if err := environ.ValidatePlay(v.Name, v.Value); err != nil {
-			errs = append(errs, field.Invalid(at.Child("name"), v.Name, err.Error()))
+			errs = append(errs, field.Invalid(path.Index(v.Index).Child("name"), v.Name, err.Error()))
 		}
 	}
 

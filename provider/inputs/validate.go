@@ -261,7 +261,8 @@ func validateCredentials(files []File, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateVerification makes sure that there is something to verify, and keys for it.
+// validateVerification makes sure that there is something to verify, and keys for it. gpg reads a file without
+// keys as an empty keyring, and looks for keys elsewhere. The CRD checks the rest.
 func validateVerification(in Inputs, path *field.Path) field.ErrorList {
 	v := in.Verification
 
@@ -270,61 +271,23 @@ func validateVerification(in Inputs, path *field.Path) field.ErrorList {
 		return nil
 	case v.Keyring == "" && len(v.Collections)+len(v.Roles) == 0:
 		return field.ErrorList{field.Required(path, "one of keyring, collections and roles must be set")}
+	case v.Keyring == "":
+		return nil
 	}
 
-	errs := append(validateVerified(v.Collections, path.Child("collections")),
-		validateVerified(v.Roles, path.Child("roles"))...)
-	if v.Keyring != "" {
-		errs = append(errs, validateKeyring(in, path)...)
-	}
-
-	return errs
-}
-
-// revisionPattern is that of a revision in full, or of none.
-var revisionPattern = regexp.MustCompile(`^([0-9a-f]{64})?$`)
-
-func validateVerified(items []common.VerifiedContent, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-
-	for i, item := range items {
-		if item.Name == "" {
-			errs = append(errs, field.Required(path.Index(i).Child("name"), "must be the name of what is installed"))
-		}
-
-		if !revisionPattern.MatchString(item.Revision) {
-			errs = append(errs,
-				field.Invalid(path.Index(i).Child("revision"), item.Revision,
-					"must be empty, or all 64 hexadecimal digits of a revision"))
-		}
-	}
-
-	return errs
-}
-
-// validateKeyring makes sure that there are keys to verify with. gpg reads a file without
-// keys as an empty keyring, and looks for keys elsewhere.
-func validateKeyring(in Inputs, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-
-	v := in.Verification
 	keyring, found := Find(in.Credentials, v.Keyring)
+	path = path.Child("keyring")
 
 	switch {
 	case !found:
-		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must be the filename of one of the credentials"))
+		return field.ErrorList{field.Invalid(path, v.Keyring, "must be the filename of one of the credentials")}
 	case len(keyring.Data) == 0 || bytes.HasPrefix(bytes.TrimSpace(keyring.Data), []byte("-----")):
-		errs = append(errs,
-			field.Invalid(path.Child("keyring"), v.Keyring, "must have public keys as gpg --export writes them without --armor"))
+		return field.ErrorList{
+			field.Invalid(path, v.Keyring, "must have public keys as gpg --export writes them without --armor"),
+		}
 	}
 
-	if !regexp.MustCompile(`^\+?([1-9][0-9]?|all)$`).MatchString(v.Signatures) {
-		errs = append(errs,
-			field.Invalid(path.Child("signatures"), v.Signatures,
-				"must be a number up to 99 or all, with or without a + before it"))
-	}
-
-	return errs
+	return nil
 }
 
 // validateFilename reports names of credentials that have a meaning to the provider,
