@@ -8,62 +8,27 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// maxInstalled is how many collections and roles a message lists.
-const maxInstalled = 10
-
 var (
 	noRole     = regexp.MustCompile(`^[Tt](he role '[^']+' was not found) in:? \S+`)
 	noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
-	noModule   = regexp.MustCompile(`^couldn't resolve module/action '[^']+'`)
 	denied     = regexp.MustCompile(
 		`Permission denied|Operation not permitted|no new privileges|Failed to create temporary directory`)
 	noTerminal = regexp.MustCompile(`out of pty devices`)
 )
 
-// withInstalled replaces, in an error about content that Ansible cannot find, the directories that
-// it has searched by the content that is installed. Users do not know the directories.
-func withInstalled(run Spec, message string) string {
-	there := " (installed: " + installed(run.Content) + ")"
-
-	p := run.Inputs.Parameters
-
-	switch playbook := noPlaybook.FindStringSubmatch(message); {
-	case noRole.MatchString(message):
-		return noRole.ReplaceAllString(message, "t${1}"+there)
-	case playbook != nil && (playbook[1] == p.Playbook || slices.Contains(p.Playbooks, playbook[1])):
-		return "the playbook '" + playbook[1] + "' was not found" + there
-	case noModule.MatchString(message):
-		return noModule.ReplaceAllString(message, "${0}"+there)
+// withoutPaths returns an error about content that Ansible cannot find without the directories that it has searched.
+// Users do not know these.
+func withoutPaths(p common.AnsibleRunParameters, message string) string {
+	playbook := noPlaybook.FindStringSubmatch(message)
+	if playbook != nil && (playbook[1] == p.Playbook || slices.Contains(p.Playbooks, playbook[1])) {
+		return "the playbook '" + playbook[1] + "' was not found"
 	}
 
-	return message
-}
-
-// installed lists the content of a set, by name and version.
-func installed(set content.Set) string {
-	var items []string
-
-	if p := set.Project; p != nil {
-		items = append(items, "the project "+p.Name+" "+p.Version)
-	}
-
-	for _, i := range slices.Concat(set.Collections, set.Roles) {
-		items = append(items, strings.TrimSpace(i.Name+" "+i.Version))
-	}
-
-	switch n := len(items); {
-	case n == 0:
-		return "nothing"
-	case n > maxInstalled:
-		items = append(items[:maxInstalled], fmt.Sprintf("and %d more", n-maxInstalled))
-	}
-
-	return strings.Join(items, ", ")
+	return noRole.ReplaceAllString(message, "t${1}")
 }
 
 // confinementHint explains failures of tasks on the provider itself that the confinement may

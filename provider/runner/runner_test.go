@@ -414,7 +414,7 @@ func TestRunFailures(t *testing.T) {
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true,
-				Message: "the role 'acme.nothing' was not found (installed: nothing)\nOrigin: playbook.yml:2:11",
+				Message: "the role 'acme.nothing' was not found\nOrigin: playbook.yml:2:11",
 			},
 		},
 		"Syntax": {

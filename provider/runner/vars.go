@@ -56,10 +56,6 @@ func varFiles(run Spec) ([]file, error) {
 	state := map[string]any{}
 
 	if s := p.StateVariable; s != nil {
-		if s.Name == common.ProviderVariable {
-			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", common.ProviderVariable)
-		}
-
 		state[s.Name] = stateValue(s, run.State)
 	}
 

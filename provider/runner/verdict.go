@@ -97,7 +97,7 @@ func verdict(run Spec, e ending) Result {
 	}
 
 	if r.Reason == ReasonPlaybookError {
-		r.Message = withInstalled(run, withExplanation(run.Inputs, r.Message, e.warnings))
+		r.Message = withoutPaths(run.Inputs.Parameters, withExplanation(run.Inputs, r.Message, e.warnings))
 	}
 
 	if r.Message == "" {

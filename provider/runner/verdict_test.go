@@ -3,8 +3,6 @@ package runner
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -45,7 +42,6 @@ func TestVerdict(t *testing.T) {
 		tags    []string
 		mode    common.RunMode
 		state   common.RunState
-		set     content.Set
 		ending  ending
 		want    Result
 	}{
@@ -151,12 +147,10 @@ func TestVerdict(t *testing.T) {
 			},
 		},
 		"NoRole": {
-			reason: "What is installed says more than where Ansible has looked for it.",
-			set:    content.Set{Collections: []common.ContentItem{{Name: "acme.web", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "motd"}}},
+			reason: "Where Ansible has looked for a role says nothing to users.",
 			ending: ending{code: 1, text: "the role 'acme.web.pag' was not found in roles:/state/sets/1:roles:project\nOrigin: playbook.yml:4:5"},
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
-				Message: "the role 'acme.web.pag' was not found (installed: acme.web 1.0.0, motd)\nOrigin: playbook.yml:4:5",
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "the role 'acme.web.pag' was not found\nOrigin: playbook.yml:4:5",
 			},
 		},
 		"NoPlaybook": {
@@ -164,7 +158,7 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 1, text: "Unable to retrieve file contents.\nCould not find or access 'acme.web.site' on the Ansible Controller.\n" +
 				"If you are using a module and expect the file to exist on the remote, see the remote_src option"},
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "the playbook 'acme.web.site' was not found (installed: nothing)",
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "the playbook 'acme.web.site' was not found",
 			},
 		},
 		"NoFile": {
@@ -172,16 +166,6 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 1, text: "Could not find or access 'vars.yml' on the Ansible Controller."},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "Could not find or access 'vars.yml' on the Ansible Controller.",
-			},
-		},
-		"NoModule": {
-			reason: "Nor does a module name the collection that is not there.",
-			set:    content.Set{Collections: slices.Repeat([]common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, 12)},
-			ending: ending{code: 1, text: "couldn't resolve module/action 'acme.web.upload'. This often indicates a misspelling."},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
-				Message: "couldn't resolve module/action 'acme.web.upload' (installed: " + strings.Repeat("a.b 1.0.0, ", 10) + "and 2 more). " +
-					"This often indicates a misspelling.",
 			},
 		},
 		"Denied": {
@@ -245,7 +229,7 @@ func TestVerdict(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			run := Spec{
-				Timeout: time.Minute, Mode: tc.mode, State: tc.state, Content: tc.set,
+				Timeout: time.Minute, Mode: tc.mode, State: tc.state,
 				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags, Playbook: "acme.web.site", Timeout: tc.timeout}},
 			}
 
