@@ -33,8 +33,8 @@ var (
 	// secretPart is a word in the name of a connection detail that is secret.
 	secretPart = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + secretNames + `S?|KUBE[-_.]?CONFIG|DSN|` +
 		`CONNECTION[-_.]?STRINGS?|ID_(?:RSA|DSA|ECDSA|ED25519))(?:[^a-z]|$)`)
-	// named is a value in a file behind its name: name=value, name: value, "name": "value", and password value in a .netrc.
-	// Without quotes it is one up to what may end it.
+	// named is a value in a file behind its name: name=value, name: value, "name": "value", and password value in a
+	// .netrc. Without quotes it is one up to what may end it.
 	named = regexp.MustCompile(`(?:([\w.-]*` + secretNames + `)["']?[ \t]*[=:][ \t]*|\bpassword[ \t]+)` +
 		`(?:"([^"\n]*)|'([^'\n]*)|([^\s"'{\[][^\s"'{}\[\]();,&]*))`)
 	// armour is around keys.

@@ -44,7 +44,7 @@ func (b backend) Execute(_ context.Context, r runs.Run, w runs.Watch) runs.Repor
 func execute(t *testing.T, o *Observer, phase common.RunPhase) {
 	t.Helper()
 
-	x := Observed(backend{execute: func(run runs.Run, w runs.Watch) runs.Report {
+	x := Observed(backend{execute: func(run runs.Run, _ runs.Watch) runs.Report {
 		r := run.Report()
 		r.Run.Phase = phase
 		r.Run.Hosts = &common.HostTotals{OK: 1}
