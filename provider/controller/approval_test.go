@@ -96,7 +96,7 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	t.Helper()
 
 	w := &approvalPlay{play: newPlay(t, p), ledger: &ledger{used: map[string]int{}}}
-	w.connect.resolver = resolverFn(func() (inputs.Inputs, error) {
+	w.connect.Resolver = resolverFn(func() (inputs.Inputs, error) {
 		i := in(w.wanted)
 		i.Approval = true
 
@@ -104,7 +104,7 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	})
 	w.connect.approvals = w.ledger
 	seen := map[string]string{} // The annotation that each check has read.
-	w.connect.pool = guarded{w.pool, func(j runs.Run) {
+	w.connect.Pool = guarded{w.pool, func(j runs.Run) {
 		if j.Mode == common.ModeCheck {
 			seen[j.ID] = j.Object.Annotations[annotationRead]
 			return
@@ -470,7 +470,7 @@ func TestApproval(t *testing.T) {
 					return content.Set{Digest: v, Collections: []common.ContentItem{{Name: "acme.site", Version: v}}}
 				}
 				contents := &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
-				w.connect.contents = contents
+				w.connect.Contents = contents
 				w.rest()
 
 				was := w.digest()
@@ -541,7 +541,7 @@ func TestApproval(t *testing.T) {
 				}
 
 				w.restart()
-				w.connect.pool = guarded{w.pool, w.connect.pool.(guarded).look}
+				w.connect.Pool = guarded{w.pool, w.connect.Pool.(guarded).look}
 				w.rest()
 				w.expect(done, "present a")
 			},
@@ -827,9 +827,9 @@ func TestLongApprovalSequences(t *testing.T) {
 					{"annotate", 1, func(w *play) { w.annotate(annotationRead, strconv.Itoa(r.IntN(2))) }},
 					{"revoke", 1, func(*play) { w.all = nil }},
 					{"restart", 1, func(*play) {
-						look := w.connect.pool.(guarded).look
+						look := w.connect.Pool.(guarded).look
 						w.restart()
-						w.connect.pool = guarded{w.pool, look}
+						w.connect.Pool = guarded{w.pool, look}
 					}},
 				}, 4)...)
 

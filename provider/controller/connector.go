@@ -41,6 +41,7 @@ type Pool interface {
 	Want(w pool.Want) (r runs.Report, begun bool)
 	Follow(r runs.Run, wake func())
 	Recorded(uid types.UID, runID string)
+	Stopping() bool
 }
 
 // Contents know what requirements resolve to at present.
@@ -65,27 +66,20 @@ type OutputStore interface {
 	Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput
 }
 
+// A connector of one kind of AnsibleRun.
 type connector struct {
-	kind     schema.GroupVersionKind
-	resolver Resolver
-	tracker  Tracker
-	pool     Pool
-	observer RunObserver
-	outputs  OutputStore
-	live     *live
-	contents Contents
+	Options
+
+	kind runKind
+	live *live
 	// approvals of runs; nil if there are none.
 	approvals Approvals
-	// dependents of runs; nil if none are watched.
-	dependents Dependents
-	recorder   event.Recorder
-	secrets    secrets
-	key        []byte
-	timeouts   runs.Timeouts
-	schedule   *schedule
-	wake       func(types.NamespacedName)
-	now        func() time.Time
-	newID      func() string
+	recorder  event.Recorder
+	secrets   secrets
+	schedule  *schedule
+	wake      func(types.NamespacedName)
+	now       func() time.Time
+	newID     func() string
 }
 
 // waker returns a function that wakes an object. It may be kept for long, and holds nothing but the name.
@@ -106,7 +100,7 @@ func (c *connector) Connect(ctx context.Context,
 			errors.New("an Operation has applied it"))
 	}
 
-	e := &external{connector: c, digestKey: inputs.ObjectKey(c.key, run.GetUID())}
+	e := &external{connector: c, digestKey: inputs.ObjectKey(c.Key, run.GetUID())}
 
 	// The inputs of a deleted object may be gone already. They are not needed before a
 	// run is to be started.
@@ -120,11 +114,11 @@ func (c *connector) Connect(ctx context.Context,
 // read the inputs and the content that they require, and note that the
 // configuration is in use.
 func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, content.Request, error) {
-	if err := c.tracker.Track(ctx, run); err != nil {
+	if err := c.Tracker.Track(ctx, run); err != nil {
 		return inputs.Inputs{}, content.Request{}, err
 	}
 
-	in, err := c.resolver.Resolve(ctx, run)
+	in, err := c.Resolver.Resolve(ctx, run)
 	if err != nil {
 		return inputs.Inputs{}, content.Request{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -34,7 +33,7 @@ func (c *fakeContents) Refresh(_ content.Request, who string, _ func()) {
 }
 
 func knowing(c Contents) func(*connector) {
-	return func(x *connector) { x.contents = c }
+	return func(x *connector) { x.Contents = c }
 }
 
 // TestObserveContent looks at content that may move.
@@ -181,27 +180,5 @@ func TestObserveContent(t *testing.T) {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestObserveContentDue lets an object be looked at when its content is due.
-func TestObserveContentDue(t *testing.T) {
-	due := time.Now().Add(5 * time.Minute)
-	c := &fakeContents{resolution: content.Resolution{Found: true, Due: due}}
-	run := object(annotated(common.AnnotationRunPolicy, string(common.RunOnChange)), observed(common.AnsibleRunObservation{
-		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digestOf(t, in("a")), CompletionTime: at(0)},
-		AppliedDigest: digestOf(t, in("a")),
-	}))
-	p := newSchedule(10*time.Minute, time.Second)
-
-	x := connect(t, &fakePool{}, run, func() (inputs.Inputs, error) { return in("a"), nil }, knowing(c), func(c *connector) {
-		c.schedule, c.now = p, time.Now
-	})
-	if _, err := x.Observe(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-
-	if got := p.after(resource.Managed(run), 0); got > 5*time.Minute {
-		t.Errorf("The object should be looked at when its content is due: want at most 5m, got %s", got)
 	}
 }

@@ -34,7 +34,7 @@ func reported(o *common.AnsibleRunObservation) json.RawMessage {
 // subject is the AnsibleRun with its dependents. It is false if these are not watched.
 func (e *external) subject(run common.AnsibleRun) (dependents.Subject, bool) {
 	k := e.inputs.Kubernetes
-	if e.dependents == nil || k == nil || !k.WatchDependents {
+	if e.Dependents == nil || k == nil || !k.WatchDependents {
 		return dependents.Subject{}, false
 	}
 
@@ -51,7 +51,7 @@ func (e *external) drifted(run common.AnsibleRun) bool {
 		return false
 	}
 
-	changed, _ := e.dependents.Changed(s)
+	changed, _ := e.Dependents.Changed(s)
 
 	return changed
 }

@@ -85,7 +85,7 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun, details m
 		return true, nil
 	}
 
-	uid, err := e.secrets.write(ctx, run, e.kind, details)
+	uid, err := e.secrets.write(ctx, run, e.kind.GroupVersionKind, details)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot publish connection details")
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -35,10 +34,9 @@ type external struct {
 	inputs  inputs.Inputs
 	request content.Request
 	err     error
-	// decision of this reconcile, for Delete.
-	decision lifecycle.Decision
-	// unapproved is the condition Deletable of a deletion run that is not approved; nil for others.
-	unapproved *xpv2.Condition
+	// situation that Observe has found, and what it has decided, for Delete.
+	situation lifecycle.Situation
+	decision  lifecycle.Decision
 }
 
 // Observe loads what is known, decides, tells the pool what is wanted, and shows what follows, each once. It writes
@@ -55,7 +53,8 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, err
 	}
 
-	e.show(run, l)
+	e.situation = l.Situation
+	e.show(ctx, run, l)
 
 	if failure := cmp.Or(l.refused, e.decision.Failure); failure != nil && !l.Deleted {
 		return managed.ExternalObservation{}, failure
@@ -87,16 +86,16 @@ func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycl
 		w.EndWaiting = w.Run == nil || w.Run.Plan() != l.waiting.Plan
 	}
 
-	r, begun := e.pool.Want(w)
-	ended := r.Run.Phase.Finished()
+	r, begun := e.Pool.Want(w)
 
 	switch {
 	case l.Runs():
 		return l.Active
 	case r.Run.ID == "":
 		return nil
-	case ended && w.Prepare:
+	case w.Prepare && r.Run.Phase.Finished():
 		e.decision.Failure = errors.Errorf("cannot adopt the object before its content is installed: %s", r.Run.Message)
+		e.decision.Until = l.Now.Add(runs.AccessAgain)
 
 		return nil
 	}
@@ -104,11 +103,11 @@ func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycl
 	run.Observation().UID = run.GetUID()
 
 	// A run that has ended meanwhile wakes the object, and is recorded as a whole.
-	if !ended {
+	if !r.Run.Phase.Finished() {
 		lifecycle.Record(run.Observation(), r)
 	}
 
-	return &lifecycle.Active{Mode: r.Run.Mode, State: r.Run.State, Queued: !begun, Finished: ended}
+	return &lifecycle.Active{Run: r.Run, Queued: !begun}
 }
 
 // drops is true for a run that waits, about which nothing can be decided, and that is not to begin: the object was
@@ -146,8 +145,9 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 		return managed.ExternalDelete{}, d.Failure
 	}
 
-	if e.unapproved != nil {
-		set(run, *e.unapproved)
+	reason, message, unapproved := lifecycle.Unapproved(e.situation)
+	if unapproved {
+		set(run, common.Unapproved(common.TypeDeletable, reason, message))
 	}
 
 	if d.Held {
@@ -165,7 +165,7 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 	}
 
 	// A deletion run that has failed may fail again: then the condition stays.
-	if run.GetCondition(common.TypeDeletable).Reason != common.ReasonRunFailed && e.unapproved == nil {
+	if run.GetCondition(common.TypeDeletable).Reason != common.ReasonRunFailed && !unapproved {
 		restore(run, common.Deletable())
 	}
 
@@ -198,7 +198,7 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, l loaded) r
 			Attempt:    st.Attempt,
 			Object:     runner.ObjectOf(run),
 			Inputs:     e.inputs,
-			Timeout:    e.timeouts.Of(*run.Parameters()),
+			Timeout:    e.Timeouts.Of(*run.Parameters()),
 			KeepOutput: keepsOutput(run) || watched || e.inputs.Execution.Place != common.PlacePod,
 			Approved:   st.Approved,
 			Content:    l.content,
@@ -208,7 +208,7 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, l loaded) r
 
 			StateIgnored: run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse,
 		},
-		Kind:    e.kind,
+		Kind:    e.kind.GroupVersionKind,
 		Policy:  policy,
 		Request: lifecycle.Request(request, st.Trigger),
 		Before: runs.Before{

@@ -11,11 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -123,6 +129,9 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 	return r, true
 }
 
+// Stopping is never true.
+func (p *fakePool) Stopping() bool { return false }
+
 func (p *fakePool) Live(types.UID) (runs.Report, bool) {
 	if p.report == nil {
 		return runs.Report{}, false
@@ -154,9 +163,6 @@ func (nopContents) Resolution(r content.Request) content.Resolution {
 }
 func (nopContents) Refresh(content.Request, string, func()) {}
 
-// never is true.
-func never() bool { return false }
-
 func in(playbook string) inputs.Inputs {
 	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}
 }
@@ -182,14 +188,14 @@ func at(after time.Duration) *metav1.Time {
 // newConnector of objects of namespaces, to a pool, at a fixed time.
 func newConnector(p Pool, os ...func(*connector)) *connector {
 	c := &connector{
-		kind:     runKinds()[1].GroupVersionKind,
-		tracker:  nopTracker{},
-		pool:     p,
-		observer: &fakePool{},
-		contents: nopContents{},
-		outputs:  &fakeOutputs{},
+		Options: Options{
+			Options: controller.Options{
+				Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute, GlobalRateLimiter: ratelimiter.NewGlobal(1000),
+			},
+			Tracker: nopTracker{}, Pool: p, Observer: &fakePool{}, Contents: nopContents{}, Outputs: &fakeOutputs{}, Key: key,
+		},
+		kind:     runKinds()[1],
 		recorder: event.NewNopRecorder(),
-		key:      key,
 		schedule: newSchedule(10*time.Minute, time.Second),
 		wake:     func(types.NamespacedName) {},
 		now:      func() time.Time { return t0 },
@@ -204,10 +210,16 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 	return c
 }
 
+// runtimeOf objects in an API server is the runtime's reconciler.
+func runtimeOf(kube client.Client, c *connector) *managed.Reconciler {
+	return managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind.GroupVersionKind),
+		options(kube, "test", c)...)
+}
+
 func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {
 	t.Helper()
 
-	c := newConnector(p, append([]func(*connector){func(c *connector) { c.resolver, c.observer = resolve, p }}, os...)...)
+	c := newConnector(p, append([]func(*connector){func(c *connector) { c.Resolver, c.Observer = resolve, p }}, os...)...)
 
 	e, err := c.Connect(t.Context(), run)
 	if err != nil {
@@ -264,22 +276,15 @@ func beingDeleted(r *v1alpha1.AnsibleRun) {
 func TestObserve(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
-	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
 	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
 
 	persisted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
-	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
-	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: runs.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
-
-	begins := common.Run{ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
-
 	type want struct {
-		o         managed.ExternalObservation
-		err       error
-		status    common.AnsibleRunObservation
-		ready     xpv2.Condition
-		forgotten []string
-		ended     []string
+		o      managed.ExternalObservation
+		err    error
+		status common.AnsibleRunObservation
+		ready  xpv2.Condition
+		ended  []string
 	}
 
 	cases := map[string]struct {
@@ -289,65 +294,6 @@ func TestObserve(t *testing.T) {
 		resolve resolverFn
 		want    want
 	}{
-		"New": {
-			reason:  "A new object should be shown as about to be applied, without the writes that the runtime would make to create it.",
-			run:     object(),
-			resolve: resolved,
-			want:    want{o: there, status: common.AnsibleRunObservation{LastRun: &begins}, ready: common.Running().WithObservedGeneration(2)},
-		},
-		"ResultArrives": {
-			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
-			run:     object(),
-			report:  &runs.Report{Run: succeeded, Attempt: 1, Request: "token"},
-			resolve: resolved,
-			want: want{
-				o: there,
-				status: common.AnsibleRunObservation{
-					LastRun:        &succeeded,
-					LastApply:      &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-					Executed:       true,
-					AppliedDigest:  digest,
-					HandledRequest: "token",
-				},
-				ready: xpv2.Available().WithObservedGeneration(2),
-			},
-		},
-		"ResultReadBack": {
-			reason: "The pool should forget a result that was read back.",
-			run: object(readySince(2), observed(common.AnsibleRunObservation{
-				LastRun:       &succeeded,
-				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-				AppliedDigest: digest,
-			})),
-			report:  &runs.Report{Run: succeeded, Attempt: 1},
-			resolve: resolved,
-			want: want{
-				o: there,
-				status: common.AnsibleRunObservation{
-					LastRun:       &succeeded,
-					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-					AppliedDigest: digest,
-				},
-				ready:     xpv2.Available().WithObservedGeneration(2),
-				forgotten: []string{"1"},
-			},
-		},
-		"NothingRequiredAnyMore": {
-			reason:  "Content that is not required any more should go from the status: what it resolved to is part of the inputs.",
-			run:     object(observed(common.AnsibleRunObservation{Content: &common.Content{Digest: "abc"}})),
-			report:  &runs.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
-			resolve: resolved,
-			want: want{
-				o: there,
-				status: common.AnsibleRunObservation{
-					LastRun:       &succeeded,
-					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-					Executed:      true,
-					AppliedDigest: digest,
-				},
-				ready: xpv2.Available().WithObservedGeneration(2),
-			},
-		},
 		"Interrupted": {
 			reason: "A run that is in progress according to the status, and of which nobody knows, was interrupted.",
 			run: object(observed(common.AnsibleRunObservation{
@@ -386,49 +332,6 @@ func TestObserve(t *testing.T) {
 				},
 				ready: common.RunFailed().WithObservedGeneration(2),
 				ended: []string{"1"},
-			},
-		},
-		"InterruptedInQueue": {
-			reason: "A run that had not begun is no attempt, and is made up for at once.",
-			run: object(observed(common.AnsibleRunObservation{
-				LastRun: &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued},
-			})),
-			resolve: resolved,
-			want: want{
-				o:      there,
-				status: common.AnsibleRunObservation{LastRun: &begins},
-				ready:  common.Running().WithObservedGeneration(2),
-			},
-		},
-		"Queued": {
-			reason: "A run that waits and is not due any more should not take the place of the last one.",
-			run: object(readySince(2), observed(common.AnsibleRunObservation{
-				LastRun:       &succeeded,
-				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-				AppliedDigest: digest,
-			})),
-			report:  &runs.Report{Run: queued, Attempt: 1, Request: "token", Waits: true},
-			resolve: resolved,
-			want: want{
-				o: there,
-				status: common.AnsibleRunObservation{
-					LastRun:       &succeeded,
-					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-					AppliedDigest: digest,
-				},
-				forgotten: []string{"2"},
-				ready:     xpv2.Available().WithObservedGeneration(2),
-			},
-		},
-		"CanceledInQueue": {
-			reason:  "A run that was canceled before it began is neither an attempt nor the answer to a request.",
-			run:     object(),
-			report:  &runs.Report{Run: discarded, Attempt: 1, Request: "token"},
-			resolve: resolved,
-			want: want{
-				o:      there,
-				status: common.AnsibleRunObservation{LastRun: &discarded},
-				ready:  xpv2.Creating().WithObservedGeneration(2),
 			},
 		},
 		"InputsUnavailable": {
@@ -476,22 +379,6 @@ func TestObserve(t *testing.T) {
 				ready: xpv2.Available().WithObservedGeneration(2),
 			},
 		},
-		"DeletedWithoutInputs": {
-			reason: "A deleted object should be observed without its inputs.",
-			run: object(beingDeleted, observed(common.AnsibleRunObservation{
-				LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
-				Executed:  true,
-			})),
-			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
-			want: want{
-				o: there,
-				status: common.AnsibleRunObservation{
-					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
-					Executed:  true,
-				},
-				ready: xpv2.Condition{Type: xpv2.TypeReady, Status: "Unknown"},
-			},
-		},
 	}
 
 	for name, tc := range cases {
@@ -513,10 +400,6 @@ func TestObserve(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want.ready, tc.run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want ready, +got ready:\n%s", tc.reason, diff)
-			}
-
-			if diff := cmp.Diff(tc.want.forgotten, p.forgotten); diff != "" {
-				t.Errorf("\n%s\nObserve(...): -want forgotten, +got forgotten:\n%s", tc.reason, diff)
 			}
 
 			if diff := cmp.Diff(tc.want.ended, p.ended); diff != "" {
@@ -630,7 +513,7 @@ func TestAdoptInstalled(t *testing.T) {
 
 			for range 2 {
 				_, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
-					c.contents = &fakeContents{}
+					c.Contents = &fakeContents{}
 				}).Observe(t.Context(), run)
 				if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" || len(p.submitted) > 0 {
 					t.Errorf("\n%s\nwant none submitted, got %d; -want error, +got error:\n%s", tc.reason, len(p.submitted), diff)
@@ -793,46 +676,6 @@ func TestDelete(t *testing.T) {
 			t.Errorf("Nothing should be started without inputs, got %+v", p.submitted)
 		}
 	})
-
-	for name, tc := range map[string]struct {
-		limit *int32
-		want  func(error) xpv2.Condition
-	}{
-		"Exhausted": {limit: new(int32(1)), want: common.GaveUpDeleting},
-		"Retried":   {want: common.DeletionFailed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := &fakePool{}
-			run := object(beingDeleted, observed(common.AnsibleRunObservation{
-				LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
-				LastApply: &common.Apply{
-					ID: "2", State: common.StateAbsent, InputsDigest: inputs.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1,
-					CompletionTime: at(0), NextRetryTime: at(time.Minute),
-				},
-				Executed: true,
-			}))
-			run.Spec.ForProvider.RetryLimit = tc.limit
-			e := connect(t, p, run, resolved)
-
-			if _, err := e.Observe(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
-
-			_, err := e.Delete(t.Context(), run)
-			if err == nil {
-				t.Fatal("Delete should report that the last run failed")
-			}
-
-			want := tc.want(err).WithObservedGeneration(2)
-			if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
-				t.Errorf("A condition should say why the object does not go, and the way out: -want, +got:\n%s", diff)
-			}
-
-			if len(p.submitted) != 0 {
-				t.Errorf("Nothing should be started now, got %+v", p.submitted)
-			}
-		})
-	}
 
 	t.Run("Again", func(t *testing.T) {
 		p := &fakePool{}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -20,30 +19,19 @@ var errInProgress = errors.New("waiting for the end of the run in progress, of w
 type finalizer struct {
 	resource.Finalizer
 
-	pool Pool
-	// follow the run in progress that the status of an object shows, if it outlives a provider.
-	follow func(context.Context, common.AnsibleRun)
+	*connector
 }
 
-// AddFinalizer adds the finalizer to an object, and its external name in the same write.
+// AddFinalizer adds the finalizer to an object.
 func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 	run, ok := o.(common.AnsibleRun)
 	if !ok {
 		return f.Finalizer.AddFinalizer(ctx, o)
 	}
 
-	if meta.GetExternalName(run) == "" {
-		meta.SetExternalName(run, run.GetName())
-	}
-
-	return keepingStatus(run, func() error { return f.Finalizer.AddFinalizer(ctx, run) })
-}
-
-// keepingStatus writes an object, and then restores its status, which is still to be written:
-// the client overwrites the object with the answer of the API server.
-func keepingStatus(run common.AnsibleRun, write func() error) error {
+	// Its status is still to be written, and the client overwrites it with the answer of the API server.
 	observation, conditions := run.Observation().DeepCopy(), slices.Clone(*run.Conditions())
-	err := write()
+	err := f.Finalizer.AddFinalizer(ctx, run)
 	*run.Observation(), *run.Conditions() = *observation, conditions
 
 	return err
@@ -60,9 +48,9 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	f.follow(ctx, run)
 
 	last := run.Observation().LastRun
-	r, known := f.pool.Report(run.GetUID())
+	r, known := f.Pool.Report(run.GetUID())
 
-	f.pool.Want(pool.Want{
+	f.Pool.Want(pool.Want{
 		UID: run.GetUID(), Shown: last, EndWaiting: true,
 		// A check run changes nothing, and may be cut off.
 		End: r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID,

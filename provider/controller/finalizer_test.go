@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,7 +20,7 @@ import (
 // TestAddFinalizer answers as the API server does, with a status that was not written
 // yet.
 func TestAddFinalizer(t *testing.T) {
-	f := finalizer{pool: &fakePool{}, Finalizer: resource.FinalizerFns{AddFinalizerFn: func(_ context.Context, o resource.Object) error {
+	f := finalizer{Finalizer: resource.FinalizerFns{AddFinalizerFn: func(_ context.Context, o resource.Object) error {
 		run, ok := o.(*v1alpha1.AnsibleRun)
 		if !ok {
 			t.Fatalf("Unexpected object %T", o)
@@ -37,7 +36,6 @@ func TestAddFinalizer(t *testing.T) {
 	run.SetConditions(common.Running())
 	want := run.DeepCopy()
 	want.Finalizers = []string{"finalizer"}
-	meta.SetExternalName(want, "run")
 
 	if err := f.AddFinalizer(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -111,8 +109,7 @@ func TestRemoveFinalizer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			removed := false
 			p := &fakePool{report: tc.report}
-			attached := 0
-			f := finalizer{pool: p, follow: func(context.Context, common.AnsibleRun) { attached++ }, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
+			f := finalizer{connector: newConnector(p, func(c *connector) { c.Resolver = resolverFn(nil) }), Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
 				removed = true
 				return nil
 			}}}
@@ -133,7 +130,7 @@ func TestRemoveFinalizer(t *testing.T) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
 			}
 
-			if attached != 1 {
+			if len(p.followed) == 1 != outlives(tc.last) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that a former provider has begun should be followed", tc.reason)
 			}
 
@@ -144,56 +141,25 @@ func TestRemoveFinalizer(t *testing.T) {
 	}
 }
 
-func TestWhenShown(t *testing.T) {
-	queued := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", Phase: common.PhaseQueued}})
-	begins := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", Phase: common.PhaseQueued, StartTime: at(0)}})
-	running := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0)}})
-
-	for name, tc := range map[string]struct {
-		reason   string
-		was, now *v1alpha1.AnsibleRun
-		want     int
-	}{
-		"Begins":  {"It begins when the next reconcile finds it there.", object(), object(begins), 1},
-		"Turn":    {"It has waited.", object(queued), object(begins), 1},
-		"Queued":  {"It waits.", object(), object(queued), 0},
-		"Before":  {"It has been there.", object(begins), object(begins, annotated("team", "web")), 0},
-		"Running": {"It has begun.", object(begins), object(running), 0},
-		"Stops":   {"A pool that stops waits until no status shows it.", object(begins), object(queued), 1},
-		"Dropped": {"So it does when the run is not wanted any more.", object(begins), object(), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			woken := 0
-			whenShown(func(types.NamespacedName) { woken++ }).Update(t.Context(), event.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.now}, nil)
-
-			if woken != tc.want {
-				t.Errorf("\n%s\nwant it woken %d times, got %d", tc.reason, tc.want, woken)
-			}
-		})
-	}
-}
-
-func TestWhenGone(t *testing.T) {
-	pool, p := &fakePool{}, newSchedule(time.Minute, time.Second)
-	p.set("uid", t0)
-	p.wakeAt("uid", time.Hour, func() {})
-	p.announce("uid", "1")
-
-	m := &forgetful{}
+func TestGone(t *testing.T) {
+	pool, m := &fakePool{}, &forgetful{}
+	c := newConnector(pool, func(c *connector) { c.Dependents = m })
+	c.schedule.announce("uid", "1")
+	c.schedule.wrote(object())
 
 	again := object()
 	again.UID = "again"
 
-	whenGone(pool, p, m).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
-	whenGone(pool, p, m).Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: object()}, nil)
-	whenGone(pool, p, m).Update(t.Context(), event.UpdateEvent{ObjectOld: again, ObjectNew: object()}, nil)
+	c.changes().Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
+	c.changes().Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: object()}, nil)
+	c.changes().Update(t.Context(), event.UpdateEvent{ObjectOld: again, ObjectNew: object()}, nil)
 
 	if diff := cmp.Diff([]types.UID{"uid", "again"}, pool.gone); diff != "" {
 		t.Errorf("The run of an object that is gone should end: -want, +got:\n%s", diff)
 	}
 
-	if len(p.until)+len(p.timers)+len(p.announced) > 0 {
-		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.announced)
+	if s := c.schedule; len(s.announced)+len(s.written) > 0 {
+		t.Errorf("Nothing should be remembered of an object that is gone, got %v and %v", s.announced, s.written)
 	}
 
 	if diff := cmp.Diff([]types.UID{"uid", "again"}, m.forgotten); diff != "" {

@@ -16,14 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	cevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -40,6 +35,7 @@ type fleet struct {
 	kube       client.Client
 	pool       *pool.Pool
 	reconciler reconcile.Reconciler
+	changes    handler.EventHandler
 	names      []types.NamespacedName
 
 	// playbook that all objects run, and what they need.
@@ -101,18 +97,13 @@ func newFleet(t *testing.T, size int) *fleet {
 	f.kube = b.Build()
 	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: f, Runs: 1, PerTenant: 1}}, func() bool { return true })
 
-	p := newSchedule(10*time.Minute, time.Second)
 	c := newConnector(f.pool, func(c *connector) {
-		c.resolver = resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil })
-		c.schedule, c.wake, c.now, c.newID = p, f.wake, time.Now, f.newID
+		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil })
+		c.wake, c.now, c.newID = f.wake, time.Now, f.newID
 	})
 
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
-	kind := runKinds()[1]
-	r := managed.NewReconciler(&rfake.Manager{Client: f.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(f.kube, "test", c, p, o)...)
-	f.reconciler = fresh{
-		Reconciler: r, pool: f.pool, stopping: f.pool.Stopping, reader: f.kube, schedule: p, object: kind.object, name: "test", limiter: ratelimiter.NewGlobal(1000),
-	}
+	f.changes = c.changes()
+	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c), kube: f.kube, name: "test"}
 
 	return f
 }
@@ -173,7 +164,7 @@ func (f *fleet) reconcile(names ...types.NamespacedName) {
 			f.t.Fatalf("cannot reconcile %s: %s", n, err)
 		}
 
-		whenShown(f.wake).Update(f.t.Context(), cevent.UpdateEvent{ObjectOld: was, ObjectNew: f.get(n)}, nil)
+		f.changes.Update(f.t.Context(), cevent.UpdateEvent{ObjectOld: was, ObjectNew: f.get(n)}, nil)
 	}
 }
 

@@ -4,16 +4,17 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/operation"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
@@ -28,44 +29,49 @@ const (
 	staleFor = 10 * time.Second
 )
 
-// A fresh reconciler reconciles objects as they are, and no more often than a limiter allows.
-type fresh struct {
-	reconcile.Reconciler
+// reasonCannotSettle is the reason of events on objects in which the changes of an
+// Operation cannot be settled.
+const reasonCannotSettle event.Reason = "CannotSettle"
 
-	pool     Pool
-	stopping func() bool
-	reader   client.Reader
-	schedule *schedule
-	// object of the kind that is reconciled.
-	object  resource.Managed
-	name    string
-	limiter ratelimiter.RateLimiter
+// A fresh reconciler has the runtime's reconcile objects as they are, and no more often than a limiter allows. It is
+// the one that says when an object is looked at next.
+type fresh struct {
+	*connector
+
+	runtime reconcile.Reconciler
+	// kube reads from the cache, and reader from the API server.
+	kube   client.Client
+	reader client.Reader
+	name   string
 }
 
 // Reconcile an object as it is.
 func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	run, ok := f.object.DeepCopyObject().(common.AnsibleRun)
-	ok = ok && f.reader.Get(ctx, req.NamespacedName, run) == nil
+	run, ok := f.kind.object.DeepCopyObject().(common.AnsibleRun)
+	ok = ok && f.kube.Get(ctx, req.NamespacedName, run) == nil
 
 	switch {
-	case f.isStale(req, run, ok):
+	case f.schedule.awaits(req.NamespacedName, run.GetResourceVersion()):
 		return reconcile.Result{RequeueAfter: staleAgain, Priority: new(newsPriority)}, nil
-	case f.stopping() && (!ok || !f.records(run)):
+	case f.Pool.Stopping() && (!ok || !f.records(run)):
 		return reconcile.Result{}, nil
 	case ok && isPaused(run):
-		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, EndWaiting: true})
+		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, EndWaiting: true})
 	}
 
 	if !f.limit(ctx, req) {
 		return reconcile.Result{}, nil // The provider ends.
 	}
 
-	result, err := f.Reconciler.Reconcile(ctx, req)
+	if ok && operation.Pending(run) {
+		return f.settle(ctx, run)
+	}
 
-	// A watch tells when inputs that are missing, such as a Secret, appear. Retries of thousands of such objects would
-	// keep the provider and the API server busy for nothing.
-	if after, missing := f.schedule.takeMissing(req.NamespacedName); missing && err == nil {
-		result = reconcile.Result{RequeueAfter: after}
+	l := &look{}
+	result, err := f.runtime.Reconcile(context.WithValue(ctx, lookKey{}, l), req)
+
+	if err == nil && l.next.RequeueAfter > 0 && (l.despite || result.RequeueAfter > 0) {
+		return l.next, nil
 	}
 
 	result.Priority = new(handler.LowPriority)
@@ -73,37 +79,20 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 	return result, err
 }
 
-// isStale is true for an object of which the cache does not show the status yet that was written last. The API server
-// would refuse what follows from an older one, after all the work.
-func (f fresh) isStale(req reconcile.Request, run common.AnsibleRun, ok bool) bool {
-	last, written := f.schedule.lastWrite(req.NamespacedName)
-	if !written {
-		return false
-	}
-
-	if ok && time.Now().Before(last.until) && isOlder(run.GetResourceVersion(), last.version) {
-		return true
-	}
-
-	f.schedule.saw(req.NamespacedName, last)
-
-	return false
-}
-
 // records is true for an object with a run that has begun, or is shown so, and is not recorded yet. A provider that is
 // stopping reconciles no others.
 func (f fresh) records(run common.AnsibleRun) bool {
-	r, known := f.pool.Report(run.GetUID())
+	r, known := f.Pool.Report(run.GetUID())
 	last := run.Observation().LastRun
 
 	switch {
 	case !known:
 		return false
 	case recorded(run, r):
-		f.pool.Recorded(run.GetUID(), r.Run.ID)
+		f.Pool.Recorded(run.GetUID(), r.Run.ID)
 		return false
 	case r.Waits && (last == nil || last.ID != r.Run.ID || last.StartTime == nil):
-		f.pool.Want(pool.Want{UID: run.GetUID(), Shown: last}) // No status says that it has begun.
+		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: last}) // No status says that it has begun.
 		return false
 	}
 
@@ -115,28 +104,46 @@ func (f fresh) records(run common.AnsibleRun) bool {
 // provider is stopping does not wait. It is false when the provider ends.
 func (f fresh) limit(ctx context.Context, req reconcile.Request) bool {
 	item := f.name + req.String()
-	defer f.limiter.Forget(item)
+	defer f.GlobalRateLimiter.Forget(item)
 
-	if f.stopping() {
+	if f.Pool.Stopping() {
 		return true
 	}
 
 	select {
-	case <-time.After(f.limiter.When(item)):
+	case <-time.After(f.GlobalRateLimiter.When(item)):
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
+// settle an object that an Operation has applied, also if it is paused: what only earlier Operations had set goes, and
+// so do their managed fields, which would grow without limit. The update has the object reconciled. The object is read
+// from the API server, since the cache has no managed fields.
+func (f fresh) settle(ctx context.Context, run common.AnsibleRun) (reconcile.Result, error) {
+	// A typed object would lose fields that this version does not know.
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(f.kind.GroupVersionKind)
+
+	err := errors.Wrap(client.IgnoreNotFound(f.reader.Get(ctx, client.ObjectKeyFromObject(run), u)),
+		"cannot read an object that an Operation has applied")
+
+	if err == nil && operation.Pending(u) {
+		if err = operation.Settle(u); err == nil {
+			err = errors.Wrap(f.kube.Update(ctx, u), "cannot remove what earlier Operations have set")
+		}
+	}
+
+	result, err := errors.SilentlyRequeueOnConflict(reconcile.Result{}, err)
+	if err != nil {
+		f.recorder.Event(run, event.Warning(reasonCannotSettle, err))
+	}
+
+	return result, err
+}
+
 // isPaused is true for an object that the runtime does nothing about.
 func isPaused(run common.AnsibleRun) bool {
 	return meta.IsPaused(run) || len(run.GetManagementPolicies()) == 0
-}
-
-// isOlder is true for a resource version that is known to be older than another one.
-func isOlder(version, than string) bool {
-	c, err := resourceversion.CompareResourceVersion(version, than)
-
-	return err == nil && c < 0
 }

@@ -12,14 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func TestFresh(t *testing.T) {
@@ -112,11 +105,11 @@ func TestFresh(t *testing.T) {
 
 				got := 0
 				f := fresh{
-					Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+					runtime: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 						got++
 						return reconcile.Result{}, nil
 					}),
-					reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{}, pool: &fakePool{}, stopping: never, limiter: ratelimiter.NewGlobal(1000),
+					kube: kube, connector: newConnector(&fakePool{}, func(c *connector) { c.schedule = s }),
 				}
 
 				result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
@@ -132,50 +125,10 @@ func TestFresh(t *testing.T) {
 					t.Errorf("%s\nAn object should be looked at again if it has to wait: after %s", tc.reason, result.RequeueAfter)
 				}
 
-				if _, left := s.lastWrite(client.ObjectKeyFromObject(run)); left == tc.want {
+				if left := len(s.written) > 0; left == tc.want {
 					t.Errorf("%s\nA version should be kept until it was seen", tc.reason)
 				}
-
-				s.forget(run)
-
-				if _, left := s.lastWrite(client.ObjectKeyFromObject(run)); left {
-					t.Errorf("%s\nNothing should be left of an object that is gone", tc.reason)
-				}
 			})
-		})
-	}
-}
-
-// TestPausedWants has the pool know what an object wants that is paused, which the runtime does not reconcile.
-func TestPausedWants(t *testing.T) {
-	tended := func(r *v1alpha1.AnsibleRun) {
-		r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
-	}
-
-	for name, tc := range map[string]struct {
-		reason string
-		object *v1alpha1.AnsibleRun
-		want   int
-	}{
-		"Tended":         {"Its reconcile says what it wants.", object(tended), 0},
-		"Paused":         {"What waits for its Pod should not begin.", object(tended, annotated(meta.AnnotationKeyReconciliationPaused, "true")), 1},
-		"PausedByPolicy": {"So it is with those whose management policies allow nothing.", object(), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseQueued, StartTime: at(0)}, Plan: "waits"}}
-			f := fresh{
-				Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
-				reader: &test.MockClient{MockGet: test.NewMockGetFn(nil, func(o client.Object) error {
-					tc.object.DeepCopyInto(o.(*v1alpha1.AnsibleRun))
-
-					return nil
-				})},
-				schedule: newSchedule(time.Minute, time.Minute), object: &v1alpha1.AnsibleRun{}, pool: p, stopping: never, limiter: ratelimiter.NewGlobal(1000),
-			}
-
-			if _, err := f.Reconcile(t.Context(), reconcile.Request{}); err != nil || p.drops != tc.want || p.ends > 0 {
-				t.Errorf("%s\nwant it dropped %d times, got %d, ended %d, %v", tc.reason, tc.want, p.drops, p.ends, err)
-			}
 		})
 	}
 }

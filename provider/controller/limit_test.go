@@ -14,8 +14,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // TestLimited has thousands of objects fail all the time, more often than the limiter
@@ -33,9 +31,9 @@ func TestLimited(t *testing.T) {
 		heard := make(chan int64, 1)
 
 		r := fresh{
-			name: "test", limiter: ratelimiter.NewGlobal(100), pool: pool.New(nil, nil), stopping: never, schedule: newSchedule(time.Hour, time.Hour),
-			object: runKinds()[1].object, reader: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
-			Reconciler: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
+			name: "test", kube: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
+			connector: newConnector(&fakePool{}, func(c *connector) { c.GlobalRateLimiter = ratelimiter.NewGlobal(100) }),
+			runtime: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)
 				if req == news {
 					heard <- n - woken.Load()

@@ -152,13 +152,13 @@ func (l *live) current() []*watched {
 // saveOne saves the output of an object. It is false if there is nothing new.
 func (l *live) saveOne(ctx context.Context, w *watched) bool {
 	// It takes time to find the secrets in a text.
-	r, ok := l.pool.Live(w.run.GetUID())
+	r, ok := l.Pool.Live(w.run.GetUID())
 
 	w.saving.Lock()
 	defer w.saving.Unlock()
 
 	// The run may have ended meanwhile.
-	if now, _ := l.pool.Report(w.run.GetUID()); !ok || w.over || now.Run.ID != r.Run.ID || now.Run.Phase.Finished() ||
+	if now, _ := l.Pool.Report(w.run.GetUID()); !ok || w.over || now.Run.ID != r.Run.ID || now.Run.Phase.Finished() ||
 		r.Run.ID == w.id && r.Output == w.output {
 		return false
 	}
@@ -170,7 +170,7 @@ func (l *live) saveOne(ctx context.Context, w *watched) bool {
 	w.saved = l.now()
 	l.mu.Unlock()
 
-	if _, err := l.outputs.Save(ctx, w.run, l.kind, r); err != nil {
+	if _, err := l.Outputs.Save(ctx, w.run, l.kind.GroupVersionKind, r); err != nil {
 		l.recorder.Event(w.run, event.Warning(ReasonCannotKeepOutput, err))
 		return true
 	}

@@ -46,10 +46,10 @@ func TestLive(t *testing.T) {
 
 	var woken []types.NamespacedName
 
-	l := newLive(&connector{
-		pool: pool, outputs: outputs, recorder: &reasons{}, now: func() time.Time { return now },
-		wake: func(n types.NamespacedName) { woken = append(woken, n) },
-	})
+	l := newLive(newConnector(pool, func(c *connector) {
+		c.Outputs, c.recorder, c.now = outputs, &reasons{}, func() time.Time { return now }
+		c.wake = func(n types.NamespacedName) { woken = append(woken, n) }
+	}))
 
 	for i := range maxLivePerNamespace + 1 {
 		o := object()
@@ -108,10 +108,10 @@ func (s *slowOutputs) Save(ctx context.Context, run common.AnsibleRun, kind sche
 func TestLiveSlow(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outputs := &slowOutputs{saving: make(chan struct{}), saved: make(chan struct{})}
-	l := newLive(&connector{
-		pool:    &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}},
-		outputs: outputs, recorder: &reasons{}, now: func() time.Time { return now },
-	})
+	p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}}
+	l := newLive(newConnector(p, func(c *connector) {
+		c.Outputs, c.recorder, c.now = outputs, &reasons{}, func() time.Time { return now }
+	}))
 
 	var all []*watched
 

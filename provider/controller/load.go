@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -49,7 +50,7 @@ func (e *external) load(ctx context.Context, run common.AnsibleRun) (loaded, err
 
 	l := e.recordReport(ctx, run)
 	if err := e.situate(ctx, run, &l); err != nil {
-		return l, e.rejectInputs(run, err)
+		return l, e.rejectInputs(ctx, run, err)
 	}
 
 	if !l.Deleted {
@@ -83,16 +84,16 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 
 	e.follow(ctx, run)
 
-	report, known := e.pool.Report(run.GetUID())
+	report, known := e.Pool.Report(run.GetUID())
 	if known && recorded(run, report) {
-		e.pool.Recorded(run.GetUID(), report.Run.ID)
+		e.Pool.Recorded(run.GetUID(), report.Run.ID)
 
 		known, l.recorded = false, true
 	}
 
 	// A pool that is stopping follows no more runs. The next provider follows this one.
 	if !known && outlives(o.LastRun) {
-		l.Active = &lifecycle.Active{Mode: o.LastRun.Mode, State: o.LastRun.State}
+		l.Active = &lifecycle.Active{Run: *o.LastRun}
 		return l
 	}
 
@@ -118,10 +119,7 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 		return l
 	}
 
-	l.Active = &lifecycle.Active{
-		ID: report.Run.ID, Mode: report.Run.Mode, State: report.Run.State, Trigger: report.Run.Trigger, Queued: waits,
-		Finished: report.Run.Phase.Finished(),
-	}
+	l.Active = &lifecycle.Active{Run: report.Run, Queued: waits}
 
 	if waits || report.Attaching {
 		return l
@@ -152,19 +150,19 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 		return
 	}
 
-	namespace, err := c.resolver.PodNamespace(ctx, run)
+	namespace, err := c.Resolver.PodNamespace(ctx, run)
 	if err != nil {
 		return // The run is in progress until that is known.
 	}
 
 	r := c.runOf(run, *last)
-	r.Begun, r.DigestKey = last.DeepCopy(), inputs.ObjectKey(c.key, run.GetUID())
+	r.Begun, r.DigestKey = last.DeepCopy(), inputs.ObjectKey(c.Key, run.GetUID())
 	r.Before.Content = run.Observation().Content.DeepCopy()
 	r.Attempt, r.KeepOutput = lifecycle.AttemptsBefore(run.Observation())+1, keepsOutput(run)
 	r.Inputs.Execution = common.Execution{Place: common.PlacePod, Namespace: namespace}
 	r.Begun.Pod = r.Pod()
 
-	c.pool.Follow(r, c.waker(run))
+	c.Pool.Follow(r, c.waker(run))
 }
 
 // runOf an object, as its status shows it, without what it was begun with.
@@ -177,7 +175,7 @@ func (c *connector) runOf(run common.AnsibleRun, last common.Run) runs.Run {
 			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
 			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: run.Parameters().RetryLimit}},
 		},
-		Kind: c.kind, Policy: policy,
+		Kind: c.kind.GroupVersionKind, Policy: policy,
 	}
 }
 
@@ -200,7 +198,7 @@ func (e *external) announceInterrupted(run common.AnsibleRun, last common.Run) {
 		r.Attempt = o.LastApply.Attempts + 1 // Interrupt has taken this attempt off.
 	}
 
-	e.observer.Ended(e.runOf(run, last), r, lifecycle.Completion(&r.Run).Sub(r.Run.StartTime.Time))
+	e.Observer.Ended(e.runOf(run, last), r, lifecycle.Completion(&r.Run).Sub(r.Run.StartTime.Time))
 }
 
 // recorded is true when the object carries the result of a run, and its
@@ -280,11 +278,11 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun, l *loaded
 // readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
 // gone: that is for Delete to report.
 func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, l *loaded) (err error) {
-	if l.Keeps || l.Runs() && !l.Active.Finished {
+	if l.Keeps || l.InProgress() {
 		return nil
 	}
 
-	if e.inputs, e.err = e.resolver.Resolve(ctx, run); e.err != nil || !e.inputs.Approval {
+	if e.inputs, e.err = e.Resolver.Resolve(ctx, run); e.err != nil || !e.inputs.Approval {
 		return nil //nolint:nilerr // Delete reports it.
 	}
 
@@ -302,14 +300,17 @@ func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Res
 
 	e.request.Known, e.request.Tenant = known, runner.ObjectOf(run).Tenant()
 
-	return e.contents.Resolution(e.request)
+	return e.Contents.Resolution(e.request)
 }
 
 // rejectInputs returns the error about inputs that cannot be run. If the spec was changed
 // since the object became ready, the object is not ready any more.
-func (e *external) rejectInputs(run common.AnsibleRun, err error) error {
+func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err error) error {
+	// A watch tells when inputs that are missing, such as a Secret, appear. Retries of thousands of such objects would
+	// keep the provider and the API server busy for nothing.
 	if config.IsWatched(err) {
-		e.schedule.noteMissing(run)
+		after := max(e.schedule.interval(run), leastMissing)
+		nextLook(ctx, after, handler.LowPriority, true)
 	}
 
 	was := run.GetCondition(xpv2.TypeReady)

@@ -17,12 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
@@ -52,37 +49,38 @@ type world struct {
 	pool *steps
 }
 
-func newWorld(t *testing.T, run common.AnsibleRun) *world {
+// fakeKube is an API server with an object.
+func fakeKube(t *testing.T, run client.Object) client.WithWatch {
 	t.Helper()
 
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clusterv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clusterv1alpha1.AddToScheme, corev1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	w := &world{
-		kube:   fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(run).WithObjects(run).Build(),
-		object: run,
-		now:    t0,
-		wanted: "one",
-	}
+	return fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(run).WithObjects(run).Build()
+}
+
+func newWorld(t *testing.T, run common.AnsibleRun) *world {
+	t.Helper()
+
+	w := &world{kube: fakeKube(t, run), object: run, now: t0, wanted: "one"}
 
 	w.pool = &steps{now: func() time.Time { return w.now }, free: true, begins: w.run}
 
 	c := newConnector(w.pool, func(c *connector) {
-		c.resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
+		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
 		c.now = func() time.Time { return w.now }
 		c.newID = func() string { w.ids++; return strconv.Itoa(w.ids) }
 	})
 
 	if _, ok := run.(resource.LegacyManaged); ok {
-		c.kind = runKinds()[0].GroupVersionKind
+		c.kind = runKinds()[0]
 	}
 
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
-	w.reconciler = managed.NewReconciler(&rfake.Manager{Client: w.kube, Scheme: s}, resource.ManagedKind(c.kind), options(w.kube, "test", c, c.schedule, o)...)
+	w.reconciler = runtimeOf(w.kube, c)
 
 	return w
 }

@@ -23,13 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -121,14 +115,12 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 
 	ids := 0
 	c := newConnector(w.pool, func(c *connector) {
-		c.resolver, c.secrets, c.now = ofObject{}, secrets{kube: cached, cached: cached}, time.Now
+		c.Resolver, c.secrets, c.now = ofObject{}, secrets{kube: cached, cached: cached}, time.Now
 		c.schedule = newSchedule(pollOfPlay, time.Second)
 		c.newID = func() string { ids++; return strconv.Itoa(ids) }
 	})
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
-
-	w.runtime = managed.NewReconciler(&rfake.Manager{Client: cached, Scheme: live.Scheme()}, resource.ManagedKind(c.kind), options(cached, "test", c, c.schedule, o)...)
-	w.settled = operations{Reconciler: w.runtime, kube: cached, live: reader, recorder: event.NewNopRecorder(), kind: runKinds()[1]}
+	w.runtime = runtimeOf(cached, c)
+	w.settled = fresh{connector: c, runtime: w.runtime, kube: cached, reader: reader, name: "test"}
 
 	return w
 }
@@ -463,7 +455,7 @@ func TestCancelWithoutInputs(t *testing.T) {
 		}
 	}
 
-	w.connect.resolver = resolverFn(func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
+	w.connect.Resolver = resolverFn(func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
 	w.reconcile()
 
 	if !w.pool.began() {

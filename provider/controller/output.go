@@ -35,7 +35,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 
 		// Clients that watch find it here, and so does a later reconcile that removes it.
 		if o := run.Observation(); o.KeptOutput == nil {
-			o.KeptOutput = e.outputs.Reference(run, e.kind)
+			o.KeptOutput = e.Outputs.Reference(run, e.kind.GroupVersionKind)
 		}
 	}
 
@@ -55,7 +55,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun) error {
 	o := run.Observation()
 
-	r, known := e.pool.Report(run.GetUID())
+	r, known := e.Pool.Report(run.GetUID())
 	if !known || !r.Run.Phase.Finished() || o.KeptOutput != nil && o.KeptOutput.RunID == r.Run.ID {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun) error 
 		return nil
 	}
 
-	kept, err := e.outputs.Save(ctx, run, e.kind, r)
+	kept, err := e.Outputs.Save(ctx, run, e.kind.GroupVersionKind, r)
 	if err == nil {
 		o.KeptOutput = kept
 	}
@@ -79,7 +79,7 @@ func (e *external) deleteOutput(ctx context.Context, run common.AnsibleRun) erro
 		return nil
 	}
 
-	err := e.outputs.Delete(ctx, run, e.kind)
+	err := e.Outputs.Delete(ctx, run, e.kind.GroupVersionKind)
 	if err == nil {
 		o.KeptOutput = nil
 	}

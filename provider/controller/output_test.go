@@ -175,7 +175,7 @@ func TestKeepOutput(t *testing.T) {
 
 			e := connect(t, &fakePool{report: tc.report}, tc.run, func() (inputs.Inputs, error) { return in("a"), nil })
 			ext, _ := e.(*external)
-			ext.outputs, ext.recorder = k, &events
+			ext.Outputs, ext.recorder = k, &events
 
 			if _, err := e.Observe(t.Context(), tc.run); tc.report != nil && tc.report.Run.Phase == common.PhaseSucceeded && err != nil {
 				t.Errorf("\n%s\nObserve(...): keeping output should not make a reconcile fail, got %s", tc.reason, err)

@@ -1,15 +1,21 @@
 package controller
 
 import (
+	"context"
 	"hash/fnv"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // jitter is the share of its length by which a poll interval is longer or shorter at
@@ -24,21 +30,14 @@ const longest = 100 * 365 * 24 * time.Hour
 // the longest pause that the runtime makes between two retries.
 const leastMissing = time.Minute
 
-// A schedule knows when objects are reconciled again.
+// A schedule says how often objects are polled, and remembers of each what the cache may not show yet.
 type schedule struct {
 	// poll interval of objects that name none, and the shortest one that they may name.
 	poll, least time.Duration
 
 	mu sync.Mutex
-	// until is when the runtime reconciles an object again instead of after its poll
-	// interval.
-	until map[types.UID]time.Time
-	// timers wake objects that the runtime would reconcile later.
-	timers map[types.UID]*time.Timer
 	// announced are the ids of interrupted runs that were announced, by their objects.
 	announced map[types.UID]string
-	// pauses until the next reconcile, by the objects that lack inputs.
-	pauses map[types.NamespacedName]time.Duration
 	// written are the last writes of statuses, by their objects, until the cache shows them.
 	written map[types.NamespacedName]write
 }
@@ -51,9 +50,7 @@ type write struct {
 
 func newSchedule(poll, least time.Duration) *schedule {
 	return &schedule{
-		poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{},
-		announced: map[types.UID]string{},
-		pauses:    map[types.NamespacedName]time.Duration{}, written: map[types.NamespacedName]write{},
+		poll: poll, least: least, announced: map[types.UID]string{}, written: map[types.NamespacedName]write{},
 	}
 }
 
@@ -74,28 +71,8 @@ func (p *schedule) interval(o resource.Object) time.Duration {
 	return d + time.Duration(share*jitter*float64(d))
 }
 
-// set when an object is reconciled again; the zero time means after its poll interval.
-func (p *schedule) set(uid types.UID, until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	if t, ok := p.timers[uid]; ok {
-		t.Stop()
-		delete(p.timers, uid)
-	}
-
-	if until.IsZero() {
-		delete(p.until, uid)
-		return
-	}
-
-	p.until[uid] = until
-}
-
 // forget an object.
 func (p *schedule) forget(o client.Object) {
-	p.set(o.GetUID(), time.Time{})
-
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -111,24 +88,26 @@ func (p *schedule) wrote(o client.Object) {
 	p.written[client.ObjectKeyFromObject(o)] = write{o.GetResourceVersion(), time.Now().Add(staleFor)}
 }
 
-// lastWrite returns the last write of the status of an object, unless that was seen.
-func (p *schedule) lastWrite(name types.NamespacedName) (write, bool) {
+// awaits is true for an object, of which the cache shows a version, or none if it is gone, and does not show the status
+// yet that was written last. The API server would refuse what follows from an older one, after all the work.
+func (p *schedule) awaits(name types.NamespacedName, version string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	w, ok := p.written[name]
+	if w, ok := p.written[name]; ok && time.Now().Before(w.until) && isOlder(version, w.version) {
+		return true
+	}
 
-	return w, ok
+	delete(p.written, name)
+
+	return false
 }
 
-// saw notes that a write was seen, or is not waited for any more.
-func (p *schedule) saw(name types.NamespacedName, w write) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// isOlder is true for a resource version that is known to be older than another one.
+func isOlder(version, than string) bool {
+	c, err := resourceversion.CompareResourceVersion(version, than)
 
-	if p.written[name] == w {
-		delete(p.written, name)
-	}
+	return err == nil && c < 0
 }
 
 // announce notes that the interruption of a run is announced. It is false when it was before.
@@ -142,47 +121,53 @@ func (p *schedule) announce(uid types.UID, runID string) bool {
 	return was != runID
 }
 
-// wakeAt calls wake after a while, unless the object is reconciled before.
-func (p *schedule) wakeAt(uid types.UID, after time.Duration, wake func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	p.timers[uid] = time.AfterFunc(after, wake)
+// A look is one reconcile of an object, which finds out when the next one follows if nothing happens before.
+type look struct {
+	// next look; the zero value leaves that to the runtime.
+	next reconcile.Result
+	// despite is true if the runtime is told of a failure or a deletion, which it would try again by itself.
+	despite bool
 }
 
-// after is how long to wait before an object is reconciled again: a hook of the
-// managed resource reconciler.
-func (p *schedule) after(mg resource.Managed, _ time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+type lookKey struct{}
 
-	until := p.until[mg.GetUID()]
-	delete(p.until, mg.GetUID())
-
-	if until.IsZero() {
-		return p.interval(mg)
+// lookOf a context, which is that of the reconcile.
+func lookOf(ctx context.Context) *look {
+	if l, ok := ctx.Value(lookKey{}).(*look); ok {
+		return l
 	}
 
-	return max(time.Until(until), time.Second)
+	return &look{}
 }
 
-// noteMissing notes that an object which is being reconciled lacks inputs, and that nothing
-// else is wrong with it.
-func (p *schedule) noteMissing(o resource.Object) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	p.pauses[client.ObjectKeyFromObject(o)] = max(p.interval(o), leastMissing)
+// nextLook follows after a while.
+func nextLook(ctx context.Context, after time.Duration, priority int, despite bool) {
+	*lookOf(ctx) = look{reconcile.Result{RequeueAfter: after, Priority: &priority}, despite}
 }
 
-// takeMissing returns how long to wait before an object that lacks inputs is reconciled
-// again, and forgets it. It is false when noteMissing did not note the object.
-func (p *schedule) takeMissing(name types.NamespacedName) (time.Duration, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// lookAgain when the decision says so, or at the next poll, or when the content is due or the output expires, if that
+// is earlier.
+func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun, l loaded) {
+	at := e.decision.Until
 
-	d, ok := p.pauses[name]
-	delete(p.pauses, name)
+	switch {
+	case l.refused != nil, l.Deleted && (at.IsZero() || e.err != nil):
+		return // No time is known at which that changes.
+	case at.IsZero():
+		at = l.Now.Add(l.Poll)
+	}
 
-	return d, ok
+	for _, other := range []time.Time{l.resolution.Due, expires(run)} {
+		if other.After(l.Now) && other.Before(at) {
+			at = other
+		}
+	}
+
+	// An object with a result to be recorded would wait behind those that are polled.
+	despite, priority := l.Deleted || e.decision.Failure != nil, handler.LowPriority
+	if despite || l.Active != nil {
+		priority = newsPriority
+	}
+
+	nextLook(ctx, max(at.Sub(l.Now), time.Second), priority, despite)
 }

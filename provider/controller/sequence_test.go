@@ -24,12 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -112,6 +107,9 @@ func (p *steps) Want(w pool.Want) (runs.Report, bool) {
 
 	return shown, true
 }
+
+// Stopping is never true.
+func (p *steps) Stopping() bool { return false }
 
 // Live has no run.
 func (p *steps) Live(types.UID) (runs.Report, bool) { return runs.Report{}, false }
@@ -297,7 +295,7 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 		},
 	}).Build()
 	w.connect = newConnector(w.pool, func(c *connector) {
-		c.resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
+		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
 		c.secrets = secrets{kube: w.kube, cached: w.kube}
 		c.now = func() time.Time { return w.now }
 		c.newID = func() string { w.ids++; return strconv.Itoa(w.ids) }
@@ -569,10 +567,7 @@ func (w *play) published() bool {
 }
 
 func (w *play) reconcile() {
-	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute}}
-	m := &rfake.Manager{Client: w.kube, Scheme: w.kube.Scheme()}
-	r := managed.NewReconciler(m, resource.ManagedKind(runKinds()[1].GroupVersionKind), options(w.kube, "test", w.connect, w.connect.schedule, o)...)
-
+	r := runtimeOf(w.kube, w.connect)
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.object)}
 
 	running := w.pool.began()

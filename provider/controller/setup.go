@@ -32,7 +32,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
@@ -48,7 +47,7 @@ type Options struct {
 	// Tracker of the use of configurations.
 	Tracker Tracker
 	// Pool that carries out runs.
-	Pool *pool.Pool
+	Pool Pool
 	// Observer of runs that were interrupted.
 	Observer RunObserver
 	// Outputs of runs.
@@ -101,33 +100,22 @@ const minPollInterval = 5 * time.Second
 func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
-	p := newSchedule(o.PollInterval, minPollInterval)
+	kube := mgr.GetClient()
 
 	c := &connector{
-		kind:       k.GroupVersionKind,
-		resolver:   o.Resolver,
-		tracker:    o.Tracker,
-		pool:       o.Pool,
-		observer:   o.Observer,
-		outputs:    o.Outputs,
-		contents:   o.Contents,
-		dependents: o.Dependents,
-		approvals:  newApprovals(mgr.GetClient(), k),
-		recorder:   telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
-		secrets:    secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
-		key:        o.Key,
-		timeouts:   o.Timeouts,
-		schedule:   p,
-		wake:       q.wake,
-		now:        time.Now,
-		newID:      func() string { return string(uuid.NewUUID()) },
+		Options:   o,
+		kind:      k,
+		approvals: newApprovals(kube, k),
+		recorder:  telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		secrets:   secrets{kube: kube, cached: mgr.GetCache()},
+		schedule:  newSchedule(o.PollInterval, minPollInterval),
+		wake:      q.wake,
+		now:       time.Now,
+		newID:     func() string { return string(uuid.NewUUID()) },
 	}
 
 	c.live = newLive(c)
 	go c.live.run(ctx)
-
-	r := managed.NewReconciler(statusManager{mgr, p}, resource.ManagedKind(k.GroupVersionKind),
-		options(mgr.GetClient(), name, c, p, o)...)
 
 	if err := recordState(mgr, k, o); err != nil {
 		return err
@@ -136,9 +124,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.object, builder.WithPredicates(news())).
-		Watches(k.object, whenGone(o.Pool, p, o.Dependents)).
-		Watches(k.object, whenShown(q.wake)).
+		For(k.object, builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(k.object, c.changes()).
 		WatchesRawSource(source.Func(q.start))
 
 	if err := watchInputs(ctx, mgr, k, b); err != nil {
@@ -149,32 +136,27 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 		return err
 	}
 
-	st := operations{Reconciler: r, kube: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: c.recorder, kind: k}
+	r := managed.NewReconciler(statusManager{mgr, c.schedule}, resource.ManagedKind(k.GroupVersionKind),
+		options(kube, name, c)...)
 
-	return b.Complete(fresh{
-		Reconciler: st, pool: o.Pool, stopping: o.Pool.Stopping, reader: mgr.GetClient(), schedule: p, object: k.object,
-		name: name, limiter: o.GlobalRateLimiter,
-	})
+	return b.Complete(fresh{connector: c, runtime: r, kube: kube, reader: mgr.GetAPIReader(), name: name})
 }
 
-func options(kube client.Client, name string, c *connector, p *schedule, o Options) []managed.ReconcilerOption {
+func options(kube client.Client, name string, c *connector) []managed.ReconcilerOption {
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[common.AnsibleRun](c),
 		managed.WithDeterministicExternalName(true),
 		managed.WithCreationGracePeriod(0),
-		managed.WithPollInterval(o.PollInterval),
-		managed.WithMinPollInterval(minPollInterval),
-		managed.WithPollIntervalHook(p.after),
+		managed.WithPollInterval(c.PollInterval),
 		managed.WithManagementPolicies(),
-		// The finalizer brings the external name.
-		managed.WithInitializers(),
-		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool, c.follow}),
-		managed.WithLogger(o.Logger.WithValues("controller", name)),
+		managed.WithInitializers(), // Nothing needs an external name.
+		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c}),
+		managed.WithLogger(c.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
 	}
 
-	if o.MetricOptions != nil {
-		opts = append(opts, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
+	if c.MetricOptions != nil {
+		opts = append(opts, managed.WithMetricRecorder(c.MetricOptions.MRMetrics))
 	}
 
 	return opts

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -35,7 +36,7 @@ func drop(run common.AnsibleRun, t xpv2.ConditionType) {
 }
 
 // show what follows from a decision: conditions, what is watched, and when to look again.
-func (e *external) show(run common.AnsibleRun, l loaded) {
+func (e *external) show(ctx context.Context, run common.AnsibleRun, l loaded) {
 	s := l.Situation
 
 	if !s.Deleted {
@@ -53,27 +54,23 @@ func (e *external) show(run common.AnsibleRun, l loaded) {
 	}
 
 	e.watchDependents(run, s)
-	e.showApproval(run, s)
+
+	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
+		set(run, c)
+	}
 
 	if e.decision.Exhausted {
 		run.Observation().LastApply.NextRetryTime = nil
 	}
 
-	until := lookAgain(e.decision.Until, l.resolution.Due, s.Now, s.Poll)
-	e.schedule.set(run.GetUID(), lookAgain(until, expires(run), s.Now, s.Poll))
-
-	// Errors and deletions have the runtime reconcile the object at other times, and an object with a result to be
-	// recorded would wait behind those that are polled.
-	if at := e.decision.Until; !at.IsZero() && (s.Active != nil || e.decision.Failure != nil || s.Deleted) {
-		e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), e.waker(run))
-	}
+	e.lookAgain(ctx, run, l)
 }
 
 // showCheckable sets the condition Checkable to False when check runs cannot tell anything,
 // and back to True when they can again.
 func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	switch {
-	case s.Active != nil && !s.Active.Finished:
+	case s.Active != nil && !s.Active.Phase.Finished():
 		// The run in progress may be a check run that tells more.
 	case s.Policy == common.CheckWhenObserve && !s.Approvals.Required && lifecycle.NotCheckable(s):
 		set(run, common.NotCheckable())
@@ -159,45 +156,21 @@ func outdated(r content.Resolution) xpv2.Condition {
 func (e *external) refresh(run common.AnsibleRun, l loaded) {
 	r, applied := l.resolution, l.Recorded.AppliedDigest != "" && l.Recorded.AppliedDigest == l.Digest
 	if r.Stale && (r.Found || applied) {
-		e.contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
-	}
-}
-
-// lookAgain is when to look at an object again: when the decision says so, or
-// when its content is due, if that is earlier.
-func lookAgain(until, due, now time.Time, poll time.Duration) time.Time {
-	switch {
-	case !due.After(now):
-		return until
-	case until.IsZero() && due.Before(now.Add(poll)), !until.IsZero() && due.Before(until):
-		return due
-	}
-
-	return until
-}
-
-// showApproval sets the condition Approved and prepares, for a deletion, that which Delete sets.
-func (e *external) showApproval(run common.AnsibleRun, s lifecycle.Situation) {
-	if reason, message, waits := lifecycle.Unapproved(s); waits && s.Deleted {
-		e.unapproved = new(common.Unapproved(common.TypeDeletable, reason, message))
-	}
-
-	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
-		set(run, c)
+		e.Contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
 	}
 }
 
 // watchDependents of an object as long as nothing runs: changes during a run are not looked at. The
 // condition DependentsWatched says when they cannot be watched.
 func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation) {
-	if e.dependents == nil {
+	if e.Dependents == nil {
 		return
 	}
 
 	subject, watched := e.subject(run)
 
 	if !watched || s.Deleted || s.Runs() {
-		e.dependents.Stop(run.GetUID())
+		e.Dependents.Stop(run.GetUID())
 	}
 
 	if !watched || s.Deleted {
@@ -209,9 +182,9 @@ func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation)
 		return
 	}
 
-	e.dependents.Watch(subject, e.waker(run))
+	e.Dependents.Watch(subject, e.waker(run))
 
-	_, err := e.dependents.Changed(subject)
+	_, err := e.Dependents.Changed(subject)
 	if err == nil && len(run.Observation().Dependents) >= common.MaxDependents {
 		err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
 	}

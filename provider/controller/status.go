@@ -85,7 +85,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	err := w.write(ctx, o, opts)
 	if err != nil {
 		// The object is to be retried soon, also after a conflict, which the runtime hides.
-		_, _ = w.schedule.takeMissing(client.ObjectKeyFromObject(o))
+		*lookOf(ctx) = look{}
 	}
 
 	run, ok := o.(common.AnsibleRun)

@@ -7,18 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	cmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -63,75 +60,42 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder.Bu
 	return nil
 }
 
-// news lets pass changes of the desired state, other than a new external name. A reconcile
-// sets that itself. If it led to another reconcile, objects behind thousands of new ones
-// would wait for each of these twice.
-func news() predicate.Predicate {
-	changed := resource.DesiredStateChanged()
-	unless := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		if e.ObjectOld == nil || e.ObjectNew == nil || cmeta.GetExternalName(e.ObjectOld) != "" {
-			return true
-		}
-
-		was, ok := e.ObjectOld.DeepCopyObject().(client.Object)
-		if !ok {
-			return true
-		}
-
-		cmeta.SetExternalName(was, cmeta.GetExternalName(e.ObjectNew))
-		e.ObjectOld = was
-
-		return changed.Update(e)
-	}}
-
-	return predicate.And(changed, unless)
-}
-
-// whenShown wakes an object when its status has come to show a run that is about to begin, or does not any more.
-func whenShown(wake func(types.NamespacedName)) handler.EventHandler {
-	return handler.Funcs{
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			was, known := e.ObjectOld.(common.AnsibleRun)
-			run, ok := e.ObjectNew.(common.AnsibleRun)
-
-			if !ok || !known {
-				return
-			}
-
-			before, now := was.Observation().LastRun, run.Observation().LastRun
-			if isStart(now) && !equality.Semantic.DeepEqual(before, now) ||
-				isStart(before) && (now == nil || now.ID != before.ID || now.StartTime == nil) {
-				wake(client.ObjectKeyFromObject(run))
-			}
-		},
-	}
-}
-
-// isStart is true for a run that is shown as about to begin.
-func isStart(r *common.Run) bool {
-	return r != nil && r.StartTime != nil && r.Phase == common.PhaseQueued
-}
-
-// whenGone ends the runs of objects that are gone, also without a finalizer, and forgets what
-// is known of them.
-func whenGone(runs Pool, p *schedule, d Dependents) handler.EventHandler {
+// changes of objects: the run of one that is gone ends, also without a finalizer, and what is known of it is forgotten.
+// One whose status has come to show a run that is about to begin, or does not any more, is woken.
+func (c *connector) changes() handler.EventHandler {
 	gone := func(o client.Object) {
-		runs.Want(pool.Want{UID: o.GetUID(), Gone: true})
-		p.forget(o)
-		d.Forget(o.GetUID())
+		c.Pool.Want(pool.Want{UID: o.GetUID(), Gone: true})
+		c.schedule.forget(o)
+		c.Dependents.Forget(o.GetUID())
 	}
 
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			gone(e.Object)
 		},
-		// A watch that was interrupted shows an object that was made again as a change of the former one.
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
-				gone(e.ObjectOld)
+			was, known := e.ObjectOld.(common.AnsibleRun)
+			run, ok := e.ObjectNew.(common.AnsibleRun)
+
+			switch {
+			case !ok || !known:
+			// A watch that was interrupted shows an object that was made again as a change of the former one.
+			case was.GetUID() != run.GetUID():
+				gone(was)
+				c.wake(client.ObjectKeyFromObject(run))
+			case showsStart(was.Observation().LastRun, run.Observation().LastRun):
+				c.wake(client.ObjectKeyFromObject(run))
 			}
 		},
 	}
+}
+
+// showsStart is true when a status has come to show a run as about to begin, or does not any more.
+func showsStart(before, now *common.Run) bool {
+	starts := func(r *common.Run) bool { return r != nil && r.StartTime != nil && r.Phase == common.PhaseQueued }
+
+	return starts(now) && !equality.Semantic.DeepEqual(before, now) ||
+		starts(before) && (now == nil || now.ID != before.ID || now.StartTime == nil)
 }
 
 // A watcher finds the AnsibleRuns that a change concerns. It reads from the cache

@@ -71,7 +71,7 @@ func Judge(s Situation) *common.ApprovalObservation {
 	was := s.Recorded.Approval
 
 	switch {
-	case s.Runs() && !s.Active.Finished:
+	case s.InProgress():
 		return was // The run is the one that was approved, or a check that will tell more.
 	case was != nil && was.State == common.ApprovalApplied && !predicts(s):
 		return was
@@ -286,7 +286,7 @@ func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
 	case s.Approvals.Required && approved(s):
 		a := s.Recorded.Approval
 		return common.Approved(common.ReasonApproved, fmt.Sprintf("digest %s was approved by %s", a.Digest, a.By)), true
-	case now.Status == corev1.ConditionFalse && s.Runs() && !s.Active.Finished:
+	case now.Status == corev1.ConditionFalse && s.InProgress():
 		return now, true
 	case now.Status == corev1.ConditionFalse:
 		return common.Approved(common.ReasonNothingToApprove, ""), true

@@ -14,7 +14,7 @@ import (
 )
 
 func checking(s *Situation) {
-	s.Active = &Active{Mode: common.ModeCheck, State: common.StatePresent}
+	s.Active = &Active{Run: common.Run{Mode: common.ModeCheck, State: common.StatePresent}}
 }
 
 // lastChecked is a check run that ended at t0, and would change some tasks.

@@ -63,18 +63,13 @@ type Situation struct {
 	Now time.Time
 }
 
-// Active is a run that the pool knows.
+// Active is a run that the pool knows. If it has ended, its result is not recorded yet.
 type Active struct {
-	Mode  common.RunMode
-	State common.RunState
-	// ID and Trigger of a run that waits.
-	ID      string
-	Trigger common.RunTrigger
+	common.Run
+
 	// Queued is true for a run that waits for its turn, or for its Pod. Decide then decides anew, as if
 	// there were no run.
 	Queued bool
-	// Finished is true for a run that has ended, and has a result that is not recorded yet.
-	Finished bool
 }
 
 // Waits is true when the object waits for its turn, or for its Pod.
@@ -82,6 +77,9 @@ func (s Situation) Waits() bool { return s.Active != nil && s.Active.Queued }
 
 // Runs is true when a run has begun and its result is not recorded yet.
 func (s Situation) Runs() bool { return s.Active != nil && !s.Active.Queued }
+
+// InProgress is true when a run has begun and has not ended.
+func (s Situation) InProgress() bool { return s.Runs() && !s.Active.Phase.Finished() }
 
 // A Decision says what is to be done about an object.
 type Decision struct {
@@ -214,7 +212,7 @@ func onlyOnChange(s Situation) bool {
 // decideActive decides while the pool knows a run. A run in progress wakes the object at its
 // end. The result of a run that has ended is about to be written.
 func decideActive(s Situation) Decision {
-	if !s.Active.Finished {
+	if s.InProgress() {
 		return Decision{Cancel: canceled(s, s.Recorded.LastRun)}
 	}
 
@@ -355,11 +353,11 @@ func decideDeleted(s Situation) Decision {
 		return Decision{}
 	}
 
-	if a := s.Active; s.Runs() {
+	if s.Runs() {
 		d := Decision{Exists: true}
-		d.Cancel = !a.Finished && (a.State == common.StatePresent || canceled(s, s.Recorded.LastRun))
+		d.Cancel = s.InProgress() && (s.Active.State == common.StatePresent || canceled(s, s.Recorded.LastRun))
 
-		if a.Finished && !s.Held {
+		if !s.InProgress() && !s.Held {
 			d.Until = s.Now.Add(soon)
 		}
 

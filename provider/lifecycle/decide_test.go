@@ -71,20 +71,20 @@ func lastFailed(state common.RunState, digest string, attempts int64, result com
 
 func running(state common.RunState) option {
 	return func(s *Situation) {
-		s.Active = &Active{Mode: common.ModeApply, State: state}
+		s.Active = &Active{Run: common.Run{Mode: common.ModeApply, State: state}}
 	}
 }
 
 // queued is a run that waits for its turn.
 func queued(state common.RunState) option {
 	return func(s *Situation) {
-		s.Active = &Active{Mode: common.ModeApply, State: state, Queued: true}
+		s.Active = &Active{Run: common.Run{Mode: common.ModeApply, State: state}, Queued: true}
 	}
 }
 
 func ended(state common.RunState) option {
 	return func(s *Situation) {
-		s.Active = &Active{Mode: common.ModeApply, State: state, Finished: true}
+		s.Active = &Active{Run: common.Run{Mode: common.ModeApply, State: state, Phase: common.PhaseSucceeded}}
 	}
 }
 
@@ -566,7 +566,7 @@ func TestDecide(t *testing.T) {
 		},
 		"CanceledWaiting": {
 			reason: "A run that somebody has canceled while it waits should end, and not begin.",
-			s:      given(func(s *Situation) { s.Active, s.Canceled = &Active{ID: "2", Queued: true}, "2" }),
+			s:      given(func(s *Situation) { s.Active, s.Canceled = &Active{Run: common.Run{ID: "2"}, Queued: true}, "2" }),
 			want:   Decision{Exists: true, Cancel: true},
 		},
 		"DeletingInterrupted": {

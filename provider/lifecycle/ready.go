@@ -31,7 +31,7 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 		return now
 	case !allowed(s):
 		return common.NotApplied(forbidden(s))
-	case s.Active != nil && !s.Active.Finished:
+	case s.Active != nil && !s.Active.Phase.Finished():
 		return common.Running()
 	case !opens(s, next(s)).IsZero():
 		return common.WaitingForWindow(xpv2.TypeReady, opens(s, next(s)))

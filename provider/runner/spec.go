@@ -102,8 +102,7 @@ func (o Object) Tenant() string {
 	return o.Labels[labelClaimNamespace]
 }
 
-// ObjectOf returns what the content is told about o, as it is now. An object without an external name is about to get
-// its own name: a check of a new object is one of what is applied later.
+// ObjectOf returns what the content is told about o, as it is now. The external name of an object without one is its own.
 func ObjectOf(o metav1.Object) Object {
 	annotations := maps.Collect(maps.All(o.GetAnnotations()))
 	annotations[xpmeta.AnnotationKeyExternalName] = cmp.Or(annotations[xpmeta.AnnotationKeyExternalName], o.GetName())

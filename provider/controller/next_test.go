@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+)
+
+// TestNext takes objects through one reconcile of the runtime, which says when the next one follows.
+func TestNext(t *testing.T) {
+	const soon = time.Second // The rate limiter of the queue knows when.
+
+	digest := digestOf(t, in("one"))
+	conflict := kerrors.NewConflict(schema.GroupResource{}, "run", errBoom)
+	missing := &config.MissingError{Missing: []string{"Secret not found"}}
+	applied := common.AnsibleRunObservation{
+		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, CompletionTime: at(0)},
+		AppliedDigest: digest,
+	}
+	kept := applied
+	kept.KeptOutput = &common.KeptOutput{CompletionTime: at(0)}
+
+	cases := map[string]struct {
+		reason string
+		run    *v1alpha1.AnsibleRun
+		// due is when its content is to be resolved again.
+		due  *metav1.Time
+		poll time.Duration
+		// report of the pool.
+		report *runs.Report
+		// err of the inputs, of what is written to the status, and of the Secret.
+		err, written, secret error
+
+		want     time.Duration
+		priority int
+	}{
+		"Polled":     {reason: "Nothing else is due.", run: object(observed(applied)), want: 10 * time.Minute, priority: handler.LowPriority},
+		"Due":        {reason: "Content is to be resolved again.", run: object(observed(applied)), due: at(4 * time.Minute), want: 4 * time.Minute, priority: handler.LowPriority},
+		"DueLater":   {reason: "A poll is due before.", run: object(observed(applied)), due: at(time.Hour), want: 10 * time.Minute, priority: handler.LowPriority},
+		"Expires":    {reason: "Output is to go.", run: object(observed(kept), annotated(common.AnnotationKeepOutput, "2m")), want: 2 * time.Minute, priority: handler.LowPriority},
+		"InProgress": {reason: "The pool tells when it ends.", run: object(), report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0)}}, want: 10 * time.Minute, priority: newsPriority},
+		"Ended": {
+			reason: "Its result is to be recorded.", run: object(), want: time.Second, priority: newsPriority,
+			report: &runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, Phase: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(0)}},
+		},
+		"Failed": {
+			reason: "The next attempt follows then, and no look before.", want: 7 * time.Minute, priority: newsPriority,
+			run: object(observed(common.AnsibleRunObservation{LastApply: &common.Apply{
+				ID: "1", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(7 * time.Minute),
+			}})),
+		},
+		"Missing":    {reason: "It is told when that appears.", run: object(), err: missing, want: 10 * time.Minute, priority: handler.LowPriority},
+		"ShortPoll":  {reason: "It should not be tried more often than others that fail.", run: object(), err: missing, poll: time.Second, want: time.Minute, priority: handler.LowPriority},
+		"NotWritten": {reason: "Its status should be written soon.", run: object(), err: missing, written: conflict, want: soon},
+		"Refused":    {reason: "So should one that is refused.", run: object(observed(applied)), written: conflict, want: soon},
+		"Host":       {reason: "No watch is for files of the provider.", run: object(), err: &config.MissingError{Missing: []string{"no file"}, Host: true}, want: soon},
+		"Other":      {reason: "Whatever else fails should be tried again.", run: object(), err: errBoom, want: soon},
+		"NoSecret":   {reason: "So should a Secret that cannot be made.", run: object(observed(applied)), secret: errBoom, want: soon},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.run.SetManagementPolicies(managementPolicies()["*"])
+
+			if tc.secret != nil {
+				tc.run.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
+			}
+
+			kube := interceptor.NewClient(fakeKube(t, tc.run), interceptor.Funcs{
+				SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, os ...client.SubResourceUpdateOption) error {
+					if tc.written != nil {
+						return tc.written
+					}
+
+					return c.SubResource(sub).Update(ctx, o, os...)
+				},
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return tc.secret },
+			})
+			c := newConnector(&fakePool{report: tc.report}, func(c *connector) {
+				c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in("one"), tc.err })
+
+				if tc.due != nil {
+					c.Contents = &fakeContents{resolution: content.Resolution{Found: true, Due: tc.due.Time}}
+				}
+
+				if tc.poll > 0 {
+					c.schedule = newSchedule(tc.poll, time.Second)
+				}
+			})
+			f := fresh{connector: c, runtime: runtimeOf(statusClient{kube, c.schedule}, c), kube: kube}
+
+			got, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(tc.run)})
+
+			switch retried := got.Requeue; { //nolint:staticcheck // It is what the runtime returns.
+			case err != nil, retried != (tc.want == soon && tc.priority != newsPriority):
+				t.Errorf("\n%s\nReconcile(...): got %+v, %v", tc.reason, got, err)
+			case retried:
+			case (got.RequeueAfter - tc.want).Abs() > tc.want/10, *got.Priority != tc.priority:
+				t.Errorf("\n%s\nReconcile(...): got %s with priority %d, want %s with %d", tc.reason, got.RequeueAfter, *got.Priority, tc.want, tc.priority)
+			}
+		})
+	}
+}
