@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -56,17 +57,13 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 		return nil, NewInstallError(project, err)
 	}
 
-	all.Project = nil
-
-	clean, passwords, err := all.WithoutPasswords()
-	if err != nil {
+	if err := all.CheckURLs(); err != nil {
 		return nil, NewInstallError(project, err)
 	}
 
-	in.req.Requirements = clean
-	in.req.Credentials = withPasswords(in.req.Credentials, passwords)
+	in.req.Requirements = all
 
-	return &common.ContentItem{Name: requirements.WithoutUser(p.Src), Version: version}, nil
+	return &common.ContentItem{Name: requirements.WithoutUser(p.URL()), Version: version}, nil
 }
 
 // fetch the project into its directory, and return its commit, or the sum of its archive. Of a repository only the
@@ -75,14 +72,14 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 	defer workdir.Remove(in.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
 
 	if p.Tree != "" {
-		if err := copyTree(in.w.repository(), p.Tree); err != nil {
-			return "", err
+		if err := os.CopyFS(in.w.repository(), workTree{os.DirFS(p.Tree)}); err != nil { // It may be a link.
+			return "", errors.Wrap(err, "cannot copy the project")
 		}
 
 		return "", in.take(ctx, p, in.w.repository())
 	}
 
-	if p.Archive {
+	if p.IsArchive() {
 		if version, err = in.unpack(ctx, p); err != nil {
 			return "", err
 		}
@@ -113,56 +110,21 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 	return version, in.take(ctx, p, in.w.repository())
 }
 
-// copyTree copies what is in a directory into a new one, but for what git has there for itself. What is neither a
-// directory, a link nor a file is left out.
-func copyTree(to, from string) error {
-	if err := os.Mkdir(to, 0o700); err != nil {
-		return errors.Wrap(err, "cannot make a temporary directory")
-	}
+// A workTree is the file system of a directory without what git has there for itself, and without what is neither a
+// directory, a link nor a file.
+type workTree struct{ fs.FS }
 
-	root, err := os.OpenRoot(to)
-	if err != nil {
-		return errors.Wrap(err, "cannot use a temporary directory")
-	}
-	defer root.Close() //nolint:errcheck // Files in it are closed themselves.
+func (t workTree) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(t.FS, name)
 
-	in := os.DirFS(from) // It may be a link.
-	err = fs.WalkDir(in, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || name == ".":
-			return err
-		case name == ".git" && d.IsDir():
-			return fs.SkipDir
-		case name == ".git":
-			return nil
-		case d.IsDir():
-			return root.Mkdir(name, 0o700)
-		case d.Type()&fs.ModeSymlink != 0:
-			target, err := fs.ReadLink(in, name)
-			if err != nil {
-				return err
-			}
-
-			return root.Symlink(target, name)
-		case !d.Type().IsRegular():
-			return nil
-		}
-
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-
-		data, err := fs.ReadFile(in, name)
-		if err != nil {
-			return err
-		}
-
-		return root.WriteFile(name, data, info.Mode().Perm())
-	})
-
-	return errors.Wrap(err, "cannot copy the project")
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return e.Name() == ".git" || e.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0
+	}), err
 }
+
+func (t workTree) ReadLink(name string) (string, error) { return fs.ReadLink(t.FS, name) }
+
+func (t workTree) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(t.FS, name) }
 
 // clone the repository, with a filter of objects, and check out what the project needs.
 func (in *installation) clone(ctx context.Context, p *requirements.Project, filter string) (commit string, err error) {
@@ -171,7 +133,7 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 	}
 
 	// A template of the machine may have hooks.
-	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"remote", "add", "origin", p.Src}} {
+	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"remote", "add", "origin", p.URL()}} {
 		if _, err := in.git(ctx, args...); err != nil {
 			return "", err
 		}
@@ -233,7 +195,7 @@ func (in *installation) notFound(p *requirements.Project, err error) error {
 
 	for _, said := range []string{"couldn't find remote ref", "Needed a single revision", "not our ref"} {
 		if strings.Contains(e.Reason, said) {
-			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q", requirements.WithoutUser(p.Src),
+			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q", requirements.WithoutUser(p.URL()),
 				cmp.Or(p.Version, "HEAD")))
 		}
 	}
@@ -250,14 +212,14 @@ func (in *installation) take(ctx context.Context, p *requirements.Project, from 
 	defer root.Close() //nolint:errcheck // It was only read.
 
 	at := ""
-	if !p.Archive {
+	if !p.IsArchive() {
 		at = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
 	}
 
 	info, err := root.Lstat(cmp.Or(p.Path, "."))
 	if err != nil || !info.IsDir() {
 		return NewInstallError(project,
-			errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, at))
+			errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.URL()), p.Path, at))
 	}
 
 	if err := os.Rename(filepath.Join(from, p.Path), in.w.Project()); err != nil {
@@ -327,9 +289,7 @@ func requiredBy(dir string) (requirements.File, error) {
 			return all, err
 		}
 
-		f, err := requirements.ParseIn(string(text), func(name string) ([]byte, error) {
-			return workdir.ReadFile(root, name, maxRequirements)
-		})
+		f, err := requirements.Parse(string(text))
 		if err == nil {
 			all, err = all.Both(f)
 		}

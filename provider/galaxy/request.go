@@ -70,17 +70,13 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(err)
 	}
 
-	if merged.Project = requirements.NewProject(in.Parameters.Project); in.Tree != "" {
-		merged.Project.Tree = in.Tree
+	merged.Project = requirements.NewProject(in.Parameters.Project, in.Tree)
+
+	if err := merged.CheckURLs(); err != nil {
+		return Request{}, r.Reported(err)
 	}
 
-	clean, passwords, err := merged.WithoutPasswords()
-	if err != nil {
-		return Request{}, r.Reported(errors.Wrapf(err, "%s: spec.requirements", in.Config))
-	}
-
-	r.Requirements = clean
-	r.Credentials = withPasswords(relevantCredentials(in, clean), passwords)
+	r.Requirements, r.Credentials = merged, relevantCredentials(in, merged)
 
 	return r, nil
 }
@@ -151,24 +147,4 @@ func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.
 	}
 
 	return relevant
-}
-
-// withPasswords adds lines to the credentials of git.
-func withPasswords(files []inputs.File, lines []string) []inputs.File {
-	if len(lines) == 0 {
-		return files
-	}
-
-	text := []byte(strings.Join(lines, "\n") + "\n")
-	files = slices.Clone(files)
-
-	for i, f := range files {
-		if f.Name == gitCredentials {
-			files[i].Data = slices.Concat(text, f.Data)
-
-			return files
-		}
-	}
-
-	return append(files, inputs.File{Name: gitCredentials, Data: text})
 }

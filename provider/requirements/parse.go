@@ -22,10 +22,7 @@ const maxItems = 1000
 // or a list of roles. Versions count as written, 1.10 is not 1.1. What
 // ansible-galaxy would silently ignore is an error; each error names the path
 // within the text. The same requirement twice is one.
-func Parse(text string) (File, error) { return ParseIn(text, nil) }
-
-// ParseIn parses requirements that include others, as roles may. They are read by their path as it is written.
-func ParseIn(text string, read func(name string) ([]byte, error)) (File, error) {
+func Parse(text string) (File, error) {
 	root, err := yamltext.Parse(text)
 
 	switch {
@@ -37,7 +34,7 @@ func ParseIn(text string, read func(name string) ([]byte, error)) (File, error) 
 		return File{}, nil
 	}
 
-	f, err := parseRoot(deref(root), read)
+	f, err := parseRoot(deref(root))
 	if err != nil {
 		return File{}, err
 	}
@@ -69,7 +66,7 @@ func unique[T any](field string, items []T, key func(T) string) ([]T, error) {
 	return kept, nil
 }
 
-func parseRoot(n *yaml.Node, read func(string) ([]byte, error)) (f File, err error) {
+func parseRoot(n *yaml.Node) (f File, err error) {
 	collections, roles := &yaml.Node{}, n
 
 	switch {
@@ -87,7 +84,7 @@ func parseRoot(n *yaml.Node, read func(string) ([]byte, error)) (f File, err err
 	}
 
 	if err == nil {
-		f.Roles, err = parseRoles(roles, field.NewPath("roles"), read)
+		f.Roles, err = parseList(roles, field.NewPath("roles"), parseRole)
 	}
 
 	return f, err
@@ -113,50 +110,6 @@ func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *fi
 	}
 
 	return list, nil
-}
-
-// parseRoles reads a list of roles, with those of files that it includes.
-func parseRoles(n *yaml.Node, path *field.Path, read func(string) ([]byte, error)) ([]Role, error) {
-	lists, err := parseList(n, path, func(n *yaml.Node, path *field.Path) ([]Role, error) {
-		if n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "include" {
-			return included(deref(n.Content[1]), path.Child("include"), read)
-		}
-
-		r, err := parseRole(n, path)
-
-		return []Role{r}, err
-	})
-
-	roles := slices.Concat(lists...)
-	if len(roles) > maxItems {
-		return nil, errors.Errorf("%s must have at most %d items, not %d", path, maxItems, len(roles))
-	}
-
-	return roles, err
-}
-
-// included returns the roles of a file. It may not include others, as with ansible-galaxy.
-func included(n *yaml.Node, path *field.Path, read func(string) ([]byte, error)) ([]Role, error) {
-	name, err := text(n, path)
-	if err != nil {
-		return nil, err
-	}
-
-	if read == nil {
-		return nil, errors.Errorf("%s: only a file that a project has itself can include another one", path)
-	}
-
-	data, err := read(name)
-	if err != nil {
-		return nil, errors.Wrap(err, path.String())
-	}
-
-	f, err := Parse(string(data))
-	if err == nil && len(f.Collections) > 0 {
-		err = errors.New("must be a list of roles")
-	}
-
-	return f.Roles, errors.Wrapf(err, "%s: %s", path, name)
 }
 
 func parseCollection(n *yaml.Node, path *field.Path) (c Collection, err error) {

@@ -43,7 +43,7 @@ func (f File) Pinned() bool {
 func (f File) Pin(collections, roles []common.ContentItem, project *common.ContentItem) File {
 	pinned := f.clone()
 
-	if project != nil && f.Project != nil && !f.Project.Archive {
+	if project != nil && f.Project != nil && !f.Project.IsArchive() {
 		at := *f.Project
 		at.Version = cmp.Or(project.Version, at.Version)
 		pinned.Project = &at

@@ -15,37 +15,29 @@ import (
 // A Project is a directory of a git repository, or of an archive, that content is run from. It has requirements of
 // its own, which are known when it is there.
 type Project struct {
-	// Src is what git calls the URL of the repository, or the URL of the archive.
-	Src string `json:"src"`
-	// Version is a tag, a branch or a commit. Empty means the HEAD of the repository.
-	Version string `json:"version,omitempty"`
-	// Path of the directory in the repository. Empty means all of it.
-	Path string `json:"path,omitempty"`
-	// Submodules are wanted, too.
-	Submodules bool `json:"submodules,omitempty"`
-	// Archive is true for what is no repository.
-	Archive bool `json:"archive,omitempty"`
+	common.Project
+
 	// Tree is the directory of this machine that the project is, as it is now; empty for a repository or an archive.
 	Tree string `json:"tree,omitempty"`
 }
 
 // NewProject returns the project that a run has; nil for a run without one.
-func NewProject(p *common.Project) *Project {
+func NewProject(p *common.Project, tree string) *Project {
 	if p == nil {
 		return nil
 	}
 
-	return &Project{
-		Src: strings.TrimPrefix(p.Src, "git+"), Version: p.Version, Path: p.Path, Submodules: p.Submodules,
-		Archive: p.IsArchive(),
-	}
+	return &Project{Project: *p, Tree: tree}
 }
+
+// URL is what git calls the URL of the repository, or the URL of the archive.
+func (p *Project) URL() string { return strings.TrimPrefix(p.Src, "git+") }
 
 // IsCommit is true when the version is the hash of a commit, in full or abbreviated.
 func (p *Project) IsCommit() bool { return isCommit(p.Version) }
 
 func (p *Project) pinned() bool {
-	if p.Archive {
+	if p.IsArchive() {
 		return namesVersion(p.Src)
 	}
 

@@ -7,6 +7,7 @@ package requirements
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -92,24 +93,29 @@ func (f File) Merge(roles []common.Role, found func(name string) bool) (File, er
 // contradiction between what a run says of a role and what is required. What
 // the run does not say contradicts nothing.
 func contradiction(said common.Role, want, have Role) error {
-	if said.Src != "" && (want.Src != have.Src || want.Scm != have.Scm) {
-		return errors.Errorf("role %q is to come from %q, but is required from %q", said.Name, location(want), location(have))
+	if said.Src == "" {
+		want.Src, want.Scm = have.Src, have.Scm
 	}
 
-	if said.Version != "" && want.Version != have.Version {
-		return errors.Errorf("role %q is to have version %q, but is required with version %q", said.Name, want.Version,
-			have.Version)
+	if said.Version == "" {
+		want.Version = have.Version
 	}
 
-	return nil
+	if want == have {
+		return nil
+	}
+
+	return errors.Errorf("role %q is to be %s, but is required as %s", said.Name, want.origin(), have.origin())
 }
 
-func location(r Role) string {
-	if r.Scm == "" {
-		return WithoutUser(r.Src)
+// origin is which role it is, for people.
+func (r Role) origin() string {
+	s := WithoutUser(r.Src)
+	if r.Scm != "" {
+		s = r.Scm + "+" + s
 	}
 
-	return r.Scm + "+" + WithoutUser(r.Src)
+	return fmt.Sprintf("version %q of %s", r.Version, s)
 }
 
 // normalRole says in full what ansible-galaxy takes a role requirement to mean. A

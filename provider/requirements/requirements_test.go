@@ -105,7 +105,7 @@ collections:
 		"NoName":       {reason: "A role comes from somewhere.", text: "roles: [{version: 1.0}]", err: "roles[0] must have a name or a src"},
 		"NoCollection": {reason: "So does a collection.", text: "collections: [{version: 1.0}]", err: "collections[0] must have a name or a source"},
 		"Type":         {reason: "Types are ansible-galaxy's.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
-		"Include":      {reason: "There is no file to include.", text: "[{include: other.yml}]", err: "roles[0].include: only a file that a project has itself can include another one"},
+		"Include":      {reason: "What a file includes is written here instead.", text: "[{include: other.yml}]", err: "roles[0].include is not known"},
 		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: `roles[0].name: "/roles/web.tar.gz" is not the name of a role`},
 		"DotDot":       {reason: "Nor above it.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
 		"Option":       {reason: "git must not take a version for an option.", text: "[{src: a.b, version: --exec=id}]", err: "roles[0].version must not start with a dash"},
@@ -171,17 +171,17 @@ func TestMerge(t *testing.T) {
 		"VersionConflict": {
 			reason: "A role cannot have two versions.",
 			roles:  []common.Role{{Name: "acme.db"}, {Name: "web", Version: "2.0"}},
-			err:    `spec.forProvider: role "web" is to have version "2.0", but is required with version "1.0"`,
+			err:    `spec.forProvider: role "web" is to be version "2.0" of git+https://git.example.org/web.git, but is required as version "1.0" of git+https://git.example.org/web.git`,
 		},
 		"SourceConflict": {
 			reason: "Nor two sources.",
 			roles:  []common.Role{{Name: "web", Src: "acme.web"}},
-			err:    `spec.forProvider: role "web" is to come from "acme.web", but is required from "git+https://git.example.org/web.git"`,
+			err:    `spec.forProvider: role "web" is to be version "1.0" of acme.web, but is required as version "1.0" of git+https://git.example.org/web.git`,
 		},
 		"ItemConflict": {
 			reason: "Items contradict each other as well.",
 			roles:  []common.Role{{Name: "a.b", Version: "1"}, {Name: "a.b", Version: "2"}},
-			err:    `spec.forProvider: role "a.b" is to have version "2", but is required with version "1"`,
+			err:    `spec.forProvider: role "a.b" is to be version "2" of a.b, but is required as version "1" of a.b`,
 		},
 	}
 

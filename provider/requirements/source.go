@@ -80,7 +80,7 @@ func isRepository(src string) bool {
 		strings.Contains(src, "@") && isSSH(src)
 }
 
-var userOfURL = regexp.MustCompile(`(https?://)[^/\s]*@`)
+var userOfURL = regexp.MustCompile(`(?i)(https?://)[^/\s]*@`)
 
 // WithoutUser leaves a URL without what may be a password or a token, for all
 // to read.
@@ -114,68 +114,31 @@ func (f File) clone() File {
 	return c
 }
 
-var passwordOfURL = regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*|[^/\s:@]{16,})@([^/\s]+)`)
+// passwordInURL matches tokens, too: what is too long to be the name of a user.
+var passwordInURL = regexp.MustCompile(`(?i)https?://([^/\s]*:[^/\s]*|[^/\s:@]{16,})@`)
 
-// WithoutPasswords moves the passwords of git repositories from their URLs to
-// lines of a file .git-credentials: URLs are arguments of git, which every
-// process can see. What is too long to be the name of a user is a token, which
-// has no password. The error names a host with several passwords.
-func (f File) WithoutPasswords() (File, []string, error) {
-	var lines []string
+// CheckURLs returns an error for a URL with a password: URLs are arguments of git, which every process can see.
+func (f File) CheckURLs() error {
+	var urls []string
 
-	of := map[string]string{}
-	move := func(src, url string) (string, error) {
-		m := passwordOfURL.FindStringSubmatch(url)
-		if m == nil {
-			return src, nil
-		}
-
-		scheme, user, host := m[1], m[2], m[3]
-		src = strings.Replace(src, user+"@", "", 1)
-
-		if !strings.Contains(user, ":") {
-			user += ":"
-		}
-
-		if other, ok := of[scheme+host]; ok && other != user {
-			return "", errors.Errorf("several passwords for %s%s: one user must have access to all that is required from there",
-				scheme, host)
-		}
-
-		if of[scheme+host] == "" {
-			of[scheme+host] = user
-			lines = append(lines, scheme+strings.ReplaceAll(user, "@", "%40")+"@"+host)
-		}
-
-		return src, nil
+	for _, c := range f.Collections {
+		urls = append(urls, c.Name, c.Source)
 	}
 
-	clean := f.clone()
+	for _, r := range f.Roles {
+		urls = append(urls, r.Src)
+	}
 
-	var err error
+	if f.Project != nil {
+		urls = append(urls, f.Project.Src)
+	}
 
-	if clean.Project != nil && !clean.Project.Archive {
-		if clean.Project.Src, err = move(clean.Project.Src, clean.Project.Src); err != nil {
-			return File{}, nil, err
+	for _, url := range urls {
+		if passwordInURL.MatchString(url) {
+			return errors.Errorf("%s must not have a password or a token: write it into a credential of the configuration, "+
+				".git-credentials for a repository or .netrc for an archive", WithoutUser(url))
 		}
 	}
 
-	for i, c := range clean.Collections {
-		field := &clean.Collections[i].Name
-		if c.Type == Git && c.Source != "" {
-			field = &clean.Collections[i].Source
-		}
-
-		if *field, err = move(*field, c.repository()); err != nil {
-			return File{}, nil, err
-		}
-	}
-
-	for i, r := range clean.Roles {
-		if clean.Roles[i].Src, err = move(r.Src, r.repository()); err != nil {
-			return File{}, nil, err
-		}
-	}
-
-	return clean, lines, nil
+	return nil
 }
