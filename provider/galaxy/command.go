@@ -98,11 +98,7 @@ func Version(ctx context.Context, run Command, own []string) (string, error) {
 
 	err := run(ctx, Program{Argv: []string{"ansible-galaxy", "--version"}, Env: env, Dir: ".", Out: out})
 	if err != nil {
-		// Errors of the program are usually its last line.
-		said := strings.TrimSpace(out.String())
-
-		return "", errors.Wrap(withReason(errors.Wrap(err, said[strings.LastIndexByte(said, '\n')+1:]), out.String()),
-			"cannot ask ansible-galaxy for its version")
+		return "", errors.Wrap(withReason(err, out.String()), "cannot ask ansible-galaxy for its version")
 	}
 
 	line, _, _ := strings.Cut(out.String(), "\n")

@@ -1,6 +1,7 @@
 package galaxy
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,19 +12,26 @@ import (
 // maxReason is the length of the longest reason, in bytes.
 const maxReason = 1024
 
-// Patterns of lines in the output of ansible-galaxy, git and ssh.
+// Patterns of lines in the output of ansible-galaxy, and of git and ssh. The first group is what a line says.
 var (
-	unresolved = regexp.MustCompile(`^\* \S+:\S+ \(`)
-	commandRun = regexp.MustCompile(`: - command .* \(rc=[0-9]+\) - (Cloning into .*)?`)
-	causes     = compiled( //nolint:gochecknoglobals // They are never changed.
-		`^(?:fatal|error|remote|ERROR): (.+)$`,
-		`^(No \S+ host key is known for .+)$`,
-		`^(Host key for .+ has changed.*)$`,
-		`^(Host key verification failed.*)$`,
-		`^(?:ssh: )?(connect to host .+|Could not resolve hostname .+)$`,
-		`^(Load key .+)$`,
-		`^(\S+: Permission denied \(.+)$`,
-		`^(kex_exchange_identification: .+|Connection (?:closed|reset|timed out).*)$`,
+	noise = regexp.MustCompile(
+		`--ignore-errors|because GnuPG signature verification failed|^fatal: Could not read from remote repository`)
+	// Command lines have temporary directories. What a command says is in the rest of the line, or in the next ones.
+	commands = regexp.MustCompile(`: Command '.*$|: - command .* \(rc=[0-9]+\) - (?:Cloning into .*)?`)
+	ofGalaxy = compiled( //nolint:gochecknoglobals // They are never changed.
+		`^((?:Could not find |Signature verification failed for |\* \S+:\S+ \().*)$`,
+		`^(?:\[ERROR\]: |ERROR! )(?:- )?(.*)$`,
+		`^\[WARNING\]: (?:- )?(.*NOT installed successfully.*)$`,
+	)
+	ofGit = compiled( //nolint:gochecknoglobals // They are never changed.
+		`^(?:fatal|error|remote|ERROR): (.+?)\.?$`,
+		`^(No \S+ host key is known for .+?)\.?$`,
+		`^(Host key for .+ has changed.*?)\.?$`,
+		`^(Host key verification failed.*?)\.?$`,
+		`^(?:ssh: )?(connect to host .+?|Could not resolve hostname .+?)\.?$`,
+		`^(Load key .+?)\.?$`,
+		`^(\S+: Permission denied \(.+?)\.?$`,
+		`^(kex_exchange_identification: .+?|Connection (?:closed|reset|timed out).*?)\.?$`,
 	)
 )
 
@@ -39,85 +47,50 @@ func compiled(patterns ...string) []*regexp.Regexp {
 // reason returns why ansible-galaxy failed, by its output: its errors and the roles that it did
 // not install, then the error of git or ssh. Without any of these it returns the last lines.
 func reason(output string) string {
-	var galaxy, git, last []string
+	var (
+		galaxy, lines []string
+		git           string
+	)
 
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
-		if line == "" {
+		if line == "" || noise.MatchString(line) {
 			continue
 		}
 
-		if last = append(last, line); len(last) > 3 {
-			last = last[1:]
-		}
+		lines = append(lines, line)
 
-		if s := galaxyReason(line); s != "" && !slices.Contains(galaxy, s) {
+		s := strings.TrimSuffix(commands.ReplaceAllString(said(line, ofGalaxy), ": "), ": ")
+		if s != "" && !slices.Contains(galaxy, s) {
 			galaxy = append(galaxy, s)
 		}
 
-		if s := gitReason(line); s != "" && !slices.Contains(git, s) {
-			git = append(git, s)
-		}
+		// The first line of git and ssh is from ssh or the server, which know more than git. git
+		// only repeats it in other words.
+		git = cmp.Or(git, said(line, ofGit))
 	}
 
-	said := strings.Join(galaxy, "; ")
-
-	// The first line of git and ssh is from ssh or the server, which know more than git. git
-	// only repeats it in other words.
-	if len(git) > 0 {
-		said = strings.TrimPrefix(strings.TrimSuffix(said, ".")+": "+git[0], ": ")
+	why := strings.Join(galaxy, "; ")
+	if git != "" {
+		why = strings.TrimPrefix(strings.TrimSuffix(why, ".")+": "+git, ": ")
 	}
 
-	if said == "" {
-		said = strings.Join(last, "; ")
+	if why == "" {
+		why = strings.Join(lines[max(0, len(lines)-3):], "; ")
 	}
 
-	return clip.Text(readable(said), maxReason)
+	return clip.Text(readable(why), maxReason)
 }
 
-// galaxyReason returns what ansible-galaxy says in a line about its failure; empty when it
-// says nothing.
-func galaxyReason(line string) string {
-	switch {
-	case strings.Contains(line, "--ignore-errors"), strings.Contains(line, "because GnuPG signature verification failed"):
-		return ""
-	case strings.HasPrefix(line, "Could not find "), strings.HasPrefix(line,
-		"Signature verification failed for "), unresolved.MatchString(line):
-		return line
-	}
-
-	for _, prefix := range []string{"[ERROR]: ", "ERROR! ", "[WARNING]: "} {
-		s, ok := strings.CutPrefix(line, prefix)
-		if !ok || strings.Contains(prefix, "WARNING") && !strings.Contains(s, "NOT installed successfully") {
-			continue
-		}
-
-		return strings.TrimPrefix(withoutCommands(s), "- ")
-	}
-
-	return ""
-}
-
-// gitReason returns what git, ssh or their server says in a line about the failure; empty when
-// that does not help.
-func gitReason(line string) string {
-	for _, known := range causes {
-		m := known.FindStringSubmatch(line)
-		if m != nil && !strings.HasPrefix(m[1], "Could not read from remote repository") {
-			return strings.TrimSuffix(m[1], ".")
+// said is what a line says by the first pattern that it matches; empty for none.
+func said(line string, patterns []*regexp.Regexp) string {
+	for _, p := range patterns {
+		if m := p.FindStringSubmatch(line); m != nil {
+			return m[1]
 		}
 	}
 
 	return ""
-}
-
-// withoutCommands leaves out command lines, which have temporary directories. The messages of
-// the commands are in the rest of the line, or in the next ones.
-func withoutCommands(s string) string {
-	s, _, _ = strings.Cut(s, ": Command '")
-	s = commandRun.ReplaceAllString(s, ": ")
-
-	return strings.TrimSuffix(s, ": ")
 }
 
 // rewritings of a reason for its readers.
