@@ -195,8 +195,8 @@ func (in *installation) notFound(p *requirements.Project, err error) error {
 
 	for _, said := range []string{"couldn't find remote ref", "Needed a single revision", "not our ref"} {
 		if strings.Contains(e.Reason, said) {
-			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q", requirements.WithoutUser(p.URL()),
-				cmp.Or(p.Version, "HEAD")))
+			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q",
+				requirements.WithoutUser(p.URL()), cmp.Or(p.Version, "HEAD")))
 		}
 	}
 
