@@ -54,12 +54,8 @@ type startCommand struct {
 	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
 }
 
-const (
-	// podsOnly is the place Pod, for all runs.
-	podsOnly common.Place = "PodsOnly"
-	// warmMemory is what the process may take that runs in the provider start from.
-	warmMemory = 256 << 20
-)
+// podsOnly is the place Pod, for all runs.
+const podsOnly common.Place = "PodsOnly"
 
 // Validate the flags. With the values that it refuses the provider would carry out nothing
 // without saying why, or apply without a pause.
@@ -105,7 +101,7 @@ func (c *startCommand) Run() error {
 	c.Sharing = c.MaxConcurrentRuns
 
 	c.Warm = runner.Warm{
-		Dir: filepath.Join(c.StateDir, "warm"), Memory: warmMemory, Started: telemetry.CountStarts(metrics.Registry),
+		Dir: filepath.Join(c.StateDir, "warm"), Started: telemetry.CountStarts(metrics.Registry),
 		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
 	}
 

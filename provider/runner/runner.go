@@ -67,10 +67,8 @@ func WithShipped(dir string) Option {
 // Warm says how a process is kept that has imported Ansible, by which runs start several times
 // faster.
 type Warm struct {
-	// Dir is the directory for the process's own, which no other provider may use.
+	// Dir is the directory for the process's own, which no other provider may use; empty if none is kept.
 	Dir string
-	// Memory that it may take, in bytes; 0 means that none is kept.
-	Memory int64
 	// Odd is told what is odd about it.
 	Odd func(error)
 	// Started is told of each start: the reason of a cold one, which begins with one of a few words;
@@ -142,13 +140,13 @@ func New(dir string, o ...Option) (*Runner, error) {
 	r.play = append(r.play, "-u", "-c", play, script)
 
 	// An interpreter with options is rare.
-	if r.warm.Memory > 0 && len(r.python) == 1 {
+	if r.warm.Dir != "" && len(r.python) == 1 {
 		if r.warm.Dir, err = filepath.Abs(r.warm.Dir); err != nil {
 			return nil, errors.Wrap(err, "cannot find the directory of the process that runs start from")
 		}
 
 		r.keeper = warm.New(warm.Options{
-			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Memory: r.warm.Memory, Log: r.warm.Odd,
+			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Log: r.warm.Odd,
 			Remove: func(dir string) { _ = workdir.Remove(dir) },
 		})
 	}

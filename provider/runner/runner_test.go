@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 func provide(dir, playbook string, warm bool) {
 	var o []Option
 	if warm {
-		o = append(o, WithWarm(Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
+		o = append(o, WithWarm(Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Odd: func(err error) { panic(err) }}))
 	}
 
 	r, err := New(dir, o...)

@@ -43,28 +43,9 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed fu
 		}
 	}
 
-	return r.sweepWarm()
-}
-
-// sweepWarm ends the process from which runs of a former provider started, and removes what it has
-// left.
-func (r *Runner) sweepWarm() error {
-	if r.warm.Dir == "" {
-		return nil
-	}
-
-	entries, err := os.ReadDir(r.warm.Dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Wrap(err, "cannot look for what runs have started from")
-	}
-
-	for _, e := range entries {
-		dir := filepath.Join(r.warm.Dir, e.Name())
-
-		endLeft(dir)
-
-		// What cannot be removed does no harm.
-		_ = workdir.Remove(dir)
+	// The process from which runs of a former provider started has ended with it. What cannot be removed does no harm.
+	if r.warm.Dir != "" {
+		_ = workdir.Remove(r.warm.Dir)
 	}
 
 	return nil

@@ -32,7 +32,7 @@ var shared = sync.OnceValues(func() (*Runner, error) {
 		return nil, err
 	}
 
-	return New(filepath.Join(dir, "runs"), WithWarm(Warm{Dir: filepath.Join(dir, "warm"), Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
+	return New(filepath.Join(dir, "runs"), WithWarm(Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }}))
 })
 
 // warmUp has a runner start its runs warm, if its Ansible is that of the machine.
@@ -102,7 +102,7 @@ func TestWarmProcess(t *testing.T) {
 
 	dir := t.TempDir()
 	r := newCold(t, WithWarm(Warm{
-		Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
+		Dir: dir, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
 	}))
 	t.Cleanup(r.Close)
 
@@ -148,7 +148,7 @@ func TestAttackWarm(t *testing.T) {
 
 	cold := "no start"
 	dir := t.TempDir()
-	r := newCold(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(error) {}}))
+	r := newCold(t, WithWarm(Warm{Dir: dir, Started: func(why string) { cold = why }, Odd: func(error) {}}))
 	t.Cleanup(r.Close)
 
 	attack := `

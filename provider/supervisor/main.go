@@ -50,11 +50,11 @@ func run(args []string) int {
 		return enter(*domain, fs.Args())
 	}
 
-	return superviseCommand(fs.Args(), *child, *grace)
+	return supervise(fs.Args(), *child, *grace)
 }
 
-// superviseCommand that is a child, or else start it with an argv.
-func superviseCommand(argv []string, child int, grace time.Duration) int {
+// supervise a child, or else start it with an argv.
+func supervise(argv []string, child int, grace time.Duration) int {
 	// The death signal of the command is bound to the thread that starts it.
 	runtime.LockOSThread()
 

@@ -111,7 +111,7 @@ func waitFor(path string) string {
 	return ""
 }
 
-func self() []string { return []string{os.Args[0], supervise} }
+func self() []string { return []string{os.Args[0], asSupervisor} }
 
 func alive(pid string) bool {
 	id, err := strconv.Atoi(pid)

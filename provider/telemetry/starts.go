@@ -27,7 +27,7 @@ func CountStarts(r prometheus.Registerer) func(cold string) {
 
 		// A play can make up an event that says why.
 		reason, _, _ := strings.Cut(cold, " ")
-		if !slices.Contains([]string{"off", "starting", "failed", "memory", "setting", "variable"}, reason) {
+		if !slices.Contains([]string{"off", "starting", "failed", "setting", "variable"}, reason) {
 			reason = "other"
 		}
 

@@ -3,7 +3,6 @@ package warm
 import (
 	"context"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -20,8 +19,6 @@ const (
 	Starting = "starting"
 	// Failed is for a run that could not be forked, and for a time after a process could not be started or was too slow.
 	Failed = "failed"
-	// Memory is for a run when the process had grown too much.
-	Memory = "memory"
 )
 
 const (
@@ -30,11 +27,8 @@ const (
 	longestEnvironment = 64 << 10
 	// wait is how often it is looked for a process that starts.
 	wait = 10 * time.Millisecond
-	// pause after a process that could not be started, or that was too slow: another would add to
-	// what keeps the machine busy.
+	// pause after a process that could not be started, or that was too slow: another would add to what keeps the machine busy.
 	pause = time.Minute
-	// longPause after one that took too much memory from the beginning: another would, too.
-	longPause = time.Hour
 )
 
 // Options of a Keeper.
@@ -48,8 +42,6 @@ type Options struct {
 	Make func() (dir string, env []string, err error)
 	// Remove a directory of Make.
 	Remove func(dir string)
-	// Memory that the process may take, in bytes.
-	Memory int64
 	// Log what is odd.
 	Log func(error)
 }
@@ -84,16 +76,8 @@ func (k *Keeper) Starter(args ...string) (s supervisor.Starter, cold string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
-	if p := k.process; p != nil {
-		if supervisor.Resident(p.pid) <= k.o.Memory {
-			return starter{k, p, args}, ""
-		}
-
-		k.process = nil
-		p.end()
-		k.start()
-
-		return nil, Memory
+	if k.process != nil {
+		return starter{k, k.process, args}, ""
 	}
 
 	if k.starting || k.start() {
@@ -123,14 +107,6 @@ func (k *Keeper) start() bool {
 		case err != nil:
 			k.retry = time.Now().Add(pause)
 			k.o.Log(errors.Wrap(err, "cannot keep a process that has imported Ansible; runs take longer to start"))
-		case supervisor.Resident(p.pid) > k.o.Memory:
-			k.retry = time.Now().Add(longPause)
-			k.o.Log(
-				errors.Errorf(
-					"a process that has imported Ansible takes %d MiB, more than %d MiB; runs take longer to "+
-						"start",
-					supervisor.Resident(p.pid)>>20, k.o.Memory>>20))
-			p.end()
 		default:
 			k.process = p
 		}
@@ -146,8 +122,10 @@ func (k *Keeper) start() bool {
 	return true
 }
 
-// drop a process about which something is odd. Another one is started after a pause.
-func (k *Keeper) drop(p *process, pause time.Duration) {
+// drop a process that has failed. Another one is started after a pause.
+func (k *Keeper) drop(p *process, why error, pause time.Duration) {
+	k.o.Log(errors.Wrap(why, "cannot start a run by forking"))
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
@@ -160,13 +138,9 @@ func (k *Keeper) drop(p *process, pause time.Duration) {
 
 // Failed is told why a run failed before it began. Another process is started later.
 func (k *Keeper) Failed(s supervisor.Starter, why error) {
-	failed, ok := s.(starter)
-	if !ok {
-		return
+	if failed, ok := s.(starter); ok {
+		k.drop(failed.process, why, pause)
 	}
-
-	k.o.Log(errors.Wrap(why, "cannot start a run by forking"))
-	k.drop(failed.process, pause)
 }
 
 // Wait until there is a process. The error says that it failed, or is the context's.
@@ -210,41 +184,23 @@ type starter struct {
 
 // Start a command.
 func (s starter) Start(c supervisor.Start) (*os.Process, error) {
-	if err := executable(c); err != nil {
-		return nil, err
-	}
-
-	p, err := s.process.fork(c, s.args)
-	if err != nil {
-		s.keeper.o.Log(errors.Wrap(err, "cannot start a run by forking"))
-		s.keeper.drop(s.process, pauseAfter(err))
-	}
-
-	return p, err
-}
-
-// pauseAfter an error of a fork: a process that has ended is replaced at once.
-func pauseAfter(err error) time.Duration {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return pause
-	}
-
-	return 0
-}
-
-// executable returns an error if the supervisor cannot be executed. That is found here, since it is
-// nothing odd about the process.
-func executable(c supervisor.Start) error {
 	size := 0
 	for _, kv := range c.Env {
 		size += len(kv) + 1
 	}
 
+	// It is nothing odd about the process.
 	if size > longestEnvironment {
-		return unix.E2BIG
+		return nil, unix.E2BIG
 	}
 
-	_, err := exec.LookPath(c.Supervisor[0])
+	p, err := s.process.fork(c, s.args)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		s.keeper.drop(s.process, err, pause)
+	case err != nil: // One that has ended is replaced at once.
+		s.keeper.drop(s.process, err, 0)
+	}
 
-	return errors.Wrap(err, "cannot find the supervisor")
+	return p, err
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
-// kept is a program in the place of Python: it takes 64 MiB when it is told to.
+// kept is a program in the place of Python.
 const kept = `#!/bin/sh
 printf ready >&3
 
 while [ -d "$3" ]; do
-	[ -e "$3/grow" ] && [ -z "$grown" ] && grown=$(head -c 67108864 /dev/zero | tr '\0' x)
 	sleep 0.02
 done
 `
@@ -28,7 +27,7 @@ type place struct {
 	logged []error
 }
 
-func newPlace(t *testing.T, memory int64) *place {
+func newPlace(t *testing.T) *place {
 	t.Helper()
 
 	python := filepath.Join(t.TempDir(), "python")
@@ -39,7 +38,7 @@ func newPlace(t *testing.T, memory int64) *place {
 
 	p := &place{}
 	p.options = Options{
-		Python: python, Playbook: "ansible-playbook", Memory: memory,
+		Python: python, Playbook: "ansible-playbook",
 		Make: func() (string, []string, error) {
 			p.made = append(p.made, t.TempDir())
 
@@ -61,54 +60,19 @@ func (p *place) left() []string {
 	})
 }
 
-// TestKeeperGrown has a process take more memory than it may while it is kept.
-func TestKeeperGrown(t *testing.T) {
-	p := newPlace(t, 32<<20)
+// TestKeeperClose leaves nothing.
+func TestKeeperClose(t *testing.T) {
+	p := newPlace(t)
 	k := New(p.options)
 
 	if err := k.Wait(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-
-	if err := os.WriteFile(filepath.Join(p.made[0], "grow"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	for ; supervisor.Resident(k.process.pid) <= p.options.Memory; time.Sleep(wait) {
-		if t.Context().Err() != nil {
-			t.Fatal("The process should grow.")
-		}
-	}
-
-	if s, cold := k.Starter(); s != nil || cold != Memory {
-		t.Errorf("Want no start, since there is no memory. Got %v, %q", s, cold)
-	}
-
-	if err := k.Wait(t.Context()); err != nil {
-		t.Errorf("Another process should be kept: %v", err)
 	}
 
 	k.Close()
 
-	if len(p.made) != 2 || len(p.left()) > 0 || len(p.logged) > 0 {
-		t.Errorf("Want two processes that have ended and nothing odd, got %v, of which %v are left, and %v", p.made, p.left(), p.logged)
-	}
-}
-
-// TestKeeperTooLarge wants a process that takes more memory from the beginning than it may.
-func TestKeeperTooLarge(t *testing.T) {
-	p := newPlace(t, 1)
-	k := New(p.options)
-	t.Cleanup(k.Close)
-
-	for range 2 {
-		if err := k.Wait(t.Context()); err == nil {
-			t.Error("No process should be kept.")
-		}
-	}
-
-	if len(p.made) != 1 || len(p.logged) != 1 {
-		t.Errorf("Want one process and one message, got %v and %v", p.made, p.logged)
+	if len(p.made) != 1 || len(p.left()) > 0 || len(p.logged) > 0 {
+		t.Errorf("Want a process that has ended and nothing odd, got %v, of which %v are left, and %v", p.made, p.left(), p.logged)
 	}
 }
 
@@ -133,7 +97,7 @@ func TestKeeperForkFails(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPlace(t, 1<<30)
+			p := newPlace(t)
 			k := New(p.options)
 			t.Cleanup(k.Close)
 

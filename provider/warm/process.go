@@ -68,23 +68,18 @@ type request struct {
 
 // start a process in a directory of its own, and wait until it has imported Ansible. It ends with
 // the context.
-func start(ctx context.Context, o Options) (*process, error) {
+func start(ctx context.Context, o Options) (_ *process, err error) {
 	dir, env, err := o.Make()
-	if err != nil {
-		o.Remove(dir)
+	defer func() {
+		if err != nil {
+			o.Remove(dir)
+		}
+	}()
 
+	if err != nil {
 		return nil, err
 	}
 
-	p, err := startIn(ctx, o, dir, env)
-	if err != nil {
-		o.Remove(dir)
-	}
-
-	return p, err
-}
-
-func startIn(ctx context.Context, o Options, dir string, env []string) (*process, error) {
 	for name, data := range map[string][]byte{
 		"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy,
 		"driver.py": o.Driver,

@@ -47,7 +47,7 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*settings)) (*ru
 			Mode: mode, State: state, System: system(tb, state),
 			Limits: sandbox.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
 		},
-		warm: runner.Warm{Dir: filepath.Join(state, "warm"), Memory: 1 << 30, Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }},
+		warm: runner.Warm{Dir: filepath.Join(state, "warm"), Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }},
 	}
 
 	for _, fn := range change {
