@@ -216,7 +216,8 @@ func (r *run) act(ctx context.Context, a action) (bool, error) {
 	case give:
 		return false, r.give(ctx)
 	case await:
-		return false, r.await(ctx)
+		r.await(ctx)
+		return false, nil
 	case follow:
 		return false, r.follow(ctx)
 	case remove:
@@ -373,18 +374,18 @@ func (r *run) give(ctx context.Context) error {
 }
 
 // await the start of the run, and show what it waits for, or its end. A Pod that cannot start is given up.
-func (r *run) await(ctx context.Context) error {
+func (r *run) await(ctx context.Context) {
 	switch {
 	case r.deleted:
 		r.saysEnding()
-		return nil
+		return
 	case installing(r.pod):
 		r.plan = "" // It goes on as it is.
 		r.waits(common.PhaseInstalling, "the Pod installs the content")
 
 		r.renewDue(ctx)
 
-		return nil
+		return
 	}
 
 	message, stuck := waitsFor(r.pod, r.trouble(ctx))
@@ -400,8 +401,6 @@ func (r *run) await(ctx context.Context) error {
 
 	r.waits(common.PhaseQueued, message)
 	r.renewDue(ctx)
-
-	return nil
 }
 
 // follow the log of the run.
@@ -490,8 +489,8 @@ func (r *run) conclude() {
 	r.finish(e, began && !r.complete)
 }
 
-// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs or no node, or
-// its node has said that its container did not start. A node says how a Pod has stopped before it goes.
+// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs or no node,
+// or its node has said that its container did not start. A node says how a Pod has stopped before it goes.
 func (r *run) mayHaveBegun() bool {
 	return r.begun || r.given && (r.pod == nil || !isOver(r.pod))
 }
