@@ -2,12 +2,9 @@ package config
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -17,8 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// betweenChecks of the rights for a configuration that was not changed. Each of its runs comes and goes with a usage,
-// which is a reason to reconcile it.
+// betweenChecks of the rights for a configuration while some are missing.
 const betweenChecks = 30 * time.Second
 
 // Lacking says which rights the provider lacks for the runs of a configuration; empty for none.
@@ -27,60 +23,31 @@ type Lacking func(ctx context.Context, c common.Config) (string, error)
 // A permitted reconciler shows on configurations which rights the provider lacks for their runs. Those that were bound
 // to the account of the last version are lost when a version has another account.
 type permitted struct {
-	reconcile.Reconciler
-
 	kube    client.Client
 	kind    Kind
 	lacking Lacking
-	now     func() time.Time
-
-	mu      sync.Mutex
-	checked map[types.NamespacedName]check
-}
-
-// A check of the rights for a generation of a configuration.
-type check struct {
-	generation int64
-	at         time.Time
 }
 
 // Reconcile a configuration. It is looked at again for as long as rights are missing.
 func (p *permitted) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	result, err := p.Reconciler.Reconcile(ctx, req)
-	if err != nil {
-		return result, err //nolint:wrapcheck // The reconciler's own.
-	}
-
 	c, ok := p.kind.Object().(common.Config)
 	if !ok {
-		return result, errors.Errorf("%T is no configuration", p.kind.Object())
+		return reconcile.Result{}, errors.Errorf("%T is no configuration", p.kind.Object())
 	}
 
-	err = p.kube.Get(ctx, req.NamespacedName, c)
-	if kerrors.IsNotFound(err) || err == nil && meta.WasDeleted(c) {
-		p.forget(req.NamespacedName)
-
-		return result, nil
+	if err := p.kube.Get(ctx, req.NamespacedName, c); err != nil || meta.WasDeleted(c) {
+		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the configuration")
 	}
 
-	if err != nil {
-		return result, errors.Wrap(err, "cannot get the configuration")
+	if err := p.show(ctx, c); err != nil {
+		return reconcile.Result{}, err
 	}
 
-	if p.isDue(req.NamespacedName, c.GetGeneration()) {
-		if err := p.show(ctx, c); err != nil {
-			p.forget(req.NamespacedName)
-
-			return result, err
-		}
+	if c.GetCondition(common.TypePermitted).Status == corev1.ConditionFalse {
+		return reconcile.Result{RequeueAfter: betweenChecks}, nil
 	}
 
-	// The queue has one time for each configuration: an event before it would be the last.
-	if c.GetCondition(common.TypePermitted).Status == corev1.ConditionFalse && result.RequeueAfter == 0 {
-		result.RequeueAfter = betweenChecks
-	}
-
-	return result, nil
+	return reconcile.Result{}, nil
 }
 
 // show which rights are missing, if that has changed.
@@ -105,26 +72,4 @@ func (p *permitted) show(ctx context.Context, c common.Config) error {
 	c.SetConditions(now)
 
 	return errors.Wrap(p.kube.Status().Patch(ctx, c, client.MergeFrom(was)), "cannot show which rights are missing")
-}
-
-// isDue is true for a configuration that is new, was changed, or was checked some time ago. It is checked then.
-func (p *permitted) isDue(key types.NamespacedName, generation int64) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	last, now := p.checked[key], p.now()
-	if last.generation == generation && now.Sub(last.at) < betweenChecks {
-		return false
-	}
-
-	p.checked[key] = check{generation, now}
-
-	return true
-}
-
-func (p *permitted) forget(key types.NamespacedName) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	delete(p.checked, key)
 }

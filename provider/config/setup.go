@@ -1,12 +1,11 @@
 package config
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -68,9 +67,9 @@ func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
 	}
 }
 
-// Setup the reconciler of a kind. It counts the users of a configuration, and
-// keeps it for as long as there are any, and shows which rights are missing. It takes no turns from AnsibleRuns, of
-// which many may use one configuration.
+// Setup the reconcilers of a kind. One counts the users of a configuration, and keeps it for as long as there are any.
+// The other shows which rights are missing, for which usages that come and go with runs are no reason. They take no
+// turns from AnsibleRuns, of which many may use one configuration.
 func Setup(mgr ctrl.Manager, k Kind, o controller.Options, lacking Lacking) error {
 	name := providerconfig.ControllerName(k.Config.GroupKind().String())
 
@@ -78,13 +77,19 @@ func Setup(mgr ctrl.Manager, k Kind, o controller.Options, lacking Lacking) erro
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
 		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // What event.NewAPIRecorder takes.
 
-	return ctrl.NewControllerManagedBy(mgr).
+	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.config).
 		Watches(k.usage, &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
-		Complete(&permitted{
-			Reconciler: r, kube: mgr.GetClient(), kind: k, lacking: lacking, now: time.Now,
-			checked: map[types.NamespacedName]check{},
-		})
+		Complete(r)
+	if err != nil {
+		return err
+	}
+
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(name+"/rights").
+		WithOptions(o.ForControllerRuntime()).
+		For(k.config, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(&permitted{mgr.GetClient(), k, lacking})
 }
