@@ -192,8 +192,12 @@ func Totals(h *common.HostTotals) string {
 		name string
 		n    int64
 	}{
-		{"changed", h.Changed}, {"unreachable", h.Unreachable}, {"failed", h.Failed}, {"skipped", h.Skipped},
-		{"rescued", h.Rescued}, {"ignored", h.Ignored},
+		{"changed", h.Changed},
+		{"unreachable", h.Unreachable},
+		{"failed", h.Failed},
+		{"skipped", h.Skipped},
+		{"rescued", h.Rescued},
+		{"ignored", h.Ignored},
 	} {
 		if w.n != 0 {
 			words = append(words, w.name+"="+strconv.FormatInt(w.n, 10))
