@@ -1,7 +1,5 @@
 package expression
 
-import ()
-
 // Data is what expressions see. Its values are JSON, with numbers float64 or
 // int64 and objects that may be a Partial, and are not changed.
 type Data struct {

@@ -96,7 +96,8 @@ func ownFunctions() []cel.EnvOption {
 		read(functionYAMLUnmarshal, unmarshalYAML),
 		write(functionJSONMarshal, marshalJSON),
 		write(functionYAMLMarshal, marshalYAML),
-		cel.Function(functionMerge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
+		cel.Function(functionMerge,
+			cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").
 		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"),
 			cel.UnaryBinding(fail))),

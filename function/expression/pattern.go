@@ -192,7 +192,7 @@ func (p *pattern) search(function, text string, most int, spend func(uint64)) re
 	}
 
 	// After each match it may go through all the rest of the text, however short the match is.
-	spend(once * (1 + uint64(len(text))/2)) //nolint:gosec,mnd // Half of it is left on average.
+	spend(once * (1 + uint64(len(text))/2)) //nolint:mnd // Half of it is left on average.
 
 	return types.NewStringList(types.DefaultTypeAdapter, append([]string{}, p.FindAllString(text, most)...))
 }
