@@ -28,15 +28,6 @@ func (e *BackoffError) Error() string {
 // Unwrap returns the error that it failed with.
 func (e *BackoffError) Unwrap() error { return e.Err }
 
-// A slowError says that an installation was ended after some time.
-type slowError struct{ after time.Duration }
-
-// Error says how long.
-func (e *slowError) Error() string { return "it took longer than " + e.after.String() }
-
-// Unwrap returns the error of a context after its deadline.
-func (e *slowError) Unwrap() error { return context.DeadlineExceeded }
-
 // IsOwn is true for an error of Ensure that is the fault of the provider or of its machine: neither a source nor the
 // author of the requirements can do anything about it. The context of Ensure must not be done.
 func IsOwn(err error) bool {

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"crypto/rand"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -34,13 +31,13 @@ func (s *Store) tidy() (dirs []string) {
 	for _, e := range s.entries {
 		switch {
 		case s.inUse(e):
-			bytes += e.manifest.Tree.Bytes
+			bytes += e.manifest.Bytes
 		case e.damaged:
 			dirs = append(dirs, s.evict(e, RemovedDamaged)...)
 		case e.number < newest[e.digest]:
 			dirs = append(dirs, s.evict(e, RemovedSuperseded)...)
 		default:
-			bytes += e.manifest.Tree.Bytes
+			bytes += e.manifest.Bytes
 			idle = append(idle, e)
 		}
 	}
@@ -48,19 +45,13 @@ func (s *Store) tidy() (dirs []string) {
 	return append(dirs, s.evictOldest(idle, bytes-s.config.maxSize)...)
 }
 
-// freeSpace evicts sets after an installation found the disk full: half as many bytes as are
-// free now. How much an installation needs is not known before it has ended, and each attempt
-// takes its time. It is false when there is nothing to evict.
+// freeSpace evicts all sets that are not in use, but for those of a request, after an installation found the disk full.
+// It is false when there are none.
 func (s *Store) freeSpace(digest string) bool {
-	free, err := available(s.config.Dir)
-	if err != nil {
-		return false
-	}
-
 	s.mu.Lock()
-	idle := slices.Collect(maps.Values(s.entries))
-	dirs := s.evictOldest(slices.DeleteFunc(idle, func(e *entry) bool { return s.inUse(e) || e.digest == digest }),
-		max(free/2, 1))
+	idle := slices.DeleteFunc(slices.Collect(maps.Values(s.entries)),
+		func(e *entry) bool { return s.inUse(e) || e.digest == digest })
+	dirs := s.evictOldest(idle, math.MaxInt64)
 	s.mu.Unlock()
 	remove(dirs)
 
@@ -76,7 +67,7 @@ func (s *Store) evictOldest(idle []*entry, bytes int64) (dirs []string) {
 			break
 		}
 
-		bytes -= e.manifest.Tree.Bytes
+		bytes -= e.manifest.Bytes
 		dirs = append(dirs, s.evict(e, RemovedForSpace)...)
 	}
 
@@ -99,21 +90,11 @@ func (s *Store) evict(e *entry, why Removal) []string {
 	return []string{trash}
 }
 
-// available returns the free space on the disk of a directory, in bytes.
-func available(dir string) (int64, error) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		return 0, errors.Wrap(err, "cannot tell how much is free on the disk")
-	}
-
-	return int64(s.Bavail) * s.Bsize, nil //nolint:gosec // No disk has that many blocks.
-}
-
 // observeSize tells the observer how much is stored. The store is locked.
 func (s *Store) observeSize() {
 	var bytes int64
 	for _, e := range s.entries {
-		bytes += e.manifest.Tree.Bytes
+		bytes += e.manifest.Bytes
 	}
 
 	s.config.Observer.Stored(len(s.entries), bytes)

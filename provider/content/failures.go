@@ -1,10 +1,6 @@
 package content
 
-import (
-	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
+import "time"
 
 // Back-off between attempts to install the same.
 const (
@@ -34,19 +30,12 @@ func (f failures) due(resolved time.Time, ttl time.Duration) time.Time {
 	return resolved.Add(ttl)
 }
 
-// heldBack returns the error for a request with a timeout while an installation that has
-// failed must not be tried again; nil when it may. A clock that was set back delays a request
-// by one back-off at most. An installation that was too slow for a short timeout does not
-// delay a request with a longer one.
-func (f failures) heldBack(now time.Time, timeout time.Duration) error {
+// heldBack returns the error while an installation that has failed must not be tried again; nil when it may. A clock
+// that was set back delays a request by one back-off at most.
+func (f failures) heldBack(now time.Time) error {
 	// The status shows the time in seconds only.
 	until := f.last.Add(f.backoff()).Truncate(time.Second)
 	if f.count == 0 || !now.Before(until) || until.Sub(now) > lastBackoff {
-		return nil
-	}
-
-	slow := &slowError{}
-	if errors.As(f.err, &slow) && (timeout == 0 || timeout > slow.after) {
 		return nil
 	}
 

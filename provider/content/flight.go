@@ -42,7 +42,7 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 	}
 
 	// A refresh has waited for the end of the back-off, see Resolution.
-	if err := s.failuresOf(digest).heldBack(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
+	if err := s.failuresOf(digest).heldBack(s.config.now()); err != nil && !req.Asked && !again {
 		return nil, err
 	}
 
@@ -173,5 +173,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 		return context.WithCancel(ctx)
 	}
 
-	return context.WithTimeoutCause(ctx, timeout, galaxy.NewInstallError("content", &slowError{after: timeout}))
+	return context.WithTimeoutCause(ctx, timeout, &galaxy.InstallError{
+		What: "content", Reason: "it took longer than " + timeout.String(), Err: context.DeadlineExceeded,
+	})
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
-// install a set. When the disk is full, sets that are not in use are removed, a little more each
-// time, and the installation is tried again; not so for a refresh, which can wait.
+// install a set. When the disk is full, all sets that are not in use are removed, and the installation is tried again;
+// not so for a refresh, which can wait.
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
-	given, known := req.Request, Set{}
+	given, resolved := req.Request, s.config.now()
 	if !again {
-		given, known = s.pinnedToKnown(digest, req)
+		given, resolved = s.pinnedToKnown(digest, req)
 	}
 
-	e, result, err := s.attempt(ctx, digest, req, given, known)
-	for isFull(err) && !again && s.freeSpace(digest) {
-		e, result, err = s.attempt(ctx, digest, req, given, known)
+	e, result, err := s.attempt(ctx, digest, req, given, resolved)
+	if isFull(err) && !again && s.freeSpace(digest) {
+		e, result, err = s.attempt(ctx, digest, req, given, resolved)
 	}
 
 	if isFull(err) {
@@ -39,9 +39,9 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 }
 
 // attempt an installation in a workspace. What is installed there becomes the content set. Given
-// is the request for ansible-galaxy; if that is repeated, known is the set that it asks for.
+// is the request for ansible-galaxy, with versions that were resolved at a time.
 func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request,
-	known Set,
+	resolved time.Time,
 ) (*entry, Result, error) {
 	w, err := s.newWorkspace(digest)
 	if err != nil {
@@ -66,11 +66,6 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 
 	if err := m.Write(w.Set); err != nil {
 		return nil, "", err
-	}
-
-	resolved := s.config.now()
-	if given.Repeated {
-		resolved = known.Resolved
 	}
 
 	return s.publish(w.Set, m, req, resolved)

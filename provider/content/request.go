@@ -45,7 +45,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 
 	// Verification cannot be satisfied when nothing is installed.
 	if r.Requirements.Empty() {
-		if err := (installed.Manifest{}).Verify(in.Verification); err != nil {
+		if err := installed.VerifyNothing(in.Verification); err != nil {
 			return Request{}, r.Reported(errors.Wrap(err, in.Config))
 		}
 	}

@@ -46,22 +46,21 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 	return s.remember(req, k), true
 }
 
-// pinnedToKnown returns a request for the versions that the request resolved to before, which
-// are known, until it is due to be resolved again. Then it returns the request as it is, and
-// the zero Set.
-func (s *Store) pinnedToKnown(digest string, req Request) (given galaxy.Request, known Set) {
+// pinnedToKnown returns a request for the versions that the request resolved to before, and when that was, until it is
+// due to be resolved again. Then it returns the request as it is, and the present time.
+func (s *Store) pinnedToKnown(digest string, req Request) (given galaxy.Request, resolved time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	known, ok := s.recall(digest, req)
 	if due, moves := s.dueAt(req, failures{}, known); !ok || moves && !s.config.now().Before(due) {
-		return req.Request, Set{}
+		return req.Request, s.config.now()
 	}
 
 	req.Requirements = req.Requirements.Pin(known.Collections, known.Roles, known.Project)
 	req.Repeated = true
 
-	return req.Request, known
+	return req.Request, known.Resolved
 }
 
 // dueAt is when a request is to be resolved again; false when never. The store is locked.

@@ -79,7 +79,7 @@ func TestShared(t *testing.T) {
 
 			dirs[set.Dir] = true
 
-			if m, err := installed.Read(set.Dir); err != nil || m.Tree.Bytes < 20*block {
+			if m, err := installed.Read(set.Dir); err != nil || m.Bytes < 20*block {
 				t.Errorf("%s is no complete set: %v", set.Dir, err)
 			}
 		})

@@ -16,7 +16,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
@@ -271,10 +270,6 @@ type option func(*Config)
 
 func withGalaxy(c galaxy.Command) option {
 	return func(s *Config) { s.Installer.Command = c }
-}
-
-func withPolicy(p sandbox.Policy) option {
-	return func(s *Config) { s.Installer.Policy = p }
 }
 
 func withEnviron(environ []string) option {

@@ -134,7 +134,7 @@ func TestManyItems(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, galaxy.RolesDir), 0o700))
 
 	for i := range 900 {
-		touch(t, dir, fmt.Sprintf("collections/ansible_collections/acme/c%d/galaxy.yml", i), fmt.Sprintf("namespace: acme\nname: c%d\nversion: 1.0.0\n", i))
+		touch(t, dir, fmt.Sprintf("collections/ansible_collections/acme/c%d/MANIFEST.json", i), fmt.Sprintf(`{"collection_info": {"namespace": "acme", "name": "c%d", "version": "1.0.0"}}`, i))
 		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
 	}
 

@@ -113,24 +113,16 @@ func directories(root *os.Root, dir string) []string {
 
 // collection in a directory.
 func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
-	type info struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-		Version   string `json:"version"`
-	}
-
 	m := struct {
-		Info info `json:"collection_info"`
+		Info struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+			Version   string `json:"version"`
+		} `json:"collection_info"`
 	}{}
 
 	found, err := read(root, path.Join(dir, collectionInfo), maxInfo,
 		func(text []byte) error { return json.Unmarshal(text, &m) })
-	if err == nil && !found {
-		var values map[string]string
-
-		values, found, err = readScalars(root, path.Join(dir, "galaxy.yml"))
-		m.Info = info{Namespace: values["namespace"], Name: values["name"], Version: values["version"]}
-	}
 
 	return common.ContentItem{Name: m.Info.Namespace + "." + m.Info.Name, Version: m.Info.Version}, found, err
 }

@@ -8,7 +8,6 @@ package installed
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,7 +26,7 @@ const maxSize = 64 << 20
 
 // Schema of sets. It changes when the digest of the same request does, or what is
 // done with what the installer leaves: sets of another schema are not found.
-const Schema = 5
+const Schema = 6
 
 // File is the name of the manifest in the directory of every complete set.
 const File = "content.json"
@@ -39,14 +38,15 @@ type Manifest struct {
 	Collections []common.ContentItem `json:"collections,omitempty"`
 	Roles       []common.ContentItem `json:"roles,omitempty"`
 	Project     *common.ContentItem  `json:"project,omitempty"`
-	Tree        Tree                 `json:"tree"`
+	// Bytes that all of it takes on disk.
+	Bytes int64 `json:"bytes"`
 }
 
 // Same is true when two sets have the same content. A project has the same in commits that change other
 // directories of its repository.
 func (m Manifest) Same(o Manifest) bool {
 	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) &&
-		maps.Equal(m.Tree.Items, o.Tree.Items)
+		(m.Project == nil || o.Project == nil || m.Project.Revision == o.Project.Revision)
 }
 
 // New returns the manifest of what was installed in a directory because it was required,
@@ -58,7 +58,7 @@ func New(ctx context.Context, dir, digest string, required requirements.File, v 
 ) (m Manifest, err error) {
 	m = Manifest{Schema: Schema, Digest: digest, Project: project}
 
-	if m.Tree.Bytes, err = measure(ctx, dir, l); err != nil {
+	if m.Bytes, err = measure(ctx, dir, l); err != nil {
 		return m, err
 	}
 
@@ -74,26 +74,25 @@ func New(ctx context.Context, dir, digest string, required requirements.File, v 
 		return m, nil
 	}
 
-	if m.Tree.Items, err = revisions(ctx, dir); err != nil {
+	all, err := revisions(ctx, dir)
+	if err != nil {
 		return m, err
 	}
 
-	if err := m.Verify(v); err != nil || required.Pinned() {
+	if err := m.verify(v, all); err != nil || required.Pinned() {
 		return m, err
 	}
 
 	for i, c := range m.Collections {
-		m.Collections[i].Revision = m.Tree.Items[collectionPath(c.Name)]
+		m.Collections[i].Revision = all[collectionPath(c.Name)]
 	}
 
 	for i, r := range m.Roles {
-		m.Roles[i].Revision = m.Tree.Items[path.Join(galaxy.RolesDir, r.Name)]
+		m.Roles[i].Revision = all[path.Join(galaxy.RolesDir, r.Name)]
 	}
 
 	if project != nil {
-		at := *project
-		at.Revision = m.Tree.Items[galaxy.ProjectDir]
-		m.Project = &at
+		project.Revision = all[galaxy.ProjectDir]
 	}
 
 	return m, nil

@@ -29,29 +29,19 @@ const (
 // must not be able to go by what is in none. What a collection says of itself is
 // reduced to what is shown of it.
 func strip(ctx context.Context, dir string, collections []common.ContentItem) error {
-	var surplus []string
-
 	err := walk(ctx, dir, func(name string, info fs.FileInfo) error {
 		if !isSurplus(name) {
 			return nil
 		}
 
-		surplus = append(surplus, filepath.Join(dir, name))
-
-		if info.IsDir() {
-			return fs.SkipDir
+		if err := erase(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return err
 		}
 
-		return nil
+		return fs.SkipDir
 	})
 	if err != nil {
-		return errors.Wrap(err, "cannot look at what was installed")
-	}
-
-	for _, name := range surplus {
-		if err := erase(name); err != nil {
-			return errors.Wrap(err, "cannot remove what is not content")
-		}
+		return errors.Wrap(err, "cannot remove what is not content")
 	}
 
 	for _, c := range collections {

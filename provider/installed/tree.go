@@ -18,17 +18,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// A Tree is what the files of a set add up to.
-type Tree struct {
-	// Items has the revision of each collection and role, and of the project, by its path in the set: a sum
-	// of the paths and contents of its files, and of whether they can be executed. The same content has the same,
-	// whenever and however it was installed.
-	Items map[string]string `json:"items,omitempty"`
-	// Bytes that all of it takes on disk.
-	Bytes int64 `json:"bytes"`
-}
-
-// revisions of the items in a set. Its size is known to be bounded.
+// revisions of the collections, the roles and the project in a set, by their paths there: sums of the paths and
+// contents of their files, and of whether they can be executed. The same content has the same, whenever and however it
+// was installed. The size of the set is known to be bounded.
 func revisions(ctx context.Context, dir string) (map[string]string, error) {
 	sums := map[string]hash.Hash{}
 

@@ -12,9 +12,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// Verify that what was installed has the revisions that it must have. The error says
+// VerifyNothing returns an error when something is to be verified where nothing is required.
+func VerifyNothing(v *common.Verification) error { return Manifest{}.verify(v, nil) }
+
+// verify that what was installed has the revisions that it must have, of all by their paths. The error says
 // which it has instead.
-func (m Manifest) Verify(v *common.Verification) error {
+func (m Manifest) verify(v *common.Verification, all map[string]string) error {
 	if v == nil {
 		return nil
 	}
@@ -22,11 +25,11 @@ func (m Manifest) Verify(v *common.Verification) error {
 	var wrong []string
 
 	for _, c := range v.Collections {
-		wrong = append(wrong, m.differs(c, m.Collections, "collections", collectionPath(c.Name))...)
+		wrong = append(wrong, differs(c, m.Collections, "collections", all[collectionPath(c.Name)])...)
 	}
 
 	for _, r := range v.Roles {
-		wrong = append(wrong, m.differs(r, m.Roles, "roles", path.Join(galaxy.RolesDir, r.Name))...)
+		wrong = append(wrong, differs(r, m.Roles, "roles", all[path.Join(galaxy.RolesDir, r.Name)])...)
 	}
 
 	if len(wrong) == 0 {
@@ -36,10 +39,8 @@ func (m Manifest) Verify(v *common.Verification) error {
 	return errors.New(strings.Join(wrong, "; "))
 }
 
-// differs says how an item, by its path in the set, is not what it must be.
-func (m Manifest) differs(want common.VerifiedContent, items []common.ContentItem, field, path string) []string {
-	got := m.Tree.Items[path]
-
+// differs says how an item, with the revision that it has, is not what it must be.
+func differs(want common.VerifiedContent, items []common.ContentItem, field, got string) []string {
 	switch got {
 	case "":
 		return []string{fmt.Sprintf("%q in spec.verification.%s was not installed: nothing requires it", want.Name, field)}

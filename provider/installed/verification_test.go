@@ -14,8 +14,8 @@ func TestVerify(t *testing.T) {
 	good, other := strings.Repeat("a", 64), strings.Repeat("b", 64)
 	m := Manifest{
 		Collections: []common.ContentItem{{Name: "acme.web", Version: "1.1.0"}},
-		Tree:        Tree{Items: map[string]string{"collections/ansible_collections/acme/web": good, "roles/acme.web": other}},
 	}
+	all := map[string]string{"collections/ansible_collections/acme/web": good, "roles/acme.web": other}
 	item := func(name, revision string) []common.VerifiedContent {
 		return []common.VerifiedContent{{Name: name, Revision: revision}}
 	}
@@ -45,8 +45,8 @@ func TestVerify(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, message(m.Verify(tc.v))); diff != "" {
-				t.Errorf("\n%s\nVerify(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, message(m.verify(tc.v, all))); diff != "" {
+				t.Errorf("\n%s\nverify(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
