@@ -162,6 +162,7 @@ func (c *startCommand) Run() error {
 		Outputs:    outputstore.New(mgr.GetClient(), c.Namespace),
 		Contents:   store,
 		Dependents: dependents.New(ctx, api.Metadata),
+		Facts:      local,
 		Key:        key,
 		Timeouts:   c.Timeouts(),
 	}); err != nil {

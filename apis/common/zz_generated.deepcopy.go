@@ -180,6 +180,11 @@ func (in *AnsibleRunParameters) DeepCopyInto(out *AnsibleRunParameters) {
 		*out = new(metav1.Duration)
 		**out = **in
 	}
+	if in.FactCachingTimeout != nil {
+		in, out := &in.FactCachingTimeout, &out.FactCachingTimeout
+		*out = new(metav1.Duration)
+		**out = **in
+	}
 	if in.RetryLimit != nil {
 		in, out := &in.RetryLimit, &out.RetryLimit
 		*out = new(int32)

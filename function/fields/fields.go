@@ -144,11 +144,12 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"retryLimit": setting(ForProvider, Update, between(1, math.MaxInt32), expression.Integer, expression.Number),
 	"approval": setting(ForProvider, Update,
 		oneOf(string(common.ApprovalRequired), string(common.ApprovalNotRequired)), expression.String),
-	"historyLimit":  {Kind: Literal, Part: ForProvider, Action: Update},
-	"schedule":      {Kind: Literal, Part: ForProvider, Action: Update},
-	"window":        {Kind: Literal, Part: ForProvider, Action: Update},
-	"stateVariable": {Kind: Literal, Part: ForProvider, Action: RunAgain},
-	"onDelete":      {Kind: Literal, Part: ForProvider, Action: Update},
+	"factCachingTimeout": {Kind: Literal, Part: ForProvider, Action: Update},
+	"historyLimit":       {Kind: Literal, Part: ForProvider, Action: Update},
+	"schedule":           {Kind: Literal, Part: ForProvider, Action: Update},
+	"window":             {Kind: Literal, Part: ForProvider, Action: Update},
+	"stateVariable":      {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"onDelete":           {Kind: Literal, Part: ForProvider, Action: Update},
 }
 
 // Of returns the field of a name. The schema refuses a name that is not in the table; what it

@@ -143,7 +143,7 @@ func TestRemoveFinalizer(t *testing.T) {
 
 func TestGone(t *testing.T) {
 	pool, m := &fakePool{}, &forgetful{}
-	c := newConnector(pool, func(c *connector) { c.Dependents = m })
+	c := newConnector(pool, func(c *connector) { c.Dependents, c.Facts = m, m })
 	c.schedule.announce("uid", "1")
 	c.schedule.wrote(object())
 
@@ -162,7 +162,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("Nothing should be remembered of an object that is gone, got %v and %v", s.announced, s.written)
 	}
 
-	if diff := cmp.Diff([]types.UID{"uid", "again"}, m.forgotten); diff != "" {
+	if diff := cmp.Diff([]types.UID{"uid", "uid", "again", "again"}, m.forgotten); diff != "" {
 		t.Errorf("Others should forget an object that is gone, too: -want, +got:\n%s", diff)
 	}
 }

@@ -54,6 +54,8 @@ type Options struct {
 	Outputs OutputStore
 	// Contents know what requirements resolve to.
 	Contents Contents
+	// Facts that runs have gathered.
+	Facts interface{ Forget(uid types.UID) }
 	// Dependents watch what runs have made in the cluster.
 	Dependents Dependents
 	// Key of the digests.

@@ -67,6 +67,7 @@ func (c *connector) changes() handler.EventHandler {
 		c.Pool.Want(pool.Want{UID: o.GetUID(), Gone: true})
 		c.schedule.forget(o)
 		c.Dependents.Forget(o.GetUID())
+		c.Facts.Forget(o.GetUID())
 	}
 
 	return handler.Funcs{

@@ -166,7 +166,7 @@ func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) 
 
 	for _, k := range []string{
 		"retryLimit", "forks", "verbosity", "approval", "historyLimit", "schedule", "window", "onDelete",
-		"role", "roles",
+		"role", "roles", "factCachingTimeout",
 	} {
 		delete(m, k)
 	}

@@ -54,6 +54,38 @@ func (in Inputs) Validate() error {
 	return in.ValidateConfig()
 }
 
+// validateFacts says why the facts of a run that asks for that cannot be kept.
+func validateFacts(in Inputs, path *field.Path) field.ErrorList {
+	const instead = "or leave spec.forProvider.factCachingTimeout of the AnsibleRun out"
+
+	if in.Parameters.FactCachingTimeout == nil {
+		return nil
+	}
+
+	var errs field.ErrorList
+
+	if in.Execution.Place == common.PlacePod {
+		errs = append(errs, field.Forbidden(path.Child("execution", "place"),
+			"a Pod keeps no facts for the next one: have runs happen in the provider, "+instead))
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		if strings.HasPrefix(name, "ANSIBLE_CACHE_PLUGIN") {
+			errs = append(errs, field.Forbidden(path.Child("vars").Key(name),
+				"there would be two caches of facts: remove it, "+instead))
+		}
+	}
+
+	for _, option := range []string{"fact_caching", "fact_caching_connection", "fact_caching_timeout"} {
+		if in.AnsibleConfig().Get("defaults", option) != "" {
+			errs = append(errs, field.Forbidden(path.Child("credentials").Key(AnsibleConfigFile),
+				"there would be two caches of facts: remove "+option+", "+instead))
+		}
+	}
+
+	return errs
+}
+
 // ValidateConfig reports mistakes in the configuration: credentials and variables with names
 // that have a meaning to Ansible or the provider, and verification without keys.
 func (in Inputs) ValidateConfig() error {
@@ -61,6 +93,7 @@ func (in Inputs) ValidateConfig() error {
 	errs = append(errs, validateEnv(in.ForInstall(), field.NewPath("spec", "vars"))...)
 	errs = append(errs, validatePlayEnv(in.PlayEnv, true, field.NewPath("spec", "env"))...)
 	errs = append(errs, validateVerification(in, field.NewPath("spec", "verification"))...)
+	errs = append(errs, validateFacts(in, field.NewPath("spec"))...)
 
 	return errors.Wrap(aggregate(errs), in.Config)
 }

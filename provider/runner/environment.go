@@ -53,6 +53,8 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = yes
 	}
 
+	factsEnv(env, run.Inputs)
+
 	// What the provider itself was given is not for runs in it.
 	inPod := run.Inputs.Execution.Place == common.PlacePod
 	if inPod {

@@ -83,6 +83,10 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil
 	}
 
+	if err := r.takeFacts(run, p); err != nil {
+		return Result{Untouched: true}, err
+	}
+
 	rec := p.recorder(run, withKinds(w, access), run.KeepOutput, access.Secret())
 	access.Statuses(rec)
 
@@ -95,6 +99,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	}
 
 	code, cause, err := r.execute(ctx, p, lock, rec)
+	r.keepFacts(ctx, run, p)
 
 	switch {
 	case errors.Is(err, unix.E2BIG):

@@ -102,7 +102,7 @@ func (o Object) Tenant() string {
 	return o.Labels[labelClaimNamespace]
 }
 
-// ObjectOf returns what the content is told about o, as it is now. The external name of an object without one is its own.
+// ObjectOf returns what the content is told about o, as it is now. Without an external name it has its own.
 func ObjectOf(o metav1.Object) Object {
 	annotations := maps.Collect(maps.All(o.GetAnnotations()))
 	annotations[xpmeta.AnnotationKeyExternalName] = cmp.Or(annotations[xpmeta.AnnotationKeyExternalName], o.GetName())

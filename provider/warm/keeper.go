@@ -27,7 +27,7 @@ const (
 	longestEnvironment = 64 << 10
 	// wait is how often it is looked for a process that starts.
 	wait = 10 * time.Millisecond
-	// pause after a process that could not be started, or that was too slow: another would add to what keeps the machine busy.
+	// pause after a process that could not be started, or that was too slow: the machine may be busy.
 	pause = time.Minute
 )
 

@@ -420,6 +420,12 @@ type RunTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
+	// FactCachingTimeout is how long facts of hosts are kept for later runs of the
+	// AnsibleRun, for example 24h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be a duration of a second or more, such as 24h"
+	FactCachingTimeout *metav1.Duration `json:"factCachingTimeout,omitempty"`
+
 	// RetryLimit is the number of attempts for the same inputs. When unset, a
 	// failed run is retried for ever, with a capped exponential back-off.
 	// +optional

@@ -403,6 +403,11 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = new(metav1.Duration)
 		**out = **in
 	}
+	if in.FactCachingTimeout != nil {
+		in, out := &in.FactCachingTimeout, &out.FactCachingTimeout
+		*out = new(metav1.Duration)
+		**out = **in
+	}
 	if in.RetryLimit != nil {
 		in, out := &in.RetryLimit, &out.RetryLimit
 		*out = new(int32)

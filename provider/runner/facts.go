@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+)
+
+const (
+	// factsDir is where the facts of objects are between their runs, beside the private data directories: no run reaches
+	// them there.
+	factsDir = "facts"
+	// cacheDir of a private data directory is where ansible-runner has Ansible's plugin jsonfile keep facts, whatever
+	// variables say.
+	cacheDir = "artifacts/" + ident + "/fact_cache"
+	// maxFacts is how much the facts of an object may take on disk, in bytes.
+	maxFacts = 64 << 20
+)
+
+// factsEnv has Ansible keep facts, unless the ansible.cfg or variables that are set later say when to gather them.
+func factsEnv(env map[string]string, in inputs.Inputs) {
+	timeout := in.Parameters.FactCachingTimeout
+	if timeout == nil {
+		return
+	}
+
+	if in.AnsibleConfig().Get("defaults", "gathering") == "" {
+		env["ANSIBLE_GATHERING"] = "smart"
+	}
+
+	// A timeout of 0 s would never end.
+	env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] = strconv.Itoa(int(max(timeout.Duration, time.Second).Seconds()))
+}
+
+// facts of an object, between its runs.
+func (r *Runner) facts(uid types.UID) string { return filepath.Join(r.dir, factsDir, string(uid)) }
+
+// takeFacts into the private data directory of a run, if there are any. An object without a UID is not in a cluster.
+func (r *Runner) takeFacts(run Spec, p plan) error {
+	switch {
+	case run.Object.UID == "":
+		return nil
+	case run.Inputs.Parameters.FactCachingTimeout == nil:
+		r.Forget(run.Object.UID)
+
+		return nil
+	}
+
+	dir := filepath.Join(p.Dir, cacheDir)
+	if err := os.MkdirAll(filepath.Dir(dir), modeDir); err != nil {
+		return errors.Wrap(err, "cannot use the facts of earlier runs")
+	}
+
+	err := os.Rename(r.facts(run.Object.UID), dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+
+	return errors.Wrap(err, "cannot use the facts of earlier runs")
+}
+
+// keepFacts of a run that has ended. Those of a run that was ended are not kept, since its object may be gone, and too
+// many neither. They are gathered again.
+func (r *Runner) keepFacts(ctx context.Context, run Spec, p plan) {
+	dir := filepath.Join(p.Dir, cacheDir)
+	limit := workdir.Limits{Size: maxFacts}
+
+	if run.Inputs.Parameters.FactCachingTimeout == nil || run.Object.UID == "" || ctx.Err() != nil {
+		return
+	}
+
+	if used, err := workdir.Measure(ctx, dir, limit); err != nil || limit.Exceeded(used) || used.Entries == 0 {
+		return
+	}
+
+	kept := r.facts(run.Object.UID)
+	if err := os.MkdirAll(filepath.Dir(kept), modeDir); err == nil {
+		_ = os.Rename(dir, kept) // The private data directory is removed.
+	}
+}
+
+// Forget the facts of an object that is gone. What cannot be removed now is removed with all others when a provider
+// starts.
+func (r *Runner) Forget(uid types.UID) { _ = workdir.Remove(r.facts(uid)) }

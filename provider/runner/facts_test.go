@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// TestFacts has several runs tell when the facts that they see were gathered.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+
+	r := newRunner(t)
+
+	gathered := func(uid types.UID, change func(*Spec)) string {
+		t.Helper()
+
+		run := inline(`
+- hosts: localhost
+  gather_subset: [min]
+  tasks:
+  - ansible.builtin.set_stats: {data: {gathered: "{{ ansible_facts.date_time.iso8601_micro }}"}}
+`)
+		run.Object.UID = uid
+		run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
+		change(&run)
+
+		res, err := r.Run(t.Context(), run, events.Watch{})
+		if err != nil || res.Phase != common.PhaseSucceeded {
+			t.Fatalf("Run(...): %v, %v", res, err)
+		}
+
+		return string(res.Summary.Outputs)
+	}
+
+	first := gathered("one", func(*Spec) {})
+
+	for _, tc := range []struct {
+		name, reason string
+		uid          types.UID
+		change       func(*Spec)
+		same         bool
+	}{
+		{"Again", "Facts that are not old are not gathered.", "one", func(*Spec) {}, true},
+		{"Check", "Nor by a check.", "one", func(s *Spec) { s.Mode = common.ModeCheck }, true},
+		{"Other", "Facts of one object are not those of another.", "two", func(*Spec) {}, false},
+		{"Wins", "An ansible.cfg says when facts are gathered.", "one", func(s *Spec) {
+			s.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte("[defaults]\ngathering = implicit\n")}}
+		}, false},
+	} {
+		if got := gathered(tc.uid, tc.change); got == first != tc.same {
+			t.Errorf("%s: %s\nfirst %s, now %s", tc.name, tc.reason, first, got)
+		}
+	}
+
+	kept, err := filepath.Glob(filepath.Join(r.dir, "facts", "one", "*"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("Want the facts of one host, got %q, %v", kept, err)
+	}
+
+	last := gathered("one", func(*Spec) {})
+
+	if err := os.Chtimes(kept[0], time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := gathered("one", func(*Spec) {}); got == last {
+		t.Errorf("Facts that are older are gathered again: %s", got)
+	}
+
+	gathered("one", func(s *Spec) { s.Inputs.Parameters.FactCachingTimeout = nil })
+	r.Forget("two")
+
+	if left, err := filepath.Glob(filepath.Join(r.dir, "facts", "*")); err != nil || len(left) > 0 {
+		t.Errorf("No facts are kept of an object that is gone or does not want them, got %q, %v", left, err)
+	}
+}
+
+// TestFactsRefused has runs whose facts cannot be kept.
+func TestFactsRefused(t *testing.T) {
+	t.Parallel()
+
+	for name, change := range map[string]func(*inputs.Inputs){
+		"Pod":      func(in *inputs.Inputs) { in.Execution.Place = common.PlacePod },
+		"Variable": func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_CACHE_PLUGIN": "memory"} },
+		"Config": func(in *inputs.Inputs) {
+			in.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte("[defaults]\nfact_caching = memory\n")}}
+		},
+	} {
+		run := inline("- hosts: localhost\n  tasks: []\n")
+		run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
+
+		if err := run.Inputs.Validate(); err != nil {
+			t.Fatal(err)
+		}
+
+		change(&run.Inputs)
+
+		if err := run.Inputs.Validate(); err == nil {
+			t.Errorf("%s: want an error", name)
+		}
+	}
+}
