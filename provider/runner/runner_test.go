@@ -907,12 +907,6 @@ func TestRunCannotStart(t *testing.T) {
 		want    string
 		touched bool
 	}{
-		"Supervisor": {
-			reason: "There is no supervisor, which says nothing.",
-			o:      []Option{WithWarm(anyStart)},
-			self:   []string{"/nonexistent/provider"},
-			want:   `^cannot start the supervisor: .*no such file or directory$`,
-		},
 		"Disk": {
 			reason: "There is no room for the files of the run.",
 			disk:   "8k",
