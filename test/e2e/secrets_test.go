@@ -170,7 +170,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	cp.WaitFor(t, byName["script"], Message("Synced", "Inventory script returned non-zero exit code"))
 	cp.WaitFor(t, byName["broken"], Message("Synced", "is not valid YAML"))
 	cp.WaitFor(t, byName["hub"], Message("Synced", "cannot install collections"))
-	cp.WaitFor(t, byName["git"], Message("Synced", "cannot install roles"))
+	cp.WaitFor(t, byName["git"], Message("Synced", "must not have a password or a token"))
 
 	for _, name := range []string{"reported", "nested", "published", "encoded", "deep"} {
 		cp.WaitFor(t, byName["prints"], That(name+" is withheld", func(u *unstructured.Unstructured) bool {
