@@ -2,11 +2,14 @@ package runner
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,7 +26,9 @@ const (
 	// variables say.
 	cacheDir = "artifacts/" + ident + "/fact_cache"
 	// maxFacts is how much the facts of an object may take on disk, in bytes.
-	maxFacts = 64 << 20
+	maxFacts = 16 << 20
+	// spare is the part of the disk that is free while facts are kept: one in so many.
+	spare = 10
 )
 
 // factsEnv has Ansible keep facts, unless the ansible.cfg or variables that are set later say when to gather them.
@@ -41,8 +46,10 @@ func factsEnv(env map[string]string, in inputs.Inputs) {
 	env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] = strconv.Itoa(int(max(timeout.Duration, time.Second).Seconds()))
 }
 
-// facts of an object, between its runs.
-func (r *Runner) facts(uid types.UID) string { return filepath.Join(r.dir, factsDir, string(uid)) }
+// facts of an object, between its runs. A UID that is none of an API server is that of a manifest, and may be a path.
+func (r *Runner) facts(uid types.UID) string {
+	return filepath.Join(r.dir, factsDir, url.PathEscape(string(uid))+".facts")
+}
 
 // takeFacts into the private data directory of a run, if there are any. An object without a UID is not in a cluster.
 func (r *Runner) takeFacts(run Spec, p plan) error {
@@ -69,12 +76,12 @@ func (r *Runner) takeFacts(run Spec, p plan) error {
 }
 
 // keepFacts of a run that has ended. Those of a run that was ended are not kept, since its object may be gone, and too
-// many neither. They are gathered again.
+// many neither: they are gathered again. Where the disk is filling, the facts of all objects go.
 func (r *Runner) keepFacts(ctx context.Context, run Spec, p plan) {
 	dir := filepath.Join(p.Dir, cacheDir)
 	limit := workdir.Limits{Size: maxFacts}
 
-	if run.Inputs.Parameters.FactCachingTimeout == nil || run.Object.UID == "" || ctx.Err() != nil {
+	if run.Inputs.Parameters.FactCachingTimeout == nil || run.Object.UID == "" || ctx.Err() != nil || !ownDirectory(p.Dir, cacheDir) {
 		return
 	}
 
@@ -82,10 +89,30 @@ func (r *Runner) keepFacts(ctx context.Context, run Spec, p plan) {
 		return
 	}
 
+	var disk unix.Statfs_t
+	if err := unix.Statfs(r.dir, &disk); err != nil || disk.Bavail < disk.Blocks/spare {
+		_ = workdir.Remove(filepath.Join(r.dir, factsDir))
+
+		return
+	}
+
 	kept := r.facts(run.Object.UID)
 	if err := os.MkdirAll(filepath.Dir(kept), modeDir); err == nil {
 		_ = os.Rename(dir, kept) // The private data directory is removed.
 	}
+}
+
+// ownDirectory is true for a path below a directory that content has left: each part of it is a directory, not a link.
+func ownDirectory(below, path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		below = filepath.Join(below, part)
+
+		if info, err := os.Lstat(below); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+
+	return true
 }
 
 // Forget the facts of an object that is gone. What cannot be removed now is removed with all others when a provider

@@ -61,7 +61,7 @@ func TestFacts(t *testing.T) {
 		}
 	}
 
-	kept, err := filepath.Glob(filepath.Join(r.dir, "facts", "one", "*"))
+	kept, err := filepath.Glob(filepath.Join(r.facts("one"), "*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("Want the facts of one host, got %q, %v", kept, err)
 	}
@@ -81,6 +81,39 @@ func TestFacts(t *testing.T) {
 
 	if left, err := filepath.Glob(filepath.Join(r.dir, "facts", "*")); err != nil || len(left) > 0 {
 		t.Errorf("No facts are kept of an object that is gone or does not want them, got %q, %v", left, err)
+	}
+}
+
+// TestAttackFacts has content move a directory that is not its own, and an object whose UID is a path.
+func TestAttackFacts(t *testing.T) {
+	t.Parallel()
+
+	r, other := newRunner(t), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(other, "fact_cache", "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	run := inline(`
+- hosts: localhost
+  gather_facts: false
+  tasks:
+  - shell: rm -rf ../artifacts/run && ln -s ` + other + ` ../artifacts/run
+`)
+	run.Object.UID = "one"
+	run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
+
+	if _, err := r.Run(t.Context(), run, events.Watch{}); err != nil {
+		t.Log(err)
+	}
+
+	r.Forget(types.UID("../../../../../../../.." + other))
+
+	if _, err := os.Stat(filepath.Join(other, "fact_cache", "x")); err != nil {
+		t.Errorf("A directory of others stays where it is: %v", err)
+	}
+
+	if _, err := os.Stat(r.facts("one")); err == nil {
+		t.Error("A directory of others does not become the facts of an object.")
 	}
 }
 
