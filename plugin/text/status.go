@@ -271,6 +271,8 @@ func next(n *tree.Node, now time.Time) string {
 	}
 
 	switch at := n.Retry(); {
+	case n.GaveUp() && n.LastApply.Result == common.PhaseCanceled:
+		return "canceled by the annotation " + common.AnnotationCancel + ", and is not tried again by itself"
 	case n.GaveUp():
 		return "gave up after " + attempts + ", and is not tried again by itself"
 	case at != nil:
