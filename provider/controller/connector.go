@@ -91,7 +91,7 @@ func (c *connector) waker(run common.AnsibleRun) func() {
 
 // Connect reads what the run depends on. A mistake in the inputs is kept for Observe, which
 // reports a run in progress in any case, and knows whether inputs are needed. Connect fails
-// when an Operation has applied the object since the operations reconciler looked at it.
+// when an Operation has applied the object since the fresh reconciler looked at it.
 func (c *connector) Connect(ctx context.Context,
 	run common.AnsibleRun,
 ) (managed.TypedExternalClient[common.AnsibleRun], error) {

@@ -49,10 +49,10 @@ const (
 	sweepAtOnce   = 10
 )
 
-// A Config of an executor.
+// A Config of a Backend.
 type Config struct {
 	// Context of the provider.
-	Context context.Context //nolint:containedctx // It outlives each call of the executor.
+	Context context.Context //nolint:containedctx // It outlives each call of the backend.
 	// REST is how the API server is reached. Its requests must not be limited to few.
 	REST *rest.Config
 	// Client that reads from the API server, not from a cache.
@@ -115,7 +115,7 @@ type Backend struct {
 
 var _ runs.Backend = &Backend{}
 
-// New returns an executor. Start has to be called once the provider leads.
+// New returns a Backend. Start has to be called once the provider leads.
 func New(c Config) (*Backend, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
 
