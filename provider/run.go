@@ -61,6 +61,8 @@ func (c *runCommand) Validate() error {
 			"a playbook, and the flags that say what of a project runs, need --project: manifests say it themselves")
 	case c.Role != "" && c.Playbook != "":
 		return errors.New("--role is in place of a playbook")
+	case c.Output == "json" && (c.SyntaxCheck || c.ListTasks):
+		return errors.New("--output=json prints the result of a run: --syntax-check and --list-tasks carry out none")
 	case c.Output == "yaml" && c.Project == "":
 		return errors.New("--output=yaml prints what --project runs")
 	}

@@ -141,6 +141,23 @@ func TestRefused(t *testing.T) {
 			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {"playbooks": ["remove.yml"]}}}`,
 			want:   "a playbook that is a path needs project",
 		},
+		"PasswordInURL": {
+			reason: "The object shows the URL.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me:password@git.example.org/a.git"}}}`,
+			want:   "must not have a password or a token",
+		},
+		"TokenInURL": {
+			reason: "A token in place of a user is one, too.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "git+https://token@git.example.org/a.git"}}}`,
+			want:   "must not have a password or a token",
+		},
+		"UserInURL": {
+			reason: "ssh has a user.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "ssh://git@git.example.org:22/a.git"}}}`,
+		},
 		"NothingOfDeletion": {
 			reason: "What says nothing of deletion is a mistake.",
 			files:  []string{cluster + runs, namespaced + runs},

@@ -23,7 +23,7 @@ import (
 func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	g := new(gate.Gate[schema.GroupVersionKind])
 	s := &started{elected: mgr.Elected()}
-	quiet := statusManager{mgr, newSchedule(o.PollInterval, minPollInterval)}
+	quiet := statusManager{mgr, nil}
 	needed := map[schema.GroupVersionKind]bool{}
 
 	register := func(k schema.GroupVersionKind, setup func() error, needs ...schema.GroupVersionKind) {

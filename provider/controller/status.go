@@ -108,7 +108,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 
 func (w statusWriter) write(ctx context.Context, o client.Object, opts []client.SubResourceUpdateOption) error {
 	err := w.SubResourceWriter.Update(ctx, o, opts...)
-	if err == nil {
+	if err == nil && w.schedule != nil { // Configurations have none.
 		w.schedule.wrote(o)
 	}
 

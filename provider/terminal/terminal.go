@@ -116,7 +116,12 @@ func (t *Terminal) End(r runs.Report) error {
 		return nil
 	}
 
-	return errors.New(play.Escaped(r.Run.Reason + ": " + r.Run.Message))
+	lines := strings.Split(r.Run.Reason+": "+r.Run.Message, "\n")
+	for i, line := range lines {
+		lines[i] = play.Escaped(line)
+	}
+
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // Printf shows lines of a text, none of which does anything to a terminal.
