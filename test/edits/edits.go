@@ -8,10 +8,11 @@ import (
 
 // edit the Composition or the XR at random.
 func (s *Session) edit() {
-	// While it is not told which AnsibleRuns are which, the fields stay by which the function recognizes them.
+	// While it is not told which AnsibleRuns are which, and until the old one of a new run is gone, the fields stay by
+	// which the function recognizes them.
 	harmless := []func(){s.addRun, s.addSet, s.changeDependsOn, s.changeAtMost, s.allow, s.keep}
 	all := append([]func(){
-		s.removeRun, s.rename, s.rename, s.renew, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute,
+		s.removeRun, s.rename, s.rename, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute,
 		s.changeWhen,
 		s.changeValue, s.changeValue, s.turn, s.turn, s.changeItems, s.changeItems, s.changeItems,
 	}, harmless...)
@@ -19,10 +20,10 @@ func (s *Session) edit() {
 	case s.pending != nil && s.Chance(2):
 		s.tell()
 		return
-	case s.pending != nil:
+	case s.pending != nil || s.renewed:
 		all = harmless
 	case s.ready:
-		all = append(all, s.renameUntold, s.changeKeyUntold, s.relabel)
+		all = append(all, s.renew, s.renew, s.renameUntold, s.changeKeyUntold, s.relabel)
 	}
 	s.ready = false
 	all[s.rnd.IntN(len(all))]()
@@ -163,7 +164,7 @@ func (s *Session) addSet() {
 	case on != nil && on.List != "" && s.Chance(2):
 		p.List, p.Key, p.Prefix = on.List, on.Key, fmt.Sprintf("p%d-", p.ID)
 		p.Refs = append(p.Refs, on.ID)
-	case on != nil && !on.set() && s.pending == nil && s.Chance(3):
+	case on != nil && !on.set() && s.pending == nil && !s.renewed && s.Chance(3):
 		p.Of, p.Prefix = on.ID, fmt.Sprintf("p%d-", p.ID)
 		on.Items, on.Literal = []item{s.newItem(), s.newItem()}, s.next()
 	default:
@@ -262,6 +263,7 @@ func (s *Session) another(p *plan) {
 		}
 	}
 	p.ID, p.Previous = is, []former{}
+	s.renewed = true
 }
 
 // renameUntold renames a run. A later edit tells that it is the same one, or another one.

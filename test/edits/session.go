@@ -39,6 +39,8 @@ type Session struct {
 	serial int
 	// ready is true when the XR was ready at last, and there was no edit since then.
 	ready bool
+	// renewed is true since a run is said to be another one, until the XR is ready.
+	renewed bool
 	// sources of values beside the XR.
 	sources []string
 	// pending tells later what an edit has left out: which AnsibleRuns are which; nil for none.
@@ -415,6 +417,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 	s.start, s.states, s.deleted, s.gone, s.ready = there, []state{
 		s.state.clone(),
 	}, map[string]bool{}, map[string]bool{}, ready
+	s.renewed = s.renewed && !ready
 	s.Notef("at rest, ready %t: %s", ready, message)
 	return ""
 }
