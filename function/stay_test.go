@@ -1,7 +1,9 @@
 package main
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -1045,6 +1047,20 @@ required_resources:
 	// Core asks until the answer stays the same.
 	if len(rsp.GetRequirements().GetResources()) != 2 {
 		t.Errorf("RunFunction(...): want the same requirements as before, got %v", rsp.GetRequirements())
+	}
+}
+
+// TestFindsLost is about an XR that has lost its references, but for those of another step: it finds its AnsibleRuns
+// again, although it wants none.
+func TestFindsLost(t *testing.T) {
+	rsp := step{
+		runs:     `[{name: monitor, when: false}, {name: database, vars: {url: "${runs.monitor.outputs.url}"}}]`,
+		observed: "{machine: {resource: {apiVersion: cloud.example.org/v1, kind: Machine, metadata: {name: app-m}}}}",
+	}.respond(t)
+
+	want := []string{"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1"}
+	if diff := cmp.Diff(want, slices.Collect(maps.Keys(rsp.GetRequirements().GetResources()))); diff != "" {
+		t.Errorf("RunFunction(...): -want requirements, +got:\n%s\n%v", diff, rsp.GetConditions())
 	}
 }
 

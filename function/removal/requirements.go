@@ -12,7 +12,7 @@ import (
 
 // requirements select all AnsibleRuns of the XR, to find those that are being deleted, and
 // those to which the XR has lost its references. Core is asked for them only when one is to
-// be created or removed, while the user of a Usage is not observed, and while nothing is.
+// be created or removed, while the user of a Usage is not observed, and while none is.
 // Those of earlier XRs of the same name matter to what is created alone.
 func (r *remover) requirements() map[string]plan.Requirement {
 	all := map[string]plan.Requirement{}
@@ -50,13 +50,9 @@ func labelOf(xr map[string]any) string {
 }
 
 // mayRemove is true when an observed AnsibleRun is not wanted, when the user of an observed
-// Usage is not observed, and when nothing is observed: the XR may have lost its references.
+// Usage is not observed, and when no AnsibleRun is: the XR may have lost its references.
 func (r *remover) mayRemove() bool {
-	if len(r.unwanted) > 0 || len(r.runs.Observed.Resources) == 0 {
-		return true
-	}
-
-	users := map[string]bool{}
+	users, none := map[string]bool{}, true
 
 	for _, o := range r.runs.Observed.Resources {
 		if by, ok := observed.UserOf(o); ok {
@@ -65,12 +61,14 @@ func (r *remover) mayRemove() bool {
 	}
 
 	for _, o := range r.runs.Observed.Resources {
-		if len(users) > 0 && ansiblerun.Is(o) {
+		if ansiblerun.Is(o) {
+			none = false
+
 			delete(users, manifest.NamespacedName(o))
 		}
 	}
 
-	return len(users) > 0
+	return none || len(r.unwanted) > 0 || len(users) > 0
 }
 
 // hasAPIVersion is true when the Composition has AnsibleRuns of an API version, or some
