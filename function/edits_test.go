@@ -403,7 +403,13 @@ func (s *imitation) checkTurns(desired map[string]*fnv1.Resource) {
 
 	for name, r := range desired {
 		o := r.GetResource().AsMap()
-		if labels, ok := metadataOf(o)["labels"].(map[string]any); ok && !cmp.Equal(s.exists[name]["spec"], o["spec"]) {
+		was := s.exists[name]
+
+		if i := s.departed(o); i >= 0 {
+			was = s.departing[i]
+		}
+
+		if labels, ok := metadataOf(o)["labels"].(map[string]any); ok && !cmp.Equal(was["spec"], o["spec"]) {
 			changing[labels["plan"]] = append(changing[labels["plan"]], name)
 		}
 	}
@@ -505,6 +511,12 @@ func (s *imitation) leave(o map[string]any) {
 	s.departing = append(s.departing, o)
 }
 
+// departed is the place in departing of an object that is applied since a cache did not know of its deletion; -1 for
+// none.
+func (s *imitation) departed(o map[string]any) int {
+	return slices.IndexFunc(s.departing, func(d map[string]any) bool { return metadataOf(d)["uid"] == metadataOf(o)["uid"] })
+}
+
 func (s *imitation) applyOne(name string, o map[string]any) {
 	metadata, _ := o["metadata"].(map[string]any)
 	if metadata == nil {
@@ -512,8 +524,7 @@ func (s *imitation) applyOne(name string, o map[string]any) {
 		o["metadata"] = metadata
 	}
 
-	// A cache did not know of the deletion.
-	if i := slices.IndexFunc(s.departing, func(d map[string]any) bool { return metadata["uid"] != nil && metadataOf(d)["uid"] == metadata["uid"] }); i >= 0 {
+	if i := s.departed(o); i >= 0 {
 		metadataOf(s.departing[i])["deletionTimestamp"] = deleted
 		s.exists[name] = s.departing[i]
 		s.departing = slices.Delete(s.departing, i, i+1)

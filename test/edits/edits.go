@@ -453,7 +453,7 @@ func (s *Session) changeItems() {
 	s.state.Lists[p.List] = items
 }
 
-// relabel an item of a list, which is its key.
+// relabel an item of a list, which is its key. The order of the keys stays, in which a run takes outputs of a set.
 func (s *Session) relabel() {
 	p := s.pick(func(p plan) bool {
 		return p.Key == fieldName && len(s.state.Lists[p.List]) > 0 &&
@@ -473,8 +473,8 @@ func (s *Session) relabel() {
 		}
 		s.Notef("list %s is %v", list, s.state.Lists[list])
 	}
-	s.pending = func() { name("x"+was, was) }
-	name(was, "x"+was)
+	s.pending = func() { name(was+".x", was) }
+	name(was, was+".x")
 }
 
 // allow so many removals of a set, or none.

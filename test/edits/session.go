@@ -186,7 +186,8 @@ type Run struct {
 	Called string
 	id     int
 	keep   bool
-	on     []ref
+	// on is what it certainly depends on, and may what it may depend on.
+	on, may []ref
 }
 
 func (o Run) ref() ref { return ref{o.id, o.Thing} }
@@ -391,7 +392,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 	for r, w := range wants {
 		o, ok := there[r]
 		switch {
-		case ok && w.clear && o.Inputs() != w.Inputs():
+		case ok && w.clear && o.Inputs() != w.Inputs() && !asksForText.MatchString(message):
 			return fmt.Sprintf("%s is not %s but %s", o.Called, w.Inputs(), o.Inputs())
 		case !ok && ready:
 			return fmt.Sprintf("there is no %s", w.names[0])
@@ -411,7 +412,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 		if l := s.last[o.Thing]; rest && (l.State != present || l.Inputs() != o.Inputs()) {
 			return fmt.Sprintf("%s was not applied last with %q: got %s", o.Called, o.Inputs(), l)
 		}
-		o.on = s.on(r)
+		o.on, o.may = s.on(r), s.may(r)
 		there[r] = o
 	}
 	s.start, s.states, s.deleted, s.gone, s.ready = there, []state{
@@ -429,7 +430,7 @@ func (s *Session) stays(there map[ref]Run, wants map[ref]want) map[ref]bool {
 	stay = func(r ref) {
 		if !stays[r] {
 			stays[r] = true
-			for _, on := range s.on(r) {
+			for _, on := range s.may(r) {
 				stay(on)
 			}
 		}
@@ -455,6 +456,21 @@ func (s *Session) on(r ref) []ref {
 		}
 	}
 	return on
+}
+
+// may returns what an AnsibleRun may depend on: while it is not as the state says, it may have been applied in any way
+// since it was.
+func (s *Session) may(r ref) []ref {
+	if w, ok := s.state.wants()[r]; ok && w.clear {
+		return w.on
+	}
+	may := slices.Clone(s.start[r].may)
+	for _, st := range s.states {
+		if w, ok := st.wants()[r]; ok && w.clear {
+			may = append(may, w.on...)
+		}
+	}
+	return may
 }
 
 // deletable are the composition resource names of AnsibleRuns that nothing depends on.
