@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -166,8 +165,35 @@ func Canonical(v any) any {
 	return v
 }
 
-// Equal is true for values with the same canonical form.
-func Equal(a, b any) bool { return reflect.DeepEqual(Canonical(a), Canonical(b)) }
+// Equal is true for values with the same canonical form. It does not make these forms: most values that are compared
+// are as large as an AnsibleRun.
+func Equal(a, b any) bool {
+	x, isObject := a.(map[string]any)
+	y, also := b.(map[string]any)
+
+	if (isObject || a == nil) && (also || b == nil) {
+		for k := range x {
+			if !Equal(x[k], y[k]) {
+				return false
+			}
+		}
+
+		for k := range y {
+			if _, ok := x[k]; !ok && !Equal(nil, y[k]) {
+				return false
+			}
+		}
+
+		return true
+	}
+
+	list, isList := a.([]any)
+	if other, also := b.([]any); isList && also {
+		return slices.EqualFunc(list, other, Equal)
+	}
+
+	return !isObject && !isList && Canonical(a) == Canonical(b)
+}
 
 // Within is true when each field of the canonical form of a is in that of b, with the
 // same value.
