@@ -52,9 +52,9 @@ func newCompositions() (*compositions, error) {
 	return &compositions{reader: r, compiled: lru.New(maxCompositions)}, err
 }
 
-// Get the compiled input for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
-	k := key{input: digest(in), schema: digest(u.schema), operation: u.operation, namespaced: u.namespaced}
+// Get the compiled input, of which there is a digest, for a use. The field errors are the mistakes of the input.
+func (c *compositions) Get(in *structpb.Struct, id [sha256.Size]byte, u use) (*plan.Plan, field.ErrorList) {
+	k := key{input: id, schema: digest(u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
 		got, _ := v.(compiled)

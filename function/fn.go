@@ -73,7 +73,9 @@ func (f *Function) RunFunction(ctx context.Context,
 	state := observe(req)
 	namespace, _, _ := unstructured.NestedString(state.XR, "metadata", "namespace")
 
-	plan, mistakes := f.compositions.Get(req.GetInput(),
+	id := digest(req.GetInput())
+
+	plan, mistakes := f.compositions.Get(req.GetInput(), id,
 		use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)
@@ -98,7 +100,6 @@ func (f *Function) RunFunction(ctx context.Context,
 	if isOperation(req) {
 		err = report.Operation(rsp, result, req.GetRequiredResources(), f.now())
 	} else {
-		id := digest(req.GetInput())
 		err = report.Report(rsp, hex.EncodeToString(id[:]), state.XR, result)
 	}
 

@@ -79,8 +79,11 @@ func secretName(uid, resource string) string {
 // inUse is true for an AnsibleRun that is created with LabelInUse, until core takes the label away.
 func (r *renderer) inUse(run *plan.Run, resource string) bool {
 	if o, ok := r.Observed.Resources[resource]; ok {
-		applied := ansiblerun.Applied(o, r.Observed.Owned[resource])
-		return manifest.Nested(applied, "metadata", "labels", ansiblerun.LabelInUse) != nil
+		has := func(o map[string]any) bool {
+			return manifest.Nested(o, "metadata", "labels", ansiblerun.LabelInUse) != nil
+		}
+
+		return has(o) && has(ansiblerun.Applied(o, r.Observed.Owned[resource]))
 	}
 
 	return slices.ContainsFunc(r.plan.Runs, func(by *plan.Run) bool {
@@ -96,12 +99,10 @@ func (r *renderer) dependsOn(run *plan.Run, resource string, data expression.Dat
 
 	key, _ := data.Each["key"].(string)
 
-	for _, on := range r.plan.Runs {
-		if _, ok := run.Needs[on.Name]; !ok || r.dependency(run, on.Name, data).Unwanted {
-			continue
+	for name := range run.Needs {
+		if !r.dependency(run, name, data).Unwanted {
+			resources = append(resources, r.dependsOnEntries(run, r.plan.ByResource[name], key)...)
 		}
-
-		resources = append(resources, r.dependsOnEntries(run, on, key)...)
 	}
 
 	for name := range r.References[resource] {

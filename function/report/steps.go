@@ -15,7 +15,7 @@ import (
 )
 
 // ContextSteps is the key of the pipeline's context under which steps tell later ones what became
-// of their runs: core shows the condition of the last step, which is that of all.
+// of their runs, as a text that is JSON: core shows the condition of the last step, which is that of all.
 const ContextSteps = v1alpha1.Group + "/steps"
 
 // A step of function-ansible in a pipeline.
@@ -56,7 +56,7 @@ func earlierSteps(context *structpb.Struct, id string) []step {
 	var steps []step
 
 	// Another step that writes this key tells nothing.
-	if text, err := context.GetFields()[ContextSteps].MarshalJSON(); err != nil || json.Unmarshal(text, &steps) != nil {
+	if json.Unmarshal([]byte(context.GetFields()[ContextSteps].GetStringValue()), &steps) != nil {
 		return nil
 	}
 
@@ -66,9 +66,7 @@ func earlierSteps(context *structpb.Struct, id string) []step {
 // tell later steps what became of the runs of all steps up to this one.
 func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 	text, err := json.Marshal(all)
-	v := &structpb.Value{}
-
-	if err = errors.Join(err, v.UnmarshalJSON(text)); err != nil {
+	if err != nil {
 		return errors.Wrap(err, "cannot tell later steps what became of the runs")
 	}
 
@@ -77,7 +75,7 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 		fields = map[string]*structpb.Value{}
 	}
 
-	fields[ContextSteps] = v
+	fields[ContextSteps] = structpb.NewStringValue(string(text))
 	rsp.Context = &structpb.Struct{Fields: fields}
 
 	return nil
