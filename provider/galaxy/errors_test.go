@@ -14,12 +14,13 @@ func TestReasonOther(t *testing.T) {
 		output string
 		want   string
 	}{
-		"Nothing":    {reason: "Silence gives no reason."},
-		"Unknown":    {reason: "The last lines are better than nothing.", output: "a\nb\n\nc\nd\n", want: "b; c; d"},
-		"OldFormat":  {reason: "Older versions mark errors another way.", output: "ERROR! no", want: "no"},
-		"Password":   {reason: "URLs lose their passwords.", output: "[ERROR]: https://u:p@example.org/x", want: "https://example.org/x"},
-		"Bounded":    {reason: "A reason fits into a status.", output: strings.Repeat("x", 2000), want: strings.Repeat("x", maxReason-3) + "…"},
-		"OtherNotes": {reason: "Other warnings are no reason.", output: "[WARNING]: old\n[ERROR]: no", want: "no"},
+		"Nothing":       {reason: "Silence gives no reason."},
+		"Unknown":       {reason: "The last lines are better than nothing.", output: "a\nb\n\nc\nd\n", want: "b; c; d"},
+		"OldFormat":     {reason: "Older versions mark errors another way.", output: "ERROR! no", want: "no"},
+		"Password":      {reason: "URLs lose their passwords.", output: "[ERROR]: https://u:p@example.org/x", want: "https://example.org/x"},
+		"PasswordOfSSH": {reason: "So do those of other schemes; the user of ssh is none.", output: "[ERROR]: ssh://git:p@example.org/x, ssh://git@example.org/y", want: "ssh://example.org/x, ssh://git@example.org/y"},
+		"Bounded":       {reason: "A reason fits into a status.", output: strings.Repeat("x", 2000), want: strings.Repeat("x", maxReason-3) + "…"},
+		"OtherNotes":    {reason: "Other warnings are no reason.", output: "[WARNING]: old\n[ERROR]: no", want: "no"},
 	}
 
 	for name, tc := range cases {

@@ -57,10 +57,6 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 		return nil, NewInstallError(project, err)
 	}
 
-	if err := all.CheckURLs(); err != nil {
-		return nil, NewInstallError(project, err)
-	}
-
 	in.req.Requirements = all
 
 	return &common.ContentItem{Name: requirements.WithoutUser(p.URL()), Version: version}, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // maxReason is the length of the longest reason, in bytes.
@@ -98,7 +99,6 @@ var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
 	from *regexp.Regexp
 	to   string
 }{
-	{from: regexp.MustCompile(`(https?)://[^/@\s]*@`), to: "$1://"},
 	{from: regexp.MustCompile(`<urlopen error (?:\[Errno -?[0-9]+\] )?(.*?)>`), to: "$1"},
 	{from: regexp.MustCompile(`\[SSL: [A-Z_]+\] `), to: ""},
 	{from: regexp.MustCompile(`\.? \(?CAfile: \S+ CRLfile: [^\s)]+\)?`), to: ""},
@@ -117,6 +117,8 @@ var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
 // readable returns a reason without what only developers of Ansible understand, and without
 // passwords in URLs of requirements. These are not redacted, since no Secret has them.
 func readable(s string) string {
+	s = requirements.WithoutUser(s)
+
 	for _, r := range rewritings {
 		s = r.from.ReplaceAllString(s, r.to)
 	}

@@ -70,10 +70,12 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(err)
 	}
 
-	merged.Project = requirements.NewProject(in.Parameters.Project, in.Tree)
+	if p := in.Parameters.Project; p != nil {
+		if err := requirements.CheckURL("spec.forProvider.project.src", p.Src); err != nil {
+			return Request{}, err
+		}
 
-	if err := merged.CheckURLs(); err != nil {
-		return Request{}, r.Reported(err)
+		merged.Project = requirements.NewProject(p, in.Tree)
 	}
 
 	r.Requirements, r.Credentials = merged, relevantCredentials(in, merged)

@@ -56,7 +56,11 @@ func TestNewRequestCredentials(t *testing.T) {
 	cfg := "[defaults]\nforks = 5\nprivate_key_file = key\n[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = https://hub.example.org/\n" +
 		"token = token\n[galaxy]\ngpg_keyring = ./keys.kbx\n"
 
-	const refused = " must not have a password or a token: write it into a credential of the configuration, " +
+	project := func(src string) inputs.Inputs {
+		return inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: src}}}
+	}
+
+	const refused = " must not have a password or a token in a URL: write it into a credential of the configuration, " +
 		".git-credentials for a repository or .netrc for an archive"
 
 	cases := map[string]struct {
@@ -97,23 +101,19 @@ func TestNewRequestCredentials(t *testing.T) {
 			want: []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}},
 		},
 		"PasswordInURL": {
-			reason: "A URL is an argument of git, which every process sees.",
-			in:     inputs.Inputs{Requirements: "roles: [{src: 'https://me:p@ss@git.example.org:8443/x.git', scm: git}]"},
-			err:    "https://git.example.org:8443/x.git" + refused,
+			reason: "A password is an error of the configuration.",
+			in:     inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "roles: [{src: 'https://me:p@git.example.org/x.git'}]"},
+			err:    `ProviderConfig "x": spec.requirements: roles[0].src` + refused,
 		},
-		"TokenInURL": {
-			reason: "A token has no password, and is as secret.",
-			in: inputs.Inputs{
-				Requirements: "collections: ['git+https://p-ss-0123456789abcdef@git.example.org/x.git']\nroles: [{src: 'https://me@git.example.org/y.git'}]",
-			},
-			err: "git+https://git.example.org/x.git" + refused,
+		"PasswordOfProject": {
+			reason: "Or of the run, whatever the scheme.", in: project("ssh://git:s3cretpassword@example.org/x.git"),
+			err: "spec.forProvider.project.src" + refused,
 		},
 		"PasswordOfArchive": {
-			reason: "So it is for an archive, and a project.",
-			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "https://me:p@files.example.org/x.zip"}}},
-			err:    "https://files.example.org/x.zip" + refused,
+			reason: "So it is for an archive.", in: project("https://me%3as3cret@files.example.org/x.zip"),
+			err: "spec.forProvider.project.src" + refused,
 		},
-		"UserInURL": {reason: "A user is none.", in: inputs.Inputs{Requirements: "roles: [{src: 'https://me@git.example.org/y.git'}]"}},
+		"UserOfProject": {reason: "A user is none.", in: project("ssh://git@example.org/x.git")},
 	}
 
 	for name, tc := range cases {

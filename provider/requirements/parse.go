@@ -159,7 +159,11 @@ func parseRole(n *yaml.Node, path *field.Path) (r Role, err error) {
 		return r, errors.Errorf("%s must have a name or a src", path)
 	}
 
+	named := r.Name != ""
+
 	switch r = normalRole(r); {
+	case !named && !nameOfRole.MatchString(r.Name): // Such a name may have the query of a URL, and a token in that.
+		return r, errors.Errorf("%s must have a name: the end of its src is not the name of a role", path)
 	case !nameOfRole.MatchString(r.Name):
 		return r, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
 	case !slices.Contains([]string{"", Git, "hg"}, r.Scm):
@@ -252,7 +256,7 @@ func text(n *yaml.Node, path *field.Path) (string, error) {
 		return "", errors.Errorf("%s must be printable", path)
 	}
 
-	return n.Value, nil
+	return n.Value, CheckURL(path.String(), n.Value)
 }
 
 func isOption(s string) bool {

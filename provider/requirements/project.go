@@ -21,12 +21,8 @@ type Project struct {
 	Tree string `json:"tree,omitempty"`
 }
 
-// NewProject returns the project that a run has; nil for a run without one.
+// NewProject returns the project that a run has.
 func NewProject(p *common.Project, tree string) *Project {
-	if p == nil {
-		return nil
-	}
-
 	return &Project{Project: *p, Tree: tree}
 }
 

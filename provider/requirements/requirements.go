@@ -65,11 +65,15 @@ func (f File) Empty() bool {
 // name, which is one of Galaxy's, unless the requirements have it or found says
 // that it is installed already. A role of a collection, with a name of three parts,
 // comes with a collection that is required. The error names the role and the
-// requirement that contradict each other.
+// requirement that contradict each other, or the role whose src has a password.
 func (f File) Merge(roles []common.Role, found func(name string) bool) (File, error) {
 	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles), Project: f.Project}
 
 	for _, role := range roles {
+		if err := CheckURL(fmt.Sprintf("src of role %q", role.Name), role.Src); err != nil {
+			return File{}, errors.Wrap(err, "spec.forProvider")
+		}
+
 		want := normalRole(Role{Name: role.Name, Src: role.Src, Version: role.Version})
 
 		at := slices.IndexFunc(merged.Roles, func(have Role) bool { return have.Name == role.Name })

@@ -8,7 +8,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
+// refused is the end of an error for a URL with a password.
+const refused = " must not have a password or a token in a URL: write it into a credential of the configuration, " +
+	".git-credentials for a repository or .netrc for an archive"
+
 func TestParse(t *testing.T) {
+	const unnamed = "roles[0] must have a name: the end of its src is not the name of a role"
+
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -106,7 +112,8 @@ collections:
 		"NoCollection": {reason: "So does a collection.", text: "collections: [{version: 1.0}]", err: "collections[0] must have a name or a source"},
 		"Type":         {reason: "Types are ansible-galaxy's.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
 		"Include":      {reason: "What a file includes is written here instead.", text: "[{include: other.yml}]", err: "roles[0].include is not known"},
-		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: `roles[0].name: "/roles/web.tar.gz" is not the name of a role`},
+		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: unnamed},
+		"Query":        {reason: "A name from a src may have a token, and is not shown.", text: "[{src: 'git+https://example.org/x?private_token=s3cret'}]", err: unnamed},
 		"DotDot":       {reason: "Nor above it.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
 		"Option":       {reason: "git must not take a version for an option.", text: "[{src: a.b, version: --exec=id}]", err: "roles[0].version must not start with a dash"},
 		"GitOption":    {reason: "Nor a URL.", text: "collections: ['git+--upload-pack=id']", err: "collections[0] must not start with a dash"},
@@ -124,6 +131,43 @@ collections:
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nParse(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A URL is an argument of git, which every process sees.
+func TestParsePasswords(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		field  string
+	}{
+		"Role":       {reason: "The error names the field.", text: "roles: [a.b, {src: 'https://me:p@ss@example.org:8443/x.git'}]", field: "roles[1].src"},
+		"RoleLine":   {reason: "A line is a field.", text: "roles: ['https://me:p@example.org/x.git,v1,x']", field: "roles[0]"},
+		"NoPath":     {reason: "No name is made of a password.", text: "roles: ['https://me:s3cret@example.org']", field: "roles[0]"},
+		"Collection": {reason: "A token has no password, and is as secret.", text: "collections: ['git+https://t0ken-0123456789abcdef@example.org/x.git']", field: "collections[0]"},
+		"Name":       {reason: "Case does not matter.", text: "collections: [{name: 'HTTPS://me:p@example.org/x.git', type: git}]", field: "collections[0].name"},
+		"Source":     {reason: "A Galaxy server has a URL.", text: "collections: [{name: a.b, source: 'https://me:p@example.org'}]", field: "collections[0].source"},
+		"Signature":  {reason: "So does a signature.", text: "collections: [{name: a.b, signatures: ['file:///a', 'https://me:p@example.org/b.asc']}]", field: "collections[0].signatures[1]"},
+		"SSH":        {reason: "Other schemes have passwords.", text: "roles: [{src: 'ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"FTP":        {reason: "So does an archive elsewhere.", text: "roles: [{src: 'ftp://me:s3cret@example.org/x.tar.gz'}]", field: "roles[0].src"},
+		"Helper":     {reason: "A helper of git may come first.", text: "roles: [{src: 'git+foo::git+ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"Quoted":     {reason: "A colon may be quoted.", text: "roles: [{src: 'https://me%3As3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"NoPassword": {reason: "A user is none.", text: "roles: ['ssh://git@example.org:22/x.git', 'ssh://APKA0123456789ABCDEF@example.org/y', {src: 'git@example.org:a/z.git'}, 'https://me@example.org:8443/u.git']"},
+		"AfterHost":  {reason: "An @ in a path is none.", text: "roles: ['https://example.org:8443/@me/x.git', 'ssh://git@[::1]:22/y@z.git,v1@2,y']"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := ""
+			if tc.field != "" {
+				want = tc.field + refused
+			}
+
+			_, err := Parse(tc.text)
+			if diff := cmp.Diff(want, message(err)); diff != "" {
+				t.Errorf("\n%s\nParse(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -177,6 +221,11 @@ func TestMerge(t *testing.T) {
 			reason: "Nor two sources.",
 			roles:  []common.Role{{Name: "web", Src: "acme.web"}},
 			err:    `spec.forProvider: role "web" is to be version "1.0" of acme.web, but is required as version "1.0" of git+https://git.example.org/web.git`,
+		},
+		"Password": {
+			reason: "A URL of a run has no password, either.",
+			roles:  []common.Role{{Name: "web"}, {Name: "db", Src: "ssh://git:s3cret@example.org/db.git"}},
+			err:    `spec.forProvider: src of role "db"` + refused,
 		},
 		"ItemConflict": {
 			reason: "Items contradict each other as well.",

@@ -80,12 +80,27 @@ func isRepository(src string) bool {
 		strings.Contains(src, "@") && isSSH(src)
 }
 
-var userOfURL = regexp.MustCompile(`(?i)(https?://)[^/\s]*@`)
+var (
+	// passwordInURL matches tokens, too: over http, what is too long to be the name of a user.
+	passwordInURL = regexp.MustCompile(`(?i)://[^/\s]*(:|%3a)[^/\s]*@|https?://[^/\s:@]{16,}@`)
+	// userOfURL matches a user without a password only over http, where it may be a token.
+	userOfURL = regexp.MustCompile(`(?i)(https?://)[^/\s]*@|(://)[^/\s]*(?::|%3a)[^/\s]*@`)
+)
 
-// WithoutUser leaves a URL without what may be a password or a token, for all
-// to read.
-func WithoutUser(url string) string {
-	return userOfURL.ReplaceAllString(url, "$1")
+// CheckURL returns an error for a field with the URL of a repository or an archive, if that has a password: URLs are
+// arguments of git, which every process can see.
+func CheckURL(field, url string) error {
+	if !passwordInURL.MatchString(url) {
+		return nil
+	}
+
+	return errors.Errorf("%s must not have a password or a token in a URL: write it into a credential of the "+
+		"configuration, .git-credentials for a repository or .netrc for an archive", field)
+}
+
+// WithoutUser leaves the URLs in a text without what may be a password or a token, for all to read.
+func WithoutUser(text string) string {
+	return userOfURL.ReplaceAllString(text, "$1$2")
 }
 
 // Local is true if something is required that is on this machine, where it may change at any time.
@@ -112,33 +127,4 @@ func (f File) clone() File {
 	}
 
 	return c
-}
-
-// passwordInURL matches tokens, too: what is too long to be the name of a user.
-var passwordInURL = regexp.MustCompile(`(?i)https?://([^/\s]*:[^/\s]*|[^/\s:@]{16,})@`)
-
-// CheckURLs returns an error for a URL with a password: URLs are arguments of git, which every process can see.
-func (f File) CheckURLs() error {
-	var urls []string
-
-	for _, c := range f.Collections {
-		urls = append(urls, c.Name, c.Source)
-	}
-
-	for _, r := range f.Roles {
-		urls = append(urls, r.Src)
-	}
-
-	if f.Project != nil {
-		urls = append(urls, f.Project.Src)
-	}
-
-	for _, url := range urls {
-		if passwordInURL.MatchString(url) {
-			return errors.Errorf("%s must not have a password or a token: write it into a credential of the configuration, "+
-				".git-credentials for a repository or .netrc for an archive", WithoutUser(url))
-		}
-	}
-
-	return nil
 }
