@@ -150,8 +150,13 @@ func TestRefused(t *testing.T) {
 		"TokenInURL": {
 			reason: "A token in place of a user is one, too.",
 			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "git+https://token@git.example.org/a.git"}}}`,
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "git+https://glpat-0123456789abcdef@git.example.org/a.git"}}}`,
 			want:   "must not have a password or a token",
+		},
+		"OrganizationInURL": {
+			reason: "The URLs of Azure have a user that is no secret.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://acme@dev.azure.com/acme/a/_git/a"}}}`,
 		},
 		"UserInURL": {
 			reason: "ssh has a user.",
