@@ -78,12 +78,14 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 	}
 }
 
-// Eval makes the call. An argument that failed stands for it.
+// Eval makes the call. An argument that failed stands for it, which is work, too: a comprehension may go on after it.
 func (c *call) Eval(a interpreter.Activation) ref.Val {
 	args := make([]ref.Val, len(c.args))
 
 	for i, arg := range c.args {
 		if args[i] = arg.Eval(a); types.IsUnknownOrError(args[i]) {
+			evaluationOf(a).spend(perCall)
+
 			return args[i]
 		}
 	}

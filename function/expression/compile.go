@@ -54,7 +54,8 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	}
 
 	p, err := e.cel.Program(compiled,
-		cel.CustomDecorator(limited(e.cel)), cel.CustomDecorator(ranges(compiled.NativeRep())))
+		cel.CustomDecorator(limited(e.cel)), cel.CustomDecorator(keys(e.cel, compiled.NativeRep())),
+		cel.CustomDecorator(ranges(compiled.NativeRep())))
 	if bad := (patternError{}); errors.As(err, &bad) {
 		at := compiled.NativeRep().SourceInfo().GetStartLocation(bad.id)
 		return nil, []string{e.explain(source, &common.Error{Location: at, Message: bad.Error()})}

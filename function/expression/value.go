@@ -173,8 +173,6 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 
-	o.evaluation.spend(ofText(len(name)))
-
 	at, schema := place{up: &o.place, name: string(name)}, property(o.schema, string(name))
 	data, found := o.fields[string(name)]
 
