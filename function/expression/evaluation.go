@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -110,7 +112,26 @@ type comprehended struct {
 // Eval evaluates the expression.
 func (c comprehended) Eval(a interpreter.Activation) ref.Val {
 	v := c.Interpretable.Eval(a)
-	evaluationOf(a).spend(perTurn * length(v))
+	evaluationOf(a).spend(perTurn*length(v) + sorting(v))
 
 	return inOrder(v)
+}
+
+// sorting returns the work to put the keys of a map in order: long ones are compared as far as they are equal.
+func sorting(v ref.Val) uint64 {
+	m, ok := v.(traits.Mapper)
+	if !ok {
+		return 0
+	}
+
+	if o, ok := v.(*object); ok {
+		m = o.Mapper // It has no order yet.
+	}
+
+	n := uint64(0)
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		weigh(it.Next(), &n)
+	}
+
+	return n
 }

@@ -21,9 +21,14 @@ func TestRunaway(t *testing.T) {
 
 	x := strings.Repeat("x", 500_000)
 
+	tags := map[string]any{}
+	for _, last := range "abcdefghi" {
+		tags[strings.Repeat("k", 50_000)+string(last)] = "x"
+	}
+
 	data := func() Data {
 		return Data{XR: map[string]any{"spec": map[string]any{
-			"items": items, "x": x, "y": strings.Repeat("y", 500_000),
+			"items": items, "tags": tags, "x": x, "y": strings.Repeat("y", 500_000),
 			"billion": 1e9, "precision": "%.999999999f", "regex": strings.Repeat("(x?){500}", 4),
 			"halves": []any{0.5, 0.25}, "numbers": strings.Repeat("%f%f", 50_000), "exponent": "1e-2147483647", "nines": strings.Repeat("9", 100_000),
 			"zone": "America/New_York", "json": "[" + strings.Repeat("[],", 400_000) + "0]", "yaml": "[" + strings.Repeat("0,", 150_000) + "]", "version": "1.0.0-" + strings.Repeat("1.", 50_000) + "1", "url": "https://example.org/?" + strings.Repeat("a=b&", 50_000),
@@ -73,6 +78,7 @@ func TestRunaway(t *testing.T) {
 		"KeyOfOptional": {reason: "Or of one that may be missing.", source: "xr.spec.items.filter(i, optional.of(xr.spec)[?xr.spec.x].hasValue())", want: work},
 		"KeyOfKey":      {reason: "Or a key of a key.", source: "xr.spec.items.exists(i, {'a': 1}[{'a': 'b'}[xr.spec.x]] == i)", want: work},
 		"KeyMade":       {reason: "Or with which a map is made.", source: "xr.spec.items.filter(i, {xr.spec.x: i}.?a.hasValue())", want: work},
+		"Keys":          {reason: "To put long keys in order is not for free.", source: "lists.range(10000).filter(i, xr.spec.tags.exists(k, true))", want: work},
 		"Failed":        {reason: "Nor is a call of what failed, after which a comprehension goes on.", source: "xr.spec.items.exists(i, {'a': 1}['b'] + i == i)", want: work},
 		"CharAt":        {reason: "Nor is a letter of it.", source: "xr.spec.items.map(i, xr.spec.x.charAt(i))", want: work},
 		"JSON":          {reason: "A document takes as long to read as it is large.", source: "json.unmarshal(xr.spec.json)", want: work},
