@@ -30,7 +30,9 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) string {
 
 		for _, n := range leaves {
 			text := p.style.paint(color(n.State), string(n.State))
-			if facts := p.style.facts(now, n); len(facts) > 0 {
+			if message := clean(n.Message); n.Composite() && message != "" {
+				text += ": " + message // All lines of it, in one.
+			} else if facts := p.style.facts(now, n); len(facts) > 0 {
 				text += ": " + facts[0].text
 			}
 

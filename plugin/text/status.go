@@ -223,7 +223,7 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 
 	switch {
 	case n.Composite():
-		add(color(n.State), n.Message)
+		add(color(n.State), strings.Split(n.Message, "\n")...)
 	case n.State == tree.Running:
 		add(cyan, doing(run))
 	case n.State == tree.Queued, n.State == tree.Installing:

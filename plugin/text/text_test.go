@@ -147,7 +147,8 @@ func TestGolden(t *testing.T) {
 
 	invalid := &tree.Node{
 		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "shop", State: tree.Blocked, Available: true,
-		Message: "cannot compose resources: runs[0].varz: there is no such field", Runs: readyXR.Runs,
+		Message: "the input of function-ansible in the Composition is invalid:\nruns[0].varz: there is no such field\n" +
+			"statuss: Forbidden: there is no \x1b[31msuch field", Runs: readyXR.Runs,
 	}
 
 	held := &tree.Node{
@@ -185,6 +186,7 @@ func TestGolden(t *testing.T) {
 		"why-each":        whys(plain, guarded()),
 		"status-withheld": Status(plain, now, withholding()),
 		"why-withheld":    Why(plain, now, withholding()) + "\n" + whys(plain, withholding()) + Why(plain, now, unread),
+		"status-invalid":  Status(plain, now, invalid),
 		"progress":        NewProgress(plain).Lines(now, shop()),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,12 @@ import (
 // ready.
 const typeAnsibleRunsReady = "AnsibleRunsReady"
 
+// Reasons of this condition while nothing can be composed.
+const (
+	reasonInvalidInput = "InvalidInput"
+	reasonTooLarge     = "TooLarge"
+)
+
 // A State says how an object is, in one word.
 type State string
 
@@ -128,7 +134,12 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 
 	n := nodeOf(o)
 	_, n.Claim, _ = unstructured.NestedMap(o.Object, "spec", "resourceRef")
-	n.Runs = inOrder(append(runs, tell(runs, conditionsOf(o).of(typeAnsibleRunsReady).Message)...))
+
+	if c := conditionsOf(o).of(typeAnsibleRunsReady); !mistaken(c) {
+		runs = append(runs, tell(runs, c.Message)...)
+	}
+
+	n.Runs = inOrder(runs)
 	n.judge(conditionsOf(o))
 
 	return n
@@ -179,6 +190,9 @@ func (cs conditions) current(generation int64) conditions {
 	})
 }
 
+// mistaken is true for a condition AnsibleRunsReady that is about the Composition: its lines name no runs.
+func mistaken(c xpv2.Condition) bool { return c.Reason == reasonInvalidInput || c.Reason == reasonTooLarge }
+
 // judge an XR or a claim by its conditions and its runs.
 func (n *Node) judge(cs conditions) {
 	ready, synced, runs := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(typeAnsibleRunsReady)
@@ -198,6 +212,8 @@ func (n *Node) judge(cs conditions) {
 	switch {
 	case n.Paused:
 		n.State = Paused
+	case synced.Status == ansiblerun.ConditionFalse && mistaken(runs):
+		n.State, n.Reason, n.Message = Blocked, string(runs.Reason), runs.Message
 	case worst == Failed, worst == Blocked, worst == AwaitingApproval:
 		n.State = worst
 	case synced.Status == ansiblerun.ConditionFalse:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+	"github.com/crossplane-ansible/crossplane-ansible/function/report"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -58,8 +59,8 @@ const (
 
 // The names that the function gives to things are those that are looked for.
 func TestNames(t *testing.T) {
-	want := []string{plan.TypeAnsibleRunsReady, observed.WaitingFor, plan.AllKeys}
-	if diff := cmp.Diff(want, []string{typeAnsibleRunsReady, waitingFor, allKeys}); diff != "" {
+	want := []string{plan.TypeAnsibleRunsReady, observed.WaitingFor, plan.AllKeys, report.ReasonInvalidInput, report.ReasonTooLarge}
+	if diff := cmp.Diff(want, []string{typeAnsibleRunsReady, waitingFor, allKeys, reasonInvalidInput, reasonTooLarge}); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
@@ -249,6 +250,23 @@ func TestXR(t *testing.T) {
 		"Invalid": {
 			reason: "A Composition with mistakes blocks the XR.", want: Blocked, message2: "bad",
 			conditions: "{type: Synced, status: 'False', reason: ReconcileError, message: bad}",
+		},
+		"Mistakes": {
+			reason: "Its mistakes are no runs, and hide no failure of a run that is there.", want: Blocked,
+			message2: "the input is invalid:\ndefaults.keepOutpt: no\nstatuss: Forbidden: no",
+			conditions: "{type: AnsibleRunsReady, status: 'False', reason: InvalidInput, message: \"the input is invalid:\\ndefaults.keepOutpt: no\\nstatuss: Forbidden: no\"}, " +
+				"{type: Synced, status: 'False', reason: ReconcileError, message: 'cannot compose resources: all of it'}",
+			runs: []*Node{run(t, "a", "", "", isFailed)}, leaves: []leaf{{"a", Failed}},
+		},
+		"MistakesOfClaim": {
+			reason: "The XR of a claim tells of them.", want: Waiting, message2: "statuss: Forbidden: no",
+			conditions: "{type: AnsibleRunsReady, status: 'False', reason: InvalidInput, message: 'statuss: Forbidden: no'}, {type: Synced, status: 'True'}",
+		},
+		"NextInTurn": {
+			reason: "A member of a set that waits for its turn is not as it should be, whether it is there or not.", want: Waiting,
+			message: "node[a]: is next: 0 of 4 have the new values\ndisk[a]: is next: 1 of 2 have the new values",
+			runs:    []*Node{run(t, "node[a]", "", "", isReady), run(t, "node[b]", "", "", isReady)},
+			leaves:  []leaf{{"disk[a]", Waiting}, {"node[a]", Waiting}, {"node[b]", Ready}},
 		},
 		"NotSeen": {
 			reason: "An XR that is not ready says why, also when its runs are.", want: Waiting, message: "a: is running",
