@@ -226,8 +226,10 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 		add(color(n.State), strings.Split(n.Message, "\n")...)
 	case n.State == tree.Running:
 		add(cyan, doing(run))
+		add(red, before(n)...)
 	case n.State == tree.Queued, n.State == tree.Installing:
 		add("", cmp.Or(run.Message, waits(run)))
+		add(red, before(n)...)
 	case n.State == tree.Failed:
 		most := maxFailures
 		if s.Wide {
@@ -261,6 +263,15 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	add(red, n.Notes...)
 
 	return ds
+}
+
+// before is why the run before a retry failed.
+func before(n *tree.Node) []string {
+	if n.Failure == "" {
+		return nil
+	}
+
+	return []string{"it is a retry; the run before failed: " + n.Failure}
 }
 
 // next says when a run that failed is tried again.

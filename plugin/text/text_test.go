@@ -309,8 +309,18 @@ func TestInProgress(t *testing.T) {
 		run         common.Run
 		deleted     bool
 		undeletable string
+		failure     string
 		want        string
 	}{
+		"Retry": {
+			reason: "A retry has the failure before it in one line.", state: tree.Running, run: running, failure: "task \"x\" failed:\n\x1b[31mno",
+			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n" +
+				"  it is a retry; the run before failed: task \"x\" failed: [31mno\n",
+		},
+		"RetryQueued": {
+			reason: "Also while it waits.", state: tree.Installing, run: queued, failure: "m",
+			want: "Run x (default/shop-x): Installing (Check, Poll)\n  no place is free\n  it is a retry; the run before failed: m\n",
+		},
 		"Running": {
 			reason: "A run has a kind, a time and a task.", state: tree.Running, run: running,
 			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n",
@@ -354,7 +364,7 @@ func TestInProgress(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			n := composed("x", tc.state, tc.run)
-			n.Deleted, n.Undeletable = tc.deleted, tc.undeletable
+			n.Deleted, n.Undeletable, n.Failure = tc.deleted, tc.undeletable, tc.failure
 
 			if diff := cmp.Diff(tc.want, Why(Style{}, now, n)); diff != "" {
 				t.Errorf("\n%s\nWhy(...): -want, +got:\n%s", tc.reason, diff)

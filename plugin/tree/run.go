@@ -120,6 +120,14 @@ func (n *Node) judgeRun(cs conditions) {
 	case n.InProgress():
 		// What the conditions say may be about the run before.
 		n.Message = n.LastRun.Message
+
+		switch {
+		case n.Deleted: // Deletable says it.
+		case common.Failed(ready):
+			n.Failure = ready.Message
+		case n.LastRun.Trigger == common.TriggerRetry && synced.Status == ansiblerun.ConditionFalse:
+			n.Failure = synced.Message
+		}
 	case n.State != Ready && why.Status == ansiblerun.ConditionFalse:
 		n.Reason, n.Message = string(why.Reason), why.Message
 	}

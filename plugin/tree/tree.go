@@ -88,6 +88,8 @@ type Node struct {
 	// Canceled is true if the last run was canceled by its annotation.
 	Canceled bool `json:"-"`
 
+	// Failure is why the run before failed, while a retry is in progress.
+	Failure string `json:"-"`
 	// Undeletable is what the condition Deletable says while it is False.
 	Undeletable string `json:"-"`
 
@@ -191,7 +193,9 @@ func (cs conditions) current(generation int64) conditions {
 }
 
 // mistaken is true for a condition AnsibleRunsReady that is about the Composition: its lines name no runs.
-func mistaken(c xpv2.Condition) bool { return c.Reason == reasonInvalidInput || c.Reason == reasonTooLarge }
+func mistaken(c xpv2.Condition) bool {
+	return c.Reason == reasonInvalidInput || c.Reason == reasonTooLarge
+}
 
 // judge an XR or a claim by its conditions and its runs.
 func (n *Node) judge(cs conditions) {

@@ -73,11 +73,20 @@ func TestRunState(t *testing.T) {
 		status           string
 		want             State
 		because, message string
+		failure          string
 	}{
-		"New":        {reason: "Nothing is known of an object that the provider has not looked at.", want: Waiting, message: "the provider has not looked at it yet"},
-		"Ready":      {reason: "Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
-		"Outdated":   {reason: "Conditions of another generation do not count.", status: "conditions: [{type: Ready, status: 'True', observedGeneration: 1}], " + succeeded, want: Waiting, message: "the provider has not looked at it yet"},
-		"Running":    {reason: "A run in progress is running, also beside a failure from before.", status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running}}", want: Running},
+		"New":      {reason: "Nothing is known of an object that the provider has not looked at.", want: Waiting, message: "the provider has not looked at it yet"},
+		"Ready":    {reason: "Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
+		"Outdated": {reason: "Conditions of another generation do not count.", status: "conditions: [{type: Ready, status: 'True', observedGeneration: 1}], " + succeeded, want: Waiting, message: "the provider has not looked at it yet"},
+		"Running":  {reason: "A run in progress is running, and has the failure before it.", status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running}}", want: Running, failure: "m"},
+		"RetryOfCheck": {
+			reason: "A retry has the failure before it, also where that changed nothing.", want: Queued, failure: "m",
+			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Queued, trigger: Retry}}",
+		},
+		"NoRetry": {
+			reason: "What kept a run from beginning is no failure of it.", want: Running,
+			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running, trigger: Changed}}",
+		},
 		"Queued":     {reason: "A run that waits for a place is queued, and says what it waits for.", status: "conditions: [" + ready + "], atProvider: {lastRun: {phase: Queued, message: m}}", want: Queued, message: "m"},
 		"Installing": {reason: "A run that waits for content is installing.", status: "atProvider: {lastRun: {phase: Installing}}", want: Installing},
 		"Failed": {
@@ -118,8 +127,9 @@ func TestRunState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := run(t, "a", tc.metadata, tc.spec, tc.status)
 
-			if n.State != tc.want || n.Reason != tc.because || n.Message != tc.message {
-				t.Errorf("\n%s\nOf(...): want %s, %q, %q, got %s, %q, %q", tc.reason, tc.want, tc.because, tc.message, n.State, n.Reason, n.Message)
+			if n.State != tc.want || n.Reason != tc.because || n.Message != tc.message || n.Failure != tc.failure {
+				t.Errorf("\n%s\nOf(...): want %s, %q, %q, %q, got %s, %q, %q, %q", tc.reason, tc.want, tc.because, tc.message, tc.failure,
+					n.State, n.Reason, n.Message, n.Failure)
 			}
 		})
 	}
