@@ -125,7 +125,9 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 
 	// A check changes nothing that another one could depend on.
 	for _, n := range nodes {
-		if !want.check {
+		if want.check {
+			p.warnBehind(n)
+		} else {
 			r.After(n)
 		}
 	}
@@ -164,6 +166,16 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 	}
 
 	return verdict(r)
+}
+
+// warnBehind says which XRs of a tree have changes that a check does not see.
+func (p *plugin) warnBehind(root *tree.Node) {
+	for _, xr := range root.Composites() {
+		if xr.Behind {
+			p.printf("%s has changed, and Crossplane has not composed the change yet: the check is of what was before\n",
+				xr.Resource())
+		}
+	}
 }
 
 // verdict on a request that is over: why not all runs have succeeded, if that is so.

@@ -83,6 +83,8 @@ type Node struct {
 	Claim bool `json:"-"`
 	// Unresponsive is true for an XR if Crossplane's circuit breaker is open: changes of it may not be noticed.
 	Unresponsive bool `json:"-"`
+	// Behind is true for an XR that has changed since Crossplane has composed it.
+	Behind bool `json:"-"`
 	// Available is true if the condition Ready is True, whatever else there is to say.
 	Available bool `json:"-"`
 	// Canceled is true if the last run was canceled by its annotation.
@@ -143,6 +145,9 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 
 	n.Runs = inOrder(runs)
 	n.judge(conditionsOf(o))
+
+	composed := conditionsOf(o).of(xpv2.TypeSynced).ObservedGeneration
+	n.Behind = composed != 0 && composed < o.GetGeneration()
 
 	return n
 }

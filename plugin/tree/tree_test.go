@@ -185,8 +185,19 @@ func TestXR(t *testing.T) {
 		runs       []*Node
 		want       State
 		message2   string
+		behind     bool
 		leaves     []leaf
 	}{
+		"Behind": {
+			reason: "Crossplane has not composed what has changed in the XR.", metadata: "generation: 3", want: Ready, behind: true,
+			conditions: "{type: Ready, status: 'True', observedGeneration: 2}, {type: Synced, status: 'True', observedGeneration: 2}",
+			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+		},
+		"Composed": {
+			reason: "It has.", metadata: "generation: 3", want: Ready,
+			conditions: "{type: Ready, status: 'True', observedGeneration: 3}, {type: Synced, status: 'True', observedGeneration: 3}",
+			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+		},
 		"Ready": {
 			reason: "An XR with ready runs is ready; runs are in the order of their dependencies.", message: "", want: Ready,
 			conditions: "{type: Ready, status: 'True'}",
@@ -317,8 +328,9 @@ func TestXR(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := Of(xr(t, tc.metadata, tc.message, tc.conditions), tc.runs...)
 
-			if n.State != tc.want || n.Message != tc.message2 {
-				t.Errorf("\n%s\nOf(...): want %s, %q, got %s, %q", tc.reason, tc.want, tc.message2, n.State, n.Message)
+			if n.State != tc.want || n.Message != tc.message2 || n.Behind != tc.behind {
+				t.Errorf("\n%s\nOf(...): want %s, %q, behind: %t, got %s, %q, %t", tc.reason, tc.want, tc.message2, tc.behind, n.State, n.Message,
+					n.Behind)
 			}
 
 			var got []leaf
