@@ -81,7 +81,11 @@ func (r *Runner) keepFacts(ctx context.Context, run Spec, p plan) {
 	dir := filepath.Join(p.Dir, cacheDir)
 	limit := workdir.Limits{Size: maxFacts}
 
-	if run.Inputs.Parameters.FactCachingTimeout == nil || run.Object.UID == "" || ctx.Err() != nil || !ownDirectory(p.Dir, cacheDir) {
+	if run.Inputs.Parameters.FactCachingTimeout == nil || run.Object.UID == "" || ctx.Err() != nil {
+		return
+	}
+
+	if !ownDirectory(p.Dir, cacheDir) {
 		return
 	}
 
