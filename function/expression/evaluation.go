@@ -99,7 +99,11 @@ func ranges(a *ast.AST) interpreter.InterpretableDecorator {
 			return i, nil
 		}
 
-		// Where something has to be a range, it is not selected from.
+		// CEL gives the index of a selection the id of the selection itself, and has to know it as an attribute.
+		if attribute, ok := i.(interpreter.InterpretableAttribute); ok {
+			return comprehendedAttribute{attribute}, nil
+		}
+
 		return comprehended{Interpretable: i}, nil
 	}
 }
@@ -115,6 +119,16 @@ func (c comprehended) Eval(a interpreter.Activation) ref.Val {
 	evaluationOf(a).spend(perTurn*length(v) + sorting(v))
 
 	return inOrder(v)
+}
+
+// comprehendedAttribute is one that is an attribute, such as xr.spec.zones.
+type comprehendedAttribute struct {
+	interpreter.InterpretableAttribute
+}
+
+// Eval evaluates the attribute.
+func (c comprehendedAttribute) Eval(a interpreter.Activation) ref.Val {
+	return comprehended{c.InterpretableAttribute}.Eval(a)
 }
 
 // sorting returns the work to put the keys of a map in order: long ones are compared as far as they are equal.

@@ -93,6 +93,7 @@ func TestEvaluate(t *testing.T) {
 		"Escaped":           {reason: "$${ is a literal ${.", value: "$${HOME}", want: value("${HOME}")},
 		"EscapedBeside":     {reason: "$${ is a literal ${ beside an expression, too.", value: "$${a}${xr.metadata.name}", want: value("${a}app")},
 		"Dollar":            {reason: "A $ alone is a $.", value: "$5 $x $$", want: value("$5 $x $$")},
+		"RangeAt":           {reason: "A list is gone through that is at a computed index.", value: "${xr.spec.users[xr.spec.users.size() - 2].map(i, i)}", want: value([]any{"name"})},
 		"Int":               {reason: "A whole-string expression keeps its type.", value: "${xr.spec.size}", want: value(5.0)},
 		"Bool":              {reason: "A whole-string expression keeps its type.", value: "${xr.spec.debug}", want: value(true)},
 		"List":              {reason: "A whole-string expression keeps its type.", value: "${xr.spec.zones}", want: value([]any{"a", "b"})},
