@@ -84,7 +84,7 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 		p, cerrs = compile.Composition(object, u.namespaced, compile.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
 	}
 
-	return compiled{plan: p, errs: input.Causes(append(errs, cerrs...))}
+	return compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}
 }
 
 // digest of a struct: that of another one is another one.

@@ -66,6 +66,16 @@ func TestInvalidInput(t *testing.T) {
 				`runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set`,
 			},
 		},
+		"OfDefaults": {
+			reason: "What is written once is one mistake, where it is written.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}}, ` +
+				`runs: [{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]}`,
+			want: []string{
+				`defaults.schedule.cron: Invalid value: "0 3 * *": must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly: expected exactly 5 fields, found 4: [0 3 * *]`,
+				`defaults.vars.a: Invalid value: "${x}": undeclared reference to 'x', here: ▸x`,
+				`runs[2].schedule.cron: Invalid value: "0 4 * *": must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly: expected exactly 5 fields, found 4: [0 4 * *]`,
+			},
+		},
 		"Own": {
 			reason: "What a run alone can have is no default.",
 			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, name: a, previousNames: [], ` +
@@ -273,7 +283,7 @@ runs:
 - {name: d, providerConfigRef: {kind: ProviderConfig, name: d}, dependsOn: [b]}
 `,
 			want: []string{
-				`runs[0].providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
+				`defaults.providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
 				`runs[2].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
 			},
 		},

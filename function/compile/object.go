@@ -142,7 +142,7 @@ func allowedMistakes(r input.Run) field.ErrorList {
 		for i, pattern := range r.Allowed[name] {
 			if _, err := path.Match(pattern, ""); err != nil {
 				errs = append(errs,
-					field.Invalid(r.PathOf("allowed").Key(name).Index(i), pattern, "is no pattern, such as v1.* or release/v?"))
+					field.Invalid(r.Path.Child("allowed").Key(name).Index(i), pattern, "is no pattern, such as v1.* or release/v?"))
 			}
 		}
 	}

@@ -99,7 +99,7 @@ func inputPath(path string, r input.Run) string {
 		path = strings.Replace(path, ".secretRef", ".secretKeyRef", 1)
 	}
 
-	return r.PathOf(path[:end]).String() + path[end:]
+	return r.Path.String() + "." + path
 }
 
 type raw = *apiextensionsv1.JSON

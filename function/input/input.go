@@ -7,7 +7,9 @@ package input
 import (
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -126,12 +128,13 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 // OriginAnsibleRun is the Origin of errors in an AnsibleRun that was made of the input.
 const OriginAnsibleRun = "AnsibleRun"
 
-// Causes returns the errors without those that follow from others: a required field that
-// is misspelt is not missing, and an AnsibleRun has no errors of its own where the input
-// has one. The error about an unknown field has the name that may be meant as its value,
-// see package schema.
-func Causes(errs field.ErrorList) field.ErrorList {
-	return slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
+// Causes returns the errors of an input where they were written, and each once, without those that follow from others:
+// a required field that is misspelt is not missing, and an AnsibleRun has no errors of its own where the input has one.
+// The error about an unknown field has the name that may be meant as its value, see package schema.
+func Causes(in map[string]any, errs field.ErrorList) field.ErrorList {
+	errs = written(in, errs)
+
+	return slices.DeleteFunc(errs, func(err *field.Error) bool {
 		if err.Origin == OriginAnsibleRun && slices.ContainsFunc(errs, func(known *field.Error) bool {
 			return known.Origin != OriginAnsibleRun && (isBelow(err.Field, known.Field) || isBelow(known.Field, err.Field))
 		}) {
@@ -151,6 +154,49 @@ func Causes(errs field.ErrorList) field.ErrorList {
 				(err.Field == in || in == "defaults") && slices.Contains(strings.FieldsFunc(err.Detail, isSeparator), meant)
 		})
 	})
+}
+
+// ofRun is the path of a field of a run. A part of it is the name of a field, a key or an index.
+var ofRun, part = regexp.MustCompile(`^runs\[(\d+)\]\.(.+)$`), regexp.MustCompile(`[^.\[\]]+`)
+
+// written returns errors with the paths of what runs have from the defaults, once for all runs.
+func written(in map[string]any, errs field.ErrorList) field.ErrorList {
+	runs, _ := in["runs"].([]any)
+	seen := map[string]bool{}
+
+	var all field.ErrorList
+
+	for _, err := range errs {
+		e := *err
+
+		if m := ofRun.FindStringSubmatch(e.Field); m != nil {
+			parts := part.FindAllString(m[2], -1)
+
+			i, _ := strconv.Atoi(m[1])
+			if i < len(runs) && depth(in["defaults"], parts) > depth(runs[i], parts) {
+				e.Field = "defaults." + m[2]
+			}
+		}
+
+		if key := e.Origin + e.Error(); !seen[key] {
+			seen[key] = true
+			all = append(all, &e)
+		}
+	}
+
+	return all
+}
+
+// depth is how many parts of a path an object has.
+func depth(v any, parts []string) int {
+	for i, p := range parts {
+		m, ok := v.(map[string]any)
+		if v, ok = m[p], ok && m[p] != nil; !ok {
+			return i
+		}
+	}
+
+	return len(parts)
 }
 
 // isBelow is true for a path that is another one, or below it.

@@ -24,22 +24,10 @@ type Run struct {
 	// Object is the run as JSON, with the defaults. Fields that hold expressions are compiled
 	// from it.
 	Object map[string]any
-
-	defaults map[string]any
 }
 
 // IsSet is true for a run that is made by forEach.
 func (r Run) IsSet() bool { return isSet(r.Object) }
-
-// PathOf returns the path of a field where it is written: in the run, or in the defaults.
-func (r Run) PathOf(name string) *field.Path {
-	_, own := r.Own[name]
-	if _, ok := r.defaults[name]; ok && !own {
-		return field.NewPath("defaults", name)
-	}
-
-	return r.Path.Child(name)
-}
 
 // Runs of an input. The errors are names that they cannot have, or that are not unique.
 func Runs(in map[string]any) ([]Run, field.ErrorList) {
@@ -60,7 +48,6 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 
 		r := Run{
 			Path: field.NewPath("runs").Index(i), Own: own, Object: manifest.Overlay(under(defaults, own), own),
-			defaults: defaults,
 		}
 		Decode(r.Object, &r.Run)
 

@@ -298,7 +298,7 @@ func (c *checker) compile(in map[string]any, u use) verdict {
 	}
 
 	p, cerrs := u.compile(object)
-	errs = input.Causes(append(errs, cerrs...))
+	errs = input.Causes(object, append(errs, cerrs...))
 
 	if p != nil {
 		errs = append(errs, lint(p)...)
