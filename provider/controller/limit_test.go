@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 )
 
@@ -31,7 +32,7 @@ func TestLimited(t *testing.T) {
 		heard := make(chan int64, 1)
 
 		r := fresh{
-			name: "test", kube: &test.MockClient{MockGet: test.NewMockGetFn(nil)},
+			name: "test", kube: &test.MockClient{MockGet: test.NewMockGetFn(errors.New("not there"))},
 			connector: newConnector(&fakePool{}, func(c *connector) { c.GlobalRateLimiter = ratelimiter.NewGlobal(100) }),
 			runtime: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)

@@ -54,8 +54,10 @@ type cluster struct {
 	mu sync.Mutex
 	// asked is what the provider has asked for.
 	asked []string
-	// events of the Pod that is watched; nil before it is.
+	// events of the Pod that is watched; nil before it is. Lost is the Pod as it was when it was deleted, which a watch
+	// shows that begins where the Pod was seen before; nil if it was not.
 	events *watch.RaceFreeFakeWatcher
+	lost   *corev1.Pod
 	// log of the Pod, and whether its node cannot be reached.
 	log  string
 	away bool
@@ -173,10 +175,13 @@ func (c *cluster) watch(ctx context.Context, k client.WithWatch, _ client.Object
 
 	c.mu.Lock()
 	c.events = w
+	lost := c.lost
 	c.mu.Unlock()
 
 	if k.Get(ctx, client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, p) == nil {
 		c.saw(p, false)
+	} else if lost != nil {
+		c.saw(lost, true)
 	}
 
 	return w, nil
@@ -248,6 +253,10 @@ func (c *cluster) remove(ctx context.Context, k client.WithWatch, o client.Objec
 func (c *cluster) saw(p *corev1.Pod, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
+	if gone && !c.hangs {
+		c.lost = p.DeepCopy()
+	}
 
 	switch {
 	case c.hangs || c.events == nil || c.events.IsStopped():
