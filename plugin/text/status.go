@@ -282,7 +282,7 @@ func next(n *tree.Node, now time.Time) string {
 	}
 
 	switch at := n.Retry(); {
-	case n.GaveUp() && n.LastApply.Result == common.PhaseCanceled:
+	case n.GaveUp() && n.Canceled:
 		return "canceled by the annotation " + common.AnnotationCancel + ", and is not tried again by itself"
 	case n.GaveUp():
 		return "gave up after " + attempts + ", and is not tried again by itself"

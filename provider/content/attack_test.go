@@ -14,11 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// canary is in a file of the provider's, outside of the store.
-const canary = "stolen-from-the-provider"
+// stolen is in a file of the provider's, outside of the store.
+const stolen = "stolen-from-the-provider"
 
 // TestAttacks installs content that was made to harm, with the real
 // ansible-galaxy and git, and without any confinement. It may fail or not; it
@@ -83,7 +84,7 @@ func TestAttacks(t *testing.T) {
 				return strings.NewReplacer("/OUT", out, "OUT", strings.TrimPrefix(out, "/"), "REPO", filepath.Join(out, "repo")).Replace(s)
 			}
 
-			write(t, out, map[string]string{"canary": "version: " + canary + "\nnamespace: acme\nname: web\n"})
+			write(t, out, map[string]string{"canary": "version: " + stolen + "\nnamespace: acme\nname: web\n"})
 
 			required := tc.requirements
 
@@ -105,7 +106,7 @@ func TestAttacks(t *testing.T) {
 				required = fill(order.Or(required, "roles: [{name: x, src: 'file://REPO', scm: git}]"))
 			}
 
-			before := textsBelow(t, out)
+			before := canary.Files(t, out)
 			s := newStore(t, t.TempDir())
 
 			req, err := NewRequest(inputs.Inputs{Requirements: required})
@@ -122,11 +123,11 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("\n%s\nEnsure(...): it was installed", tc.reason)
 			}
 
-			if got := fmt.Sprint(err, set.Collections, set.Roles); strings.Contains(got, canary) {
+			if got := fmt.Sprint(err, set.Collections, set.Roles); strings.Contains(got, stolen) {
 				t.Errorf("\n%s\nEnsure(...): %s", tc.reason, got)
 			}
 
-			if diff := cmp.Diff(before, textsBelow(t, out)); diff != "" {
+			if diff := cmp.Diff(before, canary.Files(t, out)); diff != "" {
 				t.Errorf("\n%s\nWhat is outside of the store is left alone: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -166,24 +167,4 @@ func attackArchive(t *testing.T, dir string, entries []entryOf, fill func(string
 	must(t, os.WriteFile(path, b.Bytes(), 0o600))
 
 	return path
-}
-
-// textsBelow a directory, with what is in them.
-func textsBelow(t *testing.T, dir string) map[string]string {
-	t.Helper()
-
-	found := map[string]string{}
-
-	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-
-		text, err := os.ReadFile(path)
-		found[path] = string(text)
-
-		return err
-	}))
-
-	return found
 }

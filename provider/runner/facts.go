@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,8 +41,7 @@ func factsEnv(env map[string]string, in inputs.Inputs) {
 		env["ANSIBLE_GATHERING"] = "smart"
 	}
 
-	// A timeout of 0 s would never end.
-	env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] = strconv.Itoa(int(max(timeout.Duration, time.Second).Seconds()))
+	env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] = strconv.Itoa(int(timeout.Seconds()))
 }
 
 // facts of an object, between its runs. A UID that is none of an API server is that of a manifest, and may be a path.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -186,4 +187,27 @@ func (c Canaries) look(found map[string]string, seen map[string]bool) {
 			}
 		}
 	}
+}
+
+// Files below a directory, or a file itself, by their paths, with what is in them: what an attack may have changed or
+// found.
+func Files(tb testing.TB, dir string) map[string]string {
+	tb.Helper()
+
+	found := map[string]string{}
+
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+
+		text, err := os.ReadFile(path) //nolint:gosec // The attack is over, and the directory may be a file.
+		found[path] = string(text)
+
+		return err
+	}); err != nil {
+		tb.Fatal(err)
+	}
+
+	return found
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 )
 
 // foreign is the text of all files that an installation must not reach.
@@ -230,7 +230,7 @@ func (l *installFixture) install(t *testing.T, mode sandbox.Mode, in inputs.Inpu
 	fmt.Fprintln(&all, err, set.Collections, set.Roles, l.sent.String())
 
 	if err == nil {
-		for name, text := range readAll(t, set.Dir) {
+		for name, text := range canary.Files(t, set.Dir) {
 			fmt.Fprintln(&all, name, text)
 		}
 
@@ -248,30 +248,10 @@ func (l *installFixture) files(t *testing.T) map[string]string {
 	all := map[string]string{}
 
 	for _, dir := range []string{"STATE/runs", "STORE/sets/other", "STORE/tmp/other", "TOKEN", "KUBE"} {
-		maps.Copy(all, readAll(t, l.fill(dir)))
+		maps.Copy(all, canary.Files(t, l.fill(dir)))
 	}
 
 	return all
-}
-
-// readAll files in a directory.
-func readAll(t *testing.T, dir string) map[string]string {
-	t.Helper()
-
-	found := map[string]string{}
-
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-
-		text, err := os.ReadFile(path)
-		found[path] = string(text)
-
-		return err
-	}))
-
-	return found
 }
 
 // TestInstallAttacks has content, and configurations of tenants, attack others while the content

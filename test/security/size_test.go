@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 )
 
 // flood fills a directory with files of which none is too large, hides what it can,
@@ -107,7 +108,7 @@ func TestInstallFills(t *testing.T) {
 		t.Errorf("Ensure(...): %v, want %s", err, want)
 	}
 
-	if left := readAll(t, store); len(left) > 0 {
+	if left := canary.Files(t, store); len(left) > 0 {
 		t.Errorf("Nothing of it should be left: %d files", len(left))
 	}
 }
