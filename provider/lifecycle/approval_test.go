@@ -51,55 +51,24 @@ func TestDecideOutdated(t *testing.T) {
 		}
 	}
 	absent := func(s *Situation) { s.Deleted, s.Recorded.LastRun.State = true, common.StateAbsent }
-	checks := func(state common.RunState, t common.RunTrigger) *Start {
-		return &Start{Mode: common.ModeCheck, State: state, Trigger: t, Attempt: 1}
-	}
 
 	cases := map[string]struct {
 		reason string
 		s      Situation
-		want   Decision
+		want   string
 	}{
-		"Current": {
-			reason: "What has not changed should await its approval.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("a")),
-			want:   Decision{Exists: true, Until: t0.Add(10 * time.Minute)},
-		},
-		"Changed": {
-			reason: "What has changed should be checked.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b")),
-			want:   Decision{Exists: true, Start: checks(common.StatePresent, common.TriggerChanged)},
-		},
-		"Unchecked": {
-			reason: "So should what a check could not tell.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), guarded("b")),
-			want:   Decision{Exists: true, Start: checks(common.StatePresent, common.TriggerChanged)},
-		},
-		"Clean": {
-			reason: "Where nothing awaits approval, labels and annotations should start nothing.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), guarded("b")),
-			want:   Decision{Exists: true, Until: t0.Add(10 * time.Minute)},
-		},
-		"AllTheTime": {
-			reason: "What changes all the time should not be checked all the time.",
-			s:      given(lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), later(time.Second)),
-			want:   Decision{Exists: true, Until: t0.Add(least)},
-		},
-		"Deleted": {
-			reason: "Of a deletion the same is true.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), absent),
-			want:   Decision{Exists: true, Start: checks(common.StateAbsent, common.TriggerDeleted)},
-		},
-		"DeletedAllTheTime": {
-			reason: "Nor should it be checked all the time.",
-			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), absent, later(time.Second)),
-			want:   Decision{Exists: true, Until: t0.Add(least)},
-		},
+		"Current":           {"What has not changed should await its approval.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("a")), "until 10m0s"},
+		"Changed":           {"What has changed should be checked.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b")), "check Changed"},
+		"Unchecked":         {"So should what a check could not tell.", given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), guarded("b")), "check Changed"},
+		"Clean":             {"Where nothing awaits approval, labels and annotations should start nothing.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), guarded("b")), "until 10m0s"},
+		"AllTheTime":        {"What changes all the time should not be checked all the time.", given(lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), later(time.Second)), "until 10s"},
+		"Deleted":           {"Of a deletion the same is true.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), absent), "check absent Deleted"},
+		"DeletedAllTheTime": {"Nor should it be checked all the time.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), absent, later(time.Second)), "until 10s"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Decide(tc.s)); diff != "" {
+			if diff := cmp.Diff(tc.want, tell(Decide(tc.s))); diff != "" {
 				t.Errorf("\n%s\nDecide(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

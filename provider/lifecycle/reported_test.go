@@ -37,6 +37,13 @@ func applying(phase common.RunPhase, reported ...string) runs.Report {
 	return r
 }
 
+// but with a change.
+func but(r runs.Report, by func(*runs.Report)) runs.Report {
+	by(&r)
+
+	return r
+}
+
 func TestRecordOutputs(t *testing.T) {
 	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
 	large := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
@@ -47,78 +54,15 @@ func TestRecordOutputs(t *testing.T) {
 		report runs.Report
 		want   *apiextensionsv1.JSON
 	}{
-		"First": {
-			reason: "What is reported is there while the run goes on.",
-			report: applying(common.PhaseRunning, "a", `{"b":1}`),
-			want:   outputs(`{"a":{"b":1}}`),
-		},
-		"Merged": {
-			reason: "It is merged over what was there, by its keys.",
-			was:    outputs(`{"a":{"b":1},"n":12345678901234567890,"u":"<&>"}`),
-			report: applying(common.PhaseRunning, "a", `{"c":2}`),
-			want:   outputs(`{"a":{"c":2},"n":12345678901234567890,"u":"<&>"}`),
-		},
-		"Silent": {
-			reason: "A run that has reported nothing yet leaves what was there.",
-			was:    outputs(`{"a":1}`),
-			report: applying(common.PhaseRunning),
-			want:   outputs(`{"a":1}`),
-		},
-		"Failed": {
-			reason: "A failed run keeps what it has reported, and publishes nothing else.",
-			was:    outputs(`{"a":1}`),
-			report: func() runs.Report {
-				r := applying(common.PhaseFailed, "b", `2`)
-				r.Outputs = outputs(`{"b":2,"c":3}`)
-
-				return r
-			}(),
-			want: outputs(`{"a":1,"b":2}`),
-		},
-		"Succeeded": {
-			reason: "What a successful run has published replaces what was there.",
-			was:    outputs(`{"a":1,"b":1}`),
-			report: func() runs.Report {
-				r := applying(common.PhaseSucceeded, "b", `2`)
-				r.Outputs = outputs(`{"b":2,"c":3}`)
-
-				return r
-			}(),
-			want: outputs(`{"b":2,"c":3}`),
-		},
-		"SucceededSilently": {
-			reason: "Also when that is nothing.",
-			was:    outputs(`{"a":1}`),
-			report: applying(common.PhaseSucceeded),
-		},
-		"TooLarge": {
-			reason: "What does not fit beside what is there waits for the end of the run.",
-			was:    outputs(`{"a":` + large(events.MaxOutputs/2) + `}`),
-			report: applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)),
-			want:   outputs(`{"a":` + large(events.MaxOutputs/2) + `}`),
-		},
-		"Absent": {
-			reason: "A run that removes things puts nothing out.",
-			was:    outputs(`{"a":1}`),
-			report: func() runs.Report {
-				r := applying(common.PhaseRunning, "b", `2`)
-				r.Run.State = common.StateAbsent
-
-				return r
-			}(),
-			want: outputs(`{"a":1}`),
-		},
-		"Check": {
-			reason: "A check run reports nothing.",
-			was:    outputs(`{"a":1}`),
-			report: func() runs.Report {
-				r := applying(common.PhaseSucceeded, "b", `2`)
-				r.Run.Mode = common.ModeCheck
-
-				return r
-			}(),
-			want: outputs(`{"a":1}`),
-		},
+		"First":             {"What is reported is there while the run goes on.", nil, applying(common.PhaseRunning, "a", `{"b":1}`), outputs(`{"a":{"b":1}}`)},
+		"Merged":            {"It is merged over what was there, by its keys.", outputs(`{"a":{"b":1},"n":12345678901234567890,"u":"<&>"}`), applying(common.PhaseRunning, "a", `{"c":2}`), outputs(`{"a":{"c":2},"n":12345678901234567890,"u":"<&>"}`)},
+		"Silent":            {"A run that has reported nothing yet leaves what was there.", outputs(`{"a":1}`), applying(common.PhaseRunning), outputs(`{"a":1}`)},
+		"Failed":            {"A failed run keeps what it has reported, and publishes nothing else.", outputs(`{"a":1}`), but(applying(common.PhaseFailed, "b", `2`), func(r *runs.Report) { r.Outputs = outputs(`{"b":2,"c":3}`) }), outputs(`{"a":1,"b":2}`)},
+		"Succeeded":         {"What a successful run has published replaces what was there.", outputs(`{"a":1,"b":1}`), but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Outputs = outputs(`{"b":2,"c":3}`) }), outputs(`{"b":2,"c":3}`)},
+		"SucceededSilently": {"Also when that is nothing.", outputs(`{"a":1}`), applying(common.PhaseSucceeded), nil},
+		"TooLarge":          {"What does not fit beside what is there waits for the end of the run.", outputs(`{"a":` + large(events.MaxOutputs/2) + `}`), applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)), outputs(`{"a":` + large(events.MaxOutputs/2) + `}`)},
+		"Absent":            {"A run that removes things puts nothing out.", outputs(`{"a":1}`), but(applying(common.PhaseRunning, "b", `2`), func(r *runs.Report) { r.Run.State = common.StateAbsent }), outputs(`{"a":1}`)},
+		"Check":             {"A check run reports nothing.", outputs(`{"a":1}`), but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), outputs(`{"a":1}`)},
 	}
 
 	for name, tc := range cases {
@@ -193,12 +137,9 @@ func TestRecordWithheld(t *testing.T) {
 		"Succeeded": {
 			"A successful run replaces everything, whatever it has reported on its way.",
 			want{`{"a":1,"b":2}`, withheld("c", "")},
-			func() runs.Report {
-				r := reporting(common.PhaseSucceeded, []string{"b"})
+			but(reporting(common.PhaseSucceeded, []string{"b"}), func(r *runs.Report) {
 				r.Outputs, r.Withheld = &apiextensionsv1.JSON{Raw: []byte(`{"c":3}`)}, withheld("a")
-
-				return r
-			}(),
+			}),
 			want{`{"c":3}`, withheld("a")},
 		},
 		"Silent": {
@@ -288,14 +229,8 @@ func TestRecordCopies(t *testing.T) {
 		report, answer runs.Report
 		want           runs.Report
 	}{
-		"Check": {
-			reason: "What an old status says of a check run should not become what the pool knows.",
-			report: report("new", 2), answer: report("old", 1), want: report("new", 2),
-		},
-		"Apply": {
-			reason: "Nor what it says of an apply, and of its outputs.",
-			report: apply(report("new", 2)), answer: apply(report("old", 1)), want: apply(report("new", 2)),
-		},
+		"Check": {"What an old status says of a check run should not become what the pool knows.", report("new", 2), report("old", 1), report("new", 2)},
+		"Apply": {"Nor what it says of an apply, and of its outputs.", apply(report("new", 2)), apply(report("old", 1)), apply(report("new", 2))},
 	}
 
 	for name, tc := range cases {
@@ -345,64 +280,14 @@ func TestConditions(t *testing.T) {
 		report runs.Report
 		want   []xpv2.Condition
 	}{
-		"New": {
-			reason: "A condition is of the generation that the run is for.",
-			was:    []xpv2.Condition{ready},
-			report: with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)),
-			want:   []xpv2.Condition{ready, condition("A", corev1.ConditionFalse, "B", late, 3)},
-		},
-		"SameStatus": {
-			reason: "The time is that of a change of the status, not of the reason.",
-			was:    []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2), ready},
-			report: with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)),
-			want:   []xpv2.Condition{condition("A", corev1.ConditionFalse, "C", early, 3), ready},
-		},
-		"OtherStatus": {
-			reason: "A change of the status has a time of its own.",
-			was:    []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2)},
-			report: with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)),
-			want:   []xpv2.Condition{condition("A", corev1.ConditionTrue, "C", late, 3)},
-		},
-		"Running": {
-			reason: "What former runs reported stays while a run goes on.",
-			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-			report: applying(common.PhaseRunning),
-			want:   []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-		},
-		"Failed": {
-			reason: "And when it fails.",
-			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-			report: applying(common.PhaseFailed),
-			want:   []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-		},
-		"Succeeded": {
-			reason: "What an apply that succeeded did not report goes. The provider's own stay.",
-			was:    []xpv2.Condition{ready, condition("A", corev1.ConditionTrue, "B", early, 2), synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable},
-			report: with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)),
-			want:   []xpv2.Condition{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable},
-		},
-		"Absent": {
-			reason: "A run that removes things reports how it goes on.",
-			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-			report: func() runs.Report {
-				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
-				r.Run.State = common.StateAbsent
-
-				return r
-			}(),
-			want: []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2), condition("C", corev1.ConditionTrue, "D", late, 3)},
-		},
-		"Check": {
-			reason: "A check run reports nothing.",
-			was:    []xpv2.Condition{ready},
-			report: func() runs.Report {
-				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
-				r.Run.Mode = common.ModeCheck
-
-				return r
-			}(),
-			want: []xpv2.Condition{ready},
-		},
+		"New":         {"A condition is of the generation that the run is for.", []xpv2.Condition{ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)), []xpv2.Condition{ready, condition("A", corev1.ConditionFalse, "B", late, 3)}},
+		"SameStatus":  {"The time is that of a change of the status, not of the reason.", []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2), ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)), []xpv2.Condition{condition("A", corev1.ConditionFalse, "C", early, 3), ready}},
+		"OtherStatus": {"A change of the status has a time of its own.", []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2)}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)), []xpv2.Condition{condition("A", corev1.ConditionTrue, "C", late, 3)}},
+		"Running":     {"What former runs reported stays while a run goes on.", []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}, applying(common.PhaseRunning), []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}},
+		"Failed":      {"And when it fails.", []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}, applying(common.PhaseFailed), []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}},
+		"Succeeded":   {"What an apply that succeeded did not report goes. The provider's own stay.", []xpv2.Condition{ready, condition("A", corev1.ConditionTrue, "B", early, 2), synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable}, with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)), []xpv2.Condition{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable}},
+		"Absent":      {"A run that removes things reports how it goes on.", []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}, but(with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)), func(r *runs.Report) { r.Run.State = common.StateAbsent }), []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2), condition("C", corev1.ConditionTrue, "D", late, 3)}},
+		"Check":       {"A check run reports nothing.", []xpv2.Condition{ready}, but(with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), []xpv2.Condition{ready}},
 	}
 
 	for name, tc := range cases {
