@@ -257,6 +257,8 @@ func TestRecordCopies(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
+	type conditions = []xpv2.Condition
+
 	early := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	late := metav1.NewTime(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
 
@@ -274,20 +276,24 @@ func TestConditions(t *testing.T) {
 	synced := condition("Synced", corev1.ConditionFalse, "ReconcileError", early, 2)
 	notCheckable := condition("Checkable", corev1.ConditionFalse, "NotCheckable", early, 2)
 
+	yes := condition("A", corev1.ConditionTrue, "B", early, 2)
+	no := condition("A", corev1.ConditionFalse, "B", early, 2)
+	told := condition("C", corev1.ConditionTrue, "D", late, 0)
+
 	cases := map[string]struct {
 		reason string
-		was    []xpv2.Condition
+		was    conditions
 		report runs.Report
-		want   []xpv2.Condition
+		want   conditions
 	}{
-		"New":         {"A condition is of the generation that the run is for.", []xpv2.Condition{ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)), []xpv2.Condition{ready, condition("A", corev1.ConditionFalse, "B", late, 3)}},
-		"SameStatus":  {"The time is that of a change of the status, not of the reason.", []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2), ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)), []xpv2.Condition{condition("A", corev1.ConditionFalse, "C", early, 3), ready}},
-		"OtherStatus": {"A change of the status has a time of its own.", []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2)}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)), []xpv2.Condition{condition("A", corev1.ConditionTrue, "C", late, 3)}},
-		"Running":     {"What former runs reported stays while a run goes on.", []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}, applying(common.PhaseRunning), []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}},
-		"Failed":      {"And when it fails.", []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}, applying(common.PhaseFailed), []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}},
-		"Succeeded":   {"What an apply that succeeded did not report goes. The provider's own stay.", []xpv2.Condition{ready, condition("A", corev1.ConditionTrue, "B", early, 2), synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable}, with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)), []xpv2.Condition{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable}},
-		"Absent":      {"A run that removes things reports how it goes on.", []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)}, but(with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)), func(r *runs.Report) { r.Run.State = common.StateAbsent }), []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2), condition("C", corev1.ConditionTrue, "D", late, 3)}},
-		"Check":       {"A check run reports nothing.", []xpv2.Condition{ready}, but(with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), []xpv2.Condition{ready}},
+		"New":         {"A condition is of the generation that the run is for.", conditions{ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)), conditions{ready, condition("A", corev1.ConditionFalse, "B", late, 3)}},
+		"SameStatus":  {"The time is that of a change of the status, not of the reason.", conditions{no, ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)), conditions{condition("A", corev1.ConditionFalse, "C", early, 3), ready}},
+		"OtherStatus": {"A change of the status has a time of its own.", conditions{no}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)), conditions{condition("A", corev1.ConditionTrue, "C", late, 3)}},
+		"Running":     {"What former runs reported stays while a run goes on.", conditions{yes}, applying(common.PhaseRunning), conditions{yes}},
+		"Failed":      {"And when it fails.", conditions{yes}, applying(common.PhaseFailed), conditions{yes}},
+		"Succeeded":   {"What an apply that succeeded did not report goes. The provider's own stay.", conditions{ready, yes, synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable}, with(applying(common.PhaseSucceeded), told), conditions{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable}},
+		"Absent":      {"A run that removes things reports how it goes on.", conditions{yes}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.State = common.StateAbsent }), conditions{yes, condition("C", corev1.ConditionTrue, "D", late, 3)}},
+		"Check":       {"A check run reports nothing.", conditions{ready}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), conditions{ready}},
 	}
 
 	for name, tc := range cases {
