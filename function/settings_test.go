@@ -23,9 +23,9 @@ runs:
 `
 
 	rendering{
-		input: all, spec: "policy: RunOnChange, every: 1h, may: [Observe, '*'], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
+		input: all, spec: "policy: RunOnChange, every: 1h, may: [Observe, Update], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
 		want: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 20m0s, retryLimit: 3`,
-			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange, crossplane.io/poll-interval: 1h, ansible.crossplane.io/keepOutput: 24h}}`, "managementPolicies: [Observe, '*']"),
+			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange, crossplane.io/poll-interval: 1h, ansible.crossplane.io/keepOutput: 24h}}`, "managementPolicies: [Observe, Update]"),
 	}.check(t, "Settings may be computed; those that are optional.none() are left out.")
 
 	rendering{
@@ -87,6 +87,7 @@ func TestSettingsAttacks(t *testing.T) {
 		"Kept":          {field: "keepOutput", value: `always`, want: `if it is not "true": must be a duration of more than 0, such as 30m, and is "always"`},
 		"Policies":      {field: "managementPolicies", value: `[Observe, Upate]`, want: `[1]: must be one of Observe, Create, Update, Delete, LateInitialize, *, and is "Upate"`},
 		"NoPolicies":    {field: "managementPolicies", value: `[]`, want: "must be a list of 1 to 1000 items, or optional.none()"},
+		"PolicySet":     {field: "managementPolicies", value: `[Create]`, want: `Crossplane does not support this set: write "*" alone, or Observe with others, and Delete only with Create, or with Observe alone, and not ["Create"]`},
 		"Timeout":       {field: "timeout", value: `20 minutes`, want: "must be a duration that is not negative, such as 20m"},
 		"TimeoutBefore": {field: "timeout", value: `-1s`, want: "must be a duration that is not negative, such as 20m"},
 		"Retries":       {field: "retryLimit", value: `0`, want: "must be an integer from 1 to 2147483647, and is 0"},

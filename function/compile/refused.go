@@ -53,6 +53,12 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 	errs = append(errs, nameMistakes(field.NewPath("spec"), r.Object.Spec)...)
 	errs = append(errs, nameMistakes(field.NewPath("spec", "forProvider"), r.Object.Parameters)...)
 
+	if policies, ok := r.Object.Spec["managementPolicies"].([]any); ok {
+		if err := fields.CheckPolicies(policies); err != nil {
+			errs = append(errs, field.Forbidden(field.NewPath("spec", "managementPolicies"), err.Error()))
+		}
+	}
+
 	for _, err := range errs {
 		err.Field, err.Origin = inputPath(err.Field, from), input.OriginAnsibleRun
 

@@ -61,6 +61,31 @@ func listOf(check func(any) error) func(any) error {
 	}
 }
 
+// arePolicies checks management policies. An empty list is written, not computed.
+func arePolicies(v any) error {
+	if err := listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*"))(v); err != nil {
+		return err
+	}
+
+	list, _ := v.([]any)
+
+	return CheckPolicies(list)
+}
+
+// CheckPolicies checks that Crossplane supports a set of management policies: it does nothing with an object that has
+// another one.
+func CheckPolicies(list []any) error {
+	has := func(action string) bool { return slices.Contains(list, any(action)) }
+	all := !slices.ContainsFunc(list, func(action any) bool { return action != "*" })
+
+	if all || !has("*") && has("Observe") && (!has("Delete") || has("Create") || !has("Update") && !has("LateInitialize")) {
+		return nil
+	}
+
+	return errors.Errorf(`Crossplane does not support this set: write "*" alone, or Observe with others, and Delete only `+
+		"with Create, or with Observe alone, and not %s", manifest.Show(list))
+}
+
 // between checks that a value is an integer of a range.
 func between(least, most float64) func(any) error {
 	return func(v any) error {

@@ -111,11 +111,10 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 
 	"runPolicy": annotation(common.AnnotationRunPolicy, oneOf(string(common.ObserveAndDelete),
 		string(common.CheckWhenObserve), string(common.RunOnChange))),
-	"pollInterval":      annotation(meta.AnnotationKeyPollInterval, isInterval),
-	"keepOutput":        annotation(common.AnnotationKeepOutput, isKept),
-	"providerConfigRef": {Kind: Referring, Action: RunAgain},
-	"managementPolicies": setting(Spec, Update,
-		listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*")), expression.Array),
+	"pollInterval":       annotation(meta.AnnotationKeyPollInterval, isInterval),
+	"keepOutput":         annotation(common.AnnotationKeepOutput, isKept),
+	"providerConfigRef":  {Kind: Referring, Action: RunAgain},
+	"managementPolicies": setting(Spec, Update, arePolicies, expression.Array),
 
 	"allowed":        {Kind: Literal, Action: Nothing},
 	"project":        {Kind: Referring, Part: ForProvider, Action: RunAgain},

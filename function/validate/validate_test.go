@@ -224,6 +224,7 @@ func TestFiles(t *testing.T) {
 				inputs: 1,
 				mistakes: []string{
 					`refused.yaml:5: defaults.managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
+					`refused.yaml:9: runs[0].managementPolicies: Forbidden: Crossplane does not support this set: write "*" alone, or Observe with others, and Delete only with Create, or with Observe alone, and not ["Create","Upate"]`,
 					`refused.yaml:11: runs[0].managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
 					`refused.yaml:17: runs[2].inventories[0].secretKeyRef.name: Invalid value: "a b": cannot be the name of an object`,
 					"refused.yaml:20: runs[3].roles: Forbidden: must be a list",
