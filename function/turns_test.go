@@ -79,17 +79,17 @@ func TestAtATime(t *testing.T) {
 	}{
 		"Create": {
 			reason: "Members are created in the order of the items, not in that of their names.", atATime: "1", keys: "[c, a, b]",
-			want: "c=2", said: "replica[c]: is running\nreplica[a]: is next: 0 of 3 have the new values",
+			want: "c=2", said: "replica[c]: is running\nreplica[a]: is next: 0 of 3 have the new values\nreplica[b]: waits for its turn",
 		},
 		"Change": {
 			reason: "The first member gets its new values, the others keep theirs.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 ready, c=1 ready",
-			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"InProgress": {
 			reason: "Nothing begins while one is in progress.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=2 running, b=1 ready, c=1 ready",
-			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"Next": {
 			reason: "The next one begins when the one before is ready.", atATime: "1", keys: "[a, b, c]",
@@ -108,7 +108,7 @@ func TestAtATime(t *testing.T) {
 		"Share": {
 			reason: "A share is rounded down.", atATime: "50%", keys: "[a, b, c, d, e]",
 			observed: "a=1 ready, b=1 ready, c=1 ready, d=1 ready, e=1 ready",
-			want:     "a=2 b=2 c=1 d=1 e=1", said: "replica[a]: is running\nreplica[b]: is running\nreplica[c]: is next: 0 of 5 have the new values",
+			want:     "a=2 b=2 c=1 d=1 e=1", said: "replica[a]: is running\nreplica[b]: is running\nreplica[c]: is next: 0 of 5 have the new values\nreplica[d]: waits for its turn\nreplica[e]: waits for its turn",
 		},
 		"ShareOfFew": {
 			reason: "A share is one member at least.", atATime: "25%", keys: "[a, b]",
@@ -117,7 +117,7 @@ func TestAtATime(t *testing.T) {
 		"Failed": {
 			reason: "A member that fails stops the rest, even where more than one may be in progress.", atATime: "2", keys: "[a, b, c]",
 			observed: "a=2 failed, b=1 ready, c=1 ready",
-			want:     "a=2 b=1 c=1", said: "replica[a]: disk is full\nreplica[b]: is next: 0 of 3 have the new values",
+			want:     "a=2 b=1 c=1", said: "replica[a]: disk is full\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"FailedLater": {
 			reason: "So does one of the new values that comes later, or failed later.", atATime: "1", keys: "[a, b, c]",
@@ -127,17 +127,17 @@ func TestAtATime(t *testing.T) {
 		"Repair": {
 			reason: "Newer values reach the member first that failed with the older ones.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 failed, c=0 ready",
-			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values",
+			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"RepairInTurn": {
 			reason: "Of several that failed, too, as many as the limit says.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 failed, b=1 failed, c=1 failed",
-			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+			want:     "a=2 b=1 c=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"EditedMeanwhile": {
 			reason: "An edit begins again with the member in progress, and then with the first.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 running, c=0 ready",
-			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values",
+			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"Back": {
 			reason: "A member with the values that are wanted again is not touched.", atATime: "1", keys: "[a, b, c]",
@@ -211,7 +211,7 @@ func TestAtATime(t *testing.T) {
 func TestAtATimeToTheEnd(t *testing.T) {
 	members := "a=1 ready, b=1 ready, c=1 ready"
 	want := []string{
-		"replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values",
+		"replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		"replica[b]: is running\nreplica[c]: is next: 1 of 3 have the new values",
 		"replica[c]: is running",
 		"",

@@ -56,7 +56,7 @@ func (r Runs) takeTurns(run *plan.Run, all []Outcome) {
 
 		if !out.Held() {
 			*out = r.Keep(Outcome{Name: out.Name, Resource: out.Resource, Reason: DependencyNotReady, Messages: message})
-			message = nil
+			message = []string{"waits for its turn"}
 		}
 	}
 }
