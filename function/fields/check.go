@@ -77,8 +77,9 @@ func arePolicies(v any) error {
 func CheckPolicies(list []any) error {
 	has := func(action string) bool { return slices.Contains(list, any(action)) }
 	all := !slices.ContainsFunc(list, func(action any) bool { return action != "*" })
+	alone := !has("Create") && (has("Update") || has("LateInitialize"))
 
-	if all || !has("*") && has("Observe") && (!has("Delete") || has("Create") || !has("Update") && !has("LateInitialize")) {
+	if all || !has("*") && has("Observe") && (!has("Delete") || !alone) {
 		return nil
 	}
 
