@@ -325,6 +325,8 @@ func (s *Stack) kubelet(context.Context) (*Piece, error) {
 		"--kubeconfig="+s.path(dirKubernetes, fileKubeconfig),
 		"--hostname-override="+NodeName,
 		"--node-ip="+s.Address(),
+		// Otherwise nothing is evicted when this node is gone, since all nodes are.
+		"--node-labels=node.kubernetes.io/exclude-disruption=true",
 	))
 }
 
