@@ -71,9 +71,10 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	}
 
 	inv := r.inventories(in)
+	name, made := playbookOf(run)
 
 	files := []file{
-		{Path: filepath.Join(projectDir, playbookOf(run)), Data: text},
+		{Path: filepath.Join(projectDir, name), Data: text, Given: !made},
 		// Where the credentials have no ansible.cfg, the machine's must not count.
 		{Path: inputs.AnsibleConfigFile},
 		{Path: driverFile, Data: driver},
@@ -93,8 +94,8 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		Dir:     dir,
 		Files:   files,
 		Project: run.Content.ProjectPath(),
-		Args:    []string{dir, playbookOf(run), ident, oldestCore, oldestRunner},
-		Play:    r.playArgv(run, dir, inv, vars),
+		Args:    []string{dir, name, ident, oldestCore, oldestRunner},
+		Play:    append(r.playArgv(run, dir, inv, vars), name),
 		Env:     r.environment(run, dir, domain),
 		Domain:  domain,
 	}, nil
@@ -115,7 +116,7 @@ func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
 	return r.policy.Domain(read, []string{dir}, sandbox.Grant(run.Inputs.Grant))
 }
 
-// playArgv is the argv of ansible-playbook. Values of users are joined to their options,
+// playArgv is the argv of ansible-playbook before the playbook. Values of users are joined to their options,
 // so that no value is taken for an option.
 func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 	p := run.Inputs.Parameters
@@ -157,7 +158,7 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 		argv = append(argv, "--diff")
 	}
 
-	return append(append(argv, run.Only...), playbookOf(run))
+	return append(argv, run.Only...)
 }
 
 // commandLine of an argv, quoted for a POSIX shell: ansible-runner splits it as a shell

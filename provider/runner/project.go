@@ -15,7 +15,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// projectPlaybookFile is the playbook of a run that has a project. A project may have a playbook.yml.
+// projectPlaybookFile imports what a run with a project plays, other than one playbook of it. A project may have a
+// playbook.yml.
 const projectPlaybookFile = ".provider-ansible.yml"
 
 const (
@@ -25,13 +26,17 @@ const (
 	maxPlaybooks = 10
 )
 
-// playbookOf is the name of the file of a run's playbook, in the working directory.
-func playbookOf(run Spec) string {
-	if run.Content.Project == nil {
-		return playbookFile
+// playbookOf is the name of the file of a run's playbook, in the working directory. One playbook of a project is played
+// by its own name, which Ansible shows; any other is made.
+func playbookOf(run Spec) (name string, made bool) {
+	switch {
+	case run.Content.Project == nil:
+		return playbookFile, true
+	case inputs.IsProjectPlaybook(run.Inputs.Parameters.Playbook):
+		return run.Inputs.Parameters.Playbook, false
 	}
 
-	return projectPlaybookFile
+	return projectPlaybookFile, true
 }
 
 // withProject returns a run that has what its project says: its ansible.cfg, unless the credentials have one.
