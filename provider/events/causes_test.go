@@ -105,12 +105,8 @@ func TestCauses(t *testing.T) {
 			},
 		},
 		"failed-when": {
-			reason: "What fails by a condition has no message in older versions.",
-			want:   "A 'failed_when' expression evaluated to 'True'.",
-			older: map[string]string{
-				"2.16": "WARNING quota",
-				"2.19": "WARNING quota",
-			},
+			reason: "A condition of the author has failed the task, and the module has succeeded.",
+			want:   "A 'failed_when' expression evaluated to 'True': WARNING quota",
 		},
 		"filter": {
 			reason: "Templates fail before a module runs.",

@@ -20,6 +20,8 @@ const (
 	noTraceback = "(traceback unavailable)"
 	// traceback is how one of Python's begins.
 	traceback = "Traceback (most recent call last):"
+	// failedWhen is what ansible-core displays of a task that its author has fail.
+	failedWhen = "A 'failed_when' expression evaluated to 'True'."
 	// standardError is what ansible-core writes before the output of a program.
 	standardError = ">>> Standard Error\n"
 )
@@ -39,6 +41,7 @@ type result struct {
 	Assertion    json.RawMessage `json:"assertion"`
 	Code         json.RawMessage `json:"rc"`
 	Label        json.RawMessage `json:"_ansible_item_label"`
+	FailedWhen   json.RawMessage `json:"failed_when_result"`
 	// Modules that have failed to gather facts.
 	Modules map[string]json.RawMessage `json:"failed_modules"`
 
@@ -68,6 +71,10 @@ func (r result) explain() string {
 	}
 
 	m := ofStatus(bare(cmp.Or(text(r.Message), text(r.Reason))))
+	if (m == "" || m == "Unknown error.") && text(r.FailedWhen) == "true" {
+		m = failedWhen // The module has succeeded, and says nothing of why.
+	}
+
 	summary, rest, more := strings.Cut(m, "\n")
 
 	switch {
@@ -153,7 +160,7 @@ func empty(m string) bool {
 
 // vague is true for messages that say little without the output.
 func vague(m string) bool {
-	return m == "Assertion failed" || strings.Contains(m, "non-zero return code") ||
+	return m == failedWhen || m == "Assertion failed" || strings.Contains(m, "non-zero return code") ||
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 

@@ -200,6 +200,11 @@ func TestMessages(t *testing.T) {
 			stream: failed("h", map[string]any{"failed": "yes", "changed": []int{1}, "censored": 1, "msg": "the reason"}),
 			want:   "the reason",
 		},
+		"FailedWhen": {
+			reason: "A module that says nothing is failed by the task.",
+			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "failed_when_result": true}),
+			want:   failedWhen,
+		},
 		"LeftOut": {
 			reason: "Where ansible-runner left the result out, the item that failed explains it.",
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason"}}) +
