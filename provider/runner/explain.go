@@ -41,8 +41,8 @@ func confinementHint(all []common.Failure) string {
 			return "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration " +
 				"has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
 		case denied.MatchString(f.Message):
-			return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration " +
-				"allows"
+			return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration, " +
+				"or a flag like --write-path, allows"
 		}
 	}
 

@@ -174,7 +174,7 @@ func TestVerdict(t *testing.T) {
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
 				Message: `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'; ` +
-					"localhost is the provider itself, where content may do only what spec.confinement of its configuration allows",
+					"localhost is the provider itself, where content may do only what spec.confinement of its configuration, or a flag like --write-path, allows",
 			},
 		},
 		"DeniedElsewhere": {
