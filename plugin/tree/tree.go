@@ -139,7 +139,8 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 	n := nodeOf(o)
 	_, n.Claim, _ = unstructured.NestedMap(o.Object, "spec", "resourceRef")
 
-	if c := conditionsOf(o).of(typeAnsibleRunsReady); !mistaken(c) {
+	// A claim has the conditions of its XR, which tells of its runs.
+	if c := conditionsOf(o).of(typeAnsibleRunsReady); !n.Claim && !mistaken(c) {
 		runs = append(runs, tell(runs, c.Message)...)
 	}
 

@@ -165,6 +165,16 @@ func xr(t *testing.T, metadata, message, conditions string) *unstructured.Unstru
 	return o
 }
 
+// TestClaim has a claim tell of no run once more that its XR tells of.
+func TestClaim(t *testing.T) {
+	claim := xr(t, "", "a: is not there yet", "")
+	claim.Object["spec"] = map[string]any{"resourceRef": map[string]any{"kind": "XSite", "name": "site-1"}}
+
+	if got := Of(claim, Of(xr(t, "", "a: is not there yet", ""))).Leaves(); len(got) != 1 {
+		t.Errorf("Of(claim).Leaves(): want the run once, got %d", len(got))
+	}
+}
+
 func TestXR(t *testing.T) {
 	isReady := "conditions: [" + ready + ", " + synced + "], " + succeeded
 	isFailed := "conditions: [{type: Ready, status: 'False', reason: RunFailed, observedGeneration: 2}], " + failedRun
