@@ -134,6 +134,8 @@ func workOf(function string, args []ref.Val) uint64 {
 	}
 
 	switch function {
+	case functionRange:
+		n = perTurn*length(args[0]) + sorting(args[0])
 	case "lists.range":
 		length, _ := args[0].(types.Int)
 		n += uint64(max(length, 0))

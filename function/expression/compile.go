@@ -53,9 +53,9 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, mistakes
 	}
 
-	p, err := e.cel.Program(compiled,
-		cel.CustomDecorator(limited(e.cel)), cel.CustomDecorator(keys(e.cel, compiled.NativeRep())),
-		cel.CustomDecorator(ranges(compiled.NativeRep())))
+	count(compiled.NativeRep())
+
+	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)))
 	if bad := (patternError{}); errors.As(err, &bad) {
 		at := compiled.NativeRep().SourceInfo().GetStartLocation(bad.id)
 		return nil, []string{e.explain(source, &common.Error{Location: at, Message: bad.Error()})}

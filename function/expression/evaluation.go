@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -81,54 +82,56 @@ func (e *evaluation) local(name string) (v any, ok, waits bool) {
 	return l.value, l.ok, l.waits
 }
 
-// ranges returns a decorator of what the comprehensions of an expression go through:
-// it counts their turns, and has maps in the order of their keys. What an expression
-// makes of a map would change from call to call otherwise, and with it the
-// AnsibleRun.
-func ranges(a *ast.AST) interpreter.InterpretableDecorator {
-	ids := map[int64]bool{}
+// Functions that count what CEL does without a call. No expression can have such names.
+const (
+	// functionKey is that of what an expression computes as a key, of a map that it selects from or that it makes. A map
+	// goes through all of a key, whatever kind of map it is and whether it has the key.
+	functionKey = "@key"
+	// functionRange is that of what a comprehension goes through. It has maps in the order of their keys: what an
+	// expression makes of a map would change from call to call otherwise, and with it the AnsibleRun.
+	functionRange = "@range"
+)
 
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind {
-			ids[e.AsComprehension().IterRange().ID()] = true
+// count the keys and ranges of a checked expression as calls.
+func count(a *ast.AST) {
+	factory, last := ast.NewExprFactory(), ast.MaxID(a)
+
+	as := func(function string, e ast.Expr) {
+		if e.Kind() == ast.LiteralKind {
+			return // It is as long as the expression at most.
+		}
+
+		last++
+		arg := factory.NewUnspecifiedExpr(last)
+		arg.SetKindCase(e)
+		a.SetType(last, a.GetType(e.ID()))
+
+		if r, ok := a.ReferenceMap()[e.ID()]; ok {
+			a.SetReference(last, r)
+		}
+
+		if at, ok := a.SourceInfo().GetOffsetRange(e.ID()); ok {
+			a.SourceInfo().SetOffsetRange(last, at)
+		}
+
+		e.SetKindCase(factory.NewCall(e.ID(), function, arg))
+		a.SetReference(e.ID(), ast.NewFunctionReference(function))
+	}
+
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.CallKind:
+			if name := e.AsCall().FunctionName(); name == operators.Index || name == operators.OptIndex {
+				as(functionKey, e.AsCall().Args()[1])
+			}
+		case ast.MapKind:
+			for _, entry := range e.AsMap().Entries() {
+				as(functionKey, entry.AsMapEntry().Key())
+			}
+		case ast.ComprehensionKind:
+			as(functionRange, e.AsComprehension().IterRange())
 		}
 	}))
-
-	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
-		if !ids[i.ID()] {
-			return i, nil
-		}
-
-		// CEL gives the index of a selection the id of the selection itself, and has to know it as an attribute.
-		if attribute, ok := i.(interpreter.InterpretableAttribute); ok {
-			return comprehendedAttribute{attribute}, nil
-		}
-
-		return comprehended{Interpretable: i}, nil
-	}
-}
-
-// comprehended is an expression that a comprehension goes through.
-type comprehended struct {
-	interpreter.Interpretable
-}
-
-// Eval evaluates the expression.
-func (c comprehended) Eval(a interpreter.Activation) ref.Val {
-	v := c.Interpretable.Eval(a)
-	evaluationOf(a).spend(perTurn*length(v) + sorting(v))
-
-	return inOrder(v)
-}
-
-// comprehendedAttribute is one that is an attribute, such as xr.spec.zones.
-type comprehendedAttribute struct {
-	interpreter.InterpretableAttribute
-}
-
-// Eval evaluates the attribute.
-func (c comprehendedAttribute) Eval(a interpreter.Activation) ref.Val {
-	return comprehended{c.InterpretableAttribute}.Eval(a)
 }
 
 // sorting returns the work to put the keys of a map in order: long ones are compared as far as they are equal.

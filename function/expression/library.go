@@ -68,6 +68,10 @@ func ownFunctions() []cel.EnvOption {
 			})))
 	}
 
+	counted := func(name string, of func(ref.Val) ref.Val) cel.EnvOption {
+		return cel.Function(name, cel.Overload(name, []*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(of)))
+	}
+
 	read := func(name string, unmarshal func(string) (any, error)) cel.EnvOption {
 		return cel.Function(name,
 			cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val {
@@ -90,6 +94,8 @@ func ownFunctions() []cel.EnvOption {
 	}
 
 	return []cel.EnvOption{
+		counted(functionKey, func(key ref.Val) ref.Val { return key }),
+		counted(functionRange, inOrder),
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
 		read(functionJSONUnmarshal, unmarshalJSON),
