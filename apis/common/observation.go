@@ -509,7 +509,7 @@ type Apply struct {
 
 // Content is a set of collections and roles.
 type Content struct {
-	// Digest of what was required, by which the provider recognizes the versions that it has resolved to.
+	// Digest of what was required.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 

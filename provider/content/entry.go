@@ -47,8 +47,9 @@ func (s *Store) newEntry(digest string, number int) *entry {
 
 func (e *entry) set() Set {
 	return Set{
-		Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles, Project: e.manifest.Project,
-		Resolved: e.resolved,
+		Digest: e.digest, Dir: e.dir,
+		Collections: e.manifest.Collections, Roles: e.manifest.Roles, Project: e.manifest.Project,
+		Resolved: e.resolved.Truncate(time.Second), // The status shows the time in seconds only.
 	}
 }
 

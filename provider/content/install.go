@@ -9,21 +9,15 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
 // install a set. When the disk is full, all sets that are not in use are removed, and the installation is tried again;
 // not so for a refresh, which can wait.
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
-	given, resolved := req.Request, s.config.now()
-	if !again {
-		given, resolved = s.pinnedToKnown(digest, req)
-	}
-
-	e, result, err := s.attempt(ctx, digest, req, given, resolved)
+	e, result, err := s.attempt(ctx, digest, req)
 	if isFull(err) && !again && s.freeSpace(digest) {
-		e, result, err = s.attempt(ctx, digest, req, given, resolved)
+		e, result, err = s.attempt(ctx, digest, req)
 	}
 
 	if isFull(err) {
@@ -38,18 +32,17 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 	return e, result, nil
 }
 
-// attempt an installation in a workspace. What is installed there becomes the content set. Given
-// is the request for ansible-galaxy, with versions that were resolved at a time.
-func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request,
-	resolved time.Time,
-) (*entry, Result, error) {
+// attempt an installation in a workspace. What is installed there becomes the content set.
+func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, Result, error) {
+	resolved := s.config.now()
+
 	w, err := s.newWorkspace(digest)
 	if err != nil {
 		return nil, "", err
 	}
 	defer w.remove()
 
-	project, err := s.config.Installer.Install(ctx, given, w.Workspace)
+	project, err := s.config.Installer.Install(ctx, req.Request, w.Workspace)
 	if err != nil {
 		return nil, "", err
 	}
@@ -73,7 +66,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 
 // publish a complete set in the store, with one use. A current set with the same content stays
 // in its place, also one that another process has put there meanwhile. Resolved is when the request was
-// resolved to the set: before now, if the versions of then were installed again.
+// resolved to the set.
 func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +104,7 @@ func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved 
 		e.resolved = resolved
 		e.uses++
 		s.failed.Remove(m.Digest)
-		s.remember(req, e.set())
+		s.resolved.Add(s.lasting(req), resolved)
 
 		return e, result, nil
 	}

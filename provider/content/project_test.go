@@ -303,17 +303,6 @@ func TestProjectMoves(t *testing.T) {
 		t.Errorf("\nA commit that changes the directory is other content.\nRefresh(...): %+v, was %+v", r, first)
 	}
 
-	// Another store installs the commit that is known, until it is due.
-	commit("web/prod/site.yml", "- hosts: new\n")
-
-	req.Known = r.Set
-	other, release := ensure(t, newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now)), req)
-	release()
-
-	if diff := cmp.Diff(r.Set.Project, other.Project); diff != "" {
-		t.Errorf("\nA project that is installed again is the same.\nEnsure(...): -want, +got:\n%s", diff)
-	}
-
 	git(t, repo, "checkout", "-q", "--detach")
 	git(t, repo, "branch", "-q", "-D", "trunk")
 	c.pass(ttl)

@@ -18,9 +18,6 @@ type Resolution struct {
 	Set Set
 	// Found is true when the set is in the store, or when nothing is required.
 	Found bool
-	// Resolved is when it was last known that the request resolves to the set,
-	// also when it was removed since; the zero time when that is not known.
-	Resolved time.Time
 	// Stale is true from when the request is to be resolved again, see Refresh, until that
 	// has ended.
 	Stale bool
@@ -48,15 +45,13 @@ func (s *Store) Resolution(req Request) Resolution {
 // resolution returns the Resolution of a request that requires something. The store is
 // locked.
 func (s *Store) resolution(digest string, req Request) Resolution {
-	known, _ := s.recall(digest, req)
-	f := s.failuresOf(digest)
-	r := Resolution{Resolved: known.Resolved, Err: f.err}
+	r := Resolution{Err: s.failuresOf(digest).err}
 
-	if s.current(digest) != nil {
-		r.Set, r.Found = known, true
+	if e := s.current(digest); e != nil {
+		r.Set, r.Found = e.set(), true
 	}
 
-	due, moves := s.dueAt(req, f, known)
+	due, moves := s.dueAt(digest, req)
 	if !moves {
 		return r
 	}
@@ -71,6 +66,24 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 	r.Stale = !s.config.now().Before(r.Due)
 
 	return r
+}
+
+// dueAt is when a request is to be resolved again, at once if it is not known when it was resolved; false when never.
+// The store is locked.
+func (s *Store) dueAt(digest string, req Request) (time.Time, bool) {
+	if s.config.TTL == 0 || req.Requirements.Pinned() {
+		return time.Time{}, false
+	}
+
+	var resolved time.Time
+
+	if e := s.current(digest); e != nil {
+		resolved = e.resolved
+	} else if known, ok := s.resolved.Get(s.lasting(req)); ok {
+		resolved = known.(time.Time) //nolint:forcetypeassert // There is nothing else.
+	}
+
+	return s.failuresOf(digest).due(resolved, s.config.TTL), true
 }
 
 // Refresh resolves a request again in the background if it is stale. Wake is called when that
@@ -127,8 +140,7 @@ func (s *Store) resolve(digest string, req Request) {
 	defer leave()
 
 	s.mu.Lock()
-	known, _ := s.recall(digest, req)
-	due, _ := s.dueAt(req, s.failuresOf(digest), known)
+	due, _ := s.dueAt(digest, req)
 	s.mu.Unlock()
 
 	// An installation for a run may have resolved it meanwhile.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -73,9 +72,6 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// whenever compares sets that were resolved at different times.
-var whenever = cmpopts.IgnoreFields(Set{}, "Resolved", "Digest")
-
 // TestRefresh follows a branch of a real repository with the real
 // ansible-galaxy.
 func TestRefresh(t *testing.T) {
@@ -100,7 +96,7 @@ func TestRefresh(t *testing.T) {
 	s := newStore(t, dir, withTTL(ttl), withClock(c.Now))
 
 	first, releaseFirst := ensure(t, s, req)
-	want := Resolution{Set: first, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
+	want := Resolution{Set: first, Found: true, Due: c.Now().Add(ttl)}
 
 	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
 		t.Errorf("\nWhat was installed serves for the TTL.\nResolution(...): -want, +got:\n%s", diff)
@@ -113,8 +109,10 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("\nAfter the TTL it is stale, and goes on serving.\nResolution(...): -want, +got:\n%s", diff)
 	}
 
-	want = Resolution{Set: want.Set, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
-	if diff := cmp.Diff(want, refreshed(s, req), whenever); diff != "" {
+	want = Resolution{Set: first, Found: true, Due: c.Now().Add(ttl)}
+	want.Set.Resolved = c.Now()
+
+	if diff := cmp.Diff(want, refreshed(s, req)); diff != "" {
 		t.Errorf("\nContent that has not changed is the same set, and serves for another TTL.\nRefresh(...): -want, +got:\n%s", diff)
 	}
 
@@ -175,7 +173,7 @@ func TestRefresh(t *testing.T) {
 	// After a restart, which takes no time here.
 	s = newStore(t, dir, withTTL(ttl), withClock(c.Now))
 
-	want.Stale, want.Due = true, want.Resolved.Add(ttl)
+	want.Stale, want.Due = true, want.Set.Resolved.Add(ttl)
 	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
 		t.Errorf("\nA store knows what it had, and how old it is.\nNewStore(...): -want, +got:\n%s", diff)
 	}
@@ -185,8 +183,10 @@ func TestRefresh(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want = Resolution{Set: want.Set, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
-	if diff := cmp.Diff(want, refreshed(s, req), whenever); diff != "" {
+	want = Resolution{Set: want.Set, Found: true, Due: c.Now().Add(ttl)}
+	want.Set.Resolved = c.Now()
+
+	if diff := cmp.Diff(want, refreshed(s, req)); diff != "" {
 		t.Errorf("\nWhen the source is back the content is up to date.\nRefresh(...): -want, +got:\n%s", diff)
 	}
 
@@ -210,6 +210,57 @@ func TestResolutionClockAhead(t *testing.T) {
 
 	if r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req); !r.Found || !r.Stale {
 		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): %+v", r)
+	}
+}
+
+// TestResolutionMissing says when a request is resolved again whose set is not there.
+func TestResolutionMissing(t *testing.T) {
+	t.Parallel()
+
+	const ttl = time.Hour
+
+	req := func(requirements, token string) Request {
+		return request(t, inputs.Inputs{
+			Requirements: requirements,
+			Credentials:  []inputs.File{{Name: ".netrc", Data: []byte(token), Rotates: "a Secret"}},
+		})
+	}
+	was := req("collections: [acme.x]", "old")
+
+	cases := map[string]struct {
+		reason string
+		req    Request
+		lost   bool
+		stale  bool
+	}{
+		"Evicted": {reason: "A set that makes room is not installed again before it is due: it would take the room of others.", req: was},
+		"Rotated": {reason: "A credential that rotates resolves nothing.", req: req("collections: [acme.x]", "new")},
+		"Other":   {reason: "Other requirements were never resolved.", req: req("collections: [acme.y]", "old"), stale: true},
+		"Lost":    {reason: "A store that was lost knows nothing.", req: was, lost: true, stale: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, n := newClock(), new(atomic.Int32)
+			s := newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now), installing(n, 1), withMaxSize(1))
+			_, release := ensure(t, s, was)
+			release()
+			c.pass(ttl - time.Second)
+
+			if tc.lost {
+				s = newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now))
+			}
+
+			if r := s.Resolution(tc.req); r.Found || r.Stale != tc.stale {
+				t.Errorf("\n%s\nResolution(...): %+v", tc.reason, r)
+			}
+
+			c.pass(time.Second)
+
+			if r := s.Resolution(tc.req); !r.Stale {
+				t.Errorf("\nOnce the TTL has passed it is due.\nResolution(...): %+v", r)
+			}
+		})
 	}
 }
 

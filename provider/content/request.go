@@ -1,6 +1,9 @@
 package content
 
 import (
+	"encoding/hex"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -9,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
@@ -23,8 +27,6 @@ type Request struct {
 	// Asked is true when a user has asked for the run: the installation is tried also when
 	// it has failed just before.
 	Asked bool
-	// Known is what the request has resolved to before, by the status of its object.
-	Known Set
 }
 
 // NewRequest returns the request for the content that the inputs need. The
@@ -74,29 +76,23 @@ func (s *Store) Digest(req Request) string {
 		return ""
 	}
 
-	return sign(s.config.Key, "content", struct {
+	text, _ := json.Marshal(struct { //nolint:errchkjson // It has nothing that cannot be encoded.
 		Schema int
 		Tools  string
 		Given  any
 	}{installed.Schema, s.config.Tools, s.config.Installer.Given(req.Request)})
+
+	return hex.EncodeToString(mac.Sum(s.config.Key, "content", text)[:16])
 }
 
-// wanted identifies the part of a request that users write. As long as it stays the same, the
-// request resolves to the same versions until it is due, also after an upgrade of the provider.
-// A credential that rotates counts as the same.
-func (r Request) wanted(key []byte) string {
-	files := make([]inputs.File, len(r.Credentials))
-
-	for i, f := range r.Credentials {
-		files[i] = inputs.File{Name: f.Name, Rotates: f.Rotates}
-		if f.Rotates == "" {
-			files[i].Data = f.Data
+// lasting is the digest of a request with the sources of credentials that rotate in place of their values.
+func (s *Store) lasting(req Request) string {
+	req.Credentials = slices.Clone(req.Credentials)
+	for i := range req.Credentials {
+		if source := req.Credentials[i].Rotates; source != "" {
+			req.Credentials[i].Data = []byte(source)
 		}
 	}
 
-	return sign(key, "wanted", struct {
-		Requirements requirements.File
-		Env          map[string]string
-		Files        []inputs.File
-	}{r.Requirements, r.Env, files})
+	return s.Digest(req)
 }

@@ -20,8 +20,7 @@ import (
 // A Set of collections and roles, and a project, that is installed in a directory. The zero
 // value is the set of content that requires nothing.
 type Set struct {
-	// Digest of what was required and of what it has resolved to, made with the key of the store. A status with other
-	// versions has another one, so that it chooses no versions for other objects.
+	// Digest of what was required, made with the key of the store.
 	Digest string
 	// Dir holds the set, read only.
 	Dir string

@@ -22,6 +22,8 @@ const (
 	maxSize = 10 << 30
 	// maxInstalls at a time for callers of Ensure, of which one tenant has all but one at most.
 	maxInstalls = 4
+	// maxResolved is of how many requests it is remembered when they were resolved.
+	maxResolved = 10000
 )
 
 // A Store has content sets, each in a directory of its own. A set is installed once and never
@@ -43,7 +45,8 @@ type Store struct {
 	// entries by their directories.
 	entries map[string]*entry
 	flights map[string]*flight
-	// failed are the failures of requests by digest, and resolved what requests have resolved to.
+	// failed are the failures of requests by digest. Resolved is when requests were resolved, by what lasts of them,
+	// for those whose set is not there: it was removed, or a credential has rotated.
 	failed, resolved *lru.Cache
 	// refreshes in progress, by digest. Each has the functions that wake its callers.
 	refreshes map[string]map[string]func()
@@ -176,7 +179,7 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.remember(req, e.set()), sync.OnceFunc(func() { s.release(e) }), nil
+	return e.set(), sync.OnceFunc(func() { s.release(e) }), nil
 }
 
 // find the set of a request in the store, which is in use then; nil when there is none.

@@ -41,6 +41,8 @@ func TestObserveContent(t *testing.T) {
 	required := inputs.Inputs{Parameters: common.AnsibleRunParameters{Role: "acme.site.page"}, Requirements: "collections: [acme.site]"}
 	resolved := func() (inputs.Inputs, error) { return required, nil }
 	first := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "1"}}}
+	hourOld := first
+	hourOld.Resolved = t0.Add(-time.Hour)
 	second := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "2"}}}
 	gone := &galaxy.InstallError{What: "collections", Reason: "fatal: repository not found"}
 
@@ -130,13 +132,13 @@ func TestObserveContent(t *testing.T) {
 		"SourceUnavailable": {
 			reason:     "When the source is down a condition says so, and what serves.",
 			run:        object(applied),
-			resolution: content.Resolution{Set: first, Found: true, Resolved: t0.Add(-time.Hour), Err: gone, Due: t0.Add(time.Minute)},
+			resolution: content.Resolution{Set: hourOld, Found: true, Err: gone, Due: t0.Add(time.Minute)},
 			want:       want{ready: xpv2.ReasonAvailable, condition: outdated.WithObservedGeneration(2)},
 		},
 		"NothingServes": {
 			reason:     "It also says when nothing serves.",
 			run:        object(applied),
-			resolution: content.Resolution{Resolved: t0.Add(-time.Hour), Err: gone, Due: t0.Add(time.Minute)},
+			resolution: content.Resolution{Err: gone, Due: t0.Add(time.Minute)},
 			want: want{ready: xpv2.ReasonAvailable, condition: common.SourceUnavailable("cannot resolve the content again: cannot install collections: fatal: repository not found; " +
 				"none is installed, so that no run can start").WithObservedGeneration(2)},
 		},

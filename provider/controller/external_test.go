@@ -158,8 +158,8 @@ func (p *fakePool) Recorded(_ types.UID, id string) {
 // nopContents require nothing.
 type nopContents struct{}
 
-func (nopContents) Resolution(r content.Request) content.Resolution {
-	return content.Resolution{Set: r.Known, Found: true}
+func (nopContents) Resolution(content.Request) content.Resolution {
+	return content.Resolution{Found: true}
 }
 func (nopContents) Refresh(content.Request, string, func()) {}
 

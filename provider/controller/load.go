@@ -291,14 +291,14 @@ func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, l *lo
 	return err
 }
 
-// resolve the requirements to the set in the store, given the one that the object's status has. A run in a Pod resolves
-// them itself.
+// resolve the requirements to the set in the store. A run in a Pod resolves them itself: it counts what the object's
+// status has.
 func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Resolution {
 	if e.inputs.Execution.Place == common.PlacePod {
-		return content.Resolution{Set: known, Found: true, Resolved: known.Resolved}
+		return content.Resolution{Set: known, Found: true}
 	}
 
-	e.request.Known, e.request.Tenant = known, runner.ObjectOf(run).Tenant()
+	e.request.Tenant = runner.ObjectOf(run).Tenant()
 
 	return e.Contents.Resolution(e.request)
 }

@@ -135,10 +135,10 @@ func outdated(r content.Resolution) xpv2.Condition {
 	serves := "none is installed, so that no run can start"
 
 	switch {
-	case r.Found && r.Resolved.IsZero():
+	case r.Found && r.Set.Resolved.IsZero():
 		serves = "what is installed goes on serving"
 	case r.Found:
-		serves = fmt.Sprintf("what was resolved at %s goes on serving", r.Resolved.UTC().Format(time.RFC3339))
+		serves = fmt.Sprintf("what was resolved at %s goes on serving", r.Set.Resolved.UTC().Format(time.RFC3339))
 	}
 
 	message := fmt.Sprintf("cannot resolve the content again: %s; %s", r.Err, serves)

@@ -205,7 +205,6 @@ func approved(run runs.Run, set content.Set) bool {
 // requestOf a run, for its installation.
 func requestOf(run runs.Run) (content.Request, error) {
 	request, err := content.NewRequest(run.Inputs)
-	request.Known = run.Content
 	request.Timeout = run.Timeout
 	request.Asked = run.Trigger == common.TriggerRequested || run.Trigger == common.TriggerPreview
 	request.Tenant = run.Object.Tenant()

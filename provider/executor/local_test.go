@@ -435,23 +435,6 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// What is known of the content goes to the store and comes back.
-func TestExecuteKnown(t *testing.T) {
-	known := content.Set{Digest: "abc", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
-
-	x := NewLocal(
-		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
-			return r.Known, func() {}, nil
-		}),
-		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
-	)
-
-	r := x.Execute(t.Context(), runs.Run{Spec: runner.Spec{Content: known}}, runs.Watch{Progress: func(runs.Report) {}})
-	if diff := cmp.Diff(known, content.Known(r.Content)); diff != "" {
-		t.Errorf("Execute(...): -want, +got:\n%s", diff)
-	}
-}
-
 // TestExecuteApproved: what was approved is applied with the content that the check used, or not at all.
 func TestExecuteApproved(t *testing.T) {
 	set := func(version string) content.Set {

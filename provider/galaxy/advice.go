@@ -48,23 +48,12 @@ var advices = []struct { //nolint:gochecknoglobals // They are never changed.
 	{regexp.MustCompile(`LooseVersion`), "give a range without wildcards, such as >=1.0.0,<2.0.0"},
 }
 
-// repeated is what to do when versions that were resolved before are not there any more.
-const repeated = "what was resolved before is installed again exactly: if the source has it no longer, require " +
-	"another version of it in spec.requirements"
-
-var notThere = regexp.MustCompile(
-	`Could not satisfy|Failed to resolve the requested dependencies|not found in the list of available versions`)
-
 // advice says what to do about the reason of a failure; empty when the reason is enough.
-func advice(reason string, req Request) string {
+func advice(reason string) string {
 	for _, a := range advices {
 		if a.reason.MatchString(reason) {
 			return a.text
 		}
-	}
-
-	if req.Repeated && notThere.MatchString(reason) {
-		return repeated
 	}
 
 	return ""

@@ -46,7 +46,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // installErrorFrom returns the error for an ansible-galaxy that has failed, from its output.
 func installErrorFrom(what, output string, err error, req Request) *InstallError {
 	said := cmp.Or(reason(req.Redact(output, len(output))), err.Error())
-	if todo := advice(said, req); todo != "" {
+	if todo := advice(said); todo != "" {
 		said = clip.Text(strings.TrimSuffix(said, "."), maxReason-len("; ")-len(todo)) + "; " + todo
 	}
 

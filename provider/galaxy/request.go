@@ -34,9 +34,6 @@ type Request struct {
 	Grant sandbox.Grant
 	// Verification of what is installed; nil for none.
 	Verification *common.Verification
-	// Repeated is true when requirements that are not pinned were replaced by the versions
-	// that they resolved to before.
-	Repeated bool
 	// Redact returns the start of a text, at most as long as said, with masks in place of secrets.
 	Redact func(text string, limit int) string
 }

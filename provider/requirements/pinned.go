@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 const (
@@ -31,50 +29,6 @@ var (
 func (f File) Pinned() bool {
 	return !slices.ContainsFunc(f.Collections, func(c Collection) bool { return !c.pinned() }) &&
 		!slices.ContainsFunc(f.Roles, func(r Role) bool { return !r.pinned() }) && (f.Project == nil || f.Project.pinned())
-}
-
-// Pin the requirements to the versions that they have resolved to before, which
-// includes the collections that others depend on. Only what comes from a Galaxy server
-// is pinned, since other sources have no other versions to choose from. When a
-// collection from elsewhere is not pinned, it may need other collections than
-// before, and no collection is pinned. Roles that roles depend on are not pinned, since
-// ansible-galaxy does not note where they came from. A project is pinned to its commit; an archive has no other
-// versions, either.
-func (f File) Pin(collections, roles []common.ContentItem, project *common.ContentItem) File {
-	pinned := f.clone()
-
-	if project != nil && f.Project != nil && !f.Project.IsArchive() {
-		at := *f.Project
-		at.Version = cmp.Or(project.Version, at.Version)
-		pinned.Project = &at
-	}
-
-	moves := pinned.Project != nil && !pinned.Project.pinned() ||
-		slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.kind() != Galaxy && !c.pinned() })
-
-	for _, item := range collections {
-		if item.Source == "" || moves {
-			continue
-		}
-
-		i := slices.IndexFunc(pinned.Collections,
-			func(c Collection) bool { return c.kind() == Galaxy && c.Name == item.Name })
-		if i < 0 {
-			i = len(pinned.Collections)
-			pinned.Collections = append(pinned.Collections, Collection{Name: item.Name, Type: Galaxy})
-		}
-
-		pinned.Collections[i].Version = item.Version
-	}
-
-	for i, r := range pinned.Roles {
-		at := slices.IndexFunc(roles, func(item common.ContentItem) bool { return item.Name == r.Name })
-		if at >= 0 && r.Scm == "" && !strings.Contains(r.Src, "://") && !isArchive(r.Src) {
-			pinned.Roles[i].Version = cmp.Or(r.Version, roles[at].Version)
-		}
-	}
-
-	return pinned
 }
 
 func (c Collection) pinned() bool {

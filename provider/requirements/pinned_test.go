@@ -66,43 +66,4 @@ func TestPinArchive(t *testing.T) {
 	if !released.Pinned() || latest.Pinned() {
 		t.Error("An archive that says its version is that version, and another one may be any.")
 	}
-
-	if diff := cmp.Diff(latest, latest.Pin(nil, nil, &common.ContentItem{Version: "sha256:0123"})); diff != "" {
-		t.Errorf("\nAn archive has no other versions.\nPin(...): -want, +got:\n%s", diff)
-	}
-}
-
-// TestPin says what becomes of requirements.
-func TestPin(t *testing.T) {
-	const commit = "0123456789012345678901234567890123456789"
-
-	collections := []common.ContentItem{
-		{Name: "acme.web", Version: "1.2.0", Source: "https://galaxy.example.org"},
-		{Name: "acme.base", Version: "1.5.0", Source: "https://galaxy.example.org"},
-		{Name: "acme.tools", Version: "0.1.0"},
-	}
-	roles := []common.ContentItem{{Name: "acme.motd", Version: "1.0.0"}, {Name: "issue", Version: "main"}, {Name: "acme.needed", Version: "3.0.0"}}
-
-	motd := Role{Name: "acme.motd", Src: "acme.motd"}
-	issue := Role{Name: "issue", Src: "https://git.example.org/issue.git", Scm: Git, Version: commit}
-	tools := Collection{Name: "https://git.example.org/tools.git", Type: Git, Version: "v1.0"}
-
-	got := File{Collections: []Collection{{Name: "acme.web", Version: ">=1.0.0", Source: "hub"}, tools}, Roles: []Role{motd, issue}}.Pin(collections, roles, nil)
-
-	motd.Version = "1.0.0"
-
-	want := File{
-		Collections: []Collection{{Name: "acme.web", Version: "1.2.0", Source: "hub"}, tools, {Name: "acme.base", Version: "1.5.0", Type: Galaxy}},
-		Roles:       []Role{motd, issue},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nWhat comes from Galaxy has the version that it had; nothing from elsewhere is looked for there.\nPin(...): -want, +got:\n%s", diff)
-	}
-
-	tools.Version = "main"
-
-	want = File{Collections: []Collection{{Name: "acme.web"}, tools}}
-	if diff := cmp.Diff(want, want.Pin(collections, roles, nil)); diff != "" {
-		t.Errorf("\nA branch may need other versions than it did.\nPin(...): -want, +got:\n%s", diff)
-	}
 }

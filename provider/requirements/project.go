@@ -43,7 +43,7 @@ func (p *Project) pinned() bool {
 // Under returns the requirements with those of a project in a directory. Of two that bring the same,
 // that of the project does not count. Paths of the project's are those in the directory.
 func (f File) Under(project File, dir string) (File, error) {
-	merged := f.clone()
+	merged := File{Collections: slices.Clip(f.Collections), Roles: slices.Clip(f.Roles), Project: f.Project}
 
 	for _, c := range project.Collections {
 		if slices.ContainsFunc(f.Collections, func(have Collection) bool { return collectionKey(have) == collectionKey(c) }) {

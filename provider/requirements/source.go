@@ -117,14 +117,3 @@ func isLocal(src string) bool {
 
 	return strings.HasPrefix(src, "file://") || strings.HasPrefix(src, "/") || strings.HasPrefix(src, ".")
 }
-
-func (f File) clone() File {
-	c := File{Collections: slices.Clone(f.Collections), Roles: slices.Clone(f.Roles)}
-
-	if f.Project != nil {
-		p := *f.Project
-		c.Project = &p
-	}
-
-	return c
-}

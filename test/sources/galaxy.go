@@ -90,16 +90,6 @@ func (g *Galaxy) Sign(namespace, name, version, signature string) {
 	}
 }
 
-// Withdraw a version of a collection.
-func (g *Galaxy) Withdraw(namespace, name, version string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	g.collections = slices.DeleteFunc(g.collections, func(a artifact) bool {
-		return a.namespace == namespace && a.name == name && a.version == version
-	})
-}
-
 // PublishRole at a version, with the URL of its archive.
 func (g *Galaxy) PublishRole(owner, name, version, url string) {
 	g.mu.Lock()
