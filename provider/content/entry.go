@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -46,11 +47,12 @@ func (s *Store) newEntry(digest string, number int) *entry {
 }
 
 func (e *entry) set() Set {
-	return Set{
-		Digest: e.digest, Dir: e.dir,
-		Collections: e.manifest.Collections, Roles: e.manifest.Roles, Project: e.manifest.Project,
-		Resolved: e.resolved.Truncate(time.Second), // The status shows the time in seconds only.
+	s := Set{Content: *e.manifest.Content.DeepCopy(), Dir: e.dir}
+	if !e.resolved.IsZero() {
+		s.Resolved = &metav1.Time{Time: e.resolved.Truncate(time.Second)} // The status shows the time in seconds only.
 	}
+
+	return s
 }
 
 // load the sets of a digest as they are now; all sets for an empty digest. Other processes, and users, may have removed

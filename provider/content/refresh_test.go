@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -110,7 +111,7 @@ func TestRefresh(t *testing.T) {
 	}
 
 	want = Resolution{Set: first, Found: true, Due: c.Now().Add(ttl)}
-	want.Set.Resolved = c.Now()
+	want.Set.Resolved = &metav1.Time{Time: c.Now()}
 
 	if diff := cmp.Diff(want, refreshed(s, req)); diff != "" {
 		t.Errorf("\nContent that has not changed is the same set, and serves for another TTL.\nRefresh(...): -want, +got:\n%s", diff)
@@ -184,7 +185,7 @@ func TestRefresh(t *testing.T) {
 	}
 
 	want = Resolution{Set: want.Set, Found: true, Due: c.Now().Add(ttl)}
-	want.Set.Resolved = c.Now()
+	want.Set.Resolved = &metav1.Time{Time: c.Now()}
 
 	if diff := cmp.Diff(want, refreshed(s, req)); diff != "" {
 		t.Errorf("\nWhen the source is back the content is up to date.\nRefresh(...): -want, +got:\n%s", diff)

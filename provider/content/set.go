@@ -7,11 +7,8 @@
 package content
 
 import (
+	"cmp"
 	"path/filepath"
-	"slices"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
@@ -20,46 +17,15 @@ import (
 // A Set of collections and roles, and a project, that is installed in a directory. The zero
 // value is the set of content that requires nothing.
 type Set struct {
-	// Digest of what was required, made with the key of the store.
-	Digest string
+	common.Content
+
 	// Dir holds the set, read only.
 	Dir string
-	// Collections and Roles that are installed, with their versions.
-	Collections, Roles []common.ContentItem
-	// Project that is installed, with its commit; nil for none.
-	Project *common.ContentItem
-	// Resolved is when what was required was last known to resolve to the set; the
-	// zero time when that is not known.
-	Resolved time.Time
 }
 
 // Known returns the set that a status shows; the zero value when it shows none.
 func Known(c *common.Content) Set {
-	if c == nil {
-		return Set{}
-	}
-
-	s := Set{
-		Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles),
-		Project: c.Project.DeepCopy(),
-	}
-	if c.Resolved != nil {
-		s.Resolved = c.Resolved.Time
-	}
-
-	return s
-}
-
-// Status returns the set as a status shows it.
-func (s Set) Status() *common.Content {
-	c := &common.Content{
-		Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Project: s.Project.DeepCopy(),
-	}
-	if !s.Resolved.IsZero() {
-		c.Resolved = &metav1.Time{Time: s.Resolved}
-	}
-
-	return c
+	return Set{Content: *cmp.Or(c, &common.Content{}).DeepCopy()}
 }
 
 // CollectionsPath is where Ansible finds the collections; empty for the zero

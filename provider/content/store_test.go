@@ -47,11 +47,11 @@ func TestEnsure(t *testing.T) {
 	set, release := ensure(t, s, req)
 	defer release()
 
-	want := Set{
+	want := common.Content{
 		Collections: []common.ContentItem{{Name: "acme.chosen", Version: "0.1.0"}, {Name: "acme.tools", Version: "1.2.3"}},
 		Roles:       []common.ContentItem{{Name: "issue", Version: "v1"}, {Name: "motd"}},
 	}
-	if diff := cmp.Diff(want, set, noRevision, cmpopts.IgnoreFields(Set{}, "Dir", "Digest", "Resolved")); diff != "" {
+	if diff := cmp.Diff(want, set.Content, noRevision, cmpopts.IgnoreFields(common.Content{}, "Digest", "Resolved")); diff != "" {
 		t.Errorf("\nThe requirements of the configuration and of the run are one set.\nEnsure(...): -want, +got:\n%s", diff)
 	}
 

@@ -467,7 +467,7 @@ func TestApproval(t *testing.T) {
 			reason: "Content that changes between the check and the apply should be checked, and approved, anew.",
 			do: func(w *approvalPlay) {
 				version := func(v string) content.Set {
-					return content.Set{Digest: v, Collections: []common.ContentItem{{Name: "acme.site", Version: v}}}
+					return content.Set{Content: common.Content{Digest: v, Collections: []common.ContentItem{{Name: "acme.site", Version: v}}}}
 				}
 				contents := &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
 				w.connect.Contents = contents
@@ -483,7 +483,7 @@ func TestApproval(t *testing.T) {
 				// The run itself finds another version.
 				contents.resolution.Set = version("2")
 				r := w.pool.report
-				r.Blameless, r.Content = true, version("2").Status()
+				r.Blameless, r.Content = true, new(version("2")).DeepCopy()
 				r.Run.Reason, r.Run.InputsDigest = runs.ReasonContentChanged, w.pool.job.Digest(version("2"))
 				w.end(common.PhaseFailed)
 				w.rest()

@@ -40,10 +40,10 @@ func knowing(c Contents) func(*connector) {
 func TestObserveContent(t *testing.T) {
 	required := inputs.Inputs{Parameters: common.AnsibleRunParameters{Role: "acme.site.page"}, Requirements: "collections: [acme.site]"}
 	resolved := func() (inputs.Inputs, error) { return required, nil }
-	first := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "1"}}}
+	first := content.Set{Content: common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "1"}}}}
 	hourOld := first
-	hourOld.Resolved = t0.Add(-time.Hour)
-	second := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "2"}}}
+	hourOld.Resolved = &metav1.Time{Time: t0.Add(-time.Hour)}
+	second := content.Set{Content: common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "2"}}}}
 	gone := &galaxy.InstallError{What: "collections", Reason: "fatal: repository not found"}
 
 	// applied with the first content.
@@ -108,7 +108,7 @@ func TestObserveContent(t *testing.T) {
 		"OtherDigest": {
 			reason:     "The same content under another digest, as after an upgrade of the provider, changes nothing.",
 			run:        object(applied),
-			resolution: content.Resolution{Set: content.Set{Digest: "def", Collections: first.Collections}, Found: true, Due: t0.Add(time.Hour)},
+			resolution: content.Resolution{Set: content.Set{Content: common.Content{Digest: "def", Collections: first.Collections}}, Found: true, Due: t0.Add(time.Hour)},
 			want:       want{ready: xpv2.ReasonAvailable, condition: never},
 		},
 		"New": {

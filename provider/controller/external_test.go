@@ -487,7 +487,7 @@ func TestJobIsApart(t *testing.T) {
 		t.Errorf("A job should keep the annotations that it started with, got %q", got)
 	}
 
-	want := content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}}
+	want := content.Set{Content: common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}}}
 	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Content, content.Known(j.Before.Content)}); diff != "" {
 		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
 	}

@@ -45,7 +45,7 @@ func (fn runnerFn) Run(ctx context.Context, r runner.Spec, w events.Watch) (runn
 
 func TestExecute(t *testing.T) {
 	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	set := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}}
+	set := content.Set{Content: common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}}}
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	installed := func(context.Context, content.Request) (content.Set, func(), error) { return set, func() {}, nil }
 
@@ -360,7 +360,7 @@ func TestExecute(t *testing.T) {
 				Spec: runner.Spec{
 					ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
 					Attempt: 1, Inputs: tc.inputs, Timeout: time.Minute,
-					Content: content.Set{Digest: "before", Collections: []common.ContentItem{{Name: "before"}}},
+					Content: content.Set{Content: common.Content{Digest: "before", Collections: []common.ContentItem{{Name: "before"}}}},
 				},
 				Request: "token",
 			}
@@ -438,7 +438,7 @@ func TestNeeds(t *testing.T) {
 // TestExecuteApproved: what was approved is applied with the content that the check used, or not at all.
 func TestExecuteApproved(t *testing.T) {
 	set := func(version string) content.Set {
-		return content.Set{Digest: version, Collections: []common.ContentItem{{Name: "acme.site", Version: version}}}
+		return content.Set{Content: common.Content{Digest: version, Collections: []common.ContentItem{{Name: "acme.site", Version: version}}}}
 	}
 
 	cases := map[string]struct {
@@ -524,7 +524,7 @@ func TestInstall(t *testing.T) {
 	for name, want := range map[string]error{"Installed": nil, "Failed": boom} {
 		t.Run(name, func(t *testing.T) {
 			x := NewLocal(installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{Digest: "abc"}, func() { t.Error("It should not be released.") }, want
+				return content.Set{Content: common.Content{Digest: "abc"}}, func() { t.Error("It should not be released.") }, want
 			}), nil)
 
 			set, r, ok := x.Install(t.Context(), j)

@@ -33,11 +33,9 @@ const File = "content.json"
 
 // A Manifest says what a set consists of. It is written last, and not changed.
 type Manifest struct {
-	Schema      int                  `json:"schema"`
-	Digest      string               `json:"digest"`
-	Collections []common.ContentItem `json:"collections,omitempty"`
-	Roles       []common.ContentItem `json:"roles,omitempty"`
-	Project     *common.ContentItem  `json:"project,omitempty"`
+	common.Content
+
+	Schema int `json:"schema"`
 	// Bytes that all of it takes on disk.
 	Bytes int64 `json:"bytes"`
 }
@@ -56,7 +54,7 @@ func (m Manifest) Same(o Manifest) bool {
 func New(ctx context.Context, dir, digest string, required requirements.File, v *common.Verification,
 	project *common.ContentItem, l workdir.Limits,
 ) (m Manifest, err error) {
-	m = Manifest{Schema: Schema, Digest: digest, Project: project}
+	m = Manifest{Content: common.Content{Digest: digest, Project: project}, Schema: Schema}
 
 	if m.Bytes, err = measure(ctx, dir, l); err != nil {
 		return m, err

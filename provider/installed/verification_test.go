@@ -12,9 +12,7 @@ import (
 // TestVerify says what differs from what it must be.
 func TestVerify(t *testing.T) {
 	good, other := strings.Repeat("a", 64), strings.Repeat("b", 64)
-	m := Manifest{
-		Collections: []common.ContentItem{{Name: "acme.web", Version: "1.1.0"}},
-	}
+	m := Manifest{Content: common.Content{Collections: []common.ContentItem{{Name: "acme.web", Version: "1.1.0"}}}}
 	all := map[string]string{"collections/ansible_collections/acme/web": good, "roles/acme.web": other}
 	item := func(name, revision string) []common.VerifiedContent {
 		return []common.VerifiedContent{{Name: name, Revision: revision}}

@@ -41,7 +41,7 @@ func fill(t *testing.T) Payload {
 				Execution:   common.Execution{Place: common.PlacePod, Namespace: "ns", KeepFor: &metav1.Duration{Duration: time.Second}},
 			},
 			Timeout: time.Minute, KeepOutput: true,
-			Content: content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: time.Unix(1767319445, 0)},
+			Content: content.Set{Content: common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: &metav1.Time{Time: time.Unix(1767319445, 0)}}},
 		},
 		Request: "token", Before: &common.Run{ID: "before"},
 		Key: sealed.NewKey(), ContentKey: []byte("key"), Pod: "pod",

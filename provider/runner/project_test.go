@@ -61,7 +61,9 @@ func projectFiles() map[string]string {
 func projectSet(t *testing.T, files map[string]string) content.Set {
 	t.Helper()
 
-	return content.Set{Dir: write(t, files), Project: &common.ContentItem{Name: "https://git.example.org/site.git", Version: "abc"}}
+	project := &common.ContentItem{Name: "https://git.example.org/site.git", Version: "abc"}
+
+	return content.Set{Dir: write(t, files), Content: common.Content{Project: project}}
 }
 
 // ofProject is a run of a playbook of a project.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -120,10 +121,10 @@ func TestInstallation(t *testing.T) {
 	c := &Worker{}
 	c.StateDir = t.TempDir()
 
-	set := content.Set{
-		Digest: "abc", Dir: "/set", Resolved: time.Unix(1767319445, 0).UTC(),
+	set := content.Set{Dir: "/set", Content: common.Content{
+		Digest: "abc", Resolved: &metav1.Time{Time: time.Unix(1767319445, 0)},
 		Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "c", Revision: "r"}},
-	}
+	}}
 	failed := runs.Run{}.Report()
 	failed.Run.Phase, failed.Run.Message, failed.NotBefore = common.PhaseFailed, "no such role", time.Unix(1767319445, 0).UTC()
 
