@@ -12,12 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -215,52 +213,4 @@ func filesOf(t *testing.T, dir string) (files []string) {
 	}))
 
 	return files
-}
-
-// TestProjectArchiveMoves downloads an archive again that does not say its version.
-func TestProjectArchiveMoves(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	const ttl = time.Hour
-
-	file := filepath.Join(t.TempDir(), "site.tar")
-	pack := func(names ...string) {
-		members := make([]tar.Header, len(names))
-		for i, name := range names {
-			members[i] = tar.Header{Typeflag: tar.TypeReg, Name: name, ModTime: time.Unix(int64(len(names)), 0)}
-		}
-
-		must(t, os.WriteFile(file, tarOf(t, members...), 0o600))
-	}
-
-	req := request(t, inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "file://" + file}}})
-	c := newClock()
-	s := newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now))
-
-	pack("site-1/site.yml")
-
-	first, release := ensure(t, s, req)
-	release()
-	pack("site-2/site.yml")
-	c.pass(ttl)
-
-	if r := refreshed(s, req); r.Err != nil || r.Set.Dir != first.Dir {
-		t.Errorf("\nAnother archive of the same files runs nothing.\nRefresh(...): %+v, was %+v", r, first)
-	}
-
-	pack("site-2/site.yml", "site-2/more.yml")
-	c.pass(ttl)
-
-	r := refreshed(s, req)
-	if r.Err != nil || r.Set.Project.Version == first.Project.Version || r.Set.Project.Revision == first.Project.Revision {
-		t.Errorf("\nOther files are other content.\nRefresh(...): %+v, was %+v", r, first)
-	}
-
-	must(t, os.Remove(file))
-	c.pass(ttl)
-
-	if gone := refreshed(s, req); gone.Err == nil || gone.Set.Dir != r.Set.Dir || !gone.Found {
-		t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)
-	}
 }

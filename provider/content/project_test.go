@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -255,60 +254,5 @@ func TestProjectPartly(t *testing.T) {
 
 	if !strings.Contains(objects, now) || strings.Contains(objects, large) || strings.Contains(objects, old) {
 		t.Errorf("want %s, and neither %s nor %s, among:\n%s", now, large, old, objects)
-	}
-}
-
-// TestProjectMoves resolves a branch again.
-func TestProjectMoves(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	const ttl = time.Hour
-
-	repo := gitRepo(t, filepath.Join(t.TempDir(), "site"), siteFiles())
-	git(t, repo, "branch", "-M", "trunk")
-
-	commit := func(name, text string) {
-		write(t, repo, map[string]string{name: text})
-		git(t, repo, "add", ".")
-		git(t, repo, "commit", "-q", "-m", name)
-	}
-
-	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: repoURL(repo), Version: "trunk", Path: "web/prod"}}}
-	req := request(t, in)
-	c := newClock()
-	s := newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now))
-	digest := func(set Set) string {
-		d, err := in.Digest([]byte("key"), set.Collections, set.Roles, set.Project)
-		must(t, err)
-
-		return d
-	}
-
-	first, release := ensure(t, s, req)
-	release()
-
-	commit("web/large", "smaller\n")
-	c.pass(ttl)
-
-	if r := refreshed(s, req); r.Err != nil || r.Set.Dir != first.Dir || digest(r.Set) != digest(first) {
-		t.Errorf("\nA commit that changes other directories runs nothing.\nRefresh(...): %+v, was %+v", r, first)
-	}
-
-	commit("web/prod/site.yml", "- hosts: others\n")
-	c.pass(ttl)
-
-	r := refreshed(s, req)
-	if r.Err != nil || r.Set.Dir == first.Dir || digest(r.Set) == digest(first) || r.Set.Project.Version != git(t, repo, "rev-parse", "HEAD") {
-		t.Errorf("\nA commit that changes the directory is other content.\nRefresh(...): %+v, was %+v", r, first)
-	}
-
-	git(t, repo, "checkout", "-q", "--detach")
-	git(t, repo, "branch", "-q", "-D", "trunk")
-	c.pass(ttl)
-
-	gone := refreshed(s, req)
-	if want := `cannot install project: ` + repoURL(repo) + ` has no tag, branch or commit "trunk"`; message(gone.Err) != want || gone.Set.Dir != r.Set.Dir || !gone.Found {
-		t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)
 	}
 }

@@ -1,23 +1,24 @@
 package content
 
 import (
+	"archive/tar"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -73,125 +74,187 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestRefresh follows a branch of a real repository with the real
-// ansible-galaxy.
+// TestRefresh has a source that changes, is down, and is back.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
-	needs.Ansible(t)
 
 	const ttl = time.Hour
 
-	root := t.TempDir()
-	repo := gitRepo(t, filepath.Join(root, "web"), collectionFiles("web", "0.1.0"))
-	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: HEAD}]", repoURL(repo))})
-	task := func(set Set) string {
-		text, err := os.ReadFile(filepath.Join(set.CollectionsPath(), "ansible_collections/acme/web/roles/hello/tasks/main.yml"))
-		if err != nil {
-			t.Fatal(err)
+	var down error
+
+	files, dir, c := 1, t.TempDir(), newClock()
+	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
+	open := func() *Store {
+		return newStore(t, dir, withTTL(ttl), withClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+			return errors.Join(down, install(argv, "x", files))
+		}))
+	}
+
+	// check what a request resolves to now.
+	want := Resolution{Found: true}
+	check := func(reason string, got Resolution) {
+		t.Helper()
+
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Resolution{}, "Err")); diff != "" || (got.Err != nil) != (down != nil) {
+			t.Errorf("\n%s\nResolution(...): -want, +got:\n%s\n%v", reason, diff, got.Err)
 		}
-
-		return string(text)
+	}
+	resolved := func() {
+		want.Set.Resolved, want.Due, want.Stale = &metav1.Time{Time: c.Now()}, c.Now().Add(ttl), false
 	}
 
-	dir, c := t.TempDir(), newClock()
-	s := newStore(t, dir, withTTL(ttl), withClock(c.Now))
-
+	s := open()
 	first, releaseFirst := ensure(t, s, req)
-	want := Resolution{Set: first, Found: true, Due: c.Now().Add(ttl)}
-
-	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
-		t.Errorf("\nWhat was installed serves for the TTL.\nResolution(...): -want, +got:\n%s", diff)
-	}
-
+	want.Set = first
+	resolved()
+	check("What was installed serves for the TTL.", s.Resolution(req))
 	c.pass(ttl)
 
 	want.Stale = true
-	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
-		t.Errorf("\nAfter the TTL it is stale, and goes on serving.\nResolution(...): -want, +got:\n%s", diff)
-	}
-
-	want = Resolution{Set: first, Found: true, Due: c.Now().Add(ttl)}
-	want.Set.Resolved = &metav1.Time{Time: c.Now()}
-
-	if diff := cmp.Diff(want, refreshed(s, req)); diff != "" {
-		t.Errorf("\nContent that has not changed is the same set, and serves for another TTL.\nRefresh(...): -want, +got:\n%s", diff)
-	}
-
-	// A new commit, with the same version.
-	write(t, repo, map[string]string{"roles/hello/tasks/main.yml": "- ansible.builtin.debug:\n    msg: goodbye\n"})
-	command(t, repo, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-am", "second")
+	check("After the TTL it is stale, and goes on serving.", s.Resolution(req))
+	resolved()
+	check("Content that has not changed is the same set, and serves for another TTL.", refreshed(s, req))
 	c.pass(ttl)
 
+	files++
 	r := refreshed(s, req)
 
 	was, is := first.Collections[0], r.Set.Collections[0]
-	if was.Version != is.Version || was.Revision == is.Revision || r.Set.Dir == first.Dir {
-		t.Errorf("\nNew content is a new set with a new revision.\nRefresh(...): %+v, was %+v", r.Set, first)
+	if was.Version != is.Version || was.Revision == is.Revision || r.Set.Dir == first.Dir || !exists(first.Dir) {
+		t.Errorf("\nNew content is a new set with a new revision. A run in progress keeps what it has.\nRefresh(...): %+v, was %+v", r.Set, first)
 	}
 
-	second, release := ensure(t, s, req)
-	release()
-
-	if !strings.Contains(task(first), "hello") || !strings.Contains(task(second), "goodbye") {
-		t.Errorf("\nA run in progress keeps the set that it has, a new one gets the new set: got %q, %q", task(first), task(second))
-	}
-
-	releaseFirst()
-
-	if exists(first.Dir) {
+	if releaseFirst(); exists(first.Dir) {
 		t.Errorf("\nA set that was followed by another goes when nobody uses it any more: %s is there", first.Dir)
-	}
-
-	// The source is down.
-	if err := os.Rename(repo, repo+".away"); err != nil {
-		t.Fatal(err)
 	}
 
 	c.pass(ttl)
 
-	want = s.Resolution(req)
-	want.Stale = false
+	want.Set, down = r.Set, errors.New("exit status 1")
 
 	for _, after := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
-		r = refreshed(s, req)
-
-		var failed *galaxy.InstallError
-		if !errors.As(r.Err, &failed) {
-			t.Errorf("\nWhy it could not be resolved again is known.\nRefresh(...): %v", r.Err)
-		}
-
-		want.Due, r.Err = c.Now().Add(after), nil
-		if diff := cmp.Diff(want, r); diff != "" {
-			t.Errorf("\nWhen the source is down the set goes on serving, and it is tried again, less and less often.\nRefresh(...): -want, +got:\n%s", diff)
-		}
-
+		want.Due = c.Now().Add(after)
+		check("When the source is down the set goes on serving, and it is tried again, less and less often.", refreshed(s, req))
 		c.pass(after)
 	}
 
-	_, release = ensure(t, s, req)
+	_, release := ensure(t, s, req)
 	release()
 
-	// After a restart, which takes no time here.
-	s = newStore(t, dir, withTTL(ttl), withClock(c.Now))
-
+	// A restart takes no time here.
+	s, down = open(), nil
 	want.Stale, want.Due = true, want.Set.Resolved.Add(ttl)
-	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
-		t.Errorf("\nA store knows what it had, and how old it is.\nNewStore(...): -want, +got:\n%s", diff)
-	}
-
-	// The source is back.
-	if err := os.Rename(repo+".away", repo); err != nil {
-		t.Fatal(err)
-	}
-
-	want = Resolution{Set: want.Set, Found: true, Due: c.Now().Add(ttl)}
-	want.Set.Resolved = &metav1.Time{Time: c.Now()}
-
-	if diff := cmp.Diff(want, refreshed(s, req)); diff != "" {
-		t.Errorf("\nWhen the source is back the content is up to date.\nRefresh(...): -want, +got:\n%s", diff)
-	}
-
+	check("A store knows what it had, and how old it is.", s.Resolution(req))
+	resolved()
+	check("When the source is back the content is up to date.", refreshed(s, req))
 	wantNoLeftovers(t, s)
+}
+
+// TestMoves resolves content again whose source has changed, with the real ansible-galaxy and git.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	needs.Ansible(t)
+
+	project := func(p common.Project) inputs.Inputs {
+		return inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &p}}
+	}
+	commit := func(t *testing.T, dir string, files map[string]string) {
+		t.Helper()
+		write(t, dir, files)
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "-q", "--allow-empty", "-m", "next")
+	}
+	pack := func(t *testing.T, file string, names ...string) {
+		t.Helper()
+
+		members := make([]tar.Header, len(names))
+		for i, name := range names {
+			members[i] = tar.Header{Typeflag: tar.TypeReg, Name: name}
+		}
+
+		must(t, os.WriteFile(file, tarOf(t, members...), 0o600))
+	}
+
+	cases := map[string]struct {
+		reason string
+		in     func(src string) inputs.Inputs
+		// first makes the source, same changes nothing of what is installed, and other does.
+		first, same, other func(t *testing.T, src string)
+	}{
+		"Collection": {
+			reason: "A branch of a collection has its files, whatever their version.",
+			in: func(src string) inputs.Inputs {
+				return inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: HEAD}]", repoURL(src))}
+			},
+			first: func(t *testing.T, src string) { t.Helper(); gitRepo(t, src, collectionFiles("web", "0.1.0")) },
+			same:  func(t *testing.T, src string) { t.Helper(); commit(t, src, nil) },
+			other: func(t *testing.T, src string) {
+				t.Helper()
+				commit(t, src, map[string]string{"roles/hello/tasks/main.yml": "[]\n"})
+			},
+		},
+		"Project": {
+			reason: "Other directories of its repository are no part of a project.",
+			in:     func(src string) inputs.Inputs { return project(common.Project{Src: repoURL(src), Path: "web/prod"}) },
+			first:  func(t *testing.T, src string) { t.Helper(); gitRepo(t, src, siteFiles()) },
+			same: func(t *testing.T, src string) {
+				t.Helper()
+				commit(t, src, map[string]string{"web/large": "smaller\n"})
+			},
+			other: func(t *testing.T, src string) {
+				t.Helper()
+				commit(t, src, map[string]string{"web/prod/site.yml": "[]\n"})
+			},
+		},
+		"Archive": {
+			reason: "Another archive may have the same files.",
+			in:     func(src string) inputs.Inputs { return project(common.Project{Src: "file://" + src + ".tar"}) },
+			first:  func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-1/site.yml") },
+			same:   func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-2/site.yml") },
+			other:  func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-2/site.yml", "site-2/more.yml") },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			root, c := t.TempDir(), newClock()
+			src := filepath.Join(root, "src")
+			in := tc.in(src)
+			s, req := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now)), request(t, in)
+			digest := func(set Set) string {
+				d, err := in.Digest([]byte("key"), set.Collections, set.Roles, set.Project)
+				must(t, err)
+
+				return d
+			}
+			next := func() Resolution { c.pass(time.Hour); return refreshed(s, req) }
+
+			tc.first(t, src)
+
+			first, release := ensure(t, s, req)
+			release()
+			tc.same(t, src)
+
+			if r := next(); r.Err != nil || r.Set.Dir != first.Dir || digest(r.Set) != digest(first) {
+				t.Errorf("\n%s\nRefresh(...): %+v, was %+v", tc.reason, r, first)
+			}
+
+			tc.other(t, src)
+
+			r := next()
+			if r.Err != nil || r.Set.Dir == first.Dir || digest(r.Set) == digest(first) {
+				t.Errorf("\nOther files are other content.\nRefresh(...): %+v, was %+v", r, first)
+			}
+
+			must(t, os.RemoveAll(root))
+
+			if gone := next(); gone.Err == nil || gone.Set.Dir != r.Set.Dir || !gone.Found {
+				t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)
+			}
+		})
+	}
 }
 
 // TestResolutionClockAhead starts a store again after its content was resolved with a
