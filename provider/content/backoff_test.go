@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -49,11 +48,7 @@ func TestBackoff(t *testing.T) {
 		t.Helper()
 
 		was := runs
-		_, release, err := s.Ensure(t.Context(), req)
-
-		if err == nil {
-			release()
-		}
+		_, _, err := s.Ensure(t.Context(), req)
 
 		if tried := runs > was; tried != want {
 			t.Errorf("\n%s\nEnsure(...): want tried %t, got %v", reason, want, err)
@@ -144,12 +139,7 @@ func TestMaxInstallsTimeout(t *testing.T) {
 		}
 	})
 
-	eventually(t, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-
-		return len(s.flights) == 2
-	})
+	waitFor(s, func() bool { return len(s.flights) == 2 })
 	close(leave)
 	wg.Wait()
 
@@ -173,18 +163,5 @@ func TestInstallMistake(t *testing.T) {
 
 	if len(s.flights) > 0 {
 		t.Errorf("Nothing is in progress any more: %v", s.flights)
-	}
-}
-
-// eventually waits until something is so.
-func eventually(t *testing.T, so func() bool) {
-	t.Helper()
-
-	for !so() {
-		if t.Context().Err() != nil {
-			t.Fatal("the test is over")
-		}
-
-		runtime.Gosched()
 	}
 }

@@ -76,8 +76,7 @@ func TestProjectArchiveRedirect(t *testing.T) {
 				credentials["ca.crt"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}))
 			}
 
-			_, release := ensure(t, newStore(t, t.TempDir()), request(t, archived(tc.source.URL+"/site.tar", credentials)))
-			release()
+			ensure(t, newStore(t, t.TempDir()), request(t, archived(tc.source.URL+"/site.tar", credentials)))
 
 			if got := <-passwords; got != "" {
 				t.Errorf("\n%s\nAuthorization: %q", tc.reason, got)
@@ -124,11 +123,8 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 			t.Cleanup(s.Close)
 
 			url := s.URL + "/site-1.4.0.tar"
-			_, release, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, archived(url, nil)))
-			if err == nil {
-				release()
-			}
 
+			_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, archived(url, nil)))
 			if diff := cmp.Diff("cannot install project: Failed to download the file "+url+": "+tc.err, message(err)); diff != "" {
 				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
 			}

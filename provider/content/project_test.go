@@ -248,9 +248,7 @@ func TestProjectPartly(t *testing.T) {
 
 	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: repoURL(repo), Path: "web/prod"}}}
 
-	_, release, err := s.Ensure(t.Context(), request(t, in))
-	must(t, err)
-	release()
+	ensure(t, s, request(t, in))
 
 	if !strings.Contains(objects, now) || strings.Contains(objects, large) || strings.Contains(objects, old) {
 		t.Errorf("want %s, and neither %s nor %s, among:\n%s", now, large, old, objects)

@@ -138,8 +138,7 @@ func TestRefresh(t *testing.T) {
 		c.pass(after)
 	}
 
-	_, release := ensure(t, s, req)
-	release()
+	ensure(t, s, req)
 
 	// A restart takes no time here.
 	s, down = open(), nil
@@ -233,8 +232,7 @@ func TestMoves(t *testing.T) {
 
 			tc.first(t, src)
 
-			first, release := ensure(t, s, req)
-			release()
+			first, _ := ensure(t, s, req)
 			tc.same(t, src)
 
 			if r := next(); r.Err != nil || r.Set.Dir != first.Dir || digest(r.Set) != digest(first) {
@@ -267,8 +265,7 @@ func TestResolutionClockAhead(t *testing.T) {
 
 	c.pass(365 * 24 * time.Hour)
 
-	_, release := ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
-	release()
+	ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
 
 	c.pass(-365 * 24 * time.Hour)
 
@@ -394,8 +391,7 @@ func TestRefreshBounded(t *testing.T) {
 	for i := range 5 {
 		reqs = append(reqs, request(t, inputs.Inputs{Requirements: fmt.Sprintf("collections: [a.b%d]", i)}))
 
-		_, release := ensure(t, s, reqs[i])
-		release()
+		ensure(t, s, reqs[i])
 	}
 
 	c.pass(time.Hour)
@@ -416,8 +412,7 @@ func TestRefreshBounded(t *testing.T) {
 	<-started
 
 	for _, req := range reqs {
-		_, release := ensure(t, s, req)
-		release()
+		ensure(t, s, req)
 
 		if r := s.Resolution(req); !r.Stale || !r.Due.IsZero() {
 			t.Errorf("\nContent is stale until it was resolved.\nResolution(...): %+v", r)

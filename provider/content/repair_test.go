@@ -51,8 +51,7 @@ func TestRepair(t *testing.T) {
 					s = newStore(t, dir, installing(&installs, 3))
 				}
 
-				second, release := ensure(t, s, requires(t, "x"))
-				defer release()
+				second, _ := ensure(t, s, requires(t, "x"))
 
 				if diff := cmp.Diff(tc.damaged, installs.Load() == 2); diff != "" {
 					t.Errorf("\n%s\nEnsure(...): -want installed again, +got:\n%s", tc.reason, diff)

@@ -1,10 +1,7 @@
 package content
 
 import (
-	"maps"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
@@ -29,126 +26,97 @@ func TestSourcesFail(t *testing.T) {
 		key       = "; a private key that the host lets read this repository must be among spec.credentials, such as id_ed25519"
 	)
 
-	cases := map[string]struct {
-		reason       string
-		requirements string
-		// credentials beside the certificate of the authority, ca.crt.
-		credentials map[string]string
-		mood        sources.Mood
-		want        string
-	}{
+	newWorld(t).check(t, map[string]sourceCase{
 		"WrongToken": {
 			reason: "Where a token goes is said.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": hub + "token = nonsense\n"},
-			want:        "collections: Error when finding available api versions from hub ($HUB/) (HTTP Code: 401, Message: Unauthorized)" + token,
+			err:         "collections: Error when finding available api versions from hub ($HUB/) (HTTP Code: 401, Message: Unauthorized)" + token,
 		},
 		"WrongRefreshToken": {
 			reason: "So it is for the login of a hub.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": hub + "auth_url = $LOGIN/token\ntoken = nonsense\n"},
-			want:        "collections: Unable to get access token (HTTP Code: 400, Message: Bad Request)" + token,
+			err:         "collections: Unable to get access token (HTTP Code: 400, Message: Bad Request)" + token,
 		},
 		"UnknownCA": {
 			reason: "A private authority is to be given.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": cfgToken, "ca.crt": ""},
-			want:        "collections: Unknown error when attempting to call Galaxy at '$HUB/api': certificate verify failed: unable to get local issuer certificate" + authority,
+			err:         "collections: Unknown error when attempting to call Galaxy at '$HUB/api': certificate verify failed: unable to get local issuer certificate" + authority,
 		},
 		"UnknownCollection": {
 			reason: "A version that is nowhere is named.", requirements: "collections: [{name: acme.base, version: '>=2,<3'}]",
-			want: "collections: Failed to resolve the requested dependencies map. Could not satisfy the following requirements: acme.base:>=2,<3 (direct request)",
+			err: "collections: Failed to resolve the requested dependencies map. Could not satisfy the following requirements: acme.base:>=2,<3 (direct request)",
 		},
 		"Wildcard": {
 			reason: "Galaxy's ranges have no wildcards.", requirements: "collections: [{name: acme.base, version: '1.*'}]",
-			want: "collections: Non integer values in LooseVersion ('1.*'); give a range without wildcards, such as >=1.0.0,<2.0.0",
+			err: "collections: Non integer values in LooseVersion ('1.*'); give a range without wildcards, such as >=1.0.0,<2.0.0",
 		},
 		"Down": {
 			reason: "A server that is down is named.", requirements: "collections: [acme.base]", mood: sources.Down,
-			want: "collections: Error when finding available api versions from default ($PUBLIC) (HTTP Code: 503, Message: Service Unavailable)",
+			err: "collections: Error when finding available api versions from default ($PUBLIC) (HTTP Code: 503, Message: Service Unavailable)",
 		},
 		"Garbled": {
 			reason: "What is not a Galaxy server is named; what it says instead is cut.", requirements: "collections: [acme.base]", mood: sources.Garbled,
-			want: "collections: Failed to parse Galaxy response from '$PUBLIC/api' as JSON",
+			err: "collections: Failed to parse Galaxy response from '$PUBLIC/api' as JSON",
 		},
 		"Checksum": {
 			reason: "What is not as it was published is not installed.", requirements: "collections: [{name: acme.base, source: $CORRUPT}]",
-			want: "collections: Failed to download collection tar from 'explicit_requirement_acme.base': Mismatch artifact hash with downloaded file",
+			err: "collections: Failed to download collection tar from 'explicit_requirement_acme.base': Mismatch artifact hash with downloaded file",
 		},
 		"UnknownServer": {
 			reason: "A server of a requirement must be one of ansible.cfg, or a URL.", requirements: "collections: [{name: acme.base, source: private}]",
-			want: "collections: Collections requirement 'source' entry should contain a valid Galaxy API URL but it does not: private is not an HTTP URL.",
+			err: "collections: Collections requirement 'source' entry should contain a valid Galaxy API URL but it does not: private is not an HTTP URL.",
 		},
 		"UnknownRole": {
 			reason: "A role that is nowhere is named.", requirements: "roles: [acme.none]",
-			want: "roles: acme.none was NOT installed successfully: sorry, acme.none was not found on $PUBLIC.",
+			err: "roles: acme.none was NOT installed successfully: sorry, acme.none was not found on $PUBLIC.",
 		},
 		"GitOtherHost": {
 			reason: "A password for one host and port is not for another.", requirements: "roles: [{src: $GIT/motd.git}]",
 			credentials: map[string]string{".git-credentials": "https://me:$SECRET@127.0.0.1:1\n"},
-			want:        motd + "could not read Username for '$GIT': terminal prompts disabled" + login,
+			err:         motd + "could not read Username for '$GIT': terminal prompts disabled" + login,
 		},
 		"GitWrongPassword": {
 			reason: "The credential with the password is named.", requirements: "roles: [{src: $GIT/motd.git}]",
 			credentials: map[string]string{".git-credentials": "https://me:nonsense@$GITHOST\n"},
-			want:        motd + "Authentication failed for '$GIT/motd.git/'" + login,
+			err:         motd + "Authentication failed for '$GIT/motd.git/'" + login,
 		},
 		"GitUnknownCA": {
 			reason: "A private authority is to be given.", requirements: "collections: [$GIT/tools.git]",
 			credentials: map[string]string{".git-credentials": gitLogin, "ca.crt": ""},
-			want:        cloned + "`$GIT/tools.git`: unable to access '$GIT/tools.git/': server certificate verification failed" + authority,
+			err:         cloned + "`$GIT/tools.git`: unable to access '$GIT/tools.git/': server certificate verification failed" + authority,
 		},
 		"SSHNoKnownHosts": {
 			reason: "Without known hosts ssh trusts none, and where they go is said.", requirements: "roles: [{src: $SSH/motd.git}]",
 			credentials: map[string]string{"id_rsa": "$KEY"},
-			want:        motd + "No ED25519 host key is known for [127.0.0.1]:$SSHPORT and you have requested strict checking" + known,
+			err:         motd + "No ED25519 host key is known for [127.0.0.1]:$SSHPORT and you have requested strict checking" + known,
 		},
 		"SSHOtherHostKey": {
 			reason: "A host with another key is not trusted.", requirements: "roles: [{src: $SSH/motd.git}]",
 			credentials: map[string]string{"id_rsa": "$KEY", "known_hosts": "$ELSE"},
-			want:        motd + "Host key for [127.0.0.1]:$SSHPORT has changed and you have requested strict checking" + known,
+			err:         motd + "Host key for [127.0.0.1]:$SSHPORT has changed and you have requested strict checking" + known,
 		},
 		"SSHWrongKey": {
 			reason: "Where a key goes is said.", requirements: "collections: [$SSH/tools.git]",
 			credentials: map[string]string{"id_rsa": "$OTHERKEY", "known_hosts": "$KNOWN"},
-			want:        cloned + "`ssh://$USER@127.0.0.1:$SSHPORT$ROOT/tools.git`: $USER@127.0.0.1: Permission denied (publickey)" + key,
+			err:         cloned + "`ssh://$USER@127.0.0.1:$SSHPORT$ROOT/tools.git`: $USER@127.0.0.1: Permission denied (publickey)" + key,
 		},
 		"SSHNotAKey": {
 			reason: "So it is when it is no key.", requirements: "collections: [$SSH/tools.git]",
 			credentials: map[string]string{"id_rsa": "nonsense", "known_hosts": "$KNOWN"},
-			want: cloned + "`ssh://$USER@127.0.0.1:$SSHPORT$ROOT/tools.git`: Load key id_rsa: error in libcrypto; " +
+			err: cloned + "`ssh://$USER@127.0.0.1:$SSHPORT$ROOT/tools.git`: Load key id_rsa: error in libcrypto; " +
 				"it must be a private key without a passphrase, as ssh-keygen writes it",
 		},
 		"TarballNoPassword": {
 			reason: "Where a password goes is said.", requirements: "collections: [$FILES/acme-base-1.5.0.tar.gz]",
-			want: "collections: Failed to download collection tar from '$FILES/acme-base-1.5.0.tar.gz': HTTP Error 401: Unauthorized" + netrc,
+			err: "collections: Failed to download collection tar from '$FILES/acme-base-1.5.0.tar.gz': HTTP Error 401: Unauthorized" + netrc,
 		},
 		"TarballRoleNoPassword": {
 			reason: "So it is for a role.", requirements: "roles: [$FILES/issue.tar.gz]",
-			want: "roles: failed to download the file: HTTP Error 401: Unauthorized; issue was NOT installed successfully" + netrc,
+			err: "roles: failed to download the file: HTTP Error 401: Unauthorized; issue was NOT installed successfully" + netrc,
 		},
 		"TarballGarbled": {
 			reason: "What is no archive is named.", requirements: "collections: [$PUBLIC/none.tar.gz]",
-			want: "collections: Collection artifact at 'none.tar.gz' is not a valid tar file.",
+			err: "collections: Collection artifact at 'none.tar.gz' is not a valid tar file.",
 		},
-	}
-
-	w := newWorld(t)
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			w.public.Set(tc.mood)
-			defer w.public.Set(sources.Well)
-
-			credentials := map[string]string{"ca.crt": "$CA"}
-			maps.Copy(credentials, tc.credentials)
-
-			vars := map[string]string{"ANSIBLE_GALAXY_SERVER": "$PUBLIC"}
-			if credentials["ca.crt"] != "" {
-				vars["SSL_CERT_FILE"] = "ca.crt"
-			}
-
-			_, err := installs(t, w.inputs(tc.requirements, credentials, vars))
-			if diff := cmp.Diff("cannot install "+tc.want, w.collapse(err)); diff != "" {
-				t.Errorf("\n%s\nEnsure(...): -want error, +got error:\n%s", tc.reason, diff)
-			}
-		})
-	}
+	})
 }

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,64 +31,98 @@ const (
 // next.
 var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source")
 
-// TestSources installs from a server of each kind, with the real ansible-galaxy,
-// git and ssh.
+// A sourceCase installs from a server. The credentials have the certificate of the authority, ca.crt, unless they say
+// otherwise, and the public server is that of ansible-galaxy.
+type sourceCase struct {
+	reason       string
+	requirements string
+	credentials  map[string]string
+	vars         map[string]string
+	mood         sources.Mood
+	collections  []common.ContentItem
+	roles        []common.ContentItem
+	err          string
+}
+
+// check cases one by one, with the real ansible-galaxy, git and ssh.
+func (w *world) check(t *testing.T, cases map[string]sourceCase) {
+	t.Helper()
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w.public.Set(tc.mood)
+			defer w.public.Set(sources.Well)
+
+			credentials := map[string]string{"ca.crt": "$CA"}
+			maps.Copy(credentials, tc.credentials)
+
+			vars := map[string]string{"ANSIBLE_GALAXY_SERVER": "$PUBLIC"}
+			if credentials["ca.crt"] != "" && tc.vars["GIT_SSL_CAINFO"] == "" {
+				vars["SSL_CERT_FILE"] = "ca.crt"
+			}
+
+			maps.Copy(vars, tc.vars)
+
+			set, err := installs(t, w.inputs(tc.requirements, credentials, vars))
+			got := sourceCase{collections: versions(set.Collections), roles: versions(set.Roles), err: strings.TrimPrefix(w.collapse(err), "cannot install ")}
+			want := sourceCase{collections: tc.collections, roles: tc.roles, err: tc.err}
+
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(sourceCase{}), cmpopts.EquateEmpty(), noRevision); diff != "" {
+				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSources installs from a server of each kind.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
-
-	type want struct{ collections, roles []common.ContentItem }
 
 	web := func(version string) []common.ContentItem {
 		return []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}, {Name: "acme.web", Version: version}}
 	}
 	tools := []common.ContentItem{{Name: "acme.tools", Version: "0.1.0"}}
 	motd := []common.ContentItem{{Name: "motd", Version: "v1"}}
-	ca := map[string]string{"SSL_CERT_FILE": "ca.crt"}
 
-	cases := map[string]struct {
-		reason       string
-		requirements string
-		credentials  map[string]string
-		vars         map[string]string
-		want         want
-	}{
+	w := newWorld(t)
+	w.check(t, map[string]sourceCase{
 		"GalaxyToken": {
 			reason: "A range brings the latest version in it, and what that depends on.", requirements: "collections: [{name: acme.web, version: '>=1.0.0,<2.0.0'}]",
-			credentials: map[string]string{"ansible.cfg": cfgToken, "ca.crt": "$CA"}, vars: ca, want: want{collections: web("1.2.0")},
+			credentials: map[string]string{"ansible.cfg": cfgToken}, collections: web("1.2.0"),
 		},
 		"GalaxyPassword": {
 			reason: "Without a version the latest is meant.", requirements: "collections: [acme.web]",
-			credentials: map[string]string{"ansible.cfg": cfgBasic, "ca.crt": "$CA"}, vars: ca, want: want{collections: web("2.0.0")},
+			credentials: map[string]string{"ansible.cfg": cfgBasic}, collections: web("2.0.0"),
 		},
 		"GalaxyTokenFile": {
 			reason: "A single server needs no ansible.cfg.", requirements: "collections: [{name: acme.web, version: 1.0.0}]",
-			credentials: map[string]string{"galaxy_token": "token: $SECRET\n", "ca.crt": "$CA"},
-			vars:        map[string]string{"SSL_CERT_FILE": "ca.crt", "ANSIBLE_GALAXY_SERVER": "$HUB", "ANSIBLE_GALAXY_TOKEN_PATH": "galaxy_token"},
-			want:        want{collections: web("1.0.0")},
+			credentials: map[string]string{"galaxy_token": "token: $SECRET\n"},
+			vars:        map[string]string{"ANSIBLE_GALAXY_SERVER": "$HUB", "ANSIBLE_GALAXY_TOKEN_PATH": "galaxy_token"},
+			collections: web("1.0.0"),
 		},
 		"AutomationHub": {
 			reason: "A hub has its own login; other servers come after it.", requirements: "collections: [{name: acme.web, version: '>=1,<2'}]",
-			credentials: map[string]string{"ansible.cfg": cfgHub, "ca.crt": "$CA"}, vars: ca, want: want{collections: web("1.2.0")},
+			credentials: map[string]string{"ansible.cfg": cfgHub}, collections: web("1.2.0"),
 		},
 		"ServerOfRequirement": {
 			reason: "A requirement may name its server.", requirements: "collections: [{name: acme.base, source: public}]",
-			credentials: map[string]string{"ansible.cfg": cfgHub, "ca.crt": "$CA"}, vars: ca,
-			want: want{collections: []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}}},
+			credentials: map[string]string{"ansible.cfg": cfgHub},
+			collections: []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}},
 		},
 		"GitHTTPS": {
 			reason:       "Of several passwords git finds the one for the host and port.",
 			requirements: "{collections: [{name: $GIT/tools.git, version: v1}], roles: [{src: $GIT/motd.git, version: v1}]}",
-			credentials:  map[string]string{".git-credentials": gitLogin, "ca.crt": "$CA"}, vars: ca, want: want{collections: tools, roles: motd},
+			credentials:  map[string]string{".git-credentials": gitLogin}, collections: tools, roles: motd,
 		},
 		"GitNetrc": {
 			reason: "git reads a .netrc, too.", requirements: "roles: [{src: $GIT/motd.git, version: v1}]",
-			credentials: map[string]string{".netrc": netLogin, "ca.crt": "$CA"}, vars: map[string]string{"GIT_SSL_CAINFO": "ca.crt"}, want: want{roles: motd},
+			credentials: map[string]string{".netrc": netLogin}, vars: map[string]string{"GIT_SSL_CAINFO": "ca.crt"}, roles: motd,
 		},
 		"GitSSH": {
 			reason:       "A key and known hosts are all that ssh needs.",
 			requirements: "{collections: [{name: $SSH/tools.git, type: git}], roles: [{src: $SSH/motd.git, version: v1}]}",
-			credentials:  map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"}, want: want{collections: tools, roles: motd},
+			credentials:  map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"}, collections: tools, roles: motd,
 		},
 		"GitSSHKeyOfAnsible": {
 			reason:       "The key may have any name that ansible.cfg mentions, and need not end in a newline.",
@@ -95,41 +130,28 @@ func TestSources(t *testing.T) {
 			credentials: map[string]string{
 				"ansible.cfg": "[defaults]\nprivate_key_file = deploy\n", "deploy": "$KEY", "id_rsa": "$OTHERKEY", "known_hosts": "$KNOWN",
 			},
-			want: want{roles: motd},
+			roles: motd,
 		},
 		"Tarballs": {
 			reason:       "Archives come over https, with a password of a .netrc.",
 			requirements: "{collections: [$FILES/acme-base-1.5.0.tar.gz], roles: [{src: $FILES/issue.tar.gz, name: issue}]}",
-			credentials:  map[string]string{".netrc": netLogin, "ca.crt": "$CA"}, vars: ca,
-			want: want{collections: web("")[:1], roles: []common.ContentItem{{Name: "issue"}}},
+			credentials:  map[string]string{".netrc": netLogin},
+			collections:  web("")[:1], roles: []common.ContentItem{{Name: "issue"}},
+		},
+		"Directives": {
+			reason:       "A galaxy.yml may choose files with directives, for which ansible-galaxy needs another Python package.",
+			requirements: "collections: [{name: 'file://$ROOT/chosen.git', type: git}]", collections: []common.ContentItem{{Name: "acme.chosen", Version: "0.1.0"}},
 		},
 		"Directory": {
 			reason: "A directory of the provider's image has collections.", requirements: "collections: [{name: $ROOT/tools.git, type: dir}]",
-			want: want{collections: tools},
+			collections: tools,
 		},
 		"RoleOfGalaxy": {
 			reason: "A server has the latest version of a role.", requirements: "roles: [{name: issue, src: acme.issue}]",
-			credentials: map[string]string{".netrc": netLogin, "ca.crt": "$CA"},
-			vars:        map[string]string{"ANSIBLE_GALAXY_SERVER": "$PUBLIC", "SSL_CERT_FILE": "ca.crt"},
-			want:        want{roles: []common.ContentItem{{Name: "issue", Version: "1.1.0"}}},
+			credentials: map[string]string{".netrc": netLogin},
+			roles:       []common.ContentItem{{Name: "issue", Version: "1.1.0"}},
 		},
-	}
-
-	w := newWorld(t)
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			set, err := installs(t, w.inputs(tc.requirements, tc.credentials, tc.vars))
-			if err != "" {
-				t.Fatalf("\n%s\nEnsure(...): %s", tc.reason, err)
-			}
-
-			got := want{collections: versions(set.Collections), roles: versions(set.Roles)}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty(), noRevision); diff != "" {
-				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
+	})
 
 	if got := strings.Join(w.public.Requests(), "\n"); strings.Count(got, "/artifacts/") != 1 {
 		t.Errorf("\nThe first server that has a version is asked for it: the other served one collection only, which was to come from there.\n%s", got)
@@ -159,13 +181,11 @@ func TestSourcesAuthorities(t *testing.T) {
 	a, b := serve(t, git, sources.Options{CA: system}), serve(t, git, sources.Options{CA: private})
 	s := newStore(t, t.TempDir(), withEnviron(append(os.Environ(), "SSL_CERT_DIR="+certs)))
 
-	set, release, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
+	set, _ := ensure(t, s, request(t, inputs.Inputs{
 		Requirements: "roles: [" + a.URL + "/motd.git, " + b.URL + "/issue.git]",
 		Credentials:  []inputs.File{{Name: "ca.crt", Data: private.PEM}},
 		Env:          map[string]string{"SSL_CERT_FILE": "ca.crt"},
 	}))
-	must(t, err)
-	release()
 
 	if diff := cmp.Diff([]common.ContentItem{{Name: "issue"}, {Name: "motd"}}, set.Roles, noRevision); diff != "" {
 		t.Errorf("\nThe authorities of the system go on counting.\nEnsure(...): -want, +got:\n%s", diff)

@@ -2,75 +2,21 @@ package content
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
-
-// TestEnsure installs with the real ansible-galaxy.
-func TestEnsure(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	src, dir := t.TempDir(), t.TempDir()
-	archive := buildCollection(t, filepath.Join(src, "tools"), "tools", "1.2.3")
-	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
-
-	// A galaxy.yml may choose files with directives, for which ansible-galaxy needs another Python package.
-	files := collectionFiles("chosen", "0.1.0")
-	files["galaxy.yml"] += "manifest: {directives: [recursive-include roles **]}\n"
-	chosen := gitRepo(t, filepath.Join(src, "chosen"), files)
-
-	req := request(t, inputs.Inputs{
-		Requirements: fmt.Sprintf("{collections: [%q, {name: %q, type: git, version: v1}], roles: [{src: %q, scm: git}]}", archive, chosen, repoURL(role)),
-		Roles:        []common.Role{{Name: "issue", Src: "git+" + repoURL(role), Version: "v1"}},
-	})
-	s := newStore(t, dir)
-
-	set, release := ensure(t, s, req)
-	defer release()
-
-	want := common.Content{
-		Collections: []common.ContentItem{{Name: "acme.chosen", Version: "0.1.0"}, {Name: "acme.tools", Version: "1.2.3"}},
-		Roles:       []common.ContentItem{{Name: "issue", Version: "v1"}, {Name: "motd"}},
-	}
-	if diff := cmp.Diff(want, set.Content, noRevision, cmpopts.IgnoreFields(common.Content{}, "Digest", "Resolved")); diff != "" {
-		t.Errorf("\nThe requirements of the configuration and of the run are one set.\nEnsure(...): -want, +got:\n%s", diff)
-	}
-
-	for _, f := range []string{
-		"collections/ansible_collections/acme/chosen/roles/hello/tasks/main.yml", "collections/ansible_collections/acme/tools/MANIFEST.json",
-		"roles/issue/tasks/main.yml", "roles/motd/meta/main.yml",
-	} {
-		if !exists(filepath.Join(set.Dir, f)) {
-			t.Errorf("\nEnsure(...): %s is not there", f)
-		}
-	}
-
-	again := newStore(t, dir).Resolution(req)
-	if diff := cmp.Diff(set, again.Set); !again.Found || diff != "" {
-		t.Errorf("\nWhat is installed is found again.\nResolution(...): -want, +got:\n%s", diff)
-	}
-
-	wantNoLeftovers(t, s)
-}
 
 func TestEnsureOnce(t *testing.T) {
 	t.Parallel()
@@ -85,14 +31,9 @@ func TestEnsureOnce(t *testing.T) {
 
 	for range 10 {
 		wg.Go(func() {
-			_, release, err := s.Ensure(t.Context(), req)
-			if err != nil {
+			if _, _, err := s.Ensure(t.Context(), req); err != nil {
 				t.Error(err)
-
-				return
 			}
-
-			release()
 		})
 	}
 
@@ -102,30 +43,6 @@ func TestEnsureOnce(t *testing.T) {
 	if n := runs.Load(); n != 1 {
 		t.Errorf("\nAll share one installation, which outlives the store.\nEnsure(...): %d installations", n)
 	}
-}
-
-func TestEnsureFailure(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
-	src := t.TempDir()
-	s := newStore(t, t.TempDir())
-	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: file}]", src+"/acme-tools-1.0.0.tar.gz")})
-	req.Redact = func(s string, _ int) string { return strings.ReplaceAll(s, src, "[redacted]") }
-
-	_, _, err := s.Ensure(t.Context(), req)
-
-	var failed *galaxy.InstallError
-	if !errors.As(err, &failed) || failed.What != "collections" || strings.Contains(failed.Reason, src) ||
-		!strings.Contains(failed.Reason, "[redacted]/acme-tools-1.0.0.tar.gz") {
-		t.Errorf("\nThe error says why, redacted.\nEnsure(...): %v", err)
-	}
-
-	if r := s.Resolution(req); r.Found {
-		t.Errorf("\nWhat failed is not installed.\nResolution(...): %+v", r)
-	}
-
-	wantNoLeftovers(t, s)
 }
 
 // TestEnsureCanceled has callers that give up while others go on waiting.
@@ -159,7 +76,7 @@ func TestEnsureCanceled(t *testing.T) {
 
 	secondCtx, cancelSecond := context.WithCancel(t.Context())
 	second := ensure(secondCtx)
-	waitFor(t, s, 2)
+	waitFor(s, func() bool { return s.flights[s.Digest(req)].waiting == 2 })
 
 	cancelFirst()
 
@@ -275,24 +192,14 @@ func wantNoLeftovers(t *testing.T, s *Store) {
 	}
 }
 
-// waitFor a number of callers to wait for an installation.
-func waitFor(t *testing.T, s *Store, n int) {
-	t.Helper()
+// waitFor something that is so in a store, which is locked.
+func waitFor(s *Store, so func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 
-	waiting := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-
-		for _, f := range s.flights {
-			if f.waiting == n {
-				return true
-			}
-		}
-
-		return false
-	}
-
-	for !waiting() {
+	for !so() {
+		s.mu.Unlock()
 		runtime.Gosched()
+		s.mu.Lock()
 	}
 }

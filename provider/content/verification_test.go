@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,11 +85,7 @@ func TestVerification(t *testing.T) {
 
 			must(t, in.ValidateConfig())
 
-			_, release, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, in))
-			if err == nil {
-				release()
-			}
-
+			_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, in))
 			if got := message(err); got != tc.want {
 				t.Errorf("\n%s\nEnsure(...): want %q, got %q", tc.reason, tc.want, got)
 			}
@@ -102,51 +97,25 @@ func verify(signatures string) *common.Verification {
 	return &common.Verification{Keyring: "keys.gpg", Signatures: signatures}
 }
 
-// TestRevisions installs content from each kind of source with the real
-// ansible-galaxy, before and after the source has changed what it serves.
+// TestRevisions installs a collection and a role with the real ansible-galaxy, before and after their source has
+// changed what it serves as the same version.
 func TestRevisions(t *testing.T) {
 	needs.Ansible(t)
 
-	collection := func(t *testing.T, dir, text string) {
-		t.Helper()
-
-		files := collectionFiles("web", "1.0.0")
-		files["roles/hello/tasks/main.yml"] = text
-		write(t, filepath.Join(dir, "web"), files)
-		command(t, filepath.Join(dir, "web"), "ansible-galaxy", "collection", "build", "--output-path", dir)
-	}
-	role := func(text string) map[string]string {
-		files := roleFiles()
-		files["tasks/main.yml"] = text
-
-		return files
-	}
-
 	cases := map[string]struct {
-		reason       string
 		requirements string
-		publish      func(t *testing.T, dir, text string)
-		role         bool
+		verification func(revision string) *common.Verification
 	}{
-		"Galaxy": {
-			reason: "A server may serve something else as the same version.", requirements: "collections: [{name: acme.web, version: 1.0.0}]", publish: collection,
-		},
-		"Archive": {reason: "An archive may be replaced.", requirements: "collections: [{name: $FILES/acme-web-1.0.0.tar.gz, type: url}]", publish: collection},
-		"Repository": {
-			reason: "A branch moves.", requirements: "collections: [{name: 'file://$DIR/web', type: git, version: v1}]",
-			publish: func(t *testing.T, dir, text string) {
-				t.Helper()
-
-				files := collectionFiles("web", "1.0.0")
-				files["roles/hello/tasks/main.yml"] = text
-				gitRepo(t, filepath.Join(dir, "web"), files)
+		"Collection": {
+			requirements: "collections: [{name: acme.web, version: 1.0.0}]",
+			verification: func(revision string) *common.Verification {
+				return &common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web", Revision: revision}}}
 			},
 		},
 		"Role": {
-			reason: "A role of an archive is what the archive is.", requirements: "roles: [{name: web, src: $FILES/web.tar.gz}]", role: true,
-			publish: func(t *testing.T, dir, text string) {
-				t.Helper()
-				tarball(t, filepath.Join(dir, "web"), role(text))
+			requirements: "roles: [{name: motd, src: $FILES/motd.tar.gz}]",
+			verification: func(revision string) *common.Verification {
+				return &common.Verification{Roles: []common.VerifiedContent{{Name: "motd", Revision: revision}}}
 			},
 		},
 	}
@@ -155,42 +124,28 @@ func TestRevisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			dir := filepath.Join(t.TempDir(), "src")
-			files := serve(t, sources.Files(dir), sources.Options{})
+			// try to install what a source with the text serves, in an empty store.
+			try := func(text, revision string) (Set, string) {
+				src, hub := t.TempDir(), sources.NewGalaxy()
+				tasks := map[string]string{"roles/hello/tasks/main.yml": text, "tasks/main.yml": text}
+				files := serve(t, sources.Files(src), sources.Options{})
 
-			// ensure what a source with the text serves, in an empty store.
-			ensure := func(text, revision string) (Set, string) {
-				must(t, os.RemoveAll(dir))
-				must(t, os.Mkdir(dir, 0o700))
-				tc.publish(t, dir, text)
-
-				hub := sources.NewGalaxy()
-
-				archives, err := filepath.Glob(filepath.Join(dir, "acme-*.tar.gz"))
-				must(t, err)
-
-				for _, a := range archives {
-					must(t, hub.Publish(a))
-				}
+				write(t, filepath.Join(src, "web"), collectionFiles("web", "1.0.0"))
+				write(t, filepath.Join(src, "web"), tasks)
+				command(t, filepath.Join(src, "web"), "ansible-galaxy", "collection", "build", "--output-path", src)
+				must(t, hub.Publish(filepath.Join(src, "acme-web-1.0.0.tar.gz")))
+				write(t, filepath.Join(src, "motd"), roleFiles())
+				tarball(t, filepath.Join(src, "motd"), tasks)
 
 				in := inputs.Inputs{
-					Requirements: strings.NewReplacer("$FILES", files.URL, "$DIR", dir).Replace(tc.requirements),
+					Requirements: strings.ReplaceAll(tc.requirements, "$FILES", files.URL),
 					Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": serve(t, hub, sources.Options{}).URL},
-					Verification: &common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web", Revision: revision}}},
+					Verification: tc.verification(revision),
 				}
-				if tc.role {
-					in.Verification = &common.Verification{Roles: []common.VerifiedContent{{Name: "web", Revision: revision}}}
-				}
-
 				must(t, in.ValidateConfig())
 
 				s := newStore(t, t.TempDir())
-
-				set, release, err := s.Ensure(t.Context(), request(t, in))
-				if err == nil {
-					release()
-				}
-
+				set, _, err := s.Ensure(t.Context(), request(t, in))
 				wantNoLeftovers(t, s)
 
 				if IsOwn(err) {
@@ -200,27 +155,26 @@ func TestRevisions(t *testing.T) {
 				return set, message(err)
 			}
 
-			_, said := ensure("[] # good", "")
+			_, said := try("[] # good", "")
 
 			good := regexp.MustCompile(`[0-9a-f]{64}`).FindString(said)
 			if !strings.HasPrefix(said, "cannot install content: ") || good == "" {
 				t.Fatalf("\nWithout a revision the error says which it is.\nEnsure(...): %q", said)
 			}
 
-			set, said := ensure("[] # good", good)
+			set, said := try("[] # good", good)
 			if said != "" {
 				t.Fatalf("\nWhat has its revision is installed.\nEnsure(...): %q", said)
 			}
 
-			for _, item := range slices.Concat(set.Collections, set.Roles) {
-				if item.Revision != "" && item.Revision != good {
+			for _, item := range set.Roles {
+				if item.Revision != good {
 					t.Errorf("\nWhat is shown is what is to be copied.\nEnsure(...): want %s, got %v", good, item)
 				}
 			}
 
-			_, said = ensure("[] # evil", good)
-			if !strings.HasPrefix(said, "cannot install content: ") || strings.Contains(said, good) {
-				t.Errorf("\n%s\nEnsure(...): %q", tc.reason, said)
+			if _, said = try("[] # evil", good); !strings.HasPrefix(said, "cannot install content: ") || strings.Contains(said, good) {
+				t.Errorf("\nWhat has another revision is refused.\nEnsure(...): %q", said)
 			}
 		})
 	}
@@ -306,42 +260,5 @@ func manifestIn(t *testing.T, archive string) []byte {
 
 			return text
 		}
-	}
-}
-
-// TestValidateVerification says what verifies nothing.
-func TestValidateVerification(t *testing.T) {
-	const config = `ProviderConfig "x": spec.verification.`
-
-	cases := map[string]struct {
-		reason string
-		file   inputs.File
-		v      *common.Verification
-		want   string
-	}{
-		"Missing": {reason: "A keyring is a credential.", file: inputs.File{Name: "other"}, want: config + `keyring: Invalid value: "keys.gpg": must be the filename of one of the credentials`},
-		"Empty":   {reason: "It has keys.", file: inputs.File{Name: "keys.gpg"}, want: config + `keyring: Invalid value: "keys.gpg": must have public keys as gpg --export writes them without --armor`},
-		"Armored": {
-			reason: "gpg reads no other.", file: inputs.File{Name: "keys.gpg", Data: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----")},
-			want: config + `keyring: Invalid value: "keys.gpg": must have public keys as gpg --export writes them without --armor`,
-		},
-		"Keys":    {reason: "As gpg writes them.", file: inputs.File{Name: "keys.gpg", Data: []byte{0x98}}},
-		"Nothing": {reason: "It would look as if something was verified.", v: &common.Verification{Signatures: "+1"}, want: `ProviderConfig "x": spec.verification: Required value: one of keyring, collections and roles must be set`},
-		"Unknown": {reason: "It may not be known yet.", v: &common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web"}}}},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.v == nil {
-				tc.v = verify("+1")
-			} else {
-				tc.file.Name = "other"
-			}
-
-			in := inputs.Inputs{Config: `ProviderConfig "x"`, Credentials: []inputs.File{tc.file}, Verification: tc.v}
-			if diff := cmp.Diff(tc.want, message(in.ValidateConfig())); diff != "" {
-				t.Errorf("\n%s\nValidateConfig(): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
 	}
 }

@@ -110,6 +110,10 @@ func newWorld(t *testing.T) *world {
 	gitRepo(t, filepath.Join(w.root, "tools.git"), collectionFiles("tools", "0.1.0"))
 	gitRepo(t, filepath.Join(w.root, "motd.git"), roleFiles())
 
+	chosen := collectionFiles("chosen", "0.1.0")
+	chosen["galaxy.yml"] += "manifest: {directives: [recursive-include roles **]}\n"
+	gitRepo(t, filepath.Join(w.root, "chosen.git"), chosen)
+
 	var err error
 
 	w.ca, err = sources.NewCA()

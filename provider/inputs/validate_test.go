@@ -16,6 +16,10 @@ import (
 func TestValidate(t *testing.T) {
 	roles := &apiextensionsv1.JSON{Raw: []byte(`[]`)}
 	fine := common.AnsibleRunParameters{PlaybookInline: "- hosts: all"}
+	verified := func(v common.Verification, files ...File) Inputs {
+		return Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: files, Verification: &v}
+	}
+	keys := common.Verification{Keyring: "keys.gpg", Signatures: "+1"}
 
 	cases := map[string]struct {
 		reason string
@@ -106,6 +110,26 @@ func TestValidate(t *testing.T) {
 			reason: "Two credentials cannot be one file.",
 			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "a"}, {Name: "a"}}},
 			want:   `ProviderConfig "x": spec.credentials[1].filename: Duplicate value: "a"`,
+		},
+		"KeyringMissing": {
+			reason: "A keyring is a credential.", in: verified(keys, File{Name: "other"}),
+			want: `ProviderConfig "x": spec.verification.keyring: Invalid value: "keys.gpg": must be the filename of one of the credentials`,
+		},
+		"KeyringEmpty": {
+			reason: "It has keys.", in: verified(keys, File{Name: "keys.gpg"}),
+			want: `ProviderConfig "x": spec.verification.keyring: Invalid value: "keys.gpg": must have public keys as gpg --export writes them without --armor`,
+		},
+		"KeyringArmored": {
+			reason: "gpg reads no other.", in: verified(keys, File{Name: "keys.gpg", Data: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----")}),
+			want: `ProviderConfig "x": spec.verification.keyring: Invalid value: "keys.gpg": must have public keys as gpg --export writes them without --armor`,
+		},
+		"Keyring": {reason: "As gpg writes them.", in: verified(keys, File{Name: "keys.gpg", Data: []byte{0x98}})},
+		"VerifiedNothing": {
+			reason: "It would look as if something was verified.", in: verified(common.Verification{Signatures: "+1"}),
+			want: `ProviderConfig "x": spec.verification: Required value: one of keyring, collections and roles must be set`,
+		},
+		"RevisionUnknown": {
+			reason: "A revision may not be known yet.", in: verified(common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web"}}}),
 		},
 		"Long": {
 			reason: "A value of a megabyte does not fit into a condition.",
