@@ -47,7 +47,7 @@ func (s *Store) newEntry(digest string, number int) *entry {
 }
 
 func (e *entry) set() Set {
-	s := Set{Content: *e.manifest.Content.DeepCopy(), Dir: e.dir}
+	s := Set{Content: *e.manifest.DeepCopy(), Dir: e.dir}
 	if !e.resolved.IsZero() {
 		s.Resolved = &metav1.Time{Time: e.resolved.Truncate(time.Second)} // The status shows the time in seconds only.
 	}

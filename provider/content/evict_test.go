@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // block is what a file takes on disk at least, in bytes.
@@ -76,14 +74,11 @@ func TestMaxSize(t *testing.T) {
 			return install(argv, "x", 10)
 		}))
 	}
-	req := func(name string) Request {
-		return request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"})
-	}
 	there := func(s *Store) string {
 		var names []string
 
 		for _, name := range []string{"a", "b", "c", "d"} {
-			if s.Resolution(req(name)).Found {
+			if s.Resolution(requires(t, name)).Found {
 				names = append(names, name)
 			}
 		}
@@ -93,7 +88,7 @@ func TestMaxSize(t *testing.T) {
 	use := func(s *Store, name string) {
 		c.pass(time.Second)
 
-		_, release := ensure(t, s, req(name))
+		_, release := ensure(t, s, requires(t, name))
 		release()
 	}
 
@@ -109,8 +104,8 @@ func TestMaxSize(t *testing.T) {
 
 	c.pass(time.Second)
 
-	a, releaseA := ensure(t, s, req("a"))
-	_, releaseC := ensure(t, s, req("c"))
+	a, releaseA := ensure(t, s, requires(t, "a"))
+	_, releaseC := ensure(t, s, requires(t, "c"))
 
 	use(s, "d")
 

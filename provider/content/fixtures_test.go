@@ -1,7 +1,6 @@
 package content
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,13 +73,8 @@ func write(tb testing.TB, dir string, files map[string]string) {
 
 	for name, text := range files {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			tb.Fatal(err)
-		}
-
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(tb, os.WriteFile(file, []byte(text), 0o600))
 	}
 }
 
@@ -103,19 +97,4 @@ func message(err error) string {
 	}
 
 	return err.Error()
-}
-
-// filesBelow a directory, by their paths in it.
-func filesBelow(t *testing.T, dir string) (files []string) {
-	t.Helper()
-
-	must(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			files = append(files, path)
-		}
-
-		return err
-	}))
-
-	return files
 }

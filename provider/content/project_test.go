@@ -203,13 +203,13 @@ func TestProjects(t *testing.T) {
 
 			set, err := installs(t, in)
 
-			got := want{collections: versions(set.Collections), roles: versions(set.Roles), err: w.collapse(err)}
+			got := want{collections: set.Collections, roles: set.Roles, err: w.collapse(err)}
 			if set.Project != nil {
 				got.version = set.Project.Version
 			}
 
 			if tc.want.files != nil && err == "" {
-				got.files = filesBelow(t, set.ProjectPath())
+				got.files = filesOf(t, set.ProjectPath())
 			}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty(), noRevision); diff != "" {

@@ -61,9 +61,7 @@ func ensure(t *testing.T, s *Store, req Request) (Set, func()) {
 	t.Helper()
 
 	set, release, err := s.Ensure(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return set, release
 }

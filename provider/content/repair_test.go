@@ -3,6 +3,7 @@ package content
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -55,6 +56,10 @@ func TestRepair(t *testing.T) {
 
 				if diff := cmp.Diff(tc.damaged, installs.Load() == 2); diff != "" {
 					t.Errorf("\n%s\nEnsure(...): -want installed again, +got:\n%s", tc.reason, diff)
+				}
+
+				if names, err := os.ReadDir(filepath.Dir(second.Dir)); err != nil || len(names) != 1 {
+					t.Errorf("\nWhat was damaged goes: got %v, %v", names, err)
 				}
 
 				if m, err := installed.Read(second.Dir); err != nil || len(m.Collections) != 1 {

@@ -76,7 +76,7 @@ func (s *Store) Digest(req Request) string {
 		return ""
 	}
 
-	text, _ := json.Marshal(struct { //nolint:errchkjson // It has nothing that cannot be encoded.
+	text, _ := json.Marshal(struct { //nolint:errchkjson,musttag // It is hashed, and nothing in it cannot be encoded.
 		Schema int
 		Tools  string
 		Given  any

@@ -100,11 +100,14 @@ func TestShared(t *testing.T) {
 	w, err := later.newWorkspace("of a process that was killed")
 	must(t, err)
 
+	trash := filepath.Join(later.temp(), "x"+trashSuffix)
+	must(t, os.Mkdir(trash, 0o700))
+
 	for _, after := range []time.Duration{lease, lease + clocks + time.Minute} {
 		newStore(t, dir, withLease, withClock(func() time.Time { return time.Now().Add(after) }))
 
-		if want := after == lease; exists(w.dir) != want {
-			t.Errorf("What a process has left goes once it cannot be in use: after %s it should be there: %t", after, want)
+		if want := after == lease; exists(w.dir) != want || exists(trash) {
+			t.Errorf("What was being removed goes at once, and what a process has left once it cannot be in use: after %s it should be there: %t", after, want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 			maps.Copy(vars, tc.vars)
 
 			set, err := installs(t, w.inputs(tc.requirements, credentials, vars))
-			got := sourceCase{collections: versions(set.Collections), roles: versions(set.Roles), err: strings.TrimPrefix(w.collapse(err), "cannot install ")}
+			got := sourceCase{collections: set.Collections, roles: set.Roles, err: strings.TrimPrefix(w.collapse(err), "cannot install ")}
 			want := sourceCase{collections: tc.collections, roles: tc.roles, err: tc.err}
 
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(sourceCase{}), cmpopts.EquateEmpty(), noRevision); diff != "" {

@@ -4,16 +4,13 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
@@ -109,47 +106,6 @@ func TestEnsureCanceled(t *testing.T) {
 	}
 }
 
-// TestNewStoreLeftovers opens the store of a process that was killed.
-func TestNewStoreLeftovers(t *testing.T) {
-	t.Parallel()
-
-	dir := t.TempDir()
-	s := newStore(t, dir)
-
-	dead, err := s.newWorkspace("dead")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	// What was being removed, and a set without a manifest.
-	trash, half := filepath.Join(s.temp(), "x"+trashSuffix), filepath.Join(s.sets(), "ba1f")
-	for _, d := range []string{trash, half} {
-		if err := os.MkdirAll(filepath.Join(d, "roles"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	s = newStore(t, dir)
-
-	for _, d := range []string{dead.dir, trash, half} {
-		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("\nLeftovers go at the next start.\nNewStore(...): %s: %v", filepath.Base(d), err)
-		}
-	}
-
-	wantNoLeftovers(t, s)
-}
-
-// versions of items, without their revisions.
-func versions(items []common.ContentItem) []common.ContentItem {
-	items = slices.Clone(items)
-	for i := range items {
-		items[i].Revision = ""
-	}
-
-	return items
-}
-
 func newStore(tb testing.TB, dir string, o ...option) *Store {
 	tb.Helper()
 
@@ -161,9 +117,7 @@ func newStore(tb testing.TB, dir string, o ...option) *Store {
 	}
 
 	s, err := NewStore(c)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 
 	return s
 }
@@ -172,9 +126,7 @@ func request(tb testing.TB, in inputs.Inputs) Request {
 	tb.Helper()
 
 	req, err := NewRequest(in)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 
 	return req
 }
@@ -183,9 +135,7 @@ func wantNoLeftovers(t *testing.T, s *Store) {
 	t.Helper()
 
 	left, err := os.ReadDir(s.temp())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if len(left) > 0 {
 		t.Errorf("\nNothing half made is left behind.\ntmp: %v", left)

@@ -280,10 +280,6 @@ func withEnviron(environ []string) option {
 	return func(s *Config) { s.Installer.Environ = environ }
 }
 
-func withTools(version string) option {
-	return func(s *Config) { s.Tools = version }
-}
-
 func withTTL(ttl time.Duration) option {
 	return func(s *Config) { s.TTL = ttl }
 }

@@ -81,7 +81,7 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 
 	defer release()
 
-	r.Content = set.Content.DeepCopy()
+	r.Content = set.DeepCopy()
 	r.Run.InputsDigest = run.Digest(set)
 
 	if run.Approved && !approved(run, set) {
