@@ -14,10 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,7 +26,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -55,24 +52,6 @@ func (l *ledger) Delete(_ context.Context, a common.Approval) error {
 	return nil
 }
 
-// guarded is a pool that looks at each run that begins.
-type guarded struct {
-	*steps
-
-	look func(j runs.Run)
-}
-
-func (g guarded) Want(w pool.Want) (runs.Report, bool) {
-	waits := g.report == nil || g.report.Waits
-
-	r, begun := g.steps.Want(w)
-	if begun && waits {
-		g.look(g.job)
-	}
-
-	return r, begun
-}
-
 // annotationRead is one that the content reads.
 const annotationRead = "example.org/text"
 
@@ -83,13 +62,8 @@ type approvalPlay struct {
 
 	applies []string
 	names   int
-}
-
-// begin the next run.
-func (w *approvalPlay) begin() {
-	for !w.pool.began() {
-		w.proceedOnce()
-	}
+	// noted digest, that once awaited approval.
+	noted string
 }
 
 func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
@@ -104,7 +78,10 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	})
 	w.connect.approvals = w.ledger
 	seen := map[string]string{} // The annotation that each check has read.
-	w.connect.Pool = guarded{w.pool, func(j runs.Run) {
+	checked := w.pool.begins
+	w.pool.begins = func(j runs.Run) {
+		checked(j)
+
 		if j.Mode == common.ModeCheck {
 			seen[j.ID] = j.Object.Annotations[annotationRead]
 			return
@@ -123,7 +100,7 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 		}) {
 			w.fatalf("an apply was not approved")
 		}
-	}}
+	}
 
 	return w
 }
@@ -148,19 +125,6 @@ func (w *approvalPlay) digest() string {
 	return "none"
 }
 
-// rest until the object does nothing by itself.
-func (w *approvalPlay) rest() {
-	for range 25 {
-		w.proceed()
-	}
-}
-
-// agree with what awaits approval, and let it be applied.
-func (w *approvalPlay) agree() {
-	w.decide(w.digest(), approve)
-	w.rest()
-}
-
 // expect the state of the approval, and the applies so far.
 func (w *approvalPlay) expect(state common.ApprovalState, applies ...string) {
 	w.t.Helper()
@@ -176,10 +140,6 @@ func (w *approvalPlay) expect(state common.ApprovalState, applies ...string) {
 	}
 }
 
-func (w *approvalPlay) reason(t xpv2.ConditionType) xpv2.ConditionReason {
-	return w.object.GetCondition(t).Reason
-}
-
 const (
 	awaiting = common.ApprovalAwaiting
 	rejected = common.ApprovalRejected
@@ -188,551 +148,274 @@ const (
 	reject   = common.DecisionReject
 )
 
+// A step of an object that requires approvals.
+type step = func(w *approvalPlay)
+
+// rest until the object does nothing by itself.
+func rest(w *approvalPlay) {
+	for range 25 {
+		w.proceed()
+	}
+}
+
+// begins the next run.
+func begins(w *approvalPlay) {
+	for !w.pool.began() {
+		w.proceedOnce()
+	}
+}
+
+// inVain has the next check skip every task.
+func inVain(w *approvalPlay) {
+	begins(w)
+	w.end(common.PhaseSucceeded)
+	w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, runs.ReasonNotCheckable
+	w.reconcile()
+}
+
+// What awaits approval is decided about, the inputs change, and the next poll is due.
+func approves(w *approvalPlay) { w.decide(w.digest(), approve) }
+func rejects(w *approvalPlay)  { w.decide(w.digest(), reject) }
+func edits(w *approvalPlay)    { w.wanted = "b" }
+func polls(w *approvalPlay)    { w.now = w.now.Add(2 * pollOfPlay) }
+
+// drifts, and is polled.
+func drifts(w *approvalPlay) {
+	w.target = ""
+	polls(w)
+}
+
+func agrees(w *approvalPlay) {
+	approves(w)
+	rest(w)
+}
+
+func annotates(k, v string) step { return func(w *approvalPlay) { w.annotate(k, v) } }
+
+// deletes the object.
+func deletes(w *approvalPlay) {
+	if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// applies begins the apply that was approved.
+func applies(w *approvalPlay) {
+	for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
+		w.proceedOnce()
+	}
+}
+
+// fails has the run in progress end so.
+func fails(w *approvalPlay) {
+	if w.pool.job.Mode == common.ModeApply {
+		w.touch()
+	}
+
+	w.end(common.PhaseFailed)
+}
+
+// The state of the approval, and the applies so far.
+func expects(state common.ApprovalState) func(applies ...string) step {
+	return func(applies ...string) step {
+		return func(w *approvalPlay) { w.expect(state, applies...) }
+	}
+}
+
+// notes what awaits approval.
+func notes(w *approvalPlay) { w.noted = w.digest() }
+
+// approvesNoted decides about what awaited approval before.
+func approvesNoted(w *approvalPlay) { w.decide(w.noted, approve) }
+
+// The same as before awaits approval, or something else.
+func same(w *approvalPlay) {
+	if w.digest() != w.noted {
+		w.fatalf("the digest should stay %s, and is %s", w.noted, w.digest())
+	}
+}
+
+func another(w *approvalPlay) {
+	if w.digest() == w.noted {
+		w.fatalf("the digest should not stay %s", w.noted)
+	}
+}
+
+// says fails unless a condition has a reason and a part of a message.
+func says(t xpv2.ConditionType, reason xpv2.ConditionReason, message string) step {
+	return func(w *approvalPlay) {
+		w.read()
+
+		if c := w.object.GetCondition(t); c.Reason != reason || !strings.Contains(c.Message, message) {
+			w.fatalf("want reason %s, and %q, got %+v", reason, message, c)
+		}
+	}
+}
+
+// left fails unless there are so many Approvals.
+func left(n int) step {
+	return func(w *approvalPlay) {
+		if len(w.all) != n {
+			w.fatalf("want %d Approvals, got %v", n, w.all)
+		}
+	}
+}
+
+// editsStatus of the object, which no right prevents here.
+func editsStatus(edit func(w *approvalPlay, o *common.AnsibleRunObservation)) step {
+	return func(w *approvalPlay) {
+		w.read()
+		edit(w, w.object.Observation())
+
+		if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
 func TestApproval(t *testing.T) {
+	version := func(v string) content.Set {
+		return content.Set{Content: common.Content{Digest: v, Collections: []common.ContentItem{{Name: "acme.site", Version: v}}}}
+	}
+
+	awaits, refuses, applied := expects(awaiting), expects(rejected), expects(done)
+
 	cases := map[string]struct {
 		reason string
-		do     func(w *approvalPlay)
+		steps  []step
 	}{
-		"Approved": {
-			reason: "What was approved should be applied once.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.expect(awaiting)
-
-				if r := w.reason(xpv2.TypeReady); r != common.ReasonAwaitingApproval {
-					w.fatalf("Ready has reason %s", r)
-				}
-
-				w.agree()
-				w.expect(done, "present a")
-
-				if len(w.all) > 0 || w.reason(common.TypeApproved) != common.ReasonNothingToApprove && w.reason(common.TypeApproved) != common.ReasonApproved {
-					w.fatalf("the Approval should be used up: %v", w.object.GetCondition(common.TypeApproved))
-				}
-
+		"Approved": {"What was approved should be applied once.", []step{
+			rest, awaits(), says(xpv2.TypeReady, common.ReasonAwaitingApproval, ""), agrees, applied("present a"), left(0),
+			says(common.TypeApproved, common.ReasonApproved, "was approved by eve"), func(w *approvalPlay) {
 				h := w.object.Observation().History
 				if i := slices.IndexFunc(h, func(p common.PastRun) bool { return p.ApprovedBy == "eve" }); i < 0 {
 					w.fatalf("the history should say who approved: %+v", h)
 				}
 			},
-		},
-		"Adopted": {
-			reason: "An annotation should not stand for an approval: a check says whether the target is as it should be.",
-			do: func(w *approvalPlay) {
-				w.annotate(common.AnnotationAdopt, "true")
-				w.rest()
-				w.expect(awaiting)
-
-				if w.object.Observation().LastApply != nil || w.object.GetCondition(xpv2.TypeReady).Status == "True" {
-					w.fatalf("nothing was approved, and the object is %v", w.object.GetCondition(xpv2.TypeReady))
-				}
-			},
-		},
-		"EditAfterApproval": {
-			reason: "An approval should not cover other inputs.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
-				w.wanted = "b"
-				w.rest()
-				w.expect(awaiting)
-				w.agree()
-				w.expect(done, "present b")
-			},
-		},
-		"EditDuringCheck": {
-			reason: "A check of former inputs should ask for nothing.",
-			do: func(w *approvalPlay) {
-				w.begin()
-
-				w.wanted = "b"
-				w.rest()
-				w.expect(awaiting)
-				w.agree()
-				w.expect(done, "present b")
-			},
-		},
-		"OldDigest": {
-			reason: "An approval that was used should not be good for a later drift.",
-			do: func(w *approvalPlay) {
-				w.keeps = true
-				w.rest()
-
-				old := w.digest()
-				w.decide(old, approve)
-				w.rest()
-
-				w.target, w.now = "", w.now.Add(2*pollOfPlay)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				if r := w.reason(xpv2.TypeReady); r != xpv2.ReasonAvailable {
-					w.fatalf("drift should leave the object ready, not %s", r)
-				}
-
-				w.decide(old, approve)
-				w.now = w.now.Add(2 * pollOfPlay)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				if len(w.all) != 2 {
-					w.fatalf("the provider may not delete, and %d Approvals are left", len(w.all))
-				}
-
-				w.agree()
-				w.expect(done, "present a", "present a")
-			},
-		},
-		"DriftUnchecked": {
-			reason: "Drift should await approval as long as no later check can tell anything else.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.agree()
-				w.target, w.now = "", w.now.Add(2*pollOfPlay)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				was, id := w.digest(), w.object.Observation().LastRun.ID
-				w.now = w.now.Add(2 * pollOfPlay)
-
-				w.begin()
-
-				w.end(common.PhaseFailed)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				if w.digest() != was || w.object.Observation().LastRun.ID == id {
-					w.fatalf("a check that fails should change nothing about it")
-				}
-
-				w.agree()
-				w.expect(done, "present a", "present a")
-			},
-		},
-		"SamePrediction": {
-			reason: "A later check that predicts the same should ask for the same.",
-			do: func(w *approvalPlay) {
-				w.rest()
-
-				was := w.digest()
-				w.now = w.now.Add(2 * pollOfPlay)
-				w.rest()
-
-				if w.digest() != was {
-					w.fatalf("the digest should stay")
-				}
-			},
-		},
-		"Rejected": {
-			reason: "Nothing should run after a rejection, until somebody approves.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), reject)
-				w.rest()
-				w.expect(rejected)
-
-				if c := w.object.GetCondition(common.TypeApproved); c.Reason != common.ReasonRejected || !strings.Contains(c.Message, "rejected by eve: it is 1") {
-					w.fatalf("the condition should say who: %+v", c)
-				}
-
-				w.now = w.now.Add(time.Second)
-				w.agree()
-				w.expect(done, "present a")
-			},
-		},
-		"Overruled": {
-			reason: "Who approves right after a rejection should be heard.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), reject)
-				w.agree()
-				w.expect(done, "present a")
-			},
-		},
-		"Conflict": {
-			reason: "Of two decisions in the same second, the later one should count.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
-				w.decide(w.digest(), reject)
-				w.rest()
-				w.expect(rejected)
-			},
-		},
-		"Composed": {
-			reason: "Whoever edits a Composition or an Operation should approve nothing.",
-			do: func(w *approvalPlay) {
-				w.rest()
-
-				for _, by := range []func(a *v1alpha1.Approval){
-					func(a *v1alpha1.Approval) { a.SetLabels(map[string]string{"crossplane.io/composite": "motd"}) },
-					func(a *v1alpha1.Approval) {
-						a.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Motd", Controller: new(true)}})
-					},
-					func(a *v1alpha1.Approval) {
-						a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "ops.crossplane.io/operation/1"}})
-					},
-					func(a *v1alpha1.Approval) {
-						a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "apiextensions.crossplane.io/composed/1"}})
-					},
-				} {
-					w.decide(w.digest(), approve)
-					by(w.all[len(w.all)-1])
-				}
-
-				w.rest()
-				w.expect(awaiting)
-
-				if len(w.all) != 4 {
-					w.fatalf("what Crossplane would make again should stay: %v", w.all)
-				}
-
-				w.agree()
-				w.expect(done, "present a")
-			},
-		},
-		"Owned": {
-			reason: "What goes with its AnsibleRun, as the plugin makes it, should count.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
+		}},
+		"Adopted": {"An annotation should not stand for an approval: a check says whether the target is as it should be.", []step{
+			annotates(common.AnnotationAdopt, "true"), rest, awaits(), says(xpv2.TypeReady, common.ReasonAwaitingApproval, ""),
+		}},
+		"EditAfterApproval": {"An approval should not cover other inputs.", []step{
+			rest, approves, edits, rest, awaits(), agrees, applied("present b"),
+		}},
+		"EditDuringCheck": {"A check of former inputs should ask for nothing.", []step{
+			begins, edits, rest, awaits(), agrees, applied("present b"),
+		}},
+		"OldDigest": {"An approval that was used should not be good for a later drift, also where the provider may not delete it.", []step{
+			func(w *approvalPlay) { w.keeps = true }, rest, notes, agrees, drifts, rest, awaits("present a"), says(xpv2.TypeReady, xpv2.ReasonAvailable, ""),
+			approvesNoted, polls, rest, awaits("present a"), left(2), agrees, applied("present a", "present a"),
+		}},
+		"DriftUnchecked": {"Drift should await approval as long as no later check can tell anything else.", []step{
+			rest, agrees, drifts, rest, awaits("present a"), notes, polls, begins, fails, rest, awaits("present a"), same, agrees, applied("present a", "present a"),
+		}},
+		"SamePrediction": {"A later check that predicts the same should ask for the same.", []step{rest, notes, polls, rest, same}},
+		"Rejected": {"Nothing should run after a rejection, before an approval.", []step{
+			rest, rejects, rest, refuses(), says(common.TypeApproved, common.ReasonRejected, "rejected by eve: it is 1"), agrees, applied("present a"),
+		}},
+		"Overruled": {"An approval in the same second as a rejection before should count.", []step{rest, rejects, agrees, applied("present a")}},
+		"Composed": {"Approvals of a Composition or an Operation should approve nothing, and stay: Crossplane would make them again.", []step{
+			rest, approves, approves, approves, approves, func(w *approvalPlay) {
+				w.all[0].SetLabels(map[string]string{"crossplane.io/composite": "motd"})
+				w.all[1].SetOwnerReferences([]metav1.OwnerReference{{Kind: "Motd", Controller: new(true)}})
+				w.all[2].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "ops.crossplane.io/operation/1"}})
+				w.all[3].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "apiextensions.crossplane.io/composed/1"}})
+			}, rest, awaits(), left(4), agrees, applied("present a"),
+		}},
+		"Owned": {"What goes with its AnsibleRun, as the plugin makes it, should count.", []step{
+			rest, approves, func(w *approvalPlay) {
 				w.all[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: common.KindAnsibleRun}})
 				w.all[0].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-ansible"}})
-				w.rest()
-				w.expect(done, "present a")
-			},
-		},
-		"Labeled": {
-			reason: "Content may read labels and annotations, so an approval should not cover others.",
-			do: func(w *approvalPlay) {
-				w.rest()
-
-				was := w.digest()
-				w.annotate(annotationRead, "B")
-				w.decide(was, approve)
-				w.rest()
-				w.expect(awaiting)
-
-				if w.digest() == was {
-					w.fatalf("another annotation should have another digest")
-				}
-
-				w.agree()
-				w.expect(done, "present a")
-				w.annotate(annotationRead, "C")
-				w.rest()
-				w.expect(done, "present a")
-			},
-		},
-		"LabeledDuringCheck": {
-			reason: "An approval should be about what the check has read.",
-			do: func(w *approvalPlay) {
-				w.begin()
-
-				w.annotate(annotationRead, "B")
-
+			}, rest, applied("present a"),
+		}},
+		"Labeled": {"Content may read labels and annotations, so an approval should not cover others.", []step{
+			rest, notes, annotates(annotationRead, "B"), approvesNoted, rest, awaits(), another, agrees, applied("present a"),
+			annotates(annotationRead, "C"), rest, applied("present a"),
+		}},
+		"LabeledDuringCheck": {"An approval should be about what the check has read.", []step{
+			begins, annotates(annotationRead, "B"), func(w *approvalPlay) {
 				id := w.object.Observation().LastRun.ID
-				w.rest()
+				rest(w)
 				w.expect(awaiting)
 
 				if w.object.Observation().Approval.CheckID == id {
 					w.fatalf("what was checked before should be checked again")
 				}
 			},
-		},
-		"LabeledDrift": {
-			reason: "Of drift that awaits approval the same is true, and nobody should wait for a poll.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.agree()
-				w.target, w.now = "", w.now.Add(2*pollOfPlay)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				was, now := w.digest(), w.now
-				w.annotate(annotationRead, "B")
-
-				for w.digest() == "none" || w.digest() == was {
+		}},
+		"LabeledDrift": {"Of drift that awaits approval the same is true, before the next poll.", []step{
+			rest, agrees, drifts, rest, awaits("present a"), notes, annotates(annotationRead, "B"), func(w *approvalPlay) {
+				now := w.now
+				for w.digest() == "none" || w.digest() == w.noted {
 					w.proceed()
 				}
 
 				if w.now.Sub(now) >= pollOfPlay/2 {
 					w.fatalf("the check should follow at once, not after %s", w.now.Sub(now))
 				}
-
-				w.expect(awaiting, "present a")
-			},
-		},
-		"ContentChanged": {
-			reason: "Content that changes between the check and the apply should be checked, and approved, anew.",
-			do: func(w *approvalPlay) {
-				version := func(v string) content.Set {
-					return content.Set{Content: common.Content{Digest: v, Collections: []common.ContentItem{{Name: "acme.site", Version: v}}}}
-				}
-				contents := &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
-				w.connect.Contents = contents
-				w.rest()
-
-				was := w.digest()
-				w.decide(was, approve)
-
-				for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
-					w.proceedOnce()
-				}
-
-				// The run itself finds another version.
-				contents.resolution.Set = version("2")
-				r := w.pool.report
+			}, awaits("present a"),
+		}},
+		"ContentChanged": {"Content that changes between the check and the apply should be checked, and approved, anew.", []step{
+			func(w *approvalPlay) {
+				w.connect.Contents = &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
+			}, rest, notes, approves, applies, func(w *approvalPlay) {
+				w.connect.Contents = &fakeContents{resolution: content.Resolution{Set: version("2"), Found: true}}
+				r := w.pool.report // The run itself finds another version.
 				r.Blameless, r.Content = true, new(version("2")).DeepCopy()
 				r.Run.Reason, r.Run.InputsDigest = runs.ReasonContentChanged, w.pool.job.Digest(version("2"))
 				w.end(common.PhaseFailed)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				if w.digest() == was || w.object.Observation().LastRun.Mode != common.ModeCheck {
-					w.fatalf("another version should be checked, and have another digest")
-				}
-
-				w.agree()
-				w.expect(done, "present a", "present a")
-			},
-		},
-		"Retried": {
-			reason: "What failed should be tried again under the same approval.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
-
-				for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
-					w.proceedOnce()
-				}
-
-				w.touch()
-				w.end(common.PhaseFailed)
-				w.rest()
-				w.expect(done, "present a", "present a")
-			},
-		},
-		"Revoked": {
-			reason: "A retry whose Approval is gone should be approved anew.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
-
-				for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
-					w.proceedOnce()
-				}
-
-				w.touch()
-				w.end(common.PhaseFailed)
-				w.all = nil
-				w.rest()
-				w.expect(awaiting, "present a")
-			},
-		},
-		"Killed": {
-			reason: "A provider that is killed between the approval and the apply should apply once.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
-
+			}, rest, awaits("present a"), another, agrees, applied("present a", "present a"),
+		}},
+		"Retried": {"What failed should be tried again under the same approval.", []step{
+			rest, approves, applies, fails, rest, applied("present a", "present a"),
+		}},
+		"Revoked": {"A retry whose Approval is gone should be approved anew.", []step{
+			rest, approves, applies, fails, func(w *approvalPlay) { w.all = nil }, rest, awaits("present a"),
+		}},
+		"Killed": {"A provider that is killed between the approval and the apply should apply once.", []step{
+			rest, approves, func(w *approvalPlay) {
 				for w.pool.report == nil {
 					w.reconcile()
 				}
 
 				w.restart()
-				w.connect.Pool = guarded{w.pool, w.connect.Pool.(guarded).look}
-				w.rest()
-				w.expect(done, "present a")
-			},
-		},
-		"EditedStatus": {
-			reason: "A status that somebody has edited should approve nothing.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.read()
-
-				o := w.object.Observation()
+			}, rest, applied("present a"),
+		}},
+		"EditedStatus": {"A status that was edited should approve nothing.", []step{
+			rest, editsStatus(func(w *approvalPlay, o *common.AnsibleRunObservation) {
 				o.Approval.State, o.Approval.By = common.ApprovalApproved, "mallory"
 				o.LastApply = &common.Apply{ID: "9", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digestOf(w.t, in("a")), Attempts: 1}
 				o.Executed, w.executed, w.broken, w.failures = true, true, true, 1
-
-				if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
-					w.t.Fatal(err)
-				}
-
-				w.rest()
-				w.expect(awaiting)
-			},
-		},
-		"ShownOtherwise": {
-			reason: "An approval of a prediction that somebody has edited should be good for nothing.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.decide(w.digest(), approve)
-				w.read()
-				w.object.Observation().Drift.Changed = 100
-
-				if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
-					w.t.Fatal(err)
-				}
-
-				w.reconcile()
-				w.expect(awaiting)
-			},
-		},
-		"NotCheckable": {
-			reason: "Content that cannot be checked should say so, and be applied when it is approved.",
-			do: func(w *approvalPlay) {
-				w.checkInVain()
-				w.expect(awaiting)
-
-				if c := w.object.GetCondition(xpv2.TypeReady); !strings.Contains(c.Message, "cannot be checked, since no task supports check mode") {
-					w.fatalf("the condition should say so: %+v", c)
-				}
-
-				w.agree()
-				w.expect(done, "present a")
-			},
-		},
-		"NotCheckableAsked": {
-			reason: "A requested run that cannot be checked should await approval as long as nothing else is known of it.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.agree()
-				w.expect(done, "present a")
-				w.annotate(meta.AnnotationKeyReconcileRequestedAt, "now")
-				w.checkInVain()
-				w.expect(awaiting, "present a")
-
-				was := w.digest()
-				w.now = w.now.Add(2 * pollOfPlay)
-				w.checkInVain()
-
-				if w.digest() != was {
-					w.fatalf("the poll should not change what awaits approval")
-				}
-
-				w.agree()
-				w.expect(done, "present a", "present a")
-				w.now = w.now.Add(2 * pollOfPlay)
-				w.checkInVain()
-				w.expect(done, "present a", "present a")
-			},
-		},
-		"CheckFails": {
-			reason: "A check that fails should be approvable, too.",
-			do: func(w *approvalPlay) {
-				w.begin()
-
-				w.end(common.PhaseFailed)
-				w.pool.report.Run.Reason = "TaskFailed"
-				w.reconcile()
-				w.expect(awaiting)
-				w.agree()
-				w.expect(done, "present a")
-			},
-		},
-		"Untried": {
-			reason: "What nobody has looked at should not await approval, and be checked again soon.",
-			do: func(w *approvalPlay) {
-				for _, reason := range []string{runs.ReasonPodNotStarted, runs.ReasonForbidden, runs.ReasonInstallFailed} {
-					w.begin()
-					w.untried(reason)
-					w.reconcile()
-					w.reconcile()
-
-					if a := w.object.Observation().Approval; a != nil {
-						w.fatalf("nothing should await approval after %s: %+v", reason, a)
-					}
-
-					if c := w.object.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionFalse {
-						w.fatalf("the condition should say what is wrong: %+v", c)
-					}
-
-					w.now = w.now.Add(time.Minute)
-				}
-
-				w.rest()
-				w.expect(awaiting)
-				w.agree()
-				w.expect(done, "present a")
-			},
-		},
-		"DeletionUntried": {
-			reason: "The same is true of a deletion.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.agree()
-
-				if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
-					w.t.Fatal(err)
-				}
-
-				for w.reconcile(); !w.pool.began() || w.pool.job.State != common.StateAbsent; {
-					w.proceedOnce()
-				}
-
-				w.untried(runs.ReasonForbidden)
-				w.reconcile()
-
-				if a := w.object.Observation().Approval; a != nil && a.State != done || w.reason(common.TypeDeletable) != common.ReasonRunFailed {
-					w.fatalf("nothing should await approval, and the condition should say why: %+v, %+v", a, w.object.GetCondition(common.TypeDeletable))
-				}
-
-				w.now = w.now.Add(time.Minute)
-				w.rest()
-				w.expect(awaiting, "present a")
-			},
-		},
-		"Deleted": {
-			reason: "A deletion should wait until its own check is approved.",
-			do: func(w *approvalPlay) {
-				w.rest()
-
-				of := w.digest()
-				w.decide(of, approve)
-				w.rest()
-				w.expect(done, "present a")
-				w.target = "" // So that the check predicts something.
-
-				if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
-					w.t.Fatal(err)
-				}
-
-				w.decide(of, approve)
-				w.rest()
-				w.expect(awaiting, "present a")
-
-				if c := w.object.GetCondition(common.TypeDeletable); c.Reason != common.ReasonAwaitingApproval || !strings.Contains(c.Message, "kubectl ansible approve ansiblerun.ansible.m.crossplane.io/") {
-					w.fatalf("the condition should say so: %+v", c)
-				}
-
-				w.decide(w.digest(), reject)
-				w.rest()
-				w.expect(rejected, "present a")
-				w.now = w.now.Add(time.Second)
-				w.decide(w.digest(), approve)
-
-				for len(w.applies) < 2 || !w.pool.began() {
-					w.proceedOnce()
-				}
-
-				w.expect(common.ApprovalApproved, "present a", "absent a")
-			},
-		},
-		"DeletionCanceled": {
-			reason: "The check of a deletion that somebody has canceled should be made again at the next poll.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.agree()
-
-				if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
-					w.t.Fatal(err)
-				}
-
-				w.begin()
-
+			}), rest, awaits(),
+		}},
+		"ShownOtherwise": {"An approval of a prediction that was edited should be good for nothing.", []step{
+			rest, approves, editsStatus(func(_ *approvalPlay, o *common.AnsibleRunObservation) { o.Drift.Changed = 100 }),
+			func(w *approvalPlay) { w.reconcile() }, awaits(),
+		}},
+		"NotCheckable": {"Content that cannot be checked should say so, and be applied when it is approved.", []step{
+			inVain, awaits(), says(xpv2.TypeReady, common.ReasonAwaitingApproval, "cannot be checked, since no task supports check mode"), agrees, applied("present a"),
+		}},
+		"NotCheckableAsked": {"A requested run that cannot be checked should await approval as long as nothing else is known of it.", []step{
+			rest, agrees, annotates(meta.AnnotationKeyReconcileRequestedAt, "now"), inVain, awaits("present a"), notes, polls, inVain, same,
+			agrees, applied("present a", "present a"), polls, inVain, applied("present a", "present a"),
+		}},
+		"CheckFails": {"A check that fails should be approvable, too.", []step{begins, fails, func(w *approvalPlay) {
+			w.pool.report.Run.Reason = "TaskFailed"
+			w.reconcile()
+		}, awaits(), agrees, applied("present a")}},
+		"Untried": {"What no check has looked at should not await approval, and be checked again soon.", []step{
+			untriedFor(runs.ReasonPodNotStarted), untriedFor(runs.ReasonForbidden), untriedFor(runs.ReasonInstallFailed), rest, awaits(), agrees, applied("present a"),
+		}},
+		"DeletionUntried": {"The same is true of a deletion.", []step{
+			rest, agrees, deletes, begins, untriedFor(runs.ReasonForbidden), rest, awaits("present a"),
+		}},
+		"Deleted": {"A deletion should wait until its own check is approved.", []step{
+			rest, notes, agrees, applied("present a"), func(w *approvalPlay) { w.target = "" }, deletes, approvesNoted, rest, awaits("present a"),
+			says(common.TypeDeletable, common.ReasonAwaitingApproval, "kubectl ansible approve ansiblerun.ansible.m.crossplane.io/"),
+			rejects, rest, refuses("present a"), approves, applies, func(w *approvalPlay) { w.expect(common.ApprovalApproved, "present a", "absent a") },
+		}},
+		"DeletionCanceled": {"The check of a deletion that was canceled should be made again at the next poll, and not before.", []step{
+			rest, agrees, deletes, begins, func(w *approvalPlay) {
 				w.annotate(common.AnnotationCancel, w.object.Observation().LastRun.ID)
 				w.reconcile()
 				w.reconcile()
@@ -742,46 +425,49 @@ func TestApproval(t *testing.T) {
 					w.proceed()
 				}
 
-				if r := w.object.Observation().LastRun; r.ID != id || w.reason(common.TypeDeletable) != common.ReasonRunFailed {
-					w.fatalf("there should be no other check before the poll, and the condition should say so: %+v", w.object.GetCondition(common.TypeDeletable))
+				if r := w.object.Observation().LastRun; r.ID != id {
+					w.fatalf("there should be no other check before the poll")
 				}
-
-				w.now = w.now.Add(pollOfPlay)
-				w.rest()
-				w.expect(awaiting, "present a")
-			},
-		},
-		"Paused": {
-			reason: "A paused object should not use an approval before it is resumed.",
-			do: func(w *approvalPlay) {
-				w.rest()
-				w.pause(true)
-				w.agree()
-				w.expect(awaiting)
-				w.pause(false)
-				w.rest()
-				w.expect(done, "present a")
-			},
-		},
+			}, says(common.TypeDeletable, common.ReasonRunFailed, ""), polls, rest, awaits("present a"),
+		}},
+		"Paused": {"A paused object should not use an approval before it is resumed.", []step{
+			rest, func(w *approvalPlay) { w.pause(true) }, agrees, awaits(), func(w *approvalPlay) { w.pause(false) }, rest, applied("present a"),
+		}},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			tc.do(newApprovalPlay(t, common.ObserveAndDelete))
+
+			w := newApprovalPlay(t, common.ObserveAndDelete)
+			for i, do := range tc.steps {
+				w.told = []string{"step " + strconv.Itoa(i)}
+				do(w)
+			}
 		})
 	}
 }
 
-// checkInVain has the next check skip every task.
-func (w *approvalPlay) checkInVain() {
-	for !w.pool.began() {
-		w.proceedOnce()
-	}
+// untriedFor ends the next check before anything is executed: nothing awaits approval, and a condition says why.
+func untriedFor(reason string) step {
+	return func(w *approvalPlay) {
+		begins(w)
+		w.untried(reason)
+		w.reconcile()
+		w.reconcile()
 
-	w.end(common.PhaseSucceeded)
-	w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, runs.ReasonNotCheckable
-	w.reconcile()
+		o := w.object.Observation()
+		if a := o.Approval; a != nil && a.State != done {
+			w.fatalf("nothing should await approval after %s: %+v", reason, a)
+		}
+
+		stuck := w.object.GetCondition(common.TypeDeletable).Reason == common.ReasonRunFailed
+		if w.object.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionFalse || meta.WasDeleted(w.object) != stuck {
+			w.fatalf("the conditions should say what is wrong: %+v", *w.object.Conditions())
+		}
+
+		w.now = w.now.Add(time.Minute)
+	}
 }
 
 // proceedOnce goes on without a run that ends.
@@ -826,11 +512,6 @@ func TestLongApprovalSequences(t *testing.T) {
 					{"approve what was asked for once", 1, func(*play) { w.decide(digests[r.IntN(len(digests))], approve) }},
 					{"annotate", 1, func(w *play) { w.annotate(annotationRead, strconv.Itoa(r.IntN(2))) }},
 					{"revoke", 1, func(*play) { w.all = nil }},
-					{"restart", 1, func(*play) {
-						look := w.connect.Pool.(guarded).look
-						w.restart()
-						w.connect.Pool = guarded{w.pool, look}
-					}},
 				}, 4)...)
 
 				for range 80 {
@@ -861,11 +542,6 @@ func TestLongApprovalSequences(t *testing.T) {
 
 // Crossplane gives a provider no right to delete.
 func TestDeleteApproval(t *testing.T) {
-	s := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
-
 	run := object()
 	a := &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: common.ApprovalSpec{RunRef: common.RunReference{Name: "run"}}}
 	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "approvals"}, "a", errBoom)
@@ -879,7 +555,7 @@ func TestDeleteApproval(t *testing.T) {
 		"Fails":     {err: errBoom, want: errBoom, left: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kube := fake.NewClientBuilder().WithScheme(s).WithObjects(a.DeepCopy()).
+			kube := fakeKube(t).WithObjects(a.DeepCopy()).
 				WithIndex(a, fieldRun, func(o client.Object) []string { return []string{o.(*v1alpha1.Approval).Spec.RunRef.Name} }).
 				WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.DeleteOption) error {
 					if tc.err != nil {

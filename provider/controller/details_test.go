@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
@@ -40,8 +39,9 @@ func TestPublish(t *testing.T) {
 		// persisted is what the object says before, report what the pool knows.
 		persisted *common.PublishedDetails
 		report    *runs.Report
-		ref       *xpv2.LocalSecretReference
-		policy    common.RunPolicy
+		// to is the Secret that they are to go to.
+		to     string
+		policy common.RunPolicy
 		// cached is what is known of stored.
 		cached, stored *corev1.Secret
 		want           *common.PublishedDetails
@@ -53,57 +53,31 @@ func TestPublish(t *testing.T) {
 	}{
 		"Arrive": {
 			reason: "What the last apply published should go to the Secret, and its result be kept until that is persisted.",
-			report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
+			report: told, to: "connection", stored: secret(""),
 			want: there, data: "s3cret",
 		},
 		"ReadBack": {
 			reason:    "A result whose connection details are published should be forgotten.",
-			persisted: there, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""), cached: secret(""),
+			persisted: there, report: told, to: "connection", stored: secret(""), cached: secret(""),
 			want: there, forgotten: true,
 		},
-		"Refused": {
-			reason:    "What could not be published should be tried again, and persisted as that.",
-			persisted: nowhere, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: foreign,
-			want: nowhere, fails: true,
-		},
-		"NotWanted": {
-			reason:    "What nobody wants is not waited for.",
-			persisted: nowhere, report: told, want: nowhere, forgotten: true,
-		},
+		"Refused":   {reason: "What could not be published should be tried again, and persisted as that.", persisted: nowhere, report: told, to: "connection", stored: foreign, want: nowhere, fails: true},
+		"NotWanted": {reason: "What is not wanted is not waited for.", persisted: nowhere, report: told, want: nowhere, forgotten: true},
 		"Lost": {
 			reason:    "What was not published before the provider ended should be had again, under every policy.",
-			persisted: nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.RunOnChange,
+			persisted: nowhere, to: "connection", policy: common.RunOnChange,
 			want: nowhere, runs: true,
 		},
-		"LostChecked": {
-			reason:    "No check can say that it is not needed.",
-			persisted: nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.CheckWhenObserve,
-			want: nowhere, runs: true,
-		},
+		"LostChecked": {reason: "No check can say that it is not needed.", persisted: nowhere, to: "connection", policy: common.CheckWhenObserve, want: nowhere, runs: true},
 		"Renamed": {
 			reason:    "Nor can details be copied from one Secret to another: the provider does not read what it has published.",
-			persisted: there, ref: &xpv2.LocalSecretReference{Name: "else"}, cached: secret(""), stored: secret(""),
+			persisted: there, to: "else", cached: secret(""), stored: secret(""),
 			want: there, runs: true,
 		},
-		"Deleted": {
-			reason:    "A Secret that was deleted should be made again.",
-			persisted: there, ref: &xpv2.LocalSecretReference{Name: "connection"},
-			want: there, runs: true,
-		},
-		"Replaced": {
-			reason:    "Another Secret of the same name does not have them.",
-			persisted: there, ref: &xpv2.LocalSecretReference{Name: "connection"}, cached: another, stored: another,
-			want: there, runs: true,
-		},
-		"NotCachedYet": {
-			reason:    "A Secret that the cache does not know yet is there.",
-			persisted: there, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
-			want: there,
-		},
-		"Unread": {
-			reason:    "Where nobody wants them any more, nothing is missing.",
-			persisted: there, want: there,
-		},
+		"Deleted":      {reason: "A Secret that was deleted should be made again.", persisted: there, to: "connection", want: there, runs: true},
+		"Replaced":     {reason: "Another Secret of the same name does not have them.", persisted: there, to: "connection", cached: another, stored: another, want: there, runs: true},
+		"NotCachedYet": {reason: "A Secret that the cache does not know yet is there.", persisted: there, to: "connection", stored: secret(""), want: there},
+		"Unread":       {reason: "Where they are not wanted any more, nothing is missing.", persisted: there, want: there},
 	}
 
 	for name, tc := range cases {
@@ -118,13 +92,15 @@ func TestPublish(t *testing.T) {
 			}
 
 			o := object(annotated(common.AnnotationRunPolicy, string(tc.policy)), observed(*status.DeepCopy()), func(r *v1alpha1.AnsibleRun) {
-				r.Spec.WriteConnectionSecretToReference = tc.ref
+				if tc.to != "" {
+					r.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: tc.to})
+				}
 			})
 			if tc.policy == "" {
 				delete(o.Annotations, common.AnnotationRunPolicy)
 			}
 
-			got, err := connect(t, p, o, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
+			got, err := connect(t, p, o, resolves("a", nil), func(c *connector) {
 				c.secrets = secrets{kube: kube, cached: holding(tc.cached)}
 			}).Observe(t.Context(), o)
 			if (err != nil) != tc.fails || !tc.fails && (p.report != nil && p.report.Waits) != tc.runs {

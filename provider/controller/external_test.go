@@ -3,12 +3,12 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,7 +29,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
@@ -38,9 +37,6 @@ import (
 var key = []byte("0123456789abcdef0123456789abcdef")
 
 var errBoom = errors.New("boom")
-
-// there is nothing to create or update, as far as the runtime knows.
-var there = managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 
 type resolverFn func() (inputs.Inputs, error)
 
@@ -51,109 +47,14 @@ func (fn resolverFn) PodNamespace(context.Context, common.AnsibleRun) (string, e
 	return "jobs", nil
 }
 
+// resolves to a playbook, unless inputs are missing.
+func resolves(playbook string, missing error) resolverFn {
+	return func() (inputs.Inputs, error) { return in(playbook), missing }
+}
+
 type nopTracker struct{}
 
 func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
-
-// fakePool remembers what it is told.
-type fakePool struct {
-	report    *runs.Report
-	full      bool
-	missing   error
-	submitted []runs.Run
-	forgotten []string
-	// nothing was wanted, or the run in progress was to end, or the one that waits was dropped, so often.
-	nothing, ends, drops int
-	gone                 []types.UID
-	ended                []string
-	followed             []runs.Run
-}
-
-// Follow is called for runs that outlive the provider that began them.
-func (p *fakePool) Follow(r runs.Run, _ func()) { p.followed = append(p.followed, r) }
-
-// Ended is called for runs that were interrupted.
-func (p *fakePool) Ended(_ runs.Run, r runs.Report, _ time.Duration) {
-	p.ended = append(p.ended, r.Run.ID)
-}
-
-// Want gives a run its turn, unless the pool is full, and begins it once it is shown.
-func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
-	if w.Run == nil {
-		p.nothing++
-	}
-
-	switch {
-	case w.Gone:
-		p.gone = append(p.gone, w.UID)
-		return runs.Report{}, false
-	case p.report != nil && !p.report.Waits:
-		if w.End {
-			p.ends++
-		}
-
-		if w.EndWaiting && p.report.Plan != "" {
-			p.drops++
-		}
-
-		return *p.report, true
-	case w.Run == nil:
-		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
-			p.Recorded(w.UID, p.report.Run.ID)
-		}
-
-		return runs.Report{}, false
-	}
-
-	r := w.Run.Report()
-	r.Waits = true
-	p.report = &r
-
-	switch {
-	case w.Prepare && p.missing != nil:
-		p.report, r.Run.Phase, r.Run.Message = nil, common.PhaseFailed, p.missing.Error()
-		return r, false
-	case p.full, w.Prepare:
-		return r, false
-	}
-
-	r.Run.StartTime, r.Run.Pod = at(0), w.Run.Pod()
-
-	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
-		return r, false
-	}
-
-	p.submitted = append(p.submitted, *w.Run)
-	r.Waits = false
-
-	return r, true
-}
-
-// Stopping is never true.
-func (p *fakePool) Stopping() bool { return false }
-
-func (p *fakePool) Live(types.UID) (runs.Report, bool) {
-	if p.report == nil {
-		return runs.Report{}, false
-	}
-
-	return *p.report, !p.report.Run.Phase.Finished()
-}
-
-func (p *fakePool) Report(types.UID) (runs.Report, bool) {
-	if p.report == nil {
-		return runs.Report{}, false
-	}
-
-	return *p.report, true
-}
-
-func (p *fakePool) Recorded(_ types.UID, id string) {
-	if p.report != nil && p.report.Run.ID == id {
-		p.report = nil
-		p.forgotten = append(p.forgotten, id)
-	}
-}
 
 // nopContents require nothing.
 type nopContents struct{}
@@ -219,6 +120,7 @@ func runtimeOf(kube client.Client, c *connector) *managed.Reconciler {
 func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {
 	t.Helper()
 
+	p.free = true
 	c := newConnector(p, append([]func(*connector){func(c *connector) { c.Resolver, c.Observer = resolve, p }}, os...)...)
 
 	e, err := c.Connect(t.Context(), run)
@@ -275,109 +177,62 @@ func beingDeleted(r *v1alpha1.AnsibleRun) {
 
 func TestObserve(t *testing.T) {
 	digest := digestOf(t, in("a"))
-	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
-
 	persisted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
-	type want struct {
-		o      managed.ExternalObservation
-		err    error
-		status common.AnsibleRunObservation
-		ready  xpv2.Condition
-		ended  []string
+	first := common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1}
+	interrupted := started
+	interrupted.Phase, interrupted.CompletionTime = common.PhaseInterrupted, at(0)
+	interrupted.Reason, interrupted.Message = runs.ReasonProviderEnded, "the provider ended while the run was in progress"
+	// applied is the last apply, which was interrupted.
+	applied := func(attempts int64, again time.Duration) *common.Apply {
+		return &common.Apply{
+			ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(again),
+		}
 	}
+	ready := xpv2.Available().WithObservedGeneration(2)
 
 	cases := map[string]struct {
-		reason  string
-		run     *v1alpha1.AnsibleRun
-		report  *runs.Report
-		resolve resolverFn
-		want    want
+		reason string
+		run    *v1alpha1.AnsibleRun
+		report *runs.Report
+		// missing is why there are no inputs.
+		missing error
+
+		err error
+		// status stays as it was if this is nil.
+		status *common.AnsibleRunObservation
+		ready  xpv2.Condition
+		ended  []string
 	}{
 		"Interrupted": {
-			reason: "A run that is in progress according to the status, and of which nobody knows, was interrupted.",
-			run: object(observed(common.AnsibleRunObservation{
-				LastRun:   started.DeepCopy(),
-				LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
-			})),
-			resolve: resolved,
-			want: want{
-				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
-				status: common.AnsibleRunObservation{
-					LastRun: &common.Run{
-						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digest, StartTime: at(0),
-						Reason: runs.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
-					},
-					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
-					Executed:  true, Interruptions: 1,
-				},
-				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
-				ended: []string{"1"},
-			},
+			reason: "A run that is in progress according to the status, and unknown to the pool, was interrupted.",
+			run:    object(observed(common.AnsibleRunObservation{LastRun: started.DeepCopy(), LastApply: first.DeepCopy()})),
+			err:    errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
+			status: &common.AnsibleRunObservation{LastRun: &interrupted, LastApply: applied(0, 5*time.Second), Executed: true, Interruptions: 1},
+			ready:  common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+			ended:  []string{"1"},
 		},
 		"InterruptedUnheard": {
-			reason: "So was one of which nobody knows when the next one is known already: the status could not be written in between.",
+			reason: "So was one that is unknown when the next one is known already: the status could not be written in between.",
 			run: object(observed(common.AnsibleRunObservation{
 				LastRun:   started.DeepCopy(),
 				LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 2},
 			})),
-			report:  &runs.Report{Run: persisted, Attempt: 3, Untouched: true},
-			resolve: resolved,
-			want: want{
-				o: there,
-				status: common.AnsibleRunObservation{
-					LastRun:   &persisted,
-					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 2, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
-					Executed:  true, Interruptions: 1,
-				},
-				ready: common.RunFailed().WithObservedGeneration(2),
-				ended: []string{"1"},
-			},
+			report: &runs.Report{Run: persisted, Attempt: 3, Untouched: true},
+			status: &common.AnsibleRunObservation{LastRun: &persisted, LastApply: applied(2, 20*time.Second), Executed: true, Interruptions: 1},
+			ready:  common.RunFailed().WithObservedGeneration(2),
+			ended:  []string{"1"},
 		},
-		"InputsUnavailable": {
-			reason:  "Inputs that cannot be resolved should be an error, and leave an object ready that was.",
-			run:     object(readySince(2)),
-			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
-			want:    want{err: errBoom, ready: xpv2.Available().WithObservedGeneration(2)},
-		},
-		"InputsUnavailableAfterChange": {
-			reason:  "An object that was changed since it was ready is not ready.",
-			run:     object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})),
-			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
-			want: want{
-				err:    errBoom,
-				status: common.AnsibleRunObservation{AppliedDigest: digest},
-				ready:  common.InputsChanged().WithObservedGeneration(2),
-			},
-		},
-		"InputsUnavailableFromTheStart": {
-			reason:  "An object that could never be applied has not changed.",
-			run:     object(),
-			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
-			want:    want{err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
-		},
-		"InputsUnavailableWhileRunning": {
-			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",
-			run:     object(readySince(2)),
-			report:  &runs.Report{Run: started, Attempt: 1},
-			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
-			want: want{
-				err: errBoom,
-				status: common.AnsibleRunObservation{
-					LastRun:   &started,
-					LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
-				},
-				ready: xpv2.Available().WithObservedGeneration(2),
-			},
+		"Missing":          {reason: "Inputs that cannot be resolved should be an error, and leave an object ready that was.", run: object(readySince(2)), missing: errBoom, err: errBoom, ready: ready},
+		"MissingChanged":   {reason: "An object that was changed since it was ready is not ready.", run: object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})), missing: errBoom, err: errBoom, ready: common.InputsChanged().WithObservedGeneration(2)},
+		"MissingFromStart": {reason: "An object that could never be applied has not changed.", run: object(), missing: errBoom, err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
+		"MissingRunning": {
+			reason: "What is known of a run should be shown, whatever is wrong with the inputs now.", run: object(readySince(2)), report: &runs.Report{Run: started, Attempt: 1}, missing: errBoom,
+			err: errBoom, status: &common.AnsibleRunObservation{LastRun: &started, LastApply: &first}, ready: ready,
 		},
 		"UnknownPolicy": {
-			reason:  "A value that is no policy should be an error.",
-			run:     object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")),
-			resolve: resolved,
-			want: want{
-				err:   errors.New(`annotation ansible.crossplane.io/runPolicy: "Sometimes" is not a run policy: use ObserveAndDelete, CheckWhenObserve or RunOnChange`),
-				ready: xpv2.Available().WithObservedGeneration(2),
-			},
+			reason: "A value that is no policy should be an error.", run: object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")), ready: ready,
+			err: errors.New(`annotation ansible.crossplane.io/runPolicy: "Sometimes" is not a run policy: use ObserveAndDelete, CheckWhenObserve or RunOnChange`),
 		},
 	}
 
@@ -385,24 +240,29 @@ func TestObserve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
 
-			o, err := connect(t, p, tc.run, tc.resolve).Observe(t.Context(), tc.run)
-			if diff := cmp.Diff(tc.want.err, err, test.EquateErrors()); diff != "" {
+			if tc.status == nil {
+				tc.status = tc.run.Status.AtProvider.DeepCopy()
+			}
+
+			o, err := connect(t, p, tc.run, resolves("a", tc.missing)).Observe(t.Context(), tc.run)
+			if diff := cmp.Diff(tc.err, err, test.EquateErrors()); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.want.o, o); diff != "" {
-				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			// As far as the runtime knows, there is nothing to create or update.
+			if done := tc.err == nil; o.ResourceExists != done || o.ResourceUpToDate != done {
+				t.Errorf("\n%s\nObserve(...): got %+v", tc.reason, o)
 			}
 
-			if diff := cmp.Diff(tc.want.status, tc.run.Status.AtProvider, cmpopts.IgnoreFields(common.AnsibleRunObservation{}, "History", "UID")); diff != "" {
+			if diff := cmp.Diff(*tc.status, tc.run.Status.AtProvider, cmpopts.IgnoreFields(common.AnsibleRunObservation{}, "History", "UID")); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want status, +got status:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.want.ready, tc.run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+			if diff := cmp.Diff(tc.ready, tc.run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want ready, +got ready:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.want.ended, p.ended); diff != "" {
+			if diff := cmp.Diff(tc.ended, p.interrupted); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want runs whose end is told, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -420,7 +280,7 @@ func TestJob(t *testing.T) {
 		Drift:         drift,
 	}))
 
-	begin(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
+	begin(t, p, run, resolves("a", nil))
 
 	want := []runs.Run{{
 		Spec: runner.Spec{
@@ -446,14 +306,14 @@ func TestLostOnce(t *testing.T) {
 			LastRun:   &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
 			LastApply: &common.Apply{ID: "1", State: common.StatePresent, Attempts: 1},
 		}))
-		e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) { c.schedule = seen })
+		e := connect(t, p, run, resolves("a", nil), func(c *connector) { c.schedule = seen })
 
 		if _, err := e.Observe(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	if diff := cmp.Diff([]string{"1"}, p.ended); diff != "" {
+	if diff := cmp.Diff([]string{"1"}, p.interrupted); diff != "" {
 		t.Errorf("That a run was interrupted should be told once: -want, +got:\n%s", diff)
 	}
 }
@@ -467,7 +327,7 @@ func TestJobIsApart(t *testing.T) {
 		Executed:  true,
 		Content:   &common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}},
 	}))
-	begin(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
+	begin(t, p, run, resolves("a", nil))
 
 	meta.AddAnnotations(run, map[string]string{"team": "ops"})
 
@@ -512,7 +372,7 @@ func TestAdoptInstalled(t *testing.T) {
 			p, run := &fakePool{missing: tc.missing}, object(annotated(common.AnnotationAdopt, "true"))
 
 			for range 2 {
-				_, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
+				_, err := connect(t, p, run, resolves("a", nil), func(c *connector) {
 					c.Contents = &fakeContents{}
 				}).Observe(t.Context(), run)
 				if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" || len(p.submitted) > 0 {
@@ -526,6 +386,13 @@ func TestAdoptInstalled(t *testing.T) {
 // A run that waits in its Pod is decided about anew, and gives way to what would be started now.
 func TestDrop(t *testing.T) {
 	digest := digestOf(t, in("a"))
+	closes := func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
+		run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
+	}
+	cancels := func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
+		*i = in("b")
+		annotated(common.AnnotationCancel, r.Run.ID)(run)
+	}
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -548,17 +415,12 @@ func TestDrop(t *testing.T) {
 			reason: "Whoever has edited the object does not want what it was before.", run: object(), err: errBoom, want: 1,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) { run.Generation++ },
 		},
-		"MissingClosed": {
-			reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
-				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
-			},
-		},
+		"MissingClosed": {reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: 1, change: closes},
 		"MissingRequested": {
 			reason: "Somebody has asked for it, outside of its window.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				r.Run.Trigger = common.TriggerRequested
-				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
+				closes(run, nil, nil)
 			},
 		},
 		"MissingApproved": {
@@ -590,33 +452,23 @@ func TestDrop(t *testing.T) {
 			reason: "The inputs are again those that were applied.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
 			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1,
 		},
-		"Closed": {
-			reason: "Its window has closed.", run: object(), want: 1,
-			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
-				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
-			},
-		},
+		"Closed": {reason: "Its window has closed.", run: object(), want: 1, change: closes},
 		"Dependents": {
 			reason: "While there is a run nobody looks for changes of what it has made.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				run.Status.AtProvider.AppliedDigest, r.Run.Trigger = digest, common.TriggerDependents
 			},
 		},
-		"Preview":        {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
-		"PreviewChanged": {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1},
-		"Canceled": {
-			reason: "Somebody has canceled it.", run: object(), want: 1,
-			change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
-				*i = in("b")
-				annotated(common.AnnotationCancel, r.Run.ID)(run)
-			},
-		},
-		"Absent":        {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
-		"AbsentChanged": {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: 1},
-		"AbsentMissing": {reason: "It has its inputs.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
+		"Preview":         {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
+		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1},
+		"Canceled":        {reason: "Somebody has canceled it.", run: object(), change: cancels, want: 1},
+		"MissingCanceled": {reason: "That needs no inputs.", run: object(), err: errBoom, change: cancels},
+		"Absent":          {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
+		"AbsentChanged":   {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: 1},
+		"AbsentMissing":   {reason: "It has its inputs.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, i := &fakePool{}, in("a")
+			p, i := &fakePool{lasts: true}, in("a")
 
 			var err error
 
@@ -635,7 +487,7 @@ func TestDrop(t *testing.T) {
 
 			_, _ = connect(t, p, tc.run, resolve).Observe(t.Context(), tc.run)
 
-			if canceled := name == "Canceled"; p.drops != tc.want || (p.ends > 0) != canceled {
+			if canceled := strings.HasSuffix(name, "Canceled"); p.drops != tc.want || (p.ends > 0) != canceled {
 				t.Errorf("%s\nwant it dropped %d times, and canceled: %t, got %+v", tc.reason, tc.want, canceled, p)
 			}
 
@@ -651,12 +503,11 @@ func TestDelete(t *testing.T) {
 		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
 		Executed:  true,
 	})
-	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 
 	t.Run("MissingInputs", func(t *testing.T) {
 		p := &fakePool{}
 		run := object(beingDeleted, applied)
-		e := connect(t, p, run, func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
+		e := connect(t, p, run, resolves("", errBoom))
 
 		if _, err := e.Observe(t.Context(), run); err != nil {
 			t.Fatal(err)
@@ -687,7 +538,7 @@ func TestDelete(t *testing.T) {
 		stuck := common.DeletionFailed(errBoom)
 		run.SetConditions(stuck)
 
-		if _, err := begin(t, p, run, resolved).Delete(t.Context(), run); err != nil {
+		if _, err := begin(t, p, run, resolves("a", nil)).Delete(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 
@@ -701,7 +552,6 @@ func TestDelete(t *testing.T) {
 // nothing before it knows more.
 func TestFollow(t *testing.T) {
 	digest := digestOf(t, in("a"))
-	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 	status := common.AnsibleRunObservation{
 		LastRun: &common.Run{
 			ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerRetry, Phase: common.PhaseRunning,
@@ -723,9 +573,9 @@ func TestFollow(t *testing.T) {
 			p := &fakePool{report: tc.report}
 			run := object(observed(*status.DeepCopy()))
 
-			o, err := connect(t, p, run, resolved).Observe(t.Context(), run)
-			if err != nil || !o.ResourceUpToDate || len(p.ended)+len(p.submitted) > 0 {
-				t.Errorf("\n%s\nObserve(...): %+v, %v, submitted %v, ended %v", tc.reason, o, err, p.submitted, p.ended)
+			o, err := connect(t, p, run, resolves("a", nil)).Observe(t.Context(), run)
+			if err != nil || !o.ResourceUpToDate || len(p.interrupted)+len(p.submitted) > 0 {
+				t.Errorf("\n%s\nObserve(...): %+v, %v, submitted %v, ended %v", tc.reason, o, err, p.submitted, p.interrupted)
 			}
 
 			if diff := cmp.Diff(status, run.Status.AtProvider); diff != "" {
@@ -749,31 +599,23 @@ func TestFollow(t *testing.T) {
 	persisted.LastRun.Phase = common.PhaseQueued
 	persisted.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
 
-	if _, err := connect(t, p, object(observed(*persisted)), resolved).Observe(t.Context(), object(observed(*persisted))); err != nil || len(p.followed) != 1 || p.followed[0].Attempt != 5 {
+	if _, err := connect(t, p, object(observed(*persisted)), resolves("a", nil)).Observe(t.Context(), object(observed(*persisted))); err != nil || len(p.followed) != 1 || p.followed[0].Attempt != 5 {
 		t.Errorf("It should be the fifth attempt: %+v, %v", p.followed, err)
+	}
+
+	// An edited status does not say where the provider looks for Pods.
+	p = &fakePool{}
+	moved := status.DeepCopy()
+	moved.LastRun.Pod.Namespace = "kube-system"
+
+	if _, err := connect(t, p, object(observed(*moved)), resolves("a", nil)).Observe(t.Context(), object(observed(*moved))); err != nil || len(p.followed) != 1 || p.followed[0].Pod().Namespace != "jobs" {
+		t.Errorf("want the namespace of the configuration, got %+v, %v", p.followed, err)
 	}
 
 	p = &fakePool{}
 	status.LastRun.Phase, status.LastRun.CompletionTime = common.PhaseSucceeded, at(0)
 
-	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.followed) > 0 {
+	if _, err := connect(t, p, object(observed(status)), resolves("a", nil)).Observe(t.Context(), object(observed(status))); err != nil || len(p.followed) > 0 {
 		t.Errorf("A run that has ended is not followed: %v, %v", p.followed, err)
-	}
-}
-
-// TestFollowElsewhere has a status name another namespace than the configuration: the Pod of the run is not looked for there.
-func TestFollowElsewhere(t *testing.T) {
-	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{
-		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0),
-		Pod: &common.PodReference{Namespace: "kube-system", Name: "ansiblerun-1"},
-	}}))
-	p := &fakePool{}
-
-	if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-
-	if len(p.followed) != 1 || p.followed[0].Pod().Namespace != "jobs" {
-		t.Errorf("want the namespace of the configuration, got %+v", p.followed)
 	}
 }

@@ -59,50 +59,19 @@ func TestRemoveFinalizer(t *testing.T) {
 		want     error
 		canceled int
 	}{
-		"NoRun": {
-			reason: "An object without a run should go.",
-		},
-		"Finished": {
-			reason: "An object whose run has ended should go.",
-			report: report(common.ModeApply, common.PhaseSucceeded),
-		},
-		"Applying": {
-			reason: "An object should stay until its content was applied.",
-			report: report(common.ModeApply, common.PhaseRunning),
-			want:   errInProgress,
-		},
-		"Queued": {
-			reason: "An object that waits for its turn should wait no more, and go.",
-			report: report(common.ModeApply, common.PhaseQueued),
-		},
+		"NoRun":    {reason: "An object without a run should go."},
+		"Finished": {reason: "An object whose run has ended should go.", report: report(common.ModeApply, common.PhaseSucceeded)},
+		"Applying": {reason: "An object should stay until its content was applied.", report: report(common.ModeApply, common.PhaseRunning), want: errInProgress},
+		"Queued":   {reason: "An object that waits for its turn should wait no more, and go.", report: report(common.ModeApply, common.PhaseQueued)},
 		"Stopping": {
 			reason: "An object whose run goes on without a provider should stay, also when this provider stops, and follows none any more.",
 			last:   &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}},
 			want:   errInProgress,
 		},
-		"Ended": {
-			reason: "An object whose last run has a result should go.",
-			last:   &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}},
-		},
-		"Canceled": {
-			reason:   "Somebody may cancel the run for which an object stays.",
-			report:   report(common.ModeApply, common.PhaseRunning),
-			cancel:   "1",
-			want:     errInProgress,
-			canceled: 1,
-		},
-		"CanceledBefore": {
-			reason: "That of another run was.",
-			report: report(common.ModeApply, common.PhaseRunning),
-			cancel: "0",
-			want:   errInProgress,
-		},
-		"Checking": {
-			reason:   "Nobody wants to know the result of a check any more.",
-			report:   report(common.ModeCheck, common.PhaseRunning),
-			want:     errInProgress,
-			canceled: 1,
-		},
+		"Ended":          {reason: "An object whose last run has a result should go.", last: &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}}},
+		"Canceled":       {reason: "Somebody may cancel the run for which an object stays.", report: report(common.ModeApply, common.PhaseRunning), cancel: "1", want: errInProgress, canceled: 1},
+		"CanceledBefore": {reason: "That of another run was.", report: report(common.ModeApply, common.PhaseRunning), cancel: "0", want: errInProgress},
+		"Checking":       {reason: "Nobody wants to know the result of a check any more.", report: report(common.ModeCheck, common.PhaseRunning), want: errInProgress, canceled: 1},
 	}
 
 	for name, tc := range cases {
@@ -126,7 +95,7 @@ func TestRemoveFinalizer(t *testing.T) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): removed is %t", tc.reason, removed)
 			}
 
-			if p.nothing != 1 {
+			if len(p.wants) != 1 || p.wants[0].Run != nil {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
 			}
 
@@ -154,7 +123,12 @@ func TestGone(t *testing.T) {
 	c.changes().Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: object()}, nil)
 	c.changes().Update(t.Context(), event.UpdateEvent{ObjectOld: again, ObjectNew: object()}, nil)
 
-	if diff := cmp.Diff([]types.UID{"uid", "again"}, pool.gone); diff != "" {
+	var gone []types.UID
+	for _, w := range pool.wants {
+		gone = append(gone, w.UID)
+	}
+
+	if diff := cmp.Diff([]types.UID{"uid", "again"}, gone); diff != "" {
 		t.Errorf("The run of an object that is gone should end: -want, +got:\n%s", diff)
 	}
 

@@ -10,10 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	cevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -78,18 +76,12 @@ func (f *fleet) counted() interceptor.Funcs {
 func newFleet(t *testing.T, size int) *fleet {
 	t.Helper()
 
-	s := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
-
 	f := &fleet{t: t, playbook: "one", end: make(chan struct{}), woken: map[types.NamespacedName]bool{}}
-	b := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.AnsibleRun{}).WithInterceptorFuncs(f.counted())
+	b := fakeKube(t).WithInterceptorFuncs(f.counted())
 
 	for i := range size {
-		run := object(withFinalizer)
+		run := object(withFinalizer, managedFully)
 		run.Name, run.UID = "run-"+strconv.Itoa(i), types.UID(strconv.Itoa(i))
-		run.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
 		f.names = append(f.names, client.ObjectKeyFromObject(run))
 		b.WithObjects(run)
 	}
@@ -375,11 +367,7 @@ func TestDecidedAnew(t *testing.T) {
 		change func(f *fleet, second types.NamespacedName)
 		ran    []string
 	}{
-		"Inputs": {
-			reason: "What runs should be what is wanted when the run begins.",
-			change: func(f *fleet, _ types.NamespacedName) { f.playbook = "two" },
-			ran:    []string{"one", "two", "two"},
-		},
+		"Inputs": {reason: "What runs should be what is wanted when the run begins.", change: func(f *fleet, _ types.NamespacedName) { f.playbook = "two" }, ran: []string{"one", "two", "two"}},
 		"Invalid": {
 			reason: "Inputs that cannot be run any more should not be, and keep nobody waiting.",
 			change: func(f *fleet, n types.NamespacedName) {

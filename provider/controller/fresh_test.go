@@ -28,52 +28,14 @@ func TestFresh(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{
-		"NeverWritten": {
-			reason: "An object whose status was not written should be reconciled.",
-			cached: "8",
-			want:   true,
-		},
-		"Behind": {
-			reason:  "An object should wait until the cache shows its status.",
-			written: []string{"9", "11"},
-			cached:  "9",
-		},
-		"Longer": {
-			reason:  "Versions are numbers.",
-			written: []string{"10"},
-			cached:  "9",
-		},
-		"Shown": {
-			reason:  "An object whose status is shown should be reconciled.",
-			written: []string{"9", "11"},
-			cached:  "11",
-			want:    true,
-		},
-		"Changed": {
-			reason:  "An object that others have changed since should be reconciled.",
-			written: []string{"9"},
-			cached:  "12",
-			want:    true,
-		},
-		"Gone": {
-			reason:  "Of an object that is gone nothing else will be shown.",
-			written: []string{"9"},
-			cache:   gone,
-			want:    true,
-		},
-		"Restored": {
-			reason:  "An API server that was restored may count from a smaller number.",
-			written: []string{"900"},
-			cached:  "12",
-			after:   staleFor,
-			want:    true,
-		},
-		"NoNumber": {
-			reason:  "Versions that cannot be compared should hold nothing up.",
-			written: []string{"later"},
-			cached:  "9",
-			want:    true,
-		},
+		"NeverWritten": {reason: "An object whose status was not written should be reconciled.", cached: "8", want: true},
+		"Behind":       {reason: "An object should wait until the cache shows its status.", written: []string{"9", "11"}, cached: "9"},
+		"Longer":       {reason: "Versions are numbers.", written: []string{"10"}, cached: "9"},
+		"Shown":        {reason: "An object whose status is shown should be reconciled.", written: []string{"9", "11"}, cached: "11", want: true},
+		"Changed":      {reason: "An object that others have changed since should be reconciled.", written: []string{"9"}, cached: "12", want: true},
+		"Gone":         {reason: "Of an object that is gone nothing else will be shown.", written: []string{"9"}, cache: gone, want: true},
+		"Restored":     {reason: "An API server that was restored may count from a smaller number.", written: []string{"900"}, cached: "12", after: staleFor, want: true},
+		"NoNumber":     {reason: "Versions that cannot be compared should hold nothing up.", written: []string{"later"}, cached: "9", want: true},
 	}
 
 	for name, tc := range cases {

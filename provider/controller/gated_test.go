@@ -15,26 +15,10 @@ func TestStartedCheck(t *testing.T) {
 		results []error
 		ready   bool
 	}{
-		"StandsBy": {
-			reason:  "A replica that another one leads should be ready, or a rollout would wait for it for ever.",
-			elected: make(chan struct{}),
-			ready:   true,
-		},
-		"NoneStarted": {
-			reason:  "A provider that reconciles nothing should not be ready.",
-			elected: closed,
-		},
-		"Started": {
-			reason:  "One kind that is reconciled should do.",
-			elected: closed,
-			results: []error{nil},
-			ready:   true,
-		},
-		"OneFailed": {
-			reason:  "A controller that cannot start should be noticed.",
-			elected: closed,
-			results: []error{nil, errors.New("no")},
-		},
+		"StandsBy":    {reason: "A replica that another one leads should be ready, or a rollout would wait for it for ever.", elected: make(chan struct{}), ready: true},
+		"NoneStarted": {reason: "A provider that reconciles nothing should not be ready.", elected: closed},
+		"Started":     {reason: "One kind that is reconciled should do.", elected: closed, results: []error{nil}, ready: true},
+		"OneFailed":   {reason: "A controller that cannot start should be noticed.", elected: closed, results: []error{nil, errors.New("no")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

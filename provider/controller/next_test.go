@@ -77,13 +77,13 @@ func TestNext(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.run.SetManagementPolicies(managementPolicies()["*"])
+			managedFully(tc.run)
 
 			if tc.secret != nil {
 				tc.run.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
 			}
 
-			kube := interceptor.NewClient(fakeKube(t, tc.run), interceptor.Funcs{
+			kube := fakeKube(t).WithObjects(tc.run).WithInterceptorFuncs(interceptor.Funcs{
 				SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, os ...client.SubResourceUpdateOption) error {
 					if tc.written != nil {
 						return tc.written
@@ -92,7 +92,7 @@ func TestNext(t *testing.T) {
 					return c.SubResource(sub).Update(ctx, o, os...)
 				},
 				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return tc.secret },
-			})
+			}).Build()
 			c := newConnector(&fakePool{report: tc.report}, func(c *connector) {
 				c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in("one"), tc.err })
 

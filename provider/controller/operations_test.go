@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -53,14 +51,7 @@ func TestOperations(t *testing.T) {
 		}
 	})
 
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
-		if err := add(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	kube, err := client.NewWithWatch(cfg, client.Options{Scheme: s})
+	kube, err := client.NewWithWatch(cfg, client.Options{Scheme: testScheme(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +78,7 @@ type target struct {
 	// onRead is called when the object was read to be settled.
 	onRead  func()
 	key     types.NamespacedName
-	pool    *steps
+	pool    *fakePool
 	runtime reconcile.Reconciler
 	settled reconcile.Reconciler
 	runs    int
@@ -99,7 +90,7 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 	t.Helper()
 
 	w := &target{T: t, live: live, key: types.NamespacedName{Namespace: "default", Name: name}, onRead: func() {}}
-	w.pool = &steps{now: time.Now}
+	w.pool = &fakePool{now: time.Now}
 	cached := interceptor.NewClient(live, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, os ...client.GetOption) error {
 		err := c.Get(ctx, key, o, os...)
 		o.SetManagedFields(nil)
@@ -206,7 +197,8 @@ func (w *target) reconcile() {
 	w.Fatal("something happens for ever")
 }
 
-func (w *target) observed() *v1alpha1.AnsibleRun {
+// answers fails unless a request was the last one that was answered.
+func (w *target) answers(want string) {
 	w.Helper()
 
 	run := &v1alpha1.AnsibleRun{}
@@ -214,7 +206,9 @@ func (w *target) observed() *v1alpha1.AnsibleRun {
 		w.Fatal(err)
 	}
 
-	return run
+	if got := run.Observation().HandledRequest; got != want {
+		w.Errorf("want the request %q answered, got %q", want, got)
+	}
 }
 
 // ran fails unless there were so many runs.
@@ -317,10 +311,7 @@ func runsOnceForEach(w *target) {
 		w.apply(operation, desired)
 		w.reconcile()
 		w.ran(i + 1)
-
-		if got := w.observed().Observation().HandledRequest; got != operation {
-			w.Errorf("want the request of Operation %q answered, got %q", operation, got)
-		}
+		w.answers(operation)
 	}
 }
 
@@ -389,10 +380,7 @@ func requestOfNoOperation(w *target) {
 	w.patch("kubectl-annotate", `{"metadata": {"annotations": {"`+meta.AnnotationKeyReconcileRequestedAt+`": "`+common.OperationRequest+`mine"}}}`)
 	w.reconcile()
 	w.ran(2)
-
-	if got := w.observed().Observation().HandledRequest; got != "mine" {
-		w.Errorf("want the request %q answered, got %q", "mine", got)
-	}
+	w.answers("mine")
 }
 
 func staysSmallWhilePaused(w *target) {
@@ -439,33 +427,5 @@ spec:
 
 	if size > most {
 		w.Errorf("the object should never be larger than %d bytes, it was %d", most, size)
-	}
-}
-
-// A run in progress is canceled also while the inputs of the next one are unknown.
-func TestCancelWithoutInputs(t *testing.T) {
-	w := newPlay(t, common.ObserveAndDelete)
-	for !w.pool.began() {
-		w.reconcile()
-
-		if w.pool.queued {
-			w.pool.announce()
-		} else {
-			w.pool.begin()
-		}
-	}
-
-	w.connect.Resolver = resolverFn(func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
-	w.reconcile()
-
-	if !w.pool.began() {
-		t.Fatal("missing inputs should not end a run")
-	}
-
-	w.annotate(common.AnnotationCancel, w.object.Observation().LastRun.ID)
-	w.reconcile()
-
-	if w.pool.began() {
-		t.Errorf("a run that somebody has canceled goes on: %+v", w.pool.report)
 	}
 }

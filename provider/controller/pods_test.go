@@ -6,8 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -36,18 +34,13 @@ func TestOver(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := runtime.NewScheme()
-			if err := v1alpha1.AddToScheme(s); err != nil {
-				t.Fatal(err)
-			}
-
 			run := object(observed(common.AnsibleRunObservation{LastRun: tc.last}))
 			ref := pods.ObjectReference{
 				GroupKind: v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun).GroupKind().String(),
 				Namespace: run.Namespace, Name: run.Name, UID: tc.uid, RunID: "1",
 			}
 
-			got, err := Over(t.Context(), fake.NewClientBuilder().WithScheme(s).WithObjects(run).Build(), ref)
+			got, err := Over(t.Context(), fakeKube(t).WithObjects(run).Build(), ref)
 			if err != nil {
 				t.Fatal(err)
 			}

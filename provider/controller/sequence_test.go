@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -12,16 +11,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -29,158 +21,12 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // seeds of random sequences, for each policy.
 var seeds = flag.Uint64("seeds", 15, "random sequences of events for each policy")
-
-// steps is a pool in which a run comes as far as it is told to.
-type steps struct {
-	now func() time.Time
-	// begins is told of each run that is about to begin. It may be nil.
-	begins func(runs.Run)
-	job    runs.Run
-	report *runs.Report
-	queued bool
-	turn   bool
-	// free is true when it is always the object's turn.
-	free bool
-	// start that the run is shown with since its turn has come.
-	start metav1.Time
-	// lacks is true when the content is not there, installing when the object waits
-	// for it.
-	lacks, installing bool
-}
-
-// Want gives the object its turn when that has come, and begins what the status shows.
-func (p *steps) Want(w pool.Want) (runs.Report, bool) {
-	switch {
-	case p.report != nil && (w.End || !p.report.Waits):
-		if w.End {
-			p.cancel()
-		}
-
-		return *p.report, true
-	case w.Run == nil:
-		p.queued, p.turn, p.installing = false, false, false
-
-		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
-			p.report = nil
-		}
-
-		return runs.Report{}, false
-	}
-
-	r := w.Run.Report()
-	r.Waits = true
-	p.report = &r
-
-	if p.installing = p.lacks; p.lacks {
-		r.Run.Phase = common.PhaseInstalling
-		p.queued, p.turn = false, false
-
-		return r, false
-	}
-
-	if p.free && !p.turn {
-		p.queued = true
-		p.announce()
-	}
-
-	if p.queued = !p.turn; p.queued {
-		return r, false
-	}
-
-	if r.Run.StartTime = &p.start; !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
-		return r, false
-	}
-
-	p.job, p.turn, r.Waits = *w.Run, false, false
-	shown := r
-
-	if p.begins != nil {
-		p.begins(*w.Run)
-	}
-
-	return shown, true
-}
-
-// Stopping is never true.
-func (p *steps) Stopping() bool { return false }
-
-// Live has no run.
-func (p *steps) Live(types.UID) (runs.Report, bool) { return runs.Report{}, false }
-
-// Report on the run.
-func (p *steps) Report(types.UID) (runs.Report, bool) {
-	if p.report == nil {
-		return runs.Report{}, false
-	}
-
-	return *p.report, true
-}
-
-// Recorded is the end of the run.
-func (p *steps) Recorded(_ types.UID, id string) {
-	if p.report != nil && p.report.Run.ID == id && p.ended() {
-		p.report = nil
-	}
-}
-
-// cancel the run, wherever it is.
-func (p *steps) cancel() {
-	switch {
-	case p.report == nil || p.ended():
-	case p.began(), p.report.Waits:
-		p.queued, p.turn, p.installing = false, false, false
-		p.end(common.PhaseCanceled)
-	default:
-		p.discard()
-	}
-}
-
-func (p *steps) Follow(runs.Run, func()) {}
-
-func (p *steps) began() bool { return p.report != nil && p.report.Run.Phase == common.PhaseRunning }
-
-func (p *steps) ended() bool { return p.report != nil && p.report.Run.Phase.Finished() }
-
-// announce that the turn of the object has come.
-func (p *steps) announce() {
-	if p.queued {
-		p.queued, p.turn, p.start = false, true, metav1.NewTime(p.now().Truncate(time.Second))
-	}
-}
-
-// install the content.
-func (p *steps) install() {
-	p.lacks, p.installing = false, false
-	p.queued = p.queued || p.report != nil && p.report.Waits
-}
-
-// begin what was shown.
-func (p *steps) begin() {
-	if p.report != nil && !p.report.Waits && p.report.Run.Phase == common.PhaseQueued {
-		p.report.Run.Phase = common.PhaseRunning
-	}
-}
-
-func (p *steps) end(phase common.RunPhase) {
-	now := metav1.NewTime(p.now())
-	p.report.Waits, p.report.Run.Phase, p.report.Run.CompletionTime = false, phase, &now
-
-	if phase != common.PhaseSucceeded {
-		p.report.Run.Message = "it ended as " + string(phase)
-	}
-}
-
-func (p *steps) discard() {
-	p.end(common.PhaseCanceled)
-	p.report.Run.Reason = runs.ReasonNotStarted
-}
 
 // pollOfPlay is longer than any back-off, so that what only a poll would find
 // is found out.
@@ -195,20 +41,11 @@ const (
 // A play is an object that the runtime's reconciler takes through a sequence of
 // events, and what is true of its runs.
 type play struct {
-	t       *testing.T
-	kube    client.Client
-	object  *v1alpha1.AnsibleRun
-	pool    *steps
-	connect *connector
-	now     time.Time
-	offline bool
-	paused  bool
-	refused bool
-	ids     int
-	told    []string
+	*world
 
-	// wanted is what the inputs want of the target, and target how it is.
-	wanted, target string
+	paused bool
+	told   []string
+
 	// broken is true when the last apply that has changed something, or may have,
 	// did not succeed.
 	broken bool
@@ -239,9 +76,8 @@ type play struct {
 	// found are the inputs for which a check that was asked for has ended without being clean, if
 	// nothing has begun since.
 	found string
-	// deleted is true for an object that is deleted, removed when a run of that has succeeded,
-	// and gone when the object is not there any more.
-	deleted, removed, gone bool
+	// removed is true when a run of the deletion has succeeded.
+	removed bool
 }
 
 // failed is true for an apply that ended without success.
@@ -252,55 +88,12 @@ func failed(a *common.Apply) bool {
 func newPlay(t *testing.T, p common.RunPolicy) *play {
 	t.Helper()
 
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
-		if err := add(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	run := object(annotated(common.AnnotationRunPolicy, string(p)))
-	run.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+	run := object(annotated(common.AnnotationRunPolicy, string(p)), managedFully)
 	run.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
 
-	// That of all kinds of Kubernetes takes longer than a sequence.
-	kinds := apimeta.NewDefaultRESTMapper(nil)
-	kinds.Add(runKinds()[1].GroupVersionKind, apimeta.RESTScopeNamespace)
-	kinds.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
-
-	w := &play{t: t, object: run, now: t0, wanted: "a"}
-	w.pool = &steps{now: func() time.Time { return w.now }, begins: w.begins}
-	w.kube = fake.NewClientBuilder().WithScheme(s).WithRESTMapper(kinds).WithStatusSubresource(run).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.UpdateOption) error {
-			if w.offline {
-				return errBoom
-			}
-
-			return c.Update(ctx, o, os...)
-		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, os ...client.SubResourceUpdateOption) error {
-			if w.offline {
-				return errBoom
-			}
-
-			return c.SubResource(sub).Update(ctx, o, os...)
-		},
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.CreateOption) error {
-			o.SetUID(uuid.NewUUID())
-
-			return w.secret(o, func() error { return c.Create(ctx, o, os...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, os ...client.PatchOption) error {
-			return w.secret(o, func() error { return c.Patch(ctx, o, p, os...) })
-		},
-	}).Build()
-	w.connect = newConnector(w.pool, func(c *connector) {
-		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
-		c.secrets = secrets{kube: w.kube, cached: w.kube}
-		c.now = func() time.Time { return w.now }
-		c.newID = func() string { w.ids++; return strconv.Itoa(w.ids) }
-		c.schedule = newSchedule(pollOfPlay, time.Second)
-	})
+	w := &play{world: newWorld(t, run)}
+	w.pool.begins = w.begins
+	w.connect.schedule = newSchedule(pollOfPlay, time.Second)
 
 	return w
 }
@@ -386,36 +179,12 @@ func acts() []act {
 	}
 }
 
-func (w *play) read() {
-	run := &v1alpha1.AnsibleRun{}
-
-	err := w.kube.Get(w.t.Context(), client.ObjectKeyFromObject(w.object), run)
-	if w.gone = w.deleted && kerrors.IsNotFound(err); w.gone {
-		return
-	}
-
-	if err != nil {
-		w.t.Fatal(err)
-	}
-
-	w.object = run
-}
-
-// edit the spec of the object.
-func (w *play) edit(e func(*common.AnsibleRunParameters)) {
-	w.read()
-	e(w.object.Parameters())
-
-	if err := w.kube.Update(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // window that opens at a time each day, or none.
 func (w *play) window(opens time.Time) {
 	w.opens = opens
 
-	w.edit(func(p *common.AnsibleRunParameters) {
+	w.update(func(run common.AnsibleRun) {
+		p := run.Parameters()
 		if p.Window = nil; !opens.IsZero() {
 			p.Window = &common.Window{
 				Times: common.Times{Cron: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour())}, Duration: metav1.Duration{Duration: lasting}, Changes: common.ChangesWait,
@@ -428,7 +197,8 @@ func (w *play) window(opens time.Time) {
 func (w *play) retries(limit int64) {
 	w.limit = limit
 
-	w.edit(func(p *common.AnsibleRunParameters) {
+	w.update(func(run common.AnsibleRun) {
+		p := run.Parameters()
 		if p.RetryLimit = nil; limit > 0 {
 			p.RetryLimit = new(int32(limit))
 		}
@@ -500,15 +270,6 @@ func (w *play) begin() {
 	}
 }
 
-func (w *play) annotate(k, v string) {
-	w.read()
-	meta.AddAnnotations(w.object, map[string]string{k: v})
-
-	if err := w.kube.Update(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *play) pause(paused bool) {
 	w.paused = paused
 	w.annotate(meta.AnnotationKeyReconciliationPaused, strconv.FormatBool(paused))
@@ -516,15 +277,6 @@ func (w *play) pause(paused bool) {
 	if paused {
 		w.pool.Want(pool.Want{Shown: w.object.Observation().LastRun})
 	}
-}
-
-// secret writes one, unless that is refused.
-func (w *play) secret(o client.Object, write func() error) error {
-	if _, ok := o.(*corev1.Secret); ok && w.refused {
-		return errBoom
-	}
-
-	return write()
 }
 
 func (w *play) deleteSecret() {
@@ -540,22 +292,20 @@ func (w *play) deleteSecret() {
 
 // renameSecret to one that was there before, or never.
 func (w *play) renameSecret() {
-	w.read()
+	w.update(func(common.AnsibleRun) {
+		other := map[string]string{"connection": "connection-too", "connection-too": "connection"}
+		w.secretRef().Name = other[w.secretRef().Name]
+	})
+}
 
-	ref := w.object.GetWriteConnectionSecretToReference()
-	if ref.Name == "connection" {
-		ref.Name = "connection-too"
-	} else {
-		ref.Name = "connection"
-	}
+func (w *play) secretRef() *xpv2.LocalSecretReference {
+	run, _ := w.object.(*v1alpha1.AnsibleRun)
 
-	if err := w.kube.Update(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
+	return run.Spec.WriteConnectionSecretToReference
 }
 
 func (w *play) secretKey() types.NamespacedName {
-	return types.NamespacedName{Namespace: w.object.GetNamespace(), Name: w.object.GetWriteConnectionSecretToReference().Name}
+	return types.NamespacedName{Namespace: w.object.GetNamespace(), Name: w.secretRef().Name}
 }
 
 // published is true when the connection details of the last apply are there.
@@ -732,7 +482,7 @@ func (w *play) restart() {
 		}
 	}
 
-	*w.pool = steps{now: w.pool.now, begins: w.pool.begins}
+	*w.pool = fakePool{now: w.pool.now, begins: w.pool.begins}
 	w.connect.schedule = newSchedule(pollOfPlay, time.Second)
 }
 
@@ -887,14 +637,8 @@ func (w *play) remove() {
 
 // delete the object.
 func (w *play) delete() {
-	w.read()
-
-	if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
-
-	w.deleted, w.failures = true, 0
-	w.read()
+	w.world.delete()
+	w.failures = 0
 }
 
 // Whatever happens, and in whatever order: the last apply is one that has begun

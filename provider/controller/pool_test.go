@@ -1,0 +1,209 @@
+package controller
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+)
+
+// fakePool is a pool in which a run comes as far as it is told to.
+type fakePool struct {
+	// now is t0 if it is nil, and begins is told of each run that is about to begin, if it is not.
+	now    func() time.Time
+	begins func(runs.Run)
+	// job is the last run that has begun.
+	job    runs.Run
+	report *runs.Report
+	queued bool
+	turn   bool
+	// free is true when it is always the object's turn.
+	free bool
+	// lasts is true when a run that is to end goes on for a while.
+	lasts bool
+	// start that the run is shown with since its turn has come.
+	start metav1.Time
+	// lacks is true when the content is not there, installing when the object waits
+	// for it. Missing says why the content of an object that is adopted cannot be there.
+	lacks, installing bool
+	missing           error
+
+	// What it was told: the run in progress was to end, or the one that waits was dropped, so often.
+	wants                  []pool.Want
+	submitted, followed    []runs.Run
+	forgotten, interrupted []string
+	ends, drops            int
+}
+
+// clock of the pool.
+func (p *fakePool) clock() time.Time {
+	if p.now == nil {
+		return t0
+	}
+
+	return p.now()
+}
+
+// Want gives the object its turn when that has come, and begins what the status shows.
+func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
+	p.wants = append(p.wants, w)
+
+	switch {
+	case w.Gone:
+		return runs.Report{}, false
+	case p.report != nil && (w.End || !p.report.Waits):
+		if w.End {
+			p.ends++
+		}
+
+		if w.End && !p.lasts {
+			p.cancel()
+		}
+
+		if w.EndWaiting && p.report.Plan != "" {
+			p.drops++
+		}
+
+		return *p.report, true
+	case w.Run == nil:
+		p.queued, p.turn, p.installing = false, false, false
+
+		if p.report != nil && (w.Shown == nil || w.Shown.ID != p.report.Run.ID) {
+			p.report = nil
+		}
+
+		return runs.Report{}, false
+	}
+
+	r := w.Run.Report()
+	r.Waits = true
+	p.report = &r
+
+	switch p.installing = p.lacks; {
+	case w.Prepare && p.missing != nil:
+		p.report, r.Run.Phase, r.Run.Message = nil, common.PhaseFailed, p.missing.Error()
+		return r, false
+	case p.lacks:
+		r.Run.Phase = common.PhaseInstalling
+		p.queued, p.turn = false, false
+
+		return r, false
+	case w.Prepare:
+		return r, false
+	}
+
+	if p.free && !p.turn {
+		p.queued = true
+		p.announce()
+	}
+
+	if p.queued = !p.turn; p.queued {
+		return r, false
+	}
+
+	r.Run.StartTime, r.Run.Pod = p.start.DeepCopy(), w.Run.Pod()
+
+	if !equality.Semantic.DeepEqual(w.Shown, &r.Run) {
+		return r, false
+	}
+
+	p.job, p.turn, r.Waits = *w.Run, false, false
+	p.submitted = append(p.submitted, p.job)
+	shown := r
+
+	if p.begins != nil {
+		p.begins(p.job)
+	}
+
+	return shown, true
+}
+
+// Stopping is never true.
+func (p *fakePool) Stopping() bool { return false }
+
+// Live is the report on a run that has not ended.
+func (p *fakePool) Live(uid types.UID) (runs.Report, bool) {
+	r, known := p.Report(uid)
+
+	return r, known && !r.Run.Phase.Finished()
+}
+
+// Report on the run.
+func (p *fakePool) Report(types.UID) (runs.Report, bool) {
+	if p.report == nil {
+		return runs.Report{}, false
+	}
+
+	return *p.report, true
+}
+
+// Recorded is the end of the run.
+func (p *fakePool) Recorded(_ types.UID, id string) {
+	if p.report != nil && p.report.Run.ID == id && p.ended() {
+		p.report = nil
+		p.forgotten = append(p.forgotten, id)
+	}
+}
+
+// Follow is called for runs that outlive the provider that began them.
+func (p *fakePool) Follow(r runs.Run, _ func()) { p.followed = append(p.followed, r) }
+
+// Ended is called for runs that were interrupted.
+func (p *fakePool) Ended(_ runs.Run, r runs.Report, _ time.Duration) {
+	p.interrupted = append(p.interrupted, r.Run.ID)
+}
+
+// cancel the run, wherever it is.
+func (p *fakePool) cancel() {
+	switch {
+	case p.report == nil || p.ended():
+	case p.began(), p.report.Waits:
+		p.queued, p.turn, p.installing = false, false, false
+		p.end(common.PhaseCanceled)
+	default:
+		p.discard()
+	}
+}
+
+func (p *fakePool) began() bool { return p.report != nil && p.report.Run.Phase == common.PhaseRunning }
+
+func (p *fakePool) ended() bool { return p.report != nil && p.report.Run.Phase.Finished() }
+
+// announce that the turn of the object has come.
+func (p *fakePool) announce() {
+	if p.queued {
+		p.queued, p.turn, p.start = false, true, metav1.NewTime(p.clock().Truncate(time.Second))
+	}
+}
+
+// install the content.
+func (p *fakePool) install() {
+	p.lacks, p.installing = false, false
+	p.queued = p.queued || p.report != nil && p.report.Waits
+}
+
+// begin what was shown.
+func (p *fakePool) begin() {
+	if p.report != nil && !p.report.Waits && p.report.Run.Phase == common.PhaseQueued {
+		p.report.Run.Phase = common.PhaseRunning
+	}
+}
+
+func (p *fakePool) end(phase common.RunPhase) {
+	now := metav1.NewTime(p.clock())
+	p.report.Waits, p.report.Run.Phase, p.report.Run.CompletionTime = false, phase, &now
+
+	if phase != common.PhaseSucceeded {
+		p.report.Run.Message = "it ended as " + string(phase)
+	}
+}
+
+func (p *fakePool) discard() {
+	p.end(common.PhaseCanceled)
+	p.report.Run.Reason = runs.ReasonNotStarted
+}
