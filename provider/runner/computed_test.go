@@ -7,10 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -51,7 +48,20 @@ func TestComputedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cases := map[string]struct {
+	const playbook = `
+- hosts: all
+  gather_facts: false
+  connection: local
+  tasks:
+  - ansible.builtin.set_stats:
+      aggregate: true
+      data: "{{ {inventory_hostname: [ansible_host, templated, text | default('')] | join(' ') | trim} }}"
+    when: inventory_hostname in ['gateway', 'n1']
+`
+
+	trials, shipped := map[string]trial{}, WithShipped(brought(t))
+
+	for name, tc := range map[string]struct {
 		reason  string
 		group   string
 		names   []string
@@ -80,55 +90,28 @@ func TestComputedNames(t *testing.T) {
 		"HostVars":  {reason: "A host for which the project has variables is one of its own.", project: true, group: fmt.Sprintf(moved, "beside"), names: []string{"beside"}, refused: "beside"},
 		"Directory": {reason: "They may be a directory.", project: true, group: fmt.Sprintf(moved, "whole"), names: []string{"whole"}, refused: "whole"},
 		"GroupVars": {reason: "So is such a group.", project: true, group: `{"children": {"racks": {"hosts": {"n1": {}}}}}`, names: []string{"n1", "racks"}, refused: "racks"},
-	}
+	} {
+		of := trial{reason: tc.reason, playbook: playbook, option: shipped, outputs: tc.want}
+		of.inputs = func(in *inputs.Inputs) {
+			configured(tc.config)(in)
 
-	r := newRunner(t, WithShipped(brought(t)))
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := inline(`
-- hosts: all
-  gather_facts: false
-  connection: local
-  tasks:
-  - ansible.builtin.set_stats:
-      aggregate: true
-      data: "{{ {inventory_hostname: [ansible_host, templated, text | default('')] | join(' ') | trim} }}"
-    when: inventory_hostname in ['gateway', 'n1']
-`)
-			run.Inputs.Inventories = []inputs.File{{Name: "infra", Data: []byte(secret)}}
-
+			in.Inventories = []inputs.File{{Name: "infra", Data: []byte(secret)}, computed(tc.group, tc.names...)}
 			if tc.project {
-				run.Content = set
-				run.Inputs.Parameters.Project = &common.Project{Src: "x"}
-				run.Inputs.Inventories = []inputs.File{{Name: "hosts", Path: "hosts"}}
+				in.Parameters.Project = &common.Project{Src: "x"}
+				in.Inventories[0] = inputs.File{Name: "hosts", Path: "hosts"}
 			}
+		}
 
-			if tc.config != "" {
-				run.Inputs.Credentials = []inputs.File{{Name: "ansible.cfg", Data: []byte(tc.config)}}
-			}
+		if tc.project {
+			of.content = set
+		}
 
-			run.Inputs.Inventories = append(run.Inputs.Inventories, computed(tc.group, tc.names...))
+		if tc.refused != "" {
+			of.want = Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: known + tc.refused, Untouched: true}
+		}
 
-			want := Result{Phase: common.PhaseSucceeded}
-			if tc.refused != "" {
-				want = Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: known + tc.refused, Untouched: true}
-			}
-
-			got, err := r.Run(t.Context(), run, events.Watch{})
-			if err != nil {
-				t.Fatalf("Run(...): %v", err)
-			}
-
-			if diff := cmp.Diff(want, got, ignoreSummary()); diff != "" {
-				t.Fatalf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
-			}
-
-			if diff := cmp.Diff(tc.want, string(got.Summary.Outputs)); diff != "" {
-				t.Errorf("%s\nRun(...): -want, +got outputs:\n%s", tc.reason, diff)
-			}
-		})
+		trials[name] = of
 	}
+
+	try(t, trials)
 }

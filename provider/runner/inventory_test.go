@@ -3,14 +3,10 @@ package runner
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -35,7 +31,6 @@ class InventoryModule(BaseInventoryPlugin):
 	}
 	add := `
         inventory.add_host(self.get_option("prefix") + "1")
-        inventory.set_variable(self.get_option("prefix") + "1", "answer", "{{ 6 * 7 }}")
 `
 	const dir = "collections/ansible_collections/acme/cloud/plugins/inventory/"
 
@@ -45,69 +40,36 @@ class InventoryModule(BaseInventoryPlugin):
 		dir + "failing.py":    plugin("docker.yml", `        raise AnsibleParserError("the server is down")`),
 	})}
 
-	cases := map[string]struct {
-		reason      string
-		inventories []string
-		cfg         string
-		want        string
-		hosts       int
-	}{
-		"OwnName":   {reason: "Most plugins take files of their own name.", inventories: []string{"{plugin: acme.cloud.own_name, prefix: a}"}, hosts: 1},
-		"OtherName": {reason: "A plugin need not be asked for the name.", inventories: []string{"plugin: acme.cloud.other_name\nprefix: a\n"}, hosts: 1},
+	const (
+		play  = "- hosts: all\n  gather_facts: false\n  tasks: [{ansible.builtin.set_stats: {data: {hosts: '{{ ansible_play_hosts | sort }}'}}, run_once: true}]\n"
+		other = "plugin: acme.cloud.other_name\nprefix: a\n"
+	)
+
+	failed, shipped := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}, WithShipped(brought(t))
+
+	trials := map[string]trial{
+		"OwnName":   {reason: "Most plugins take files of their own name.", inputs: configured("", "{plugin: acme.cloud.own_name, prefix: a}"), outputs: `{"hosts":["a1"]}`},
+		"OtherName": {reason: "A plugin need not be asked for the name.", inputs: configured("", other), outputs: `{"hosts":["a1"]}`},
 		"Several": {
-			reason: "Inventories of all kinds may be beside each other.",
-			inventories: []string{
-				"plugin: acme.cloud.other_name\nprefix: a\n", "plugin: acme.cloud.own_name\nprefix: b\n", "[web]\nh1\n", "all: {hosts: {h2: }}\n",
-			},
-			hosts: 4,
+			reason:  "Inventories of all kinds may be beside each other.",
+			inputs:  configured("", other, "plugin: acme.cloud.own_name\nprefix: b\n", "[web]\nh1\n", "all: {hosts: {h2: }}\n"),
+			outputs: `{"hosts":["a1","b1","h1","h2"]}`,
 		},
 		"Enabled": {
-			reason:      "An ansible.cfg may say which plugins there are.",
-			inventories: []string{"plugin: acme.cloud.other_name\nprefix: a\n", "h1\n"},
-			cfg:         "[inventory]\nenable_plugins = acme.cloud.own_name,\n  ini\n",
-			hosts:       2,
+			reason:  "An ansible.cfg may say which plugins there are.",
+			inputs:  configured("[inventory]\nenable_plugins = acme.cloud.own_name,\n  ini\n", other, "h1\n"),
+			outputs: `{"hosts":["a1","h1"]}`,
 		},
-		"Fails": {
-			reason:      "What the plugin itself says is in the error.",
-			inventories: []string{"plugin: acme.cloud.failing\nprefix: a\n"},
-			want:        "the server is down",
-		},
-		"Missing": {
-			reason:      "So is a plugin that is not there.",
-			inventories: []string{"plugin: acme.cloud.none\n"},
-			want:        "specifies unknown plugin 'acme.cloud.none'",
-		},
+		"Fails":   {reason: "What the plugin itself says is in the error.", inputs: configured("", "plugin: acme.cloud.failing\nprefix: a\n"), want: failed, says: []string{"the server is down"}},
+		"Missing": {reason: "So is a plugin that is not there.", inputs: configured("", "plugin: acme.cloud.none\n"), want: failed, says: []string{"specifies unknown plugin 'acme.cloud.none'"}},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := inline("- hosts: all\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_fact: {x: \"{{ answer | default('') }}\"}\n    connection: local\n")
-			run.Content = set
-
-			for _, text := range tc.inventories {
-				run.Inputs.Inventories = append(run.Inputs.Inventories, inputs.File{Data: []byte(text)})
-			}
-
-			if tc.cfg != "" {
-				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(tc.cfg)}}
-			}
-
-			res, err := newRunner(t, WithShipped(brought(t))).Run(t.Context(), run, events.Watch{})
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if (res.Phase == common.PhaseSucceeded) != (tc.want == "") || !strings.Contains(res.Message, tc.want) {
-				t.Errorf("\n%s\nRun(...): want message %q, got %s: %s", tc.reason, tc.want, res.Phase, res.Message)
-			}
-
-			if diff := cmp.Diff(tc.hosts, res.Summary.Processed); diff != "" {
-				t.Errorf("\n%s\nRun(...): -want hosts, +got:\n%s", tc.reason, diff)
-			}
-		})
+	for name, tc := range trials {
+		tc.playbook, tc.content, tc.option = play, set, shipped
+		trials[name] = tc
 	}
+
+	try(t, trials)
 }
 
 // TestRunLocalPython has hosts that are this machine, with the Python of Ansible unless another one is named.
@@ -121,39 +83,44 @@ func TestRunLocalPython(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	own := `ansible_python_interpreter == ansible_playbook_python`
+	const (
+		own  = "ansible_python_interpreter == ansible_playbook_python"
+		used = "ansible_env.OTHER == 'yes'"
+	)
 
-	cases := map[string]struct {
-		reason    string
-		inventory string
-		playbook  string
-		cfg       string
-		assert    string
-	}{
-		"Local":      {reason: "A local connection is to this machine.", inventory: "h1 ansible_connection=local\n", assert: own},
-		"LocalYAML":  {reason: "A group may say so, too.", inventory: "all: {hosts: {h1: }, vars: {ansible_connection: local}}\n", assert: own},
-		"Keyword":    {reason: "So may a play.", inventory: "h1\n", playbook: "  connection: local\n", assert: own},
-		"Host":       {reason: "A host may have another Python.", inventory: "h1 ansible_connection=local ansible_python_interpreter=" + other + "\n", assert: "ansible_env.OTHER == 'yes'"},
-		"All":        {reason: "All hosts may have another one.", inventory: "h1\n[all:vars]\nansible_connection=local\nansible_python_interpreter=" + other + "\n", assert: "ansible_env.OTHER == 'yes'"},
-		"Configured": {reason: "So may the ansible.cfg.", inventory: "h1 ansible_connection=local\n", cfg: "[defaults]\ninterpreter_python = " + other + "\n", assert: "ansible_env.OTHER == 'yes'"},
-		"Plugins":    {reason: "An ansible.cfg may leave out plugins.", inventory: "h1 ansible_connection=local ansible_python_interpreter=" + other + "\n", cfg: "[inventory]\nenable_plugins = ini\n", assert: "ansible_env.OTHER == 'yes'"},
-		"Remote":     {reason: "Any other host is asked for its own.", inventory: "h1\n", playbook: "  gather_facts: false\n", assert: "ansible_python_interpreter == 'auto'"},
+	set := "ansible_python_interpreter=" + other + "\n"
+	play := func(keyword, that string) string {
+		return "- hosts: all\n" + keyword + "  tasks:\n  - ansible.builtin.assert: {that: \"" + that + "\"}\n"
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	try(t, map[string]trial{
+		"Local":      {reason: "A local connection is to this machine.", inputs: configured("", "h1 ansible_connection=local\n"), playbook: play("", own)},
+		"LocalYAML":  {reason: "A group may say so, too.", inputs: configured("", "all: {hosts: {h1: }, vars: {ansible_connection: local}}\n"), playbook: play("", own)},
+		"Keyword":    {reason: "So may a play.", inputs: configured("", "h1\n"), playbook: play("  connection: local\n", own)},
+		"Host":       {reason: "A host may have another Python.", inputs: configured("", "h1 ansible_connection=local "+set), playbook: play("", used)},
+		"All":        {reason: "All hosts may have another one.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("", used)},
+		"Configured": {reason: "So may the ansible.cfg.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("", used)},
+		"Plugins":    {reason: "An ansible.cfg may leave out plugins.", inputs: configured("[inventory]\nenable_plugins = ini\n", "h1 ansible_connection=local "+set), playbook: play("", used)},
+		"Remote":     {reason: "Any other host is asked for its own.", inputs: configured("", "h1\n"), playbook: play("  gather_facts: false\n", "ansible_python_interpreter == 'auto'")},
+	})
+}
 
-			run := inline("- hosts: all\n" + tc.playbook + "  tasks:\n  - ansible.builtin.assert: {that: \"" + tc.assert + "\"}\n")
-			run.Inputs.Inventories = []inputs.File{{Data: []byte(tc.inventory)}}
+// TestRunInventoryScripts runs inventories as scripts, in the working directory of the play.
+func TestRunInventoryScripts(t *testing.T) {
+	t.Parallel()
 
-			if tc.cfg != "" {
-				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(tc.cfg)}}
+	try(t, map[string]trial{"Script": {
+		reason:   "A script sees credentials and the environment. Ansible tries what cannot be executed as text.",
+		playbook: "- hosts: web\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {hosts: \"{{ ansible_play_hosts }}\"}}\n    run_once: true\n",
+		inputs: func(in *inputs.Inputs) {
+			in.Parameters.ExecutableInventory = true
+			in.Inventories = []inputs.File{
+				{Data: []byte("#!/bin/sh\necho '{\"web\": {\"hosts\": [\"'$(cat token)'\", \"'$ZONE'\"]}, \"_meta\": {\"hostvars\": {}}}'\n")},
+				{Data: []byte("[web]\nplain\n")},
 			}
-
-			if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
-				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
+			in.Credentials = []inputs.File{{Name: "token", Data: []byte("from-token")}}
+			in.Env = map[string]string{"ZONE": "from-zone"}
+		},
+		outputs: `{"hosts":["from-token","from-zone","plain"]}`,
+	}})
 }

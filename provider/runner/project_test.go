@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,83 +86,53 @@ func TestProject(t *testing.T) {
 
 	set := projectSet(t, projectFiles())
 
-	cases := map[string]struct {
-		reason string
-		run    func() Spec
-		want   []string
-	}{
-		"Site": {
-			reason: "Roles, plugins, templates, and variables beside playbooks and inventories are found; settings of the provider stand against the ansible.cfg.",
-			run:    func() Spec { return ofProject(set, "site.yml", "inventories/production") },
-			want: []string{
-				"production of web of web1 of all", "module of the project production", "role of a path",
-				"beside=the playbook all=none X",
-			},
-		},
-		"InventoryOfConfig": {
-			reason: "The ansible.cfg of the project names an inventory.",
-			run:    func() Spec { return ofProject(set, "site.yml") },
-			want:   []string{"development of web none of all"},
-		},
-		"InDirectory": {
-			reason: "A playbook in a directory finds what is beside it, not what is beside the project.",
-			run:    func() Spec { return ofProject(set, "playbooks/second.yml", "inventories/production") },
-			want:   []string{"beside=the playbook all=none X"},
-		},
-		"Several": {
-			reason: "Several playbooks of the project run one after another, and each finds what is beside it.",
-			run: func() Spec {
-				run := ofProject(set, "", "inventories/production")
-				run.Inputs.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
+	const production = "inventories/production"
 
-				return run
-			},
-			want: []string{"beside=the playbook all=none X", "production of web of web1 of all", `"msg": "of all"`},
-		},
-		"Role": {
-			reason: "A role of the project runs by itself.",
-			run: func() Spec {
-				run := ofProject(set, "", "inventories/production")
-				run.Inputs.Parameters.Role = "web"
-				run.Inputs.Roles = []common.Role{{Name: "web"}}
-
-				return run
-			},
-			want: []string{"production of web of web1 of all"},
-		},
-		"CredentialWins": {
-			reason: "An ansible.cfg of the credentials takes the place of that of the project. A playbook may have the name of the provider's own.",
-			run: func() Spec {
-				run := ofProject(set, "playbook.yml")
-				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte("[defaults]\nforks = 1\n")}}
-
-				return run
-			},
-			want: []string{"of all"},
-		},
+	of := func(change func(*inputs.Inputs), playbook string, inventories ...string) func(*inputs.Inputs) {
+		return func(in *inputs.Inputs) {
+			*in = ofProject(set, playbook, inventories...).Inputs
+			change(in)
+		}
 	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			res := must(t, newRunner(t), tc.run())
-			if res.Phase != common.PhaseSucceeded {
-				t.Fatalf("%s\nRun(...): %s: %s\n%s", tc.reason, res.Reason, res.Message, res.Output)
-			}
-
-			for _, want := range tc.want {
-				if !strings.Contains(res.Output, want) {
-					t.Errorf("%s\nwant %q in the output:\n%s", tc.reason, want, res.Output)
-				}
-			}
-		})
-	}
+	plain := func(*inputs.Inputs) {}
 
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(set.ProjectPath(), "page")); err == nil {
 			t.Error("What a run writes beside its playbook is in a copy of its own")
 		}
+	})
+
+	try(t, map[string]trial{
+		"Site": {
+			reason:  "Roles, plugins, templates, and variables beside playbooks and inventories are found; settings of the provider stand against the ansible.cfg.",
+			content: set, inputs: of(plain, "site.yml", production),
+			displays: []string{
+				"production of web of web1 of all", "module of the project production", "role of a path",
+				"beside=the playbook all=none X",
+			},
+		},
+		"InventoryOfConfig": {
+			reason:  "The ansible.cfg of the project names an inventory.",
+			content: set, inputs: of(plain, "site.yml"), displays: []string{"development of web none of all"},
+		},
+		"Several": {
+			reason:  "Several playbooks of the project run one after another, and each finds what is beside it, not what is beside the project.",
+			content: set, inputs: of(func(in *inputs.Inputs) {
+				in.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
+			}, "", production),
+			displays: []string{"beside=the playbook all=none X", "production of web of web1 of all", `"msg": "of all"`},
+		},
+		"Role": {
+			reason:  "A role of the project runs by itself.",
+			content: set, inputs: of(func(in *inputs.Inputs) {
+				in.Parameters.Role, in.Roles = "web", []common.Role{{Name: "web"}}
+			}, "", production),
+			displays: []string{"production of web of web1 of all"},
+		},
+		"CredentialWins": {
+			reason:  "An ansible.cfg of the credentials takes the place of that of the project. A playbook may have the name of the provider's own.",
+			content: set, inputs: of(configured("[defaults]\nforks = 1\n"), "playbook.yml"), displays: []string{"of all"},
+		},
 	})
 }
 

@@ -12,29 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// What docs/images.md says that filters and lookups find.
-func TestRunPythonPackages(t *testing.T) {
-	t.Parallel()
-
-	run := inline(`
-- hosts: localhost
-  gather_facts: false
-  tasks:
-  - ansible.builtin.command:
-      argv:
-      - "{{ ansible_playbook_python }}"
-      - -c
-      - import distlib, dns.resolver, jmespath, jsonpatch, jsonschema, kubernetes, netaddr, passlib.hash, textfsm, xmltodict
-  - ansible.builtin.assert:
-      that: (item | password_hash('sha512')).startswith('$6$')
-    loop: [secret]
-`)
-
-	if res := must(t, newRunner(t), run); res.Phase != common.PhaseSucceeded {
-		t.Errorf("Run(...): %s %s: %s", res.Phase, res.Reason, res.Message)
-	}
-}
-
 // Both ways to Windows begin with NTLM, as far as a server goes that refuses all.
 func TestRunWindows(t *testing.T) {
 	cases := map[string]struct {
@@ -86,27 +63,37 @@ func TestRunWindows(t *testing.T) {
 	}
 }
 
-// What docs/execution.md says of conditions that are texts.
-func TestRunConditions(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		env    map[string]string
-		want   common.RunPhase
-	}{
-		"Broken":  {reason: "A condition is true or false since ansible-core 2.19.", want: common.PhaseFailed},
-		"Allowed": {reason: "A variable gives content time.", env: map[string]string{"ANSIBLE_ALLOW_BROKEN_CONDITIONALS": "true"}, want: common.PhaseSucceeded},
-	}
+// TestRunDocumented has what pages of the documentation say of the Ansible that runs.
+func TestRunDocumented(t *testing.T) {
+	t.Parallel()
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	const text = "- {hosts: localhost, gather_facts: false, vars: {a: text}, tasks: [{ansible.builtin.debug: , when: a}]}"
 
-			run := inline("- {hosts: localhost, gather_facts: false, vars: {a: text}, tasks: [{ansible.builtin.debug: , when: a}]}")
-			run.Inputs.Env = tc.env
-
-			if res := must(t, newCold(t), run); res.Phase != tc.want {
-				t.Errorf("%s\nRun(...): want %s, got %s: %s", tc.reason, tc.want, res.Phase, res.Message)
-			}
-		})
-	}
+	try(t, map[string]trial{
+		"Packages": {
+			reason: "docs/images.md says what filters and lookups find.",
+			playbook: `
+- hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.command:
+      argv:
+      - "{{ ansible_playbook_python }}"
+      - -c
+      - import distlib, dns.resolver, jmespath, jsonpatch, jsonschema, kubernetes, netaddr, passlib.hash, textfsm, xmltodict
+  - ansible.builtin.assert:
+      that: (item | password_hash('sha512')).startswith('$6$')
+    loop: [secret]
+`,
+		},
+		"Broken": {
+			reason:   "A condition is true or false since ansible-core 2.19.",
+			playbook: text, want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed},
+		},
+		"Allowed": {
+			reason:   "A variable gives content time.",
+			playbook: text, option: WithWarm(anyStart),
+			inputs: func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_ALLOW_BROKEN_CONDITIONALS": "true"} },
+		},
+	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // write files below a new directory.
@@ -103,14 +103,15 @@ func TestRunReport(t *testing.T) {
 func TestRunReportFailures(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
-		reason string
-		task   string
-		want   Result
-	}{
+	shipped := WithShipped(brought(t))
+	play := func(task string) string {
+		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - crossplane.ansible.status: " + task + "\n"
+	}
+
+	try(t, map[string]trial{
 		"Mistake": {
-			reason: "A mistake in a report fails the run, and says what to write.",
-			task:   `{conditions: [{type: Site up, status: yes, reason: B}]}`,
+			reason:   "A mistake in a report fails the run, and says what to write.",
+			playbook: play(`{conditions: [{type: Site up, status: yes, reason: B}]}`), option: shipped,
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
 				Message: `task "crossplane.ansible.status" failed on host "localhost": conditions[0]: type 'Site up' must be one word in CamelCase such as ` +
@@ -118,8 +119,8 @@ func TestRunReportFailures(t *testing.T) {
 			},
 		},
 		"NoLog": {
-			reason: "A report that would be hidden says so, although its own words are hidden.",
-			task:   "{outputs: {a: 1}}\n    no_log: true",
+			reason:   "A report that would be hidden says so, although its own words are hidden.",
+			playbook: play("{outputs: {a: 1}}\n    no_log: true"), option: shipped,
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
 				Message: `task "crossplane.ansible.status" failed on host "localhost": no_log: true hides what crossplane.ansible.status is to report: ` +
@@ -127,27 +128,16 @@ func TestRunReportFailures(t *testing.T) {
 			},
 		},
 		"TooLarge": {
-			reason: "Outputs that are too large together fail the run.",
-			task:   "{outputs: {'a{{ item }}': \"{{ 'x' * 40000 }}\"}}\n    loop: [1, 2]",
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge, Message: "the content published 80017 bytes of outputs; at most 65536 can be kept"},
+			reason:   "Outputs that are too large together fail the run.",
+			playbook: play("{outputs: {'a{{ item }}': \"{{ 'x' * 40000 }}\"}}\n    loop: [1, 2]"), option: shipped,
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge, Message: "the content published 80017 bytes of outputs; at most 65536 can be kept"},
 		},
 		"TooMany": {
-			reason: "So do more conditions than can be kept.",
-			task:   "{conditions: [{type: 'T{{ item }}', status: yes, reason: B}]}\n    loop: \"{{ range(21) | list }}\"",
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonTooManyConditions, Message: "the content reported more than 20 types of conditions, which cannot be kept"},
+			reason:   "So do more conditions than can be kept.",
+			playbook: play("{conditions: [{type: 'T{{ item }}', status: yes, reason: B}]}\n    loop: \"{{ range(21) | list }}\""), option: shipped,
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonTooManyConditions, Message: "the content reported more than 20 types of conditions, which cannot be kept"},
 		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - crossplane.ansible.status: " + tc.task + "\n")
-			if diff := cmp.Diff(tc.want, must(t, newRunner(t, WithShipped(brought(t))), run), ignoreSummary()); diff != "" {
-				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
+	})
 }
 
 func TestRunArgumentSpecs(t *testing.T) {
@@ -167,46 +157,23 @@ argument_specs:
 		"roles/acme.site/tasks/main.yml":    "- ansible.builtin.set_stats: {data: {replicas: '{{ replicas }}', size: '{{ size }}'}}\n",
 	})}
 
-	cases := map[string]struct {
-		reason   string
-		vars     string
-		messages []string
-		outputs  string
-	}{
-		"Valid": {reason: "Defaults of the role hold; those of its specification are documentation.", vars: `{"name": "a", "size": "large"}`, outputs: `{"replicas":2,"size":"large"}`},
+	site := func(vars string) func(*inputs.Inputs) {
+		return func(in *inputs.Inputs) { in.Roles, in.Parameters.Vars = []common.Role{{Name: "acme.site"}}, raw(vars) }
+	}
+
+	try(t, map[string]trial{
+		"Valid": {
+			reason:  "Defaults of the role hold; those of its specification are documentation.",
+			content: set, inputs: site(`{"name": "a", "size": "large"}`), outputs: `{"replicas":2,"size":"large"}`,
+		},
 		"Mistakes": {
-			reason: "All mistakes are told: what is missing, is of a wrong type, is none of the choices, or is so inside of another.",
-			vars:   `{"replicas": "many", "size": "huge", "database": {}}`,
-			messages: []string{
+			reason:  "All mistakes are told: what is missing, is of a wrong type, is none of the choices, or is so inside of another.",
+			content: set, inputs: site(`{"replicas": "many", "size": "huge", "database": {}}`),
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed},
+			says: []string{
 				"missing required arguments: name", "argument 'replicas' is of type str and we were unable to convert to int",
 				"value of size must be one of: small, large, got: huge", "missing required arguments: host found in database",
 			},
 		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := inline("")
-			run.Content = set
-			run.Inputs.Roles = []common.Role{{Name: "acme.site"}}
-			run.Inputs.Parameters.Vars = &runtime.RawExtension{Raw: []byte(tc.vars)}
-
-			res := must(t, newRunner(t), run)
-			if failed := len(tc.messages) > 0; failed != (res.Reason == ReasonTaskFailed) {
-				t.Errorf("%s\nRun(...): %s %s: %s", tc.reason, res.Phase, res.Reason, res.Message)
-			}
-
-			for _, want := range tc.messages {
-				if !strings.Contains(res.Message, want) {
-					t.Errorf("%s\nRun(...): want message with %q, got %q", tc.reason, want, res.Message)
-				}
-			}
-
-			if diff := cmp.Diff(tc.outputs, string(res.Summary.Outputs)); diff != "" {
-				t.Errorf("%s\nRun(...): -want outputs, +got outputs:\n%s", tc.reason, diff)
-			}
-		})
-	}
+	})
 }

@@ -328,12 +328,12 @@ func TestRunFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cases := map[string]struct {
-		reason   string
-		playbook string
-		inputs   func(*inputs.Inputs)
-		want     Result
-	}{
+	var lines strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&lines, "%08d\n", i)
+	}
+
+	try(t, map[string]trial{
 		"Task": {
 			reason:   "A failing task is named, and secrets are not.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: 'bad {{ password }}'}\n",
@@ -469,55 +469,42 @@ func TestRunFailures(t *testing.T) {
 			},
 			want: Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true, Message: `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`},
 		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := inline(tc.playbook)
-			run.Timeout = patience
-
-			if tc.inputs != nil {
-				tc.inputs(&run.Inputs)
-			}
-
-			got := must(t, newRunner(t), run)
-			t.Log(got.Message)
-			// More words of ansible-core 2.21.
-			got.Message = strings.Replace(got.Message, "The command exited with a ", "", 1)
-
-			ignore := cmp.Options{ignoreSummary()}
-			if tc.want.Message == "" {
-				ignore = append(ignore, cmpopts.IgnoreFields(Result{}, "Message"))
-			}
-
-			if diff := cmp.Diff(tc.want, got, ignore); diff != "" {
-				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
+		"Memory": {
+			reason:   "A run that takes too much memory fails, by its own fault.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n",
+			option:   WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}),
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonOutOfMemory},
+			says:     []string{"took more memory than 20 MiB, its share, "},
+		},
+		"LongEnvironment": {
+			reason:   "An environment that is too long is a mistake in the configuration, which is tried again in vain.",
+			playbook: "- hosts: localhost",
+			inputs: func(in *inputs.Inputs) {
+				in.Config, in.Env = `ProviderConfig "x"`, map[string]string{"LONG": strings.Repeat("x", 1<<20)}
+			},
+			option: WithWarm(anyStart),
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true},
+		},
+		"TooManySecrets": {
+			reason:   "What cannot be hidden from reports is not run with.",
+			playbook: "- hosts: localhost",
+			inputs: func(in *inputs.Inputs) {
+				in.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
+			},
+			option: WithWarm(anyStart),
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true,
+				Message: "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project",
+			},
+		},
+	})
 }
 
 func TestRunWaitsForAsync(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
-		reason    string
-		inventory string
-		play      string
-		task      string
-	}{
-		"Implicit":  {reason: "This machine needs no inventory.", play: "- hosts: localhost\n"},
-		"Delegated": {reason: "A task may be this machine's.", inventory: "web\n", play: "- hosts: web\n", task: "    delegate_to: localhost\n"},
-		"Host":      {reason: "So may an inventory.", inventory: "web ansible_connection=local\n", play: "- hosts: web\n"},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := inline(tc.play + `
+	play := func(hosts, keyword string) string {
+		return "- hosts: " + hosts + `
   gather_facts: false
   vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
   tasks:
@@ -525,18 +512,17 @@ func TestRunWaitsForAsync(t *testing.T) {
     async: 60
     poll: 1
     register: result
-` + tc.task + `  - ansible.builtin.set_stats: {data: {result: "{{ result.stdout }}"}}
-`)
-			if tc.inventory != "" {
-				run.Inputs.Inventories = []inputs.File{{Data: []byte(tc.inventory)}}
-			}
-
-			res := must(t, newRunner(t), run)
-			if diff := cmp.Diff(`{"result":"done"}`, string(res.Summary.Outputs)); diff != "" {
-				t.Errorf("%s\nRun(...): %s\n-want outputs, +got outputs:\n%s", tc.reason, res.Message, diff)
-			}
-		})
+` + keyword + `  - ansible.builtin.set_stats: {data: {result: "{{ result.stdout }}"}}
+`
 	}
+
+	const done = `{"result":"done"}`
+
+	try(t, map[string]trial{
+		"Implicit":  {reason: "This machine needs no inventory.", playbook: play("localhost", ""), outputs: done},
+		"Delegated": {reason: "A task may be this machine's.", playbook: play("web", "    delegate_to: localhost\n"), inputs: configured("", "web\n"), outputs: done},
+		"Host":      {reason: "So may an inventory.", playbook: play("web", ""), inputs: configured("", "web ansible_connection=local\n"), outputs: done},
+	})
 }
 
 // asynchronous is a playbook that leaves a task behind and then takes for
@@ -703,18 +689,6 @@ func TestRunTimeout(t *testing.T) {
 	got := must(t, newRunner(t), run)
 	if got.Phase != common.PhaseTimedOut || got.Reason != ReasonTimedOut || !strings.HasPrefix(got.Message, "timed out after 1ns ") {
 		t.Errorf("A timeout may be over before anything has started.\nRun(...): got %+v", got)
-	}
-}
-
-// A run that takes too much memory fails, by its own fault.
-func TestRunMemory(t *testing.T) {
-	t.Parallel()
-
-	r := newRunner(t, WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}))
-	res := must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n"))
-
-	if want := "took more memory than 20 MiB, its share, "; res.Phase != common.PhaseFailed || res.Reason != ReasonOutOfMemory || !strings.HasPrefix(res.Message, want) {
-		t.Errorf("Run(...): want it to fail with the reason %s and a message that says %q, got %s: %s: %s", ReasonOutOfMemory, want, res.Phase, res.Reason, res.Message)
 	}
 }
 
@@ -962,42 +936,6 @@ func smallDisk(t *testing.T, dir, bytes string) {
 			t.Errorf("cannot unmount: %v", err)
 		}
 	})
-}
-
-// An environment that is too long is a mistake in the configuration, which is
-// tried again in vain.
-func TestRunLongEnvironment(t *testing.T) {
-	t.Parallel()
-
-	run := inline("- hosts: localhost")
-	run.Inputs.Config = `ProviderConfig "x"`
-	run.Inputs.Env = map[string]string{"LONG": strings.Repeat("x", 1<<20)}
-
-	want := Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true}
-	if diff := cmp.Diff(want, must(t, newRunner(t, WithWarm(anyStart)), run), ignoreSummary()); diff != "" {
-		t.Errorf("Run(...): -want, +got:\n%s", diff)
-	}
-}
-
-// What cannot be hidden from reports is not run with.
-func TestRunTooManySecrets(t *testing.T) {
-	t.Parallel()
-
-	var lines strings.Builder
-	for i := range 40_000 {
-		fmt.Fprintf(&lines, "%08d\n", i)
-	}
-
-	run := inline("- hosts: localhost")
-	run.Inputs.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
-
-	want := Result{
-		Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true,
-		Message: "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project",
-	}
-	if diff := cmp.Diff(want, must(t, newRunner(t, WithWarm(anyStart)), run), ignoreSummary()); diff != "" {
-		t.Errorf("Run(...): -want, +got:\n%s", diff)
-	}
 }
 
 // A disk that is full is the provider's own fault. How far the run has come is unknown:

@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A trial is a run of a playbook, and what comes of it.
+type trial struct {
+	reason   string
+	playbook string
+	inputs   func(*inputs.Inputs)
+	content  content.Set
+	option   Option
+	// want is how the run ends: with a success if it has no phase. Its message is compared if it has one.
+	want Result
+	// says is in the message, and displays in the output.
+	says, displays []string
+	// outputs are what the play publishes.
+	outputs string
+}
+
+// try runs, each of which leaves no process, and no secret in its message.
+func try(t *testing.T, trials map[string]trial) {
+	t.Helper()
+
+	for name, tc := range trials {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline(tc.playbook)
+			run.Timeout, run.Content, run.KeepOutput = patience, tc.content, true
+
+			if tc.inputs != nil {
+				tc.inputs(&run.Inputs)
+			}
+
+			r := newRunner(t)
+			if tc.option != nil {
+				tc.option(r)
+			}
+
+			got := must(t, r, run)
+			t.Log(got.Message)
+			// More words of ansible-core 2.21.
+			got.Message = strings.Replace(got.Message, "The command exited with a ", "", 1)
+
+			ignored := []string{"Summary", "IgnoresState", "Output"}
+			if tc.want.Message == "" {
+				ignored = append(ignored, "Message")
+			}
+
+			if tc.want.Phase == "" {
+				tc.want.Phase = common.PhaseSucceeded
+			}
+
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Result{}, ignored...)); diff != "" {
+				t.Errorf("%s\nRun(...): -want, +got:\n%s\n%s", tc.reason, diff, got.Output)
+			}
+
+			if diff := cmp.Diff(tc.outputs, string(got.Summary.Outputs)); diff != "" {
+				t.Errorf("%s\nRun(...): -want outputs, +got outputs:\n%s", tc.reason, diff)
+			}
+
+			for _, want := range tc.says {
+				if !strings.Contains(got.Message, want) {
+					t.Errorf("%s\nRun(...): want message with %q, got %q", tc.reason, want, got.Message)
+				}
+			}
+
+			for _, want := range tc.displays {
+				if !strings.Contains(got.Output, want) {
+					t.Errorf("%s\nRun(...): want output with %q, got %q", tc.reason, want, got.Output)
+				}
+			}
+
+			if found := left(t, r.dir); len(found) > 0 || strings.Contains(got.Message, "s3cret") {
+				t.Errorf("%s\nRun(...): want no secret and no process, got %q and %q", tc.reason, got.Message, found)
+			}
+		})
+	}
+}
+
+// configured are inputs with texts of inventories, and of an ansible.cfg if it is not empty.
+func configured(cfg string, inventories ...string) func(*inputs.Inputs) {
+	return func(in *inputs.Inputs) {
+		for _, text := range inventories {
+			in.Inventories = append(in.Inventories, inputs.File{Data: []byte(text)})
+		}
+
+		if cfg != "" {
+			in.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(cfg)}}
+		}
+	}
+}
