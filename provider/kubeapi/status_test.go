@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,6 +28,16 @@ func (f fakeStatus) ReportStatus(status json.RawMessage, replace bool) error {
 
 func (f fakeStatus) ShowStatus(json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"shown":true}`), nil
+}
+
+// ofSite is the way of a run to an API server, and the XR of the run a Site.
+func ofSite(t *testing.T, mode common.RunMode, state common.RunState, h http.HandlerFunc) (*proxy, *rest.Config) {
+	t.Helper()
+
+	run := spec()
+	run.Mode, run.State, run.Object.Owner = mode, state, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
+
+	return openedFor(t, run, h)
 }
 
 func TestTakeStatus(t *testing.T) {
@@ -64,13 +73,10 @@ func TestTakeStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			passed, taken := "", ""
 
-			run := spec()
-			run.Mode, run.Object.Owner = tc.mode, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
-
-			p, way := openedFor(t, run, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			p, way := ofSite(t, tc.mode, common.StatePresent, func(_ http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				passed = string(body)
-			}))
+			})
 			p.Statuses(fakeStatus(func(status json.RawMessage, replace bool) error {
 				taken = map[bool]string{false: "merge ", true: "replace "}[replace] + string(status)
 				if strings.Contains(taken, "bad") {
@@ -94,157 +100,93 @@ func TestTakeStatus(t *testing.T) {
 	}
 }
 
-// setStatus of a Site as operator_sdk.util.k8s_status does: it reads what is there, sends nothing if that has all of it,
-// and sends all conditions that are there with a new one.
-func setStatus(t *testing.T, way *rest.Config, status map[string]any) {
-	t.Helper()
-
-	const path = "/apis/example.org/v1/namespaces/team-a/sites/site"
-
-	code, text := do(t, way, http.MethodGet, path, typeJSON, "")
-
-	o := map[string]any{}
-	if err := json.Unmarshal([]byte(text), &o); err != nil || code != http.StatusOK {
-		t.Fatalf("%d: %v", code, err)
-	}
-
-	there, _ := o["status"].(map[string]any)
-
-	if contains(there, status) {
-		return
-	}
-
-	patch := maps.Clone(status)
-
-	if mine, ok := status["conditions"].([]any); ok {
-		all, _ := there["conditions"].([]any)
-		patch["conditions"] = append(slices.DeleteFunc(slices.Clone(all), func(c any) bool {
-			return slices.ContainsFunc(mine, func(m any) bool { return typeOf(m) == typeOf(c) })
-		}), mine...)
-	}
-
-	o["status"] = patch
-	if code, text := do(t, way, http.MethodPatch, path+"/status", "application/merge-patch+json", string(encode(o))); code != http.StatusOK {
-		t.Fatalf("%d: %s", code, text)
-	}
-}
-
-// typeOf a condition.
-func typeOf(c any) any {
-	of, _ := c.(map[string]any)
-
-	return of["type"]
-}
-
-// contains is true for a status that has all that another one has, whenever its conditions became so.
-func contains(status, part map[string]any) bool {
-	for field, want := range part {
-		list, ok := want.([]any)
-		if !ok {
-			if !cmp.Equal(want, status[field]) {
-				return false
-			}
-
-			continue
-		}
-
-		have, _ := status[field].([]any)
-
-		for _, item := range list {
-			if !slices.ContainsFunc(have, func(x any) bool {
-				of, _ := x.(map[string]any)
-				of = maps.Clone(of)
-				delete(of, "lastTransitionTime")
-
-				return cmp.Equal(item, any(of))
-			}) {
-				return false
-			}
-		}
-	}
-
-	return true
-}
-
-// The XR has what a run sets of its status only later, here never. The module reads it before it sends anything.
+// The XR has what a run sets of its status only later, here never. Content of operators reads it before it sends
+// anything, and sends nothing that is there.
 func TestShowStatus(t *testing.T) {
-	condition := func(kind, status string) any { return map[string]any{"type": kind, "status": status} }
-	conditions := func(of ...any) map[string]any { return map[string]any{"conditions": of} }
-	phase := func(p string) map[string]any { return map[string]any{"phase": p} }
+	const (
+		up   = `{"conditions":[{"type":"Up","status":"True"}]}`
+		both = `{"conditions":[{"type":"Up","status":"True"},{"type":"Full","status":"True"}]}`
+		// Ready is Crossplane's. Content sends all conditions that it has read.
+		ready   = `{"conditions":[{"status":"False","type":"Ready"}]}`
+		readyUp = `{"conditions":[{"status":"False","type":"Ready"},{"type":"Up","status":"True"}]}`
+	)
+
+	times := regexp.MustCompile(`,"lastTransitionTime":"[^"]*"`)
 
 	for name, tc := range map[string]struct {
 		reason string
 		// xr is the status of the XR, and was what earlier runs have set.
 		xr, was string
 		mode    common.RunMode
-		set     []map[string]any
-		want    string
+		// set is sent by the run, and shows is what it reads before and after each.
+		set, shows []string
+		want       string
 		// conditions that the run has reported.
 		conditions []string
 	}{
 		"BackAndForth": {
 			"What the last task sets is kept, also if the XR has that from the last run.", `{"phase":"Ready"}`, `{"phase":"Ready"}`, common.ModeApply,
-			[]map[string]any{phase("Deploying"), phase("Ready")},
+			[]string{`{"phase":"Deploying"}`, `{"phase":"Ready"}`},
+			[]string{`{"phase":"Ready"}`, `{"phase":"Deploying"}`, `{"phase":"Ready"}`},
 			`{"phase":"Ready"}`, nil,
 		},
-		"Again": {"What is kept already is not sent.", `{}`, `{"phase":"Ready"}`, common.ModeApply, []map[string]any{phase("Ready")}, ``, nil},
+		"Again": {"What is kept already is there.", `{}`, `{"phase":"Ready"}`, common.ModeApply, nil, []string{`{"phase":"Ready"}`}, ``, nil},
 		"Foreign": {
 			"Conditions of others are not those of the content.", `{"conditions":[{"type":"Failure","status":"True"},{"type":"Ready","status":"False"}]}`, ``, common.ModeApply,
-			[]map[string]any{conditions(condition("Up", "True"))},
-			`{}`,
-			[]string{"Up=True"},
+			[]string{readyUp}, []string{ready, readyUp}, `{}`, []string{"Up=True"},
 		},
 		"Unchanged": {
 			"A condition that the XR has already is reported again.", `{"conditions":[{"type":"Up","status":"True"}]}`, ``, common.ModeApply,
-			[]map[string]any{conditions(condition("Up", "True"))},
-			`{}`,
-			[]string{"Up=True"},
+			[]string{up}, []string{`{}`, up}, `{}`, []string{"Up=True"},
 		},
 		"TwoTasks": {
 			"A condition does not set back what an earlier task has set.", `{"conditions":[{"type":"Up","status":"False"},{"type":"Full","status":"False"}]}`, ``, common.ModeApply,
-			[]map[string]any{conditions(condition("Up", "True")), conditions(condition("Full", "True"))},
-			`{}`,
-			[]string{"Up=True", "Full=True"},
+			[]string{up, both}, []string{`{}`, up, both}, `{}`, []string{"Up=True", "Full=True"},
 		},
 		"Check": {
 			"A check sees that nothing would change.", `{"phase":"Ready","conditions":[{"type":"Up","status":"True"}]}`, `{"phase":"Ready"}`, common.ModeCheck,
-			[]map[string]any{phase("Ready"), conditions(condition("Up", "True"))},
-			``, nil,
+			nil, []string{`{"conditions":[{"type":"Up","status":"True"}],"phase":"Ready"}`}, ``, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := spec()
-			run.Mode, run.Object.Owner = tc.mode, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
+			const site = "/apis/example.org/v1/namespaces/team-a/sites/site"
 
-			p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p, way := ofSite(t, tc.mode, common.StatePresent, func(w http.ResponseWriter, r *http.Request) {
 				if r.Method != http.MethodGet {
 					t.Errorf("%s\nThe API server should not get the status", tc.reason)
 				}
 
 				w.Header().Set("Content-Type", typeJSON)
 				_, _ = fmt.Fprintf(w, `{"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":%s}`, tc.xr)
-			}))
+			})
 
 			rec := events.NewRecorder(events.Options{Status: json.RawMessage(tc.was)})
 			p.Statuses(rec)
 
+			var shows, reported []string
+
+			show := func() {
+				_, text := do(t, way, http.MethodGet, site, typeJSON, "")
+				shows = append(shows, times.ReplaceAllString(string(members([]byte(text))["status"]), ""))
+			}
+			show()
+
 			for _, s := range tc.set {
-				setStatus(t, way, s)
+				do(t, way, http.MethodPatch, site+"/status", "application/merge-patch+json", `{"apiVersion":"example.org/v1","kind":"Site","status":`+s+`}`)
+				show()
 			}
 
 			got := rec.Summary().Report
-
-			var reported []string
 			for _, c := range got.Conditions {
 				reported = append(reported, fmt.Sprintf("%s=%s", c.Type, c.Status))
 			}
 
-			if diff := cmp.Diff(tc.want, string(got.Status)); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.shows, shows); diff != "" {
+				t.Errorf("%s\n-want shown, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.conditions, reported); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(append([]string{tc.want}, tc.conditions...), append([]string{string(got.Status)}, reported...)); diff != "" {
+				t.Errorf("%s\n-want reported, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -270,13 +212,10 @@ func TestShowStatusOf(t *testing.T) {
 		"Scale":  {"Neither are other subresources.", site + "/scale", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := spec()
-			run.Mode, run.Object.Owner = common.ModeApply, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
-
-			p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			p, way := ofSite(t, common.ModeApply, common.StatePresent, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", tc.kind)
 				_, _ = io.WriteString(w, tc.answer)
-			}))
+			})
 			p.Statuses(fakeStatus(nil))
 
 			_, answer := do(t, way, http.MethodGet, tc.path, typeJSON, "")
@@ -308,10 +247,7 @@ func TestShowStatusOfGone(t *testing.T) {
 		"Unknown": {"Nor is anything whose kind cannot be told.", common.StateAbsent, site, true, "404 {}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := spec()
-			run.Mode, run.State, run.Object.Owner = common.ModeApply, tc.state, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
-
-			p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p, way := ofSite(t, common.ModeApply, tc.state, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", typeJSON)
 
 				if r.URL.Path == "/apis/example.org/v1" && !tc.unknown {
@@ -321,7 +257,7 @@ func TestShowStatusOfGone(t *testing.T) {
 
 				w.WriteHeader(http.StatusNotFound)
 				_, _ = io.WriteString(w, "{}")
-			}))
+			})
 			p.Statuses(fakeStatus(nil))
 
 			code, answer := do(t, way, http.MethodGet, tc.path, typeJSON, "")
