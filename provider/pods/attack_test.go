@@ -96,7 +96,15 @@ func TestTemplate(t *testing.T) {
 		return &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: quantity(memory)}}
 	}
 	want := onCluster(t)
-	plain := templateOf(t, want)
+	plain := templateOf(t, want, Own{})
+	secrets := func(names ...string) (all []corev1.LocalObjectReference) {
+		for _, n := range names {
+			all = append(all, corev1.LocalObjectReference{Name: n})
+		}
+
+		return all
+	}
+	both := common.Execution{ImagePullSecrets: secrets("both")}
 
 	if dir := plain.Spec.Containers[0].WorkingDir; dir != dirWork {
 		t.Errorf("The run should begin in a directory that the user of any image may enter, not in %q", dir)
@@ -105,6 +113,7 @@ func TestTemplate(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		execution common.Execution
+		own       Own
 		all       string
 		template  string
 		change    func(p *corev1.PodTemplateSpec)
@@ -181,6 +190,16 @@ func TestTemplate(t *testing.T) {
 			template: `{"spec":{"containers":[{"name":"run","resources":{"limits":{"memory":"128Mi"}}}]}}`,
 			change:   func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources = *limits("128Mi") },
 		},
+		"PullSecrets": {
+			reason:    "Pods in the provider's namespace pull its image as the provider does.",
+			execution: both, own: Own{Namespace: "ns", PullSecrets: secrets("both", "provider")},
+			change: func(p *corev1.PodTemplateSpec) { p.Spec.ImagePullSecrets = secrets("both", "provider") },
+		},
+		"PullSecretsElsewhere": {
+			reason:    "In other namespaces there are no such Secrets.",
+			execution: both, own: Own{Namespace: "system", PullSecrets: secrets("provider")},
+			change: func(p *corev1.PodTemplateSpec) { p.Spec.ImagePullSecrets = secrets("both") },
+		},
 	}
 
 	for name, tc := range cases {
@@ -191,6 +210,7 @@ func TestTemplate(t *testing.T) {
 			r := onCluster(t)
 			e := &r.todo.Inputs.Execution
 			e.Labels, e.Annotations, e.NodeSelector, e.Resources = tc.execution.Labels, tc.execution.Annotations, tc.execution.NodeSelector, tc.execution.Resources
+			e.ImagePullSecrets = tc.execution.ImagePullSecrets
 
 			if tc.all != "" {
 				r.config.Template = []byte(tc.all)
@@ -200,7 +220,7 @@ func TestTemplate(t *testing.T) {
 				e.PodTemplate = raw(tc.template)
 			}
 
-			if diff := cmp.Diff(*want, templateOf(t, r)); diff != "" {
+			if diff := cmp.Diff(*want, templateOf(t, r, tc.own)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})

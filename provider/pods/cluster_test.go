@@ -122,10 +122,15 @@ func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 // templateOf returns the template that the Pod of a run is made from.
-func templateOf(t *testing.T, r *run) corev1.PodTemplateSpec {
+func templateOf(t *testing.T, r *run, own Own) corev1.PodTemplateSpec {
 	t.Helper()
 
-	p := podOf(t, r)
+	own.Image = image
+
+	p, err := r.newPod(r.todo, own, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
 }
