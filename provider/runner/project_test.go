@@ -115,8 +115,13 @@ func TestProject(t *testing.T) {
 			reason:  "The ansible.cfg of the project names an inventory.",
 			content: set, inputs: of(plain, "site.yml"), displays: []string{"development of web none of all"},
 		},
+		"InDirectory": {
+			reason:  "A playbook in a directory finds what is beside it, not what is beside the project.",
+			content: set, inputs: of(plain, "playbooks/second.yml", production),
+			displays: []string{"beside=the playbook all=none X"},
+		},
 		"Several": {
-			reason:  "Several playbooks of the project run one after another, and each finds what is beside it, not what is beside the project.",
+			reason:  "Several playbooks of the project run one after another, and each finds what is beside it.",
 			content: set, inputs: of(func(in *inputs.Inputs) {
 				in.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
 			}, "", production),
