@@ -130,7 +130,7 @@ type AnsibleRunObservation struct {
 	// was killed, or that failed because of the provider, its machine or their Pod, and
 	// the checks for which the content could not be installed, or that have failed with inputs
 	// that are not applied. Each of them makes the next run wait longer. Another run that
-	// ends by itself sets the count back to 0.
+	// ends by itself, and one with other inputs, set the count back to 0.
 	// +optional
 	Interruptions int64 `json:"interruptions,omitempty"`
 

@@ -37,6 +37,11 @@ func Record(o *common.AnsibleRunObservation, r runs.Report) {
 	before := o.LastRun
 	o.LastRun = &run
 
+	// Interruptions in a row are those of runs with the same inputs.
+	if before != nil && before.ID != run.ID && before.InputsDigest != run.InputsDigest {
+		o.Interruptions = 0
+	}
+
 	switch {
 	case r.Content == nil:
 		// The content is not known yet, or could not be installed.

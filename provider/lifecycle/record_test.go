@@ -287,3 +287,31 @@ func TestCheckUntried(t *testing.T) {
 		})
 	}
 }
+
+// TestInterruptedAnew edits an object whose runs were interrupted: the pause after its next one is the shortest.
+func TestInterruptedAnew(t *testing.T) {
+	cases := map[string]struct {
+		reason, digest string
+		want           int64
+	}{
+		"Same":   {"Runs with the same inputs go on being counted.", "a", 9},
+		"Edited": {"Those with other inputs have nothing to do with it.", "b", 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{Interruptions: 8, LastRun: &common.Run{ID: "1", InputsDigest: "a"}}
+			r := runs.Report{Attempt: 1, Untouched: true, Run: common.Run{
+				ID: "2", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: tc.digest, StartTime: at(0),
+			}}
+
+			// Its start is shown, and the provider ends.
+			Record(o, r)
+			Interrupt(o, t0)
+
+			if o.Interruptions != tc.want {
+				t.Errorf("%s\nInterrupt(...): want %d interruptions, got %d", tc.reason, tc.want, o.Interruptions)
+			}
+		})
+	}
+}
