@@ -133,19 +133,30 @@ func TestShowStatus(t *testing.T) {
 		"Again": {"What is kept already is there.", `{}`, `{"phase":"Ready"}`, common.ModeApply, nil, []string{`{"phase":"Ready"}`}, ``, nil},
 		"Foreign": {
 			"Conditions of others are not those of the content.", `{"conditions":[{"type":"Failure","status":"True"},{"type":"Ready","status":"False"}]}`, ``, common.ModeApply,
-			[]string{readyUp}, []string{ready, readyUp}, `{}`, []string{"Up=True"},
+			[]string{readyUp},
+			[]string{ready, readyUp},
+			`{}`,
+			[]string{"Up=True"},
 		},
 		"Unchanged": {
 			"A condition that the XR has already is reported again.", `{"conditions":[{"type":"Up","status":"True"}]}`, ``, common.ModeApply,
-			[]string{up}, []string{`{}`, up}, `{}`, []string{"Up=True"},
+			[]string{up},
+			[]string{`{}`, up},
+			`{}`,
+			[]string{"Up=True"},
 		},
 		"TwoTasks": {
 			"A condition does not set back what an earlier task has set.", `{"conditions":[{"type":"Up","status":"False"},{"type":"Full","status":"False"}]}`, ``, common.ModeApply,
-			[]string{up, both}, []string{`{}`, up, both}, `{}`, []string{"Up=True", "Full=True"},
+			[]string{up, both},
+			[]string{`{}`, up, both},
+			`{}`,
+			[]string{"Up=True", "Full=True"},
 		},
 		"Check": {
 			"A check sees that nothing would change.", `{"phase":"Ready","conditions":[{"type":"Up","status":"True"}]}`, `{"phase":"Ready"}`, common.ModeCheck,
-			nil, []string{`{"conditions":[{"type":"Up","status":"True"}],"phase":"Ready"}`}, ``, nil,
+			nil,
+			[]string{`{"conditions":[{"type":"Up","status":"True"}],"phase":"Ready"}`},
+			``, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestRunVault(t *testing.T) {
 	passwords := []inputs.File{{Name: ".vault-password", Data: []byte("first\n"), Secret: true}, {Name: "prod.pass", Data: []byte("second\n"), Secret: true}}
 	ids := map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "default@.vault-password, prod@prod.pass"}
 	unread := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}
-	clear := inputs.File{Data: []byte("of_file: in clear\nof_value: " + tagged(one) + "\n"), Name: `ConfigMap "a/b", key "c"`}
+	plain := inputs.File{Data: []byte("of_file: in clear\nof_value: " + tagged(one) + "\n"), Name: `ConfigMap "a/b", key "c"`}
 	whole := inputs.File{Data: []byte(file), Name: `Secret "a/b", key "c"`, Secret: true}
 	with := func(env map[string]string, credentials []inputs.File, varFiles ...inputs.File) func(*inputs.Inputs) {
 		return func(in *inputs.Inputs) {
@@ -59,33 +59,33 @@ func TestRunVault(t *testing.T) {
 	try(t, map[string]trial{
 		"Passwords": {
 			reason:   "Values are decrypted wherever they are, and files as a whole, each with the password of its id.",
-			playbook: play("s3cret three"), inputs: with(ids, passwords, clear, whole),
+			playbook: play("s3cret three"), inputs: with(ids, passwords, plain, whole),
 		},
 		"Config": {
 			reason:   "An ansible.cfg may name the passwords.",
 			playbook: play("in clear"),
 			inputs: with(nil, append(passwords, inputs.File{
 				Name: "ansible.cfg", Data: []byte("[defaults]\nvault_identity_list = default@.vault-password, prod@prod.pass\n"),
-			}), clear),
+			}), plain),
 		},
 		"PasswordFile": {
 			reason:   "One password may be all that is needed, and its file be named in the environment. It is tried for other ids, too.",
-			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "prod.pass"}, passwords, clear),
+			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "prod.pass"}, passwords, plain),
 			want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed}, says: []string{"no vault secrets were found that could decrypt"},
 		},
 		"NoPassword": {
 			reason:   "A value that cannot be decrypted fails the task that needs it.",
-			playbook: play("in clear"), inputs: with(nil, nil, clear),
+			playbook: play("in clear"), inputs: with(nil, nil, plain),
 			want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed}, says: []string{"Attempting to decrypt but no vault secrets found."},
 		},
 		"NoPasswordForFile": {
 			reason:   "A file that cannot be decrypted is named as the user knows it.",
-			playbook: play("s3cret three"), inputs: with(nil, nil, clear, whole),
+			playbook: play("s3cret three"), inputs: with(nil, nil, plain, whole),
 			want: unread, says: []string{`no vault secrets found. (encrypted as a whole: Secret "a/b", key "c")`},
 		},
 		"NoSuchPassword": {
 			reason:   "So is a password that is not there.",
-			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "nothing"}, nil, clear),
+			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "nothing"}, nil, plain),
 			want: unread, says: []string{"The vault password file nothing was not found"},
 		},
 	})
