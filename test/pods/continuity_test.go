@@ -93,8 +93,10 @@ func TestContinuity(t *testing.T) {
 		t.Errorf("There should have been a Pod for each run, there are %d", got)
 	}
 	for _, e := range cp.List(t, "v1", "Event", s.Namespace) {
-		if strings.Contains(fmt.Sprint(Value(&e, "reason")), "Interrupt") {
-			t.Errorf("No run should have been interrupted: %v", Value(&e, "message"))
+		message := fmt.Sprint(Value(&e, "message"))
+		// A provider that is killed between its note of a run and the Pod leaves a run that has not begun.
+		if strings.Contains(fmt.Sprint(Value(&e, "reason")), "Interrupt") && !strings.Contains(message, "before it had made it") {
+			t.Errorf("No run should have been interrupted: %s", message)
 		}
 	}
 }
