@@ -197,17 +197,16 @@ func (x explainer) ofMember(from string) string {
 
 // remedy for operands that do not go together.
 func remedy(function, operands string) string {
-	text, integer, double := strings.Contains(operands, "string"), strings.Contains(operands,
-		"int"), strings.Contains(operands, "double")
+	text := strings.Contains(operands, "string")
 
 	switch {
-	case strings.Contains(operands, "("+"list") || strings.Contains(operands, "map"):
+	case strings.Contains(operands, "(list") || strings.Contains(operands, "map"):
 		return ""
 	case function == "base64.encode" && text:
 		return "; write bytes(…) around a string"
 	case function == "_+_" && text:
 		return "; write string(…) around what is no string"
-	case integer && double:
+	case strings.Contains(operands, "int") && strings.Contains(operands, "double"):
 		return "; integers and doubles do not mix: write double(…) around the integer, or 2.0 for 2"
 	}
 

@@ -120,9 +120,7 @@ func add(names, more map[string]bool) {
 // resourcesIn data that the expression refers to, by name, are added to those that are
 // known.
 func (p *program) resourcesIn(ctx context.Context, data *Data, all map[string]bool) *Problem {
-	for name, needed := range p.uses.resources {
-		all[name] = all[name] || needed
-	}
+	join(all, p.uses.resources)
 
 	for _, r := range p.resources {
 		v, problem := r.evaluate(ctx, data)

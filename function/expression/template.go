@@ -67,8 +67,11 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 		errs = e.compileString(t, at, v)
 	}
 
+	t.runs, t.required = map[string]bool{}, map[string]bool{}
+
 	for p := range t.programs {
-		t.runs, t.required = join(t.runs, p.uses.runs), join(t.required, p.uses.required)
+		join(t.runs, p.uses.runs)
+		join(t.required, p.uses.required)
 	}
 
 	return t, errs
@@ -187,16 +190,10 @@ func (t *Template) PathTo(run string) string {
 func (t *Template) Required() map[string]bool { return t.required }
 
 // join what one expression refers to with what others do.
-func join(all, more map[string]bool) map[string]bool {
-	if all == nil && len(more) > 0 {
-		all = map[string]bool{}
-	}
-
+func join(all, more map[string]bool) {
 	for name, needed := range more {
 		all[name] = all[name] || needed
 	}
-
-	return all
 }
 
 // ResourceNames are the composition resource names of what other steps compose that
