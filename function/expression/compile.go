@@ -77,7 +77,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		defaulted:  e.defaulted(selections),
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(u.locals)) {
+	for _, name := range slices.Sorted(maps.Keys(u.names[rootLocals])) {
 		local, _ := e.locals.at([]string{name})
 		for p := range local.programs {
 			out.useAlso(p)

@@ -102,7 +102,7 @@ func (e *Environment) Runs() map[string]bool {
 
 	for _, out := range e.programs {
 		if out.program != nil {
-			for name := range out.program.uses.runs { // Some of them they can do without.
+			for name := range out.program.uses.names[rootRuns] { // Some of them they can do without.
 				runs[name] = true
 			}
 		}

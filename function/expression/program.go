@@ -95,11 +95,12 @@ func (p *program) result(ctx context.Context, data *Data, isText bool) (v any, o
 func (p *program) useAlso(local *program) {
 	p.uses.waits = p.uses.waits || local.uses.waits
 	// What the expression tests for itself, it does not need because of a local.
-	add(p.uses.runs, local.uses.runs)
 	add(p.uses.sets, local.uses.sets)
 	add(p.uses.published, local.uses.published)
-	add(p.uses.required, local.uses.required)
-	add(p.uses.resources, local.uses.resources)
+
+	for root, names := range p.uses.names {
+		add(names, local.uses.names[root])
+	}
 
 	// Locals that refer to each other lead to the same name in many ways.
 	for _, name := range local.resources {
@@ -120,7 +121,7 @@ func add(names, more map[string]bool) {
 // resourcesIn data that the expression refers to, by name, are added to those that are
 // known.
 func (p *program) resourcesIn(ctx context.Context, data *Data, all map[string]bool) *Problem {
-	join(all, p.uses.resources)
+	join(all, p.uses.names[rootResources])
 
 	for _, r := range p.resources {
 		v, problem := r.evaluate(ctx, data)

@@ -145,17 +145,12 @@ func stepOf(e, operand ast.Expr) (s step, index ast.Expr, isName bool) {
 
 // uses are what an expression refers to.
 type uses struct {
-	// runs and required resources by name; true when the expression needs them
-	// to be there.
-	runs, required map[string]bool
+	// names below the roots whose names are known: runs, required, resources (by their composition resource names) and
+	// locals; true when the expression needs them to be there.
+	names map[string]map[string]bool
 	// sets are runs by name of which it refers to more than the member with the key of
 	// the item.
 	sets map[string]bool
-	// resources of other steps by their composition resource names; true as for
-	// runs.
-	resources map[string]bool
-	// locals by name.
-	locals map[string]bool
 	// published are the runs, by name, of which it refers to the connection details, or to the Secret that has them.
 	published map[string]bool
 	// waits is true when it refers to what may be there later without an edit of the XR.
@@ -170,11 +165,8 @@ type uses struct {
 // usesOf finds out what an expression refers to by its selections.
 func usesOf(selections []selection) (uses, error) {
 	u := uses{
-		runs: map[string]bool{}, required: map[string]bool{}, sets: map[string]bool{}, resources: map[string]bool{},
-		locals: map[string]bool{},
-	}
-	closed := map[string]map[string]bool{
-		rootRuns: u.runs, rootRequired: u.required, rootResources: u.resources, rootLocals: u.locals,
+		names: map[string]map[string]bool{rootRuns: {}, rootRequired: {}, rootResources: {}, rootLocals: {}},
+		sets:  map[string]bool{},
 	}
 
 	var err error
@@ -185,7 +177,7 @@ func usesOf(selections []selection) (uses, error) {
 		u.beyond = u.beyond || !identifies(s.root, path)
 		u.waits = u.waits || waits(s.root, path)
 
-		names, ok := closed[s.root]
+		names, ok := u.names[s.root]
 
 		switch {
 		case !ok:

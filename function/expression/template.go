@@ -70,8 +70,8 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 	t.runs, t.required = map[string]bool{}, map[string]bool{}
 
 	for p := range t.programs {
-		join(t.runs, p.uses.runs)
-		join(t.required, p.uses.required)
+		join(t.runs, p.uses.names[rootRuns])
+		join(t.required, p.uses.names[rootRequired])
 	}
 
 	return t, errs
@@ -176,7 +176,7 @@ func (t *Template) Defaulted() [][]string {
 // PathTo the first expression that cannot be without a run; "" when there is none.
 func (t *Template) PathTo(run string) string {
 	for at, p := range t.expressions {
-		if p.uses.runs[run] {
+		if p.uses.names[rootRuns][run] {
 			return at.path
 		}
 	}
@@ -202,7 +202,7 @@ func (t *Template) ResourceNames() map[string]bool {
 	names := map[string]bool{}
 
 	for p := range t.programs {
-		for name := range p.uses.resources {
+		for name := range p.uses.names[rootResources] {
 			names[name] = true
 		}
 
