@@ -102,6 +102,8 @@ func TestRunProject(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			dir := t.TempDir()
 			ledger := filepath.Join(dir, "ledger")
 			manifest := filepath.Join(t.TempDir(), "run.yaml")

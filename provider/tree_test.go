@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -87,14 +86,14 @@ func TestRunTree(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			for _, tool := range []string{"run", "ansible-playbook"} {
 				out := t.TempDir()
 				ledger := filepath.Join(out, "ledger")
 				args := append([]string{"-e", "ledger=" + ledger}, tc.args...)
 
 				if tool == "run" {
-					runtime.GC() // The lock of the state directory is that of a process.
-
 					if err := runCLI(t, t.TempDir(), append([]string{"--project=" + dir, "--write-path=" + out}, args...)...); err != "" {
 						t.Fatalf("\n%s\nRun(): %s", tc.reason, err)
 					}
@@ -180,8 +179,6 @@ func TestRunShows(t *testing.T) {
 			if err := os.RemoveAll(ledger); err != nil {
 				t.Fatal(err)
 			}
-
-			runtime.GC() // The lock of the state directory is that of a process.
 
 			var said string
 
