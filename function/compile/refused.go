@@ -2,6 +2,7 @@ package compile
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -53,9 +54,13 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 	errs = append(errs, nameMistakes(field.NewPath("spec"), r.Object.Spec)...)
 	errs = append(errs, nameMistakes(field.NewPath("spec", "forProvider"), r.Object.Parameters)...)
 
-	if policies, ok := r.Object.Spec["managementPolicies"].([]any); ok {
-		if err := fields.CheckPolicies(policies); err != nil {
-			errs = append(errs, field.Forbidden(field.NewPath("spec", "managementPolicies"), err.Error()))
+	const policies = "spec.managementPolicies"
+
+	// A set with an action that there is not is one mistake.
+	list, ok := r.Object.Spec["managementPolicies"].([]any)
+	if ok && !slices.ContainsFunc(errs, func(err *field.Error) bool { return strings.HasPrefix(err.Field, policies) }) {
+		if err := fields.CheckPolicies(list); err != nil {
+			errs = append(errs, field.Forbidden(field.NewPath(policies), err.Error()))
 		}
 	}
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -75,6 +76,14 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		resources:  resources,
 		schema:     e.schema.OpenAPI(),
 		defaulted:  e.defaulted(selections),
+	}
+
+	// CEL gives what is at a computed key the type of its default.
+	asked := ast.MatchDescendants(ast.NavigateAST(out.ast), ast.FunctionMatcher(operators.OptIndex))
+	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool {
+		return e.forJSON(x.Children()[0].Type()) == apiservercel.DynType
+	}) {
+		out.declared = apiservercel.DynType
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(u.names[rootLocals])) {

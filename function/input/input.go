@@ -104,6 +104,10 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 			continue
 		}
 
+		if ofInventory.MatchString(err.Field) {
+			err.Detail = "there is no such field: write inventories: [{yaml: …}], [{inline: …}] or [{path: …}]"
+		}
+
 		if name, ok := strings.CutPrefix(err.Field, "defaults."); ok && fields.Of(name).Own {
 			err.Detail, err.BadValue = "defaults do not have this field; write it in each run", nil
 		}
@@ -124,6 +128,9 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	return in, errs
 }
+
+// ofInventory matches what AnsibleRuns and ansible-playbook call an inventory, and the input does not.
+var ofInventory = regexp.MustCompile(`^(runs\[\d+\]|defaults)\.inventory(Inline)?$`)
 
 // OriginAnsibleRun is the Origin of errors in an AnsibleRun that was made of the input.
 const OriginAnsibleRun = "AnsibleRun"

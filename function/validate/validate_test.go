@@ -51,6 +51,17 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Written": {
+			reason: "What is written as elsewhere, or as before, is one mistake, which says how it is written here.",
+			files:  []string{"written.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					"written.yaml:15: runs[0].inventory: Forbidden: there is no such field: write inventories: [{yaml: …}], [{inline: …}] or [{path: …}]",
+					"written.yaml:18: runs[1].inventoryInline: Forbidden: there is no such field: write inventories: [{yaml: …}], [{inline: …}] or [{path: …}]",
+				},
+			},
+		},
 		"Typed": {
 			reason: "With the XRD, expressions are checked against its schema.",
 			files:  []string{"composition.yaml", "typed.yaml"},
@@ -224,7 +235,6 @@ func TestFiles(t *testing.T) {
 				inputs: 1,
 				mistakes: []string{
 					`refused.yaml:5: defaults.managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
-					`refused.yaml:9: runs[0].managementPolicies: Forbidden: Crossplane does not support this set: write "*" alone, or Observe with others, and Delete only with Create, or with Observe alone, and not ["Create","Upate"]`,
 					`refused.yaml:11: runs[0].managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
 					`refused.yaml:17: runs[2].inventories[0].secretKeyRef.name: Invalid value: "a b": cannot be the name of an object`,
 					"refused.yaml:20: runs[3].roles: Forbidden: must be a list",

@@ -153,6 +153,12 @@ func TestRefused(t *testing.T) {
 			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "git+https://glpat-0123456789abcdef@git.example.org/a.git"}}}`,
 			want:   "must not have a password or a token",
 		},
+		"TokenInQuery": {
+			reason: "So is one that is a parameter.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://git.example.org/a.git?private_token=t0ken"}}}`,
+			want:   "must not have a password or a token",
+		},
 		"OrganizationInURL": {
 			reason: "The URLs of Azure have a user that is no secret.",
 			files:  []string{cluster + runs, namespaced + runs},

@@ -17,6 +17,7 @@ func TestReasonOther(t *testing.T) {
 		"Nothing":       {reason: "Silence gives no reason."},
 		"Unknown":       {reason: "The last lines are better than nothing.", output: "a\nb\n\nc\nd\n", want: "b; c; d"},
 		"OldFormat":     {reason: "Older versions mark errors another way.", output: "ERROR! no", want: "no"},
+		"Token":         {reason: "And their tokens.", output: "[ERROR]: https://example.org/x?private_token=t0ken&ref=main: 404", want: "https://example.org/x?private_token=&ref=main: 404"},
 		"Password":      {reason: "URLs lose their passwords.", output: "[ERROR]: https://u:p@example.org/x", want: "https://example.org/x"},
 		"PasswordOfSSH": {reason: "So do those of other schemes; the user of ssh is none.", output: "[ERROR]: ssh://git:p@example.org/x, ssh://git@example.org/y", want: "ssh://example.org/x, ssh://git@example.org/y"},
 		"Bounded":       {reason: "A reason fits into a status.", output: strings.Repeat("x", 2000), want: strings.Repeat("x", maxReason-3) + "…"},

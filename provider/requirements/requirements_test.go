@@ -113,7 +113,7 @@ collections:
 		"Type":         {reason: "Types are ansible-galaxy's.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
 		"Include":      {reason: "What a file includes is written here instead.", text: "[{include: other.yml}]", err: "roles[0].include is not known"},
 		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: unnamed},
-		"Query":        {reason: "A name from a src may have a token, and is not shown.", text: "[{src: 'git+https://example.org/x?private_token=s3cret'}]", err: unnamed},
+		"Query":        {reason: "A name from a src may have a secret, and is not shown.", text: "[{src: 'git+https://example.org/x?t=s3cret'}]", err: unnamed},
 		"DotDot":       {reason: "Nor above it.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
 		"Option":       {reason: "git must not take a version for an option.", text: "[{src: a.b, version: --exec=id}]", err: "roles[0].version must not start with a dash"},
 		"GitOption":    {reason: "Nor a URL.", text: "collections: ['git+--upload-pack=id']", err: "collections[0] must not start with a dash"},
@@ -154,6 +154,9 @@ func TestParsePasswords(t *testing.T) {
 		"FTP":        {reason: "So does an archive elsewhere.", text: "roles: [{src: 'ftp://me:s3cret@example.org/x.tar.gz'}]", field: "roles[0].src"},
 		"Helper":     {reason: "A helper of git may come first.", text: "roles: [{src: 'git+foo::git+ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
 		"Quoted":     {reason: "A colon may be quoted.", text: "roles: [{src: 'https://me%3As3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"Query":      {reason: "A token may be a parameter.", text: "roles: ['https://example.org/x.git?ref=v1&access_token=t0ken']", field: "roles[0]"},
+		"SCP":        {reason: "The short form of ssh has no password.", text: "collections: [{name: 'git:s3cret@example.org:a/x.git', type: git}]", field: "collections[0].name"},
+		"Parameter":  {reason: "Other parameters are none.", text: "roles: [{name: x, src: 'https://example.org/x.tar.gz?ref=token=1&tokens=2'}, {name: y, src: 'git.example.org:a/y@1.git'}]"},
 		"NoPassword": {reason: "A user is none.", text: "roles: ['ssh://git@example.org:22/x.git', 'ssh://APKA0123456789ABCDEF@example.org/y', {src: 'git@example.org:a/z.git'}, 'https://me@example.org:8443/u.git']"},
 		"AfterHost":  {reason: "An @ in a path is none.", text: "roles: ['https://example.org:8443/@me/x.git', 'ssh://git@[::1]:22/y@z.git,v1@2,y']"},
 	}

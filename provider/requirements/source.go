@@ -81,10 +81,12 @@ func isRepository(src string) bool {
 }
 
 var (
-	// passwordInURL matches tokens, too: over http, what is too long to be the name of a user.
-	passwordInURL = regexp.MustCompile(`(?i)://[^/\s]*(:|%3a)[^/\s]*@|https?://[^/\s:@]{16,}@`)
+	// passwordInURL matches tokens, too: over http, what is too long to be the name of a user, and parameters.
+	passwordInURL = regexp.MustCompile(`(?i)://[^/\s]*(:|%3a)[^/\s]*@|https?://[^/\s:@]{16,}@` +
+		`|^[^/\s:@]+:[^/\s@]+@[^/\s:]+:|[?&][^=&\s]*(token|password|secret|api_?key)=`)
 	// userOfURL matches a user without a password only over http, where it may be a token.
-	userOfURL = regexp.MustCompile(`(?i)(https?://)[^/\s]*@|(://)[^/\s]*(?::|%3a)[^/\s]*@`)
+	userOfURL = regexp.MustCompile(`(?i)(https?://)[^/\s]*@|(://)[^/\s]*(?::|%3a)[^/\s]*@` +
+		`|([?&][^=&\s]*(?:token|password|secret|api_?key)=)[^&\s#:]*`)
 )
 
 // CheckURL returns an error for a field with the URL of a repository or an archive, if that has a password: URLs are
@@ -100,7 +102,7 @@ func CheckURL(field, url string) error {
 
 // WithoutUser leaves the URLs in a text without what may be a password or a token, for all to read.
 func WithoutUser(text string) string {
-	return userOfURL.ReplaceAllString(text, "$1$2")
+	return userOfURL.ReplaceAllString(text, "$1$2$3")
 }
 
 // Local is true if something is required that is on this machine, where it may change at any time.
