@@ -125,9 +125,8 @@ func TestResolve(t *testing.T) {
 				secrets, "apiVersion: v1\nkind: Secret\nmetadata: {namespace: team, name: env}\nstringData: {c: sc, d: sd}\n",
 			},
 			want: want{in: inputs.Inputs{
-				Config:     `ProviderConfig "team/local"`,
-				Env:        map[string]string{"A": "", "B": "a\nb\n", "C": "sc", "D": "sd", "V": "v"},
-				InstallEnv: map[string]string{"A": "0", "V": "v"},
+				Config: `ProviderConfig "team/local"`,
+				Env:    map[string]string{"A": "0", "V": "v"},
 				PlayEnv: []inputs.Variable{
 					{Name: "A", Value: "1", OfConfig: true},
 					{Name: "D", Value: "sd", Secret: true, From: redact.Source{Secret: "env", Key: "d"}, OfConfig: true, Index: 1},

@@ -108,13 +108,13 @@ func TestDigest(t *testing.T) {
 		},
 		"PlayEnv": {
 			reason: "A changed variable of the environment is a changed input.",
-			a:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "a"}}),
-			b:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "b"}}),
+			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a"}}},
+			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "b"}}},
 		},
 		"PlayEnvHidden": {
 			reason: "One that another takes the place of is none.",
-			a:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "a", OfConfig: true}, {Name: "A", Value: "b"}}),
-			b:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "c", OfConfig: true}, {Name: "A", Value: "b"}}),
+			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a", OfConfig: true}, {Name: "A", Value: "b"}}},
+			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "c", OfConfig: true}, {Name: "A", Value: "b"}}},
 			same:   true,
 		},
 		"SecretData": {

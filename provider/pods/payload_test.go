@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -37,7 +38,7 @@ func fill(t *testing.T) Payload {
 				VarFiles:    []inputs.File{{Name: "s", Data: []byte{0, 255, '\n'}, Secret: true}},
 				Credentials: []inputs.File{{Name: "id_rsa", Data: long, Rotates: "Secret x"}},
 				Env:         map[string]string{"A": "\xff is no text in UTF-8"[5:]},
-				Grant:       inputs.Grant{Read: []string{"/x"}},
+				Grant:       sandbox.Grant{Read: []string{"/x"}},
 				Execution:   common.Execution{Place: common.PlacePod, Namespace: "ns", KeepFor: &metav1.Duration{Duration: time.Second}},
 			},
 			Timeout: time.Minute, KeepOutput: true,

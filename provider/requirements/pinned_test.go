@@ -60,8 +60,8 @@ func TestPinned(t *testing.T) {
 
 // TestPinArchive says what a project from an archive may be.
 func TestPinArchive(t *testing.T) {
-	released := File{Project: NewProject(&common.Project{Src: "https://git.example.org/site/archive/v1.2.3.tar.gz"}, "")}
-	latest := File{Project: NewProject(&common.Project{Src: "https://files.example.org/site.zip"}, "")}
+	released := File{Project: &Project{Project: common.Project{Src: "https://git.example.org/site/archive/v1.2.3.tar.gz"}}}
+	latest := File{Project: &Project{Project: common.Project{Src: "https://files.example.org/site.zip"}}}
 
 	if !released.Pinned() || latest.Pinned() {
 		t.Error("An archive that says its version is that version, and another one may be any.")

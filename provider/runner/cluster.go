@@ -136,7 +136,7 @@ func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 	}
 
 	for _, name := range []string{"K8S_AUTH_KUBECONFIG", "KUBECONFIG"} {
-		if _, set := in.Env[name]; !set {
+		if _, set := in.ForPlay()[name]; !set {
 			env[name] = filepath.Join(dir, kubeconfigFile)
 		}
 	}

@@ -71,7 +71,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		}
 	}
 
-	maps.Copy(env, run.Inputs.Env)
+	maps.Copy(env, run.Inputs.ForPlay())
 	clusterEnv(env, run.Inputs, dir)
 	loopbackEnv(env)
 

@@ -110,7 +110,7 @@ func TestRunInventoryScripts(t *testing.T) {
 	t.Parallel()
 
 	try(t, map[string]trial{"Script": {
-		reason:   "A script sees credentials and the environment. Ansible tries what cannot be executed as text.",
+		reason:   "A script sees credentials and the environment of the play. Ansible tries what cannot be executed as text.",
 		playbook: "- hosts: web\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {hosts: \"{{ ansible_play_hosts }}\"}}\n    run_once: true\n",
 		inputs: func(in *inputs.Inputs) {
 			in.Parameters.ExecutableInventory = true
@@ -119,7 +119,8 @@ func TestRunInventoryScripts(t *testing.T) {
 				{Data: []byte("[web]\nplain\n")},
 			}
 			in.Credentials = []inputs.File{{Name: "token", Data: []byte("from-token")}}
-			in.Env = map[string]string{"ZONE": "from-zone"}
+			in.Env = map[string]string{"ZONE": "of the configuration"}
+			in.PlayEnv = []inputs.Variable{{Name: "ZONE", Value: "from-zone"}}
 		},
 		outputs: `{"hosts":["from-token","from-zone","plain"]}`,
 	}})

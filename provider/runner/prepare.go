@@ -113,7 +113,7 @@ func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
 		read = append(read, r.shipped)
 	}
 
-	return r.policy.Domain(read, []string{dir}, sandbox.Grant(run.Inputs.Grant))
+	return r.policy.Domain(read, []string{dir}, run.Inputs.Grant)
 }
 
 // playArgv is the argv of ansible-playbook before the playbook. Values of users are joined to their options,

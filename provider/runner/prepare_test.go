@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // planner is a runner that only makes plans, and needs no tools for it.
@@ -195,7 +196,7 @@ func TestPrepareEnv(t *testing.T) {
 
 			plan, err := p.prepare(Spec{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,
-				Grant: inputs.Grant{ServiceAccount: tc.account}, Execution: common.Execution{Place: tc.place},
+				Grant: sandbox.Grant{ServiceAccount: tc.account}, Execution: common.Execution{Place: tc.place},
 			}})
 			if err != nil {
 				t.Fatalf("%s\nprepare(...): %v", tc.reason, err)
