@@ -83,7 +83,7 @@ func TestVerification(t *testing.T) {
 
 			maps.Copy(in.Env, tc.env)
 
-			must(t, in.ValidateConfig())
+			must(t, in.Validate())
 
 			_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, in))
 			if got := message(err); got != tc.want {
@@ -142,7 +142,7 @@ func TestRevisions(t *testing.T) {
 					Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": serve(t, hub, sources.Options{}).URL},
 					Verification: tc.verification(revision),
 				}
-				must(t, in.ValidateConfig())
+				must(t, in.Validate())
 
 				s := newStore(t, t.TempDir())
 				set, _, err := s.Ensure(t.Context(), request(t, in))

@@ -6,9 +6,9 @@ package inputs
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -135,10 +135,7 @@ type Kubernetes struct {
 
 // Watches is true for a kind of dependents that is watched.
 func (k Kubernetes) Watches(d common.DependentKind) bool {
-	group, _, found := strings.Cut(d.APIVersion, "/")
-	if !found {
-		group = ""
-	}
+	gv, _ := schema.ParseGroupVersion(d.APIVersion) // It is of the API server.
 
-	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: group, Kind: d.Kind})
+	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: gv.Group, Kind: d.Kind})
 }

@@ -51,7 +51,7 @@ func (in Inputs) Validate() error {
 		return err
 	}
 
-	return in.ValidateConfig()
+	return in.validateConfig()
 }
 
 // validateFacts says why the facts of a run that asks for that cannot be kept.
@@ -86,9 +86,9 @@ func validateFacts(in Inputs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ValidateConfig reports mistakes in the configuration: credentials and variables with names
+// validateConfig reports mistakes in the configuration: credentials and variables with names
 // that have a meaning to Ansible or the provider, and verification without keys.
-func (in Inputs) ValidateConfig() error {
+func (in Inputs) validateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
 	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
 	errs = append(errs, validatePlayEnv(in.PlayEnv, true, field.NewPath("spec", "env"))...)

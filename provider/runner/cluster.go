@@ -80,18 +80,13 @@ func (noAccess) Dependents(context.Context) []common.DependentKind { return nil 
 
 func (noAccess) Kinds() []common.DependentKind { return nil }
 
-// WithCluster lets runs reach the API server of a cluster, if their inputs say so.
-func WithCluster(c Cluster) Option {
-	return func(r *Runner) { r.cluster = c }
-}
-
 // open the way to the API server that a run has, and add the kubeconfig to its files.
 func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 	if run.Inputs.Kubernetes == nil {
 		return noAccess{}, nil
 	}
 
-	a, err := r.cluster.Open(ctx, run)
+	a, err := r.Cluster.Open(ctx, run)
 	if err != nil {
 		return nil, errors.Wrap(err, run.Inputs.Config)
 	}

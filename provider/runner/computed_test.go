@@ -59,7 +59,7 @@ func TestComputedNames(t *testing.T) {
     when: inventory_hostname in ['gateway', 'n1']
 `
 
-	trials, shipped := map[string]trial{}, WithShipped(brought(t))
+	trials, shipped := map[string]trial{}, ships(brought(t))
 
 	for name, tc := range map[string]struct {
 		reason  string

@@ -45,7 +45,7 @@ class InventoryModule(BaseInventoryPlugin):
 		other = "plugin: acme.cloud.other_name\nprefix: a\n"
 	)
 
-	failed, shipped := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}, WithShipped(brought(t))
+	failed, shipped := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}, ships(brought(t))
 
 	trials := map[string]trial{
 		"OwnName":   {reason: "Most plugins take files of their own name.", inputs: configured("", "{plugin: acme.cloud.own_name, prefix: a}"), outputs: `{"hosts":["a1"]}`},

@@ -19,7 +19,7 @@ import (
 func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
-		shipped: "/shipped", name: func() string { return "r1" },
+		Options: Options{Shipped: "/shipped"}, name: func() string { return "r1" },
 		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine", "ANSIBLE_NOCOLOR=0", "LC_ALL=de_DE"},
 	}
 }
@@ -59,9 +59,9 @@ func TestMeta(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := varFiles(tc.run)
-			if err != nil || len(files) != 1 {
-				t.Fatalf("%s\nvarFiles(...): %v, %v", tc.reason, files, err)
+			files := varFiles(tc.run)
+			if len(files) != 1 {
+				t.Fatalf("%s\nvarFiles(...): %v", tc.reason, files)
 			}
 
 			if diff := cmp.Diff(tc.want, string(files[0].Data)); diff != "" {

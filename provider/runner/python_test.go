@@ -92,7 +92,7 @@ func TestRunDocumented(t *testing.T) {
 		},
 		"Allowed": {
 			reason:   "A variable gives content time.",
-			playbook: text, option: WithWarm(anyStart),
+			playbook: text, option: anyStart,
 			inputs: func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_ALLOW_BROKEN_CONDITIONALS": "true"} },
 		},
 	})

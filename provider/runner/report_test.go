@@ -56,6 +56,9 @@ func brought(t *testing.T) string {
 	return dir
 }
 
+// ships has a runner bring collections that are in a directory.
+func ships(dir string) func(*Runner) { return func(r *Runner) { r.Shipped = dir } }
+
 func TestRunReport(t *testing.T) {
 	t.Parallel()
 
@@ -85,7 +88,7 @@ func TestRunReport(t *testing.T) {
 		Conditions: []xpv2.Condition{{Type: "SiteUp", Status: "True", Reason: "Answered"}},
 	}
 
-	res := must(t, newRunner(t, WithShipped(brought(t))), run)
+	res := must(t, newRunner(t, Options{Shipped: brought(t)}), run)
 
 	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
 		t.Errorf("Run(...): -want, +got:\n%s", diff)
@@ -103,7 +106,7 @@ func TestRunReport(t *testing.T) {
 func TestRunReportFailures(t *testing.T) {
 	t.Parallel()
 
-	shipped := WithShipped(brought(t))
+	shipped := ships(brought(t))
 	play := func(task string) string {
 		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - crossplane.ansible.status: " + task + "\n"
 	}

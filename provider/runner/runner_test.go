@@ -50,12 +50,12 @@ func TestMain(m *testing.M) {
 
 // provide runs a playbook for ever, started warm or cold.
 func provide(dir, playbook string, warm bool) {
-	var o []Option
+	var o Options
 	if warm {
-		o = append(o, WithWarm(Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Odd: func(err error) { panic(err) }}))
+		o.Warm = Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Odd: func(err error) { panic(err) }}
 	}
 
-	r, err := New(dir, o...)
+	r, err := New(dir, o)
 	if err != nil {
 		panic(err)
 	}
@@ -69,14 +69,14 @@ func provide(dir, playbook string, warm bool) {
 }
 
 // newRunner returns a runner in an empty directory. Its runs start warm, which is the default of the provider.
-func newRunner(t *testing.T, o ...Option) *Runner {
+func newRunner(t *testing.T, o ...Options) *Runner {
 	t.Helper()
 
 	r := newCold(t, o...)
 	warmUp(t, r)
 
-	if r.keeper != nil && r.warm.Started == nil {
-		r.warm.Started = func(cold string) {
+	if r.keeper != nil && r.Warm.Started == nil {
+		r.Warm.Started = func(cold string) {
 			if cold != "" {
 				t.Errorf("The run should start warm. It started cold: %s", cold)
 			}
@@ -87,11 +87,11 @@ func newRunner(t *testing.T, o ...Option) *Runner {
 }
 
 // newCold returns a runner in an empty directory. Its runs start as those in Pods and those of the command run do.
-func newCold(t *testing.T, o ...Option) *Runner {
+func newCold(t *testing.T, o ...Options) *Runner {
 	t.Helper()
 	needs.Ansible(t)
 
-	r, err := New(t.TempDir(), o...)
+	r, err := New(t.TempDir(), append(o, Options{Grace: 5 * time.Second})[0])
 	if err != nil {
 		t.Fatalf("New(...): %v", err)
 	}
@@ -461,20 +461,14 @@ func TestRunFailures(t *testing.T) {
 			inputs:   func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@prompt"} },
 			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 		},
-		"Inputs": {
-			reason:   "Inputs of which no run can be made fail it.",
-			playbook: "[]",
-			inputs: func(in *inputs.Inputs) {
-				in.Config, in.Credentials = `ProviderConfig "x"`, []inputs.File{{Name: "args"}}
-			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true, Message: `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`},
-		},
 		"Memory": {
 			reason:   "A run that takes too much memory fails, by its own fault.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n",
-			option:   WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}),
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonOutOfMemory},
-			says:     []string{"took more memory than 20 MiB, its share, "},
+			option: func(r *Runner) {
+				r.Policy = sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}
+			},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonOutOfMemory},
+			says: []string{"took more memory than 20 MiB, its share, "},
 		},
 		"LongEnvironment": {
 			reason:   "An environment that is too long is a mistake in the configuration, which is tried again in vain.",
@@ -482,7 +476,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Config, in.Env = `ProviderConfig "x"`, map[string]string{"LONG": strings.Repeat("x", 1<<20)}
 			},
-			option: WithWarm(anyStart),
+			option: anyStart,
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true},
 		},
 		"TooManySecrets": {
@@ -491,7 +485,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
 			},
-			option: WithWarm(anyStart),
+			option: anyStart,
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true,
 				Message: "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project",
@@ -580,7 +574,7 @@ func TestRunEnded(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		runner func(*testing.T, ...Option) *Runner
+		runner func(*testing.T, ...Options) *Runner
 		cause  error
 		want   Result
 	}{
@@ -606,7 +600,7 @@ func TestRunEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := tc.runner(t, WithGrace(100*time.Millisecond))
+			r := tc.runner(t, Options{Grace: 100 * time.Millisecond})
 			pidfile := filepath.Join(t.TempDir(), "pid")
 
 			run := inline(asynchronous(pidfile))
@@ -725,7 +719,7 @@ func TestSweep(t *testing.T) {
 			// Of a run, and of another one with an id that begins with the same, elsewhere.
 			daemon, other := sleeper(t, filepath.Join(dir, "run-1")), sleeper(t, filepath.Join(t.TempDir(), "run-1"))
 
-			r, err := New(dir, WithGrace(100*time.Millisecond))
+			r, err := New(dir, Options{Grace: 100 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -840,7 +834,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	}
 
 	// The provider starts with it, too.
-	next, err := New(r.dir)
+	next, err := New(r.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -875,7 +869,6 @@ func TestRunCannotStart(t *testing.T) {
 
 	cases := map[string]struct {
 		reason  string
-		o       []Option
 		self    []string
 		disk    string
 		want    string
@@ -898,7 +891,7 @@ func TestRunCannotStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := newRunner(t, tc.o...)
+			r := newRunner(t)
 			if tc.self != nil {
 				r.self = tc.self
 			}
@@ -959,7 +952,7 @@ func TestRunDiskFull(t *testing.T) {
 func TestNewWithoutTools(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
 
-	_, err := New(t.TempDir())
+	_, err := New(t.TempDir(), Options{})
 	if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("Without the tools there is no runner.\nNew(...): -want error, +got error:\n%s", diff)
 	}

@@ -77,7 +77,9 @@ shipped_yaml.parse = parse
 		t.Fatalf("%v: %s", err, out)
 	}
 
-	return newCold(t, func(r *Runner) {
-		r.environ = append(r.environ, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	})
+	r := newCold(t)
+	r.environ = append(r.environ, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	r.play[len(r.play)-1] = filepath.Join(dir, filepath.Base(own))
+
+	return r
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // anyStart is for runs that may start cold.
-var anyStart = Warm{Started: func(string) {}}
+func anyStart(r *Runner) { r.Warm.Started = func(string) {} }
 
 // shared is a runner that keeps a process for all tests.
 var shared = sync.OnceValues(func() (*Runner, error) {
@@ -32,7 +32,7 @@ var shared = sync.OnceValues(func() (*Runner, error) {
 		return nil, err
 	}
 
-	return New(filepath.Join(dir, "runs"), WithWarm(Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }}))
+	return New(filepath.Join(dir, "runs"), Options{Warm: Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }}})
 })
 
 // warmUp has a runner start its runs warm, if its Ansible is that of the machine.
@@ -71,7 +71,7 @@ func TestWarm(t *testing.T) {
 			t.Parallel()
 
 			cold := "no start"
-			r := newRunner(t, WithWarm(Warm{Started: func(why string) { cold = why }}))
+			r := newRunner(t, Options{Warm: Warm{Started: func(why string) { cold = why }}})
 
 			run := inline(`
 - hosts: localhost
@@ -101,9 +101,9 @@ func TestWarmProcess(t *testing.T) {
 	)
 
 	dir := t.TempDir()
-	r := newCold(t, WithWarm(Warm{
+	r := newCold(t, Options{Warm: Warm{
 		Dir: dir, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
-	}))
+	}})
 	t.Cleanup(r.Close)
 
 	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n")
@@ -148,7 +148,7 @@ func TestAttackWarm(t *testing.T) {
 
 	cold := "no start"
 	dir := t.TempDir()
-	r := newCold(t, WithWarm(Warm{Dir: dir, Started: func(why string) { cold = why }, Odd: func(error) {}}))
+	r := newCold(t, Options{Warm: Warm{Dir: dir, Started: func(why string) { cold = why }, Odd: func(error) {}}})
 	t.Cleanup(r.Close)
 
 	attack := `
@@ -205,10 +205,10 @@ class FilterModule:
 func TestWarmConfined(t *testing.T) {
 	t.Parallel()
 
-	policy := WithPolicy(sandbox.Policy{
+	policy := Options{Policy: sandbox.Policy{
 		Mode: sandbox.BestEffort, System: []string{"/"},
 		Limits: sandbox.Limits{Memory: 3 << 30, Processes: 30_000, FileSize: 5 << 30},
-	})
+	}}
 
 	forked, executed := newRunner(t, policy), newCold(t, policy)
 
@@ -284,7 +284,7 @@ func waitShared(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	waitBuilt(t, w.warm.Dir)
+	waitBuilt(t, w.Warm.Dir)
 }
 
 // waitBuilt waits until modules were built for the process that is kept in a directory.
