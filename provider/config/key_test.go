@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestKey(t *testing.T) {
@@ -42,9 +44,7 @@ func TestKey(t *testing.T) {
 			c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(tc.there...).Build(), interceptor.Funcs{
 				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 					if tc.raced != nil {
-						if err := c.Create(ctx, tc.raced); err != nil {
-							t.Fatal(err)
-						}
+						needs.OK(t, c.Create(ctx, tc.raced))
 					}
 
 					return c.Create(ctx, o, opts...)
@@ -63,9 +63,7 @@ func TestKey(t *testing.T) {
 			}
 
 			s := &corev1.Secret{}
-			if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: KeySecret}, s); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: KeySecret}, s))
 
 			stored := s.Data["key"]
 			if tc.err == "" && (!bytes.Equal(got, stored) || len(got) != KeySize) {

@@ -14,6 +14,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestReferences(t *testing.T) {
@@ -113,9 +114,7 @@ func TestNameOnly(t *testing.T) {
 	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "c", ResourceVersion: "1"}}
 
 	got, err := NameOnly(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Nothing but the name and the version should be kept: -want, +got:\n%s", diff)

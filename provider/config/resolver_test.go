@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const (
@@ -75,9 +76,7 @@ func TestResolve(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("from the host"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(file, []byte("from the host"), 0o600))
 
 	t.Setenv("RESOLVE_TOKEN", "from the environment")
 
@@ -570,9 +569,7 @@ func TestResolveMasks(t *testing.T) {
 			strings.Repeat("%TAG", 101)+"\"}\n")
 
 	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff("it is ********", in.Secrets().Text("it is hunter22")); diff != "" {
 		t.Errorf("\nNo value of a Secret keeps another one from being masked.\nText(...): -want, +got:\n%s", diff)
@@ -583,9 +580,7 @@ func TestResolveStateVariable(t *testing.T) {
 	m := manifests(t, clusterRun+"spec: {forProvider: {role: a.b, stateVariable: {name: ensure, absent: gone}}}", clusterConfig)
 
 	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := common.AnsibleRunParameters{
 		Role:          "a.b",
@@ -628,16 +623,12 @@ func TestResolveDeleted(t *testing.T) {
 			run := m.Runs()[0]
 
 			before, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			run.SetDeletionTimestamp(new(metav1.Now()))
 
 			after, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			p := after.Parameters
 			if diff := cmp.Diff(tc.want, content{p.Role, p.Playbook, p.Tags, after.Roles}, cmpopts.EquateEmpty()); diff != "" {
@@ -664,16 +655,12 @@ func manifests(t *testing.T, docs ...string) *Manifests {
 	t.Helper()
 
 	m, err := NewManifests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	m.schemas = schemas
 
 	for _, d := range docs {
-		if err := m.Add("file.yaml", []byte(d)); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, m.Add("file.yaml", []byte(d)))
 	}
 
 	return m

@@ -18,6 +18,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestTrack(t *testing.T) {
@@ -67,9 +68,7 @@ func TestTrack(t *testing.T) {
 				},
 			}
 
-			if err := NewTracker(c).Track(context.Background(), tc.run); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, NewTracker(c).Track(context.Background(), tc.run))
 
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreTypes(metav1.ObjectMeta{})); diff != "" {
 				t.Errorf("\n%s\nTrack(...): -want, +got:\n%s", tc.reason, diff)

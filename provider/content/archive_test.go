@@ -33,13 +33,13 @@ func tarOf(t *testing.T, members ...tar.Header) []byte {
 		}
 
 		h.Size = int64(len(text))
-		must(t, w.WriteHeader(&h))
+		needs.OK(t, w.WriteHeader(&h))
 
 		_, err := w.Write([]byte(text))
-		must(t, err)
+		needs.OK(t, err)
 	}
 
-	must(t, w.Close())
+	needs.OK(t, w.Close())
 
 	return b.Bytes()
 }
@@ -56,13 +56,13 @@ func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 		h.SetMode(mode)
 
 		f, err := w.CreateHeader(h)
-		must(t, err)
+		needs.OK(t, err)
 
 		_, err = f.Write([]byte("site.yml"))
-		must(t, err)
+		needs.OK(t, err)
 	}
 
-	must(t, w.Close())
+	needs.OK(t, w.Close())
 
 	return b.Bytes()
 }
@@ -157,7 +157,7 @@ func TestProjectArchives(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.archive != nil {
-				must(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
+				needs.OK(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
 			}
 
 			in := w.inputs("", tc.credentials, map[string]string{"SSL_CERT_FILE": "ca.crt"})
@@ -191,7 +191,7 @@ func filesOf(t *testing.T, dir string) (files []string) {
 		return nil
 	}
 
-	must(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	needs.OK(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

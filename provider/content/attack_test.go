@@ -97,7 +97,7 @@ func TestAttacks(t *testing.T) {
 				}
 
 				for name, target := range tc.links {
-					must(t, os.Symlink(fill(target), filepath.Join(out, "repo", name)))
+					needs.OK(t, os.Symlink(fill(target), filepath.Join(out, "repo", name)))
 				}
 
 				gitRepo(t, filepath.Join(out, "repo"), nil)
@@ -151,20 +151,20 @@ func attackArchive(t *testing.T, dir string, entries []entryOf, fill func(string
 	w := tar.NewWriter(z)
 
 	for _, e := range entries {
-		must(t, w.WriteHeader(&tar.Header{
+		needs.OK(t, w.WriteHeader(&tar.Header{
 			Name: fill(e.Name), Linkname: fill(e.Linkname), Typeflag: e.Typeflag, Devmajor: e.Devmajor, Devminor: e.Devminor,
 			Mode: 0o644, Size: int64(len(e.text)),
 		}))
 
 		_, err := w.Write([]byte(e.text))
-		must(t, err)
+		needs.OK(t, err)
 	}
 
-	must(t, w.Close())
-	must(t, z.Close())
+	needs.OK(t, w.Close())
+	needs.OK(t, z.Close())
 
 	path := filepath.Join(dir, "x.tar.gz")
-	must(t, os.WriteFile(path, b.Bytes(), 0o600))
+	needs.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
 
 	return path
 }

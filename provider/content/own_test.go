@@ -36,7 +36,7 @@ func TestIsOwn(t *testing.T) {
 	}
 
 	self, err := supervisor.Self()
-	must(t, err)
+	needs.OK(t, err)
 
 	cases := map[string]struct {
 		reason string
@@ -90,8 +90,8 @@ func TestIsOwn(t *testing.T) {
 
 				above := filepath.Dir(filepath.Dir(dir))
 
-				must(t, os.RemoveAll(above))
-				must(t, os.WriteFile(above, nil, 0o600))
+				needs.OK(t, os.RemoveAll(above))
+				needs.OK(t, os.WriteFile(above, nil, 0o600))
 			},
 			want: true,
 		},

@@ -61,7 +61,7 @@ func ensure(t *testing.T, s *Store, req Request) (Set, func()) {
 	t.Helper()
 
 	set, release, err := s.Ensure(t.Context(), req)
-	must(t, err)
+	needs.OK(t, err)
 
 	return set, release
 }
@@ -169,7 +169,7 @@ func TestMoves(t *testing.T) {
 			members[i] = tar.Header{Typeflag: tar.TypeReg, Name: name}
 		}
 
-		must(t, os.WriteFile(file, tarOf(t, members...), 0o600))
+		needs.OK(t, os.WriteFile(file, tarOf(t, members...), 0o600))
 	}
 
 	cases := map[string]struct {
@@ -222,7 +222,7 @@ func TestMoves(t *testing.T) {
 			s, req := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now)), request(t, in)
 			digest := func(set Set) string {
 				d, err := in.Digest([]byte("key"), set.Collections, set.Roles, set.Project)
-				must(t, err)
+				needs.OK(t, err)
 
 				return d
 			}
@@ -244,7 +244,7 @@ func TestMoves(t *testing.T) {
 				t.Errorf("\nOther files are other content.\nRefresh(...): %+v, was %+v", r, first)
 			}
 
-			must(t, os.RemoveAll(root))
+			needs.OK(t, os.RemoveAll(root))
 
 			if gone := next(); gone.Err == nil || gone.Set.Dir != r.Set.Dir || !gone.Found {
 				t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestPassed(t *testing.T) {
@@ -75,9 +77,7 @@ func TestValidatePlay(t *testing.T) {
 // TestCRD tests that what the API server refuses of a variable's name is refused here, too.
 func TestCRD(t *testing.T) {
 	text, err := os.ReadFile("../../package-provider/crds/ansible.m.crossplane.io_ansibleruns.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	folded := regexp.MustCompile(`\s*\n\s+`).ReplaceAllString(string(text), "")
 	rules := regexp.MustCompile(`!e\.name\.matches\('+\^((?:\(PATH|ANSIBLE_)[^']*)\$'+\)`).FindAllStringSubmatch(folded, -1)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestCauses reads the failures of testdata/causes, which the oldest version of ansible-core has written, the provider's,
@@ -340,9 +342,7 @@ func TestCauses(t *testing.T) {
 	for _, version := range []string{"2.16", "2.19", "2.21"} {
 		t.Run(version, func(t *testing.T) {
 			raw, err := os.ReadFile("testdata/causes/" + version + ".jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			// A summary has the first few failures, so that each host has one of its own.
 			streams, got := map[string]string{}, map[string]string{}
@@ -353,9 +353,7 @@ func TestCauses(t *testing.T) {
 						Host string `json:"host"`
 					} `json:"event_data"`
 				}
-				if err := json.Unmarshal([]byte(line), &e); err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, json.Unmarshal([]byte(line), &e))
 
 				streams[e.Data.Host] += line
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // record a stream in pieces, as a pipe delivers it.
@@ -153,9 +154,7 @@ func TestStreams(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join("testdata", tc.stream+".jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			r := record(t, string(raw), Options{Hidden: []string{playDir + "/project/"}, Secrets: redact.New(redact.InFile("hunter22", redact.Source{}))})
 			got := want{summary: r.Summary(), text: r.Text(), warnings: r.Warnings()}
@@ -361,9 +360,7 @@ func heap() uint64 {
 
 func TestBehind(t *testing.T) {
 	raw, err := os.ReadFile("testdata/failures.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var got []string
 

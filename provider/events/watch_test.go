@@ -9,21 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestTail(t *testing.T) {
 	const secret = "correct horse battery staple"
 
 	raw, err := os.ReadFile("testdata/tags.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	shown := func(text string) string {
 		raw, err := json.Marshal(map[string]any{"event": "verbose", "uuid": "u", "stdout": text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		return string(raw) + "\n"
 	}

@@ -12,13 +12,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestNewRequest(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "in.image"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Mkdir(filepath.Join(dir, "in.image"), 0o700))
 
 	in := inputs.Inputs{
 		Config:       `ProviderConfig "x"`,
@@ -31,9 +30,7 @@ func TestNewRequest(t *testing.T) {
 	}
 
 	got, err := NewRequest(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := Request{
 		Requirements: requirements.File{Collections: []requirements.Collection{{Name: "a.b"}}, Roles: []requirements.Role{{Name: "c.d", Src: "c.d"}}},

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestAttacks has values that are to become something else on the way into an
@@ -122,9 +123,7 @@ func TestDigestGuess(t *testing.T) {
 	}
 	sum := func(key []byte, pin string) string {
 		d, err := of(pin).Digest(key, nil, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		return d[strings.LastIndexByte(d, '.')+1:]
 	}
@@ -142,9 +141,7 @@ func TestDigestGuess(t *testing.T) {
 	shown := sum(own, pin)
 
 	public, err := of("").Digest(own, nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	cases := map[string]struct {
 		reason string

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestDigest(t *testing.T) {
@@ -29,9 +30,7 @@ func TestDigest(t *testing.T) {
 		}
 
 		rs, err := in.Parameters.ParseRoles()
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		in.Roles = rs
 
@@ -181,9 +180,7 @@ func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	t.Helper()
 
 	d, err := in.Digest([]byte("key"), collections, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return d
 }
@@ -198,9 +195,7 @@ func TestDigestOnDelete(t *testing.T) {
 		}
 
 		d, err := in.Digest([]byte("key"), nil, roles, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		return d
 	}
@@ -297,9 +292,7 @@ func TestComparable(t *testing.T) {
 	a := digest(t, in, nil)
 
 	other, err := in.Digest([]byte("another key"), nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	cases := map[string]struct {
 		reason string

@@ -34,6 +34,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const image = "provider:1"
@@ -74,9 +75,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c.job.Inputs.Credentials = nil // They take several Secrets.
 
 	logs, err := kubernetes.NewForConfig(&rest.Config{Transport: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	config := Config{
 		Context: t.Context(), Client: interceptor.NewClient(c.kube, interceptor.Funcs{
@@ -109,9 +108,7 @@ func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
 
 	p, err := r.newPod(r.todo, Own{Image: image}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	p.UID = "pod"
 	for _, fn := range change {
@@ -128,9 +125,7 @@ func templateOf(t *testing.T, r *run, own Own) corev1.PodTemplateSpec {
 	own.Image = image
 
 	p, err := r.newPod(r.todo, own, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
@@ -58,9 +59,7 @@ func TestLongAttackFlood(t *testing.T) {
 			text := bytes.NewBufferString(tc.text)
 
 			w, err := sealed.NewWriter(text, key, "id", "pod")
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			for range 10 {
 				if err := w.Write(tc.frame); tc.text == "" && err != nil {
@@ -123,9 +122,7 @@ func TestLongAttackHeld(t *testing.T) {
 
 			for n := range held {
 				reader, err := sealed.NewReader(key, "id", "pod")
-				if err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, err)
 
 				l := &podLog{Backend: onCluster(t).Backend, reader: reader}
 				if held[n], _, err = l.unpack(t.Context(), []byte(line)); err != nil || reader.Number == 0 {
@@ -155,22 +152,16 @@ func sealedLine(t *testing.T, key []byte, text string) string {
 	packed := &bytes.Buffer{}
 
 	z, err := flate.NewWriter(packed, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, _ = z.Write([]byte(text))
 	_ = z.Close()
 
 	block, err := aes.NewCipher(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return "ansible.crossplane.io/report:" + base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, packed.Bytes(), []byte("id\x00pod"))) + "\n"
 }
@@ -187,9 +178,7 @@ func onLogs(t *testing.T, text []byte) *Backend {
 	t.Cleanup(s.Close)
 
 	logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	x := onCluster(t).Backend
 	x.logs = logs
@@ -208,9 +197,7 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	t.Cleanup(cancel)
 
 	reader, err := sealed.NewReader(key, "id", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	frames := make(chan sealed.Frame)
 	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A log that breaks off is asked for again, from its start. What was shown of it is not shown twice.
@@ -22,16 +23,12 @@ func TestLogAgain(t *testing.T) {
 	reports := &bytes.Buffer{}
 
 	w, err := sealed.NewWriter(reports, key, "id", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	report := func(phase common.RunPhase, final bool) string {
 		reports.Reset()
 
-		if err := w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: final}); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: final}))
 
 		return reports.String()
 	}
@@ -58,14 +55,10 @@ func TestLogAgain(t *testing.T) {
 			defer s.Close()
 
 			logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			reader, err := sealed.NewReader(key, "id", "pod")
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			x := onCluster(t).Backend
 			x.logs = logs

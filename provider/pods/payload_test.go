@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // fill a payload as a provider does.
@@ -57,9 +58,7 @@ func TestLongPayload(t *testing.T) {
 	r := onCluster(t)
 
 	packed, err := want.pack()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	secrets := r.secrets(r.todo, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}}, packed)
 
@@ -80,9 +79,7 @@ func TestLongPayload(t *testing.T) {
 	}
 
 	got, err := ReadPayload(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ReadPayload(...): -want, +got:\n%s", diff)

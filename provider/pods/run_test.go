@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRun follows a run from its Pod to its result, and cleans up after it. It counts what it asks the API server for.
@@ -83,9 +84,7 @@ func TestLatePost(t *testing.T) {
 		late := podOf(t, onCluster(t))
 		late.UID = "late"
 
-		if err := c.kube.Create(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, c.kube.Create(t.Context(), late))
 
 		if _, err := ReadPayload(c.mounted(late.UID)); err == nil {
 			t.Error("Another Pod of the same name should play nothing.")
@@ -676,9 +675,7 @@ func TestSweep(t *testing.T) {
 				}
 
 				for range 2 {
-					if err := c.x.sweep(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					needs.OK(t, c.x.sweep(t.Context()))
 				}
 
 				if diff := cmp.Diff(tc.want, c.requests()); diff != "" {

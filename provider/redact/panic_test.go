@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestPanic(t *testing.T) {
@@ -20,9 +22,7 @@ func TestPanic(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 			defer file.Close()
 
 			stderr := os.Stderr
@@ -37,9 +37,7 @@ func TestPanic(t *testing.T) {
 			}()
 
 			text, err := os.ReadFile(file.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			printed := strings.Contains(string(text), "TestPanic")
 			if called != tc.want || printed != tc.want || strings.Contains(string(text), "hunter2") {

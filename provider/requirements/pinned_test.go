@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestPinned(t *testing.T) {
@@ -47,9 +48,7 @@ func TestPinned(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, err := Parse(tc.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, r.Pinned()); diff != "" {
 				t.Errorf("\n%s\nPinned(): -want, +got:\n%s", tc.reason, diff)

@@ -79,9 +79,7 @@ func TestRunLocalPython(t *testing.T) {
 
 	// It shows that it was used: modules run in it.
 	other := filepath.Join(t.TempDir(), "python")
-	if err := os.WriteFile(other, []byte("#!/bin/sh\nOTHER=yes exec /usr/bin/env python3 \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(other, []byte("#!/bin/sh\nOTHER=yes exec /usr/bin/env python3 \"$@\"\n"), 0o700))
 
 	const (
 		own  = "ansible_python_interpreter == ansible_playbook_python"

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // planner is a runner that only makes plans, and needs no tools for it.
@@ -76,9 +77,7 @@ func TestAttackArguments(t *testing.T) {
 	plan, err := planner().prepare(Spec{ID: "r1", Mode: common.ModeCheck, Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{
 		PlaybookInline: "[]", Limit: "--it's", Tags: []string{"a", "b"}, SkipTags: []string{"c"}, Forks: ptr.To[int32](7), Verbosity: ptr.To[int32](3),
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := "'/bin/ansible-playbook' '--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' " +
 		`'--limit=--it'\''s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n"

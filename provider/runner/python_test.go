@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Both ways to Windows begin with NTLM, as far as a server goes that refuses all.
@@ -47,9 +48,7 @@ func TestRunWindows(t *testing.T) {
 			defer windows.Close()
 
 			u, err := url.Parse(windows.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			run := inline("- hosts: all\n  gather_facts: false\n  tasks: [{ansible.builtin.raw: hostname}]\n")
 			run.Inputs.Inventories = []inputs.File{{Name: "hosts", Data: []byte(

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestIgnoresState(t *testing.T) {
@@ -105,18 +106,12 @@ func TestIgnoresState(t *testing.T) {
 			r := newRunner(t)
 
 			run, err := withProject(run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			p, err := r.prepare(run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
-			if err := p.write(); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, p.write())
 
 			if got := r.ignoresState(run, p); got != tc.want {
 				t.Errorf("%s\nignoresState(...): want %t, got %t", tc.reason, tc.want, got)

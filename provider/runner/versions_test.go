@@ -6,6 +6,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // What carries a run out is told before its play begins, and starts nothing if it is too old.
@@ -32,16 +33,12 @@ func TestRunVersions(t *testing.T) {
 			run := inline("- {hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: }]}")
 
 			p, err := r.prepare(run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			p.Args = append(p.Args[:len(p.Args)-2], tc.core, tc.runner)
 
 			lock, err := workdir.Lock(workdir.LockFile(p.Dir))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 			defer lock.Close()
 
 			var seen []events.Summary

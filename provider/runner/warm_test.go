@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // anyStart is for runs that may start cold.
@@ -40,17 +41,13 @@ func warmUp(t *testing.T, r *Runner) {
 	t.Helper()
 
 	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if r.keeper != nil || !slices.Equal(r.python, w.python) || !slices.Equal(r.play, w.play) {
 		return
 	}
 
-	if err := w.WarmUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, w.WarmUp(t.Context()))
 
 	r.keeper = w.keeper
 }
@@ -254,9 +251,7 @@ func TestWarmModules(t *testing.T) {
 
 	// Another path of the same Python.
 	other := filepath.Join(t.TempDir(), "python")
-	if err := os.Symlink(forked.python[0], other); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Symlink(forked.python[0], other))
 
 	for name, tc := range map[string]struct {
 		reason      string
@@ -280,9 +275,7 @@ func waitShared(t *testing.T) {
 	t.Helper()
 
 	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	waitBuilt(t, w.Warm.Dir)
 }
@@ -305,9 +298,7 @@ func waitBuilt(t *testing.T, dir string) {
 func mustWarmUp(t *testing.T, r *Runner) {
 	t.Helper()
 
-	if err := r.WarmUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, r.WarmUp(t.Context()))
 }
 
 // child is the id of the process that is kept in a directory; 0 if there is none.
@@ -315,9 +306,7 @@ func child(t *testing.T, dir string) int {
 	t.Helper()
 
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	parent := fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())
 

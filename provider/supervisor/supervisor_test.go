@@ -180,9 +180,7 @@ func TestRun(t *testing.T) {
 			var stdout bytes.Buffer
 
 			lock, err := workdir.Lock(filepath.Join(t.TempDir(), "lock"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			defer lock.Close()
 
@@ -304,9 +302,7 @@ func running(t *testing.T, arg string) bool {
 	t.Helper()
 
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, f := range files {
 		if raw, _ := os.ReadFile(f); strings.Contains(string(raw), arg) {
@@ -322,9 +318,7 @@ func TestRunOwnerKilled(t *testing.T) {
 	lockfile, pidfile := filepath.Join(dir, "lock"), filepath.Join(dir, "pid")
 
 	owner := exec.Command(os.Args[0], "own", lockfile, "/bin/sh", "-c", fmt.Sprintf("%q daemon %q; sleep 1000", os.Args[0], pidfile))
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, owner.Start())
 
 	pid := waitFor(pidfile)
 	if !alive(pid) {
@@ -335,9 +329,7 @@ func TestRunOwnerKilled(t *testing.T) {
 		t.Errorf("The lock is held while the command runs.\nLock(...): %v", err)
 	}
 
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, owner.Process.Kill())
 
 	_ = owner.Wait()
 

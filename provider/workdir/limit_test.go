@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestWithLimit(t *testing.T) {
@@ -87,18 +89,18 @@ func nest(t *testing.T, dir string) {
 	t.Helper()
 
 	d, err := unix.Open(dir, unix.O_DIRECTORY, 0)
-	must(t, err)
+	needs.OK(t, err)
 
 	name := strings.Repeat("d", 200)
 
 	for range unix.PathMax/len(name) + 1 {
-		must(t, unix.Mkdirat(d, name, 0o700))
+		needs.OK(t, unix.Mkdirat(d, name, 0o700))
 
 		next, err := unix.Openat(d, name, unix.O_DIRECTORY, 0)
-		must(t, err)
-		must(t, unix.Close(d))
+		needs.OK(t, err)
+		needs.OK(t, unix.Close(d))
 		d = next
 	}
 
-	must(t, unix.Close(d))
+	needs.OK(t, unix.Close(d))
 }

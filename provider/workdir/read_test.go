@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestReadFile(t *testing.T) {
@@ -56,14 +58,14 @@ func TestReadFile(t *testing.T) {
 			dir := t.TempDir()
 
 			root, err := os.OpenRoot(dir)
-			must(t, err)
-			t.Cleanup(func() { must(t, root.Close()) })
+			needs.OK(t, err)
+			t.Cleanup(func() { needs.OK(t, root.Close()) })
 
 			if _, err := ReadFile(root, "file", 4); !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("ReadFile(...): want an error that says that there is nothing, got %v", err)
 			}
 
-			must(t, tc.make(filepath.Join(dir, "file"), filepath.Join(t.TempDir(), "outside")))
+			needs.OK(t, tc.make(filepath.Join(dir, "file"), filepath.Join(t.TempDir(), "outside")))
 
 			got, err := ReadFile(root, "file", 4)
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" || (err == nil) != tc.ok || errors.Is(err, fs.ErrNotExist) {
