@@ -21,7 +21,7 @@ func TestKey(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: KeySecret}, Data: map[string][]byte{"key": key}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		there  []client.Object
 		// raced is what another replica creates first.
@@ -37,9 +37,7 @@ func TestKey(t *testing.T) {
 			reason: "A key that is none is not replaced behind the user's back.", there: []client.Object{holds([]byte("short"))}, want: []byte("short"),
 			err: `Secret "ns/provider-ansible-digest-key" must have 32 bytes under "key": delete it to have a new one made`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(tc.there...).Build(), interceptor.Funcs{
 				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestManifestsAdd(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		docs    []string
 		want    string
@@ -81,9 +81,7 @@ func TestManifestsAdd(t *testing.T) {
 			docs:   []string{"apiVersion: v1\nkind: Secret"},
 			want:   "run.yaml, document 1: /v1, Kind=Secret: metadata.name must be set",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m, got := manifests(t), ""
 

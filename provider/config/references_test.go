@@ -54,7 +54,7 @@ func TestReferences(t *testing.T) {
 		{Source: common.VarFileSourceSecret, SecretRef: &common.ObjectSelector{Namespace: "c", Name: "vars"}},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		object client.Object
 		want   []Reference
@@ -94,9 +94,7 @@ func TestReferences(t *testing.T) {
 			reason: "Others refer to nothing of ours.",
 			object: &corev1.Secret{},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, References(tc.object)); diff != "" {
 				t.Errorf("\n%s\nReferences(...): -want, +got:\n%s", tc.reason, diff)

@@ -90,7 +90,7 @@ func TestResolve(t *testing.T) {
 		return []byte(text + "}\n")
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		docs   []string
 		r      Resolver
@@ -476,9 +476,7 @@ spec:
 			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site}}`, clusterConfig},
 			want:   want{err: `spec.forProvider.playbook: Invalid value: "site": must be namespace.collection.playbook`},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, tc.docs...)
 
@@ -533,7 +531,7 @@ func TestOtherNamespace(t *testing.T) {
 		config = namespacedConfig + "spec: {%s}"
 	)
 
-	cases := map[string]struct{ doc, field, want string }{
+	for name, tc := range map[string]struct{ doc, field, want string }{
 		"VarFileSecret":       {run, "varFiles: [{source: SecretKey, secretKeyRef: " + key + "}]", "spec.forProvider.varFiles[0].secretKeyRef"},
 		"VarFileConfigMap":    {run, "varFiles: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.forProvider.varFiles[0].configMapKeyRef"},
 		"VarsSecret":          {run, "varFiles: [{source: Secret, secretRef: " + object + "}]", "spec.forProvider.varFiles[0].secretRef"},
@@ -544,9 +542,7 @@ func TestOtherNamespace(t *testing.T) {
 		"EnvConfigMap":        {config, "env: [{name: A, valueFrom: {configMapKeyRef: " + key + "}}]", "spec.env[0].valueFrom.configMapKeyRef"},
 		"CredentialSecret":    {config, "credentials: [{filename: a, source: Secret, secretRef: " + key + "}]", "spec.credentials[0].secretRef"},
 		"CredentialConfigMap": {config, "credentials: [{filename: a, source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.credentials[0].configMapKeyRef"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			want := tc.want + ".namespace: Forbidden: there is no such field"
 			if err := manifests(t).Add("a.yaml", fmt.Appendf(nil, tc.doc, tc.field)); !strings.Contains(fmt.Sprint(err), want) {
@@ -605,7 +601,7 @@ func TestResolveDeleted(t *testing.T) {
 
 	web, cleanup := []common.Role{{Name: "acme.web"}}, []common.Role{{Name: "acme.cleanup"}}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		onDelete string
 		want     content
@@ -615,9 +611,7 @@ func TestResolveDeleted(t *testing.T) {
 		"Tags":     {"The content runs with tags of its own.", ", onDelete: {tags: [remove]}", content{Role: "acme.web", Roles: web, Tags: []string{"remove"}}, web},
 		"Role":     {"Another role runs.", ", onDelete: {role: acme.cleanup}", content{Role: "acme.cleanup", Roles: cleanup}, slices.Concat(web, cleanup)},
 		"Playbook": {"A playbook runs.", ", onDelete: {playbook: acme.web.remove}", content{Playbook: "acme.web.remove"}, web},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, clusterRun+"spec: {forProvider: {role: acme.web, tags: [deploy]"+tc.onDelete+"}}", clusterConfig)
 			run := m.Runs()[0]

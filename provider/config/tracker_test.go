@@ -28,7 +28,7 @@ func TestTrack(t *testing.T) {
 	namespaced := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "team", UID: "u"}}
 	namespaced.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kindClusterProviderConfig, Name: "default"})
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    common.AnsibleRun
 		want   client.Object
@@ -53,9 +53,7 @@ func TestTrack(t *testing.T) {
 				},
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			var got client.Object
 

@@ -80,7 +80,7 @@ func TestProjectArchives(t *testing.T) {
 	link := tar.Header{Typeflag: tar.TypeSymlink, Name: "web", Linkname: ".."}
 	released := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site-1.0.0/web/site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "site-1.0.0/README.md"})
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason      string
 		archive     []byte
 		project     common.Project
@@ -152,9 +152,7 @@ func TestProjectArchives(t *testing.T) {
 			archive: tarOf(t, link, tar.Header{Typeflag: tar.TypeReg, Name: "web/evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "web is there already",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.archive != nil {
 				needs.OK(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))

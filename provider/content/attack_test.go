@@ -36,7 +36,7 @@ func TestAttacks(t *testing.T) {
 		meta = file("x/meta/main.yml", roleFiles()["meta/main.yml"])
 	)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// archive of a role, if there is one. OUT is the directory around.
 		archive []entryOf
@@ -73,9 +73,7 @@ func TestAttacks(t *testing.T) {
 		"SSHOption":  {reason: "A host is an option of ssh.", requirements: "roles: [{name: x, src: 'ssh://-oProxyCommand=touch$IFS/OUT/evil/x.git'}]", fails: true},
 		"GitOption":  {reason: "A version is an option of git.", requirements: "collections: [{name: 'file://REPO', type: git, version: '--upload-pack=touch /OUT/evil'}]", fails: true},
 		"CommaTrick": {reason: "So it is behind a comma.", requirements: "collections: ['git+file://REPO,--upload-pack=touch /OUT/evil']", fails: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

@@ -38,7 +38,7 @@ func TestIsOwn(t *testing.T) {
 	self, err := supervisor.Self()
 	needs.OK(t, err)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
 		o      []option
@@ -95,9 +95,7 @@ func TestIsOwn(t *testing.T) {
 			},
 			want: true,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a", "b", "store")
 			s := newStore(t, dir, tc.o...)

@@ -17,7 +17,7 @@ import (
 func TestRepair(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		damage  func(dir string) error
 		damaged bool
@@ -35,9 +35,7 @@ func TestRepair(t *testing.T) {
 
 			return m.Write(dir)
 		}, damaged: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/Restarted=%t", name, restarted), func(t *testing.T) {
 				var installs atomic.Int32

@@ -48,7 +48,7 @@ func TestVerification(t *testing.T) {
 
 	const none, some, few = "no successful signatures", "some signatures failed", "fewer successful signatures than required"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason       string
 		collection   string
 		verification *common.Verification
@@ -68,9 +68,7 @@ func TestVerification(t *testing.T) {
 			env: map[string]string{"ANSIBLE_GALAXY_DISABLE_GPG_VERIFY": "1"}, cfg: "[galaxy]\ndisable_gpg_verify = true\nrequired_valid_signature_count = 1\n",
 		},
 		"None": {reason: "Without a keyring nothing is verified.", collection: "forged"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -102,7 +100,7 @@ func verify(signatures string) *common.Verification {
 func TestRevisions(t *testing.T) {
 	needs.Ansible(t)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		requirements string
 		verification func(revision string) *common.Verification
 	}{
@@ -118,9 +116,7 @@ func TestRevisions(t *testing.T) {
 				return &common.Verification{Roles: []common.VerifiedContent{{Name: "motd", Revision: revision}}}
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

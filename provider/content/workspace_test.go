@@ -18,7 +18,7 @@ import (
 func TestTakenOverWorkspace(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		attack func(t *testing.T, workspace, victim string)
 		// served is true for what does no harm to the set.
@@ -48,9 +48,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 				needs.OK(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set", "roles")))
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			victim := filepath.Join(t.TempDir(), "victim")
 			needs.OK(t, os.WriteFile(victim, []byte("precious"), 0o600))

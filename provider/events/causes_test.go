@@ -387,7 +387,7 @@ func TestCauses(t *testing.T) {
 // TestEnds reads how plays end that do not get as far as a task, or leave others out. What it wants is what is said in
 // failures of tasks, or without any in text.
 func TestEnds(t *testing.T) {
-	cases := map[string]struct{ reason, want string }{
+	for name, tc := range map[string]struct{ reason, want string }{
 		"badinventory": {"An inventory may not be readable. Warnings say why.", "Completely failed to parse inventory source nonsense.yml"},
 		"badvars": {
 			"So may a file of variables.",
@@ -409,9 +409,7 @@ func TestEnds(t *testing.T) {
 		"vaultfile": {
 			"A password may be missing.", "Attempting to decrypt but no vault secrets found.\nOrigin: secret.yml",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := record(t, golden(t, name), Options{Hidden: []string{playDir + "/project/"}})
 

@@ -52,7 +52,7 @@ func TestStreams(t *testing.T) {
 		warnings string
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		stream string
 		want   want
@@ -149,9 +149,7 @@ func TestStreams(t *testing.T) {
 				warnings: "Error loading plugin 'acme.postgres.database': No module named 'ansible_collections.acme'",
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join("testdata", tc.stream+".jsonl"))
 			needs.OK(t, err)
@@ -184,7 +182,7 @@ func failed(host string, res any) string {
 func TestMessages(t *testing.T) {
 	long := strings.Repeat("ä", MaxMessage)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		stream string
 		want   string
@@ -242,9 +240,7 @@ func TestMessages(t *testing.T) {
 			stream: failed("h", map[string]any{"msg": "\x1b[31mred\x1b[0m\r\n\x07bell\ttab"}),
 			want:   "red\nbell\ttab",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			for _, f := range record(t, tc.stream, Options{}).Summary().Failures {
@@ -394,15 +390,13 @@ func TestCutSecrets(t *testing.T) {
 		long[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[i*i%36]
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, secret, stderr string
 	}{
 		"Longer":   {reason: "A token is longer than what is kept of a line.", secret: string(long), stderr: "Authorization: Bearer " + string(long)},
 		"AtTheCut": {reason: "A password is where a line is cut.", secret: "correct-horse-battery", stderr: "-pcorrect-horse-battery " + strings.Repeat("x", maxOutputEnd-10)},
 		"Colored":  {reason: "A terminal shows something in between.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxOutputEnd-10)},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			for _, items := range []bool{false, true} {
 				stream := failed("h", map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr})

@@ -131,7 +131,7 @@ func TestReports(t *testing.T) {
 		excess     bool
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		action string
 		stream []string
@@ -170,9 +170,7 @@ func TestReports(t *testing.T) {
 				return cs
 			}()},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.action == "" {
 				tc.action = actionStatus

@@ -25,7 +25,7 @@ func TestTail(t *testing.T) {
 		return string(raw) + "\n"
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		stream string
 		want   string
@@ -59,9 +59,7 @@ func TestTail(t *testing.T) {
 			stream: strings.Repeat(shown("before"), MaxTail) + shown(strings.Repeat("last 56789\n", MaxTail/11)),
 			want:   leftOut + strings.Repeat("last 56789\n", (MaxTail-len(leftOut))/11),
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := record(t, tc.stream, Options{Tail: true, Secrets: redact.New(redact.InFile(secret, redact.Source{}))})
 

@@ -60,7 +60,7 @@ func TestNewRequestCredentials(t *testing.T) {
 	const refused = " must not have a password or a token in a URL: write it into a credential of the configuration, " +
 		".git-credentials for a repository or .netrc for an archive"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
 		want   []inputs.File
@@ -111,9 +111,7 @@ func TestNewRequestCredentials(t *testing.T) {
 			err: "spec.forProvider.project.src" + refused,
 		},
 		"UserOfProject": {reason: "A user is none.", in: project("ssh://git@example.org/x.git")},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := NewRequest(tc.in)
 			if diff := cmp.Diff(tc.err, message(err)); diff != "" {

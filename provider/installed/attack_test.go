@@ -23,7 +23,7 @@ func TestManifestOfAttacks(t *testing.T) {
 	out := t.TempDir()
 	write(t, out, map[string]string{"canary": "version: " + canary + "\n", "meta/.galaxy_install_info": "version: " + canary + "\n"})
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		make   func(t *testing.T, dir string)
 	}{
@@ -57,9 +57,7 @@ func TestManifestOfAttacks(t *testing.T) {
 
 			touch(t, dir, info, bomb+"version: *l\n")
 		}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			needs.OK(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMeasure(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		limits workdir.Limits
 		make   func(t *testing.T, dir string)
@@ -78,9 +78,7 @@ func TestMeasure(t *testing.T) {
 				needs.OK(t, unix.Mkfifo(filepath.Join(dir, "roles/x/pipe"), 0o600))
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			needs.OK(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))

@@ -21,7 +21,7 @@ func TestRevisions(t *testing.T) {
 		"roles/r/tasks/main.yml":                            "[]",
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(dir string) error
 		same   bool
@@ -69,9 +69,7 @@ func TestRevisions(t *testing.T) {
 			reason: "A pipe is not read.",
 			change: func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "roles/r/pipe"), 0o600) },
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, base)

@@ -40,7 +40,7 @@ func TestLongAttackFlood(t *testing.T) {
 	long := sealed.Frame{Report: runs.Report{Run: running}}
 	long.Report.Run.Message = strings.Repeat("x", sealed.MaxFrame-1000)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// text of the log, again and again, or else a frame that it has.
 		text  string
@@ -51,9 +51,7 @@ func TestLongAttackFlood(t *testing.T) {
 		"Empty":     {reason: "A report may have nothing.", text: strings.Repeat("ansible.crossplane.io/report:\n", 1<<10)},
 		"Text":      {reason: "A report may be as long as it can be, in very little room.", frame: long},
 		"Values":    {reason: "A report may have as many values as it can.", frame: values},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
 			text := bytes.NewBufferString(tc.text)
@@ -103,7 +101,7 @@ func TestLongAttackHeld(t *testing.T) {
 
 	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// text of a report after its number.
 		text string
@@ -112,9 +110,7 @@ func TestLongAttackHeld(t *testing.T) {
 		"Outcomes": {"They may have nothing but what is counted.", `"report":{"Run":{"phase":"Running"}},"tasks":` + many(`{"Outcome":"ok"}`)},
 		"Before":   {"What the provider knows itself is not kept.", `"report":{"Run":{"phase":"Running"},"Before":{"failures":` + many("{}") + "}}"},
 		"Refused":  {"A report that is refused may be as large.", `"report":{"Run":{"phase":"Running"},"Content":{"collections":` + many("{}") + "}}"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
 			line := sealedLine(t, key, `{"number":1,`+tc.text+"}")

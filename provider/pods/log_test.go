@@ -34,7 +34,7 @@ func TestLogAgain(t *testing.T) {
 	}
 	first, second, last := report(common.PhaseRunning, false), report(common.PhaseRunning, false), report(common.PhaseSucceeded, true)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		logs   []string
 		want   string
@@ -43,9 +43,7 @@ func TestLogAgain(t *testing.T) {
 		"Before":   {"A log may break off before the first report.", []string{"a\n", "a\nb\n" + first + "c\n" + last}, "a\nb\nc\n"},
 		"Rotated":  {"The last report may not be there any more.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "b\nc\n"},
 		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

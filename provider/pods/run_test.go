@@ -126,7 +126,7 @@ func TestBegin(t *testing.T) {
 		}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(*cluster)
 		// begins is true if the Pod has its inputs in the end, and says is what the run says meanwhile.
@@ -144,9 +144,7 @@ func TestBegin(t *testing.T) {
 		"NoSecret":    {"A run whose inputs are refused does not begin, and its Pod goes.", fails("Secret", 1, kerrors.NewBadRequest("no"), false), false, "", false},
 		"OtherSecret": {"Nor does one whose Secret is there already.", func(c *cluster) { c.plant() }, false, "", false},
 		"Follows":     {"A provider that does not lead any more gives no inputs.", func(c *cluster) { c.x.config.Leads = func() bool { return false } }, false, "", false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
@@ -246,7 +244,7 @@ func TestAttach(t *testing.T) {
 	}
 	starts := func(c *cluster) { c.node(container(containerRun, running())) }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(*cluster)
 		// follows is true if the run goes on, and deletes if its Pod is told to end.
@@ -262,9 +260,7 @@ func TestAttach(t *testing.T) {
 		"Forged":    {"A payload that others have made is none.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
 		"NoPod":     {"Where there is no Pod, the run has ended, and it may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
 		"Neighbour": {"A status that names the Pod of a neighbour leads nowhere.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
@@ -320,7 +316,7 @@ func TestEnds(t *testing.T) {
 	cancels := func(e *execution) { e.cancel() }
 	revokes := func(e *execution) { e.revoke() }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		state  func(*corev1.Pod)
 		tell   func(*execution)
@@ -340,9 +336,7 @@ func TestEnds(t *testing.T) {
 		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, runs.ReasonPodEnded, true, false},
 		"Ended":          {"A container may end without a report.", working, nil, func(c *cluster, _ *execution) { c.node(container(containerRun, terminated(1, "Error", ""))) }, common.PhaseFailed, runs.ReasonInternal, false, false},
 		"NoImage":        {"What cannot start for long is given up.", container(containerRun, waiting("ErrImagePull", "")), func(*execution) { time.Sleep(2 * stuckFor) }, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseFailed, runs.ReasonPodNotStarted, true, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)

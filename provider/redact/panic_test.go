@@ -10,16 +10,14 @@ import (
 )
 
 func TestPanic(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		call   func()
 		want   bool
 	}{
 		"None":  {reason: "Without a panic nothing is printed or called.", call: func() {}},
 		"Panic": {reason: "After a panic the stack is printed, without the value.", call: func() { panic("hunter2") }, want: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 			needs.OK(t, err)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPinned(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		want   bool
@@ -43,9 +43,7 @@ func TestPinned(t *testing.T) {
 		"RoleArchive":        {reason: "The version of an archive is a mere label.", text: `roles: [{src: "https://example.org/role.tar.gz", version: 1.2.3, name: role}]`},
 		"RoleArchiveVersion": {reason: "Its name says more.", text: `roles: [{src: "https://example.org/role-1.2.3.tgz", name: role}]`, want: true},
 		"OneOfSeveral":       {reason: "One is enough.", text: `{collections: [{name: a.b, version: 1.0.0}], roles: [{name: a.b, version: main}]}`},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Parse(tc.text)
 			needs.OK(t, err)

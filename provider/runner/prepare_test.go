@@ -113,7 +113,7 @@ func TestPrepareEnv(t *testing.T) {
 		"no_proxy":                           "localhost,127.0.0.1",
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		env     map[string]string
 		creds   []inputs.File
@@ -187,9 +187,7 @@ func TestPrepareEnv(t *testing.T) {
 				"ANSIBLE_SSH_COMMON_ARGS":   "-J bastion",
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := planner()
 

@@ -15,7 +15,7 @@ import (
 
 // Both ways to Windows begin with NTLM, as far as a server goes that refuses all.
 func TestRunWindows(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		vars   string
 	}{
@@ -27,9 +27,7 @@ func TestRunWindows(t *testing.T) {
 			reason: "So has pypsrp.",
 			vars:   "ansible_connection=psrp ansible_psrp_protocol=http ansible_psrp_auth=ntlm",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

@@ -554,7 +554,7 @@ func waitFor(t *testing.T, path string) {
 func TestRunEnded(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		runner func(*testing.T, ...Options) *Runner
 		cause  error
@@ -576,9 +576,7 @@ func TestRunEnded(t *testing.T) {
 				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "Sleep" of play "Endless"`,
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -831,7 +829,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 func TestRunBroken(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		self    []string
 		disk    string
@@ -855,9 +853,7 @@ func TestRunBroken(t *testing.T) {
 			want:    `^cannot run .* under its supervisor$`,
 			touched: true,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

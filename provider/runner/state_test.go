@@ -21,7 +21,7 @@ func TestIgnoresState(t *testing.T) {
 		unaware = "- ansible.builtin.debug: {msg: hello}\n"
 	)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// set and project have files besides those of a project.
 		set, project map[string]string
@@ -85,9 +85,7 @@ func TestIgnoresState(t *testing.T) {
 			reason: "A large file is none of a role.", want: true,
 			project: map[string]string{"files/a": strings.Repeat("a", maxSearched) + aware},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

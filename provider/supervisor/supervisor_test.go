@@ -120,7 +120,7 @@ func alive(pid string) bool {
 }
 
 func TestRun(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		argv   []string
 		code   int
@@ -171,9 +171,7 @@ func TestRun(t *testing.T) {
 			argv:   []string{"/usr/bin/env"},
 			stdout: "A=b\n",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -208,7 +206,7 @@ func TestProbe(t *testing.T) {
 
 	secret := t.TempDir()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		domain sandbox.Domain
 		err    error
@@ -216,9 +214,7 @@ func TestProbe(t *testing.T) {
 		"Kept":       {reason: "A kernel that confines keeps it from all else.", domain: sandbox.Domain{Confined: true}},
 		"Granted":    {reason: "What it may read, it can.", domain: sandbox.Domain{Confined: true, Read: []string{secret}}, err: cmpopts.AnyError},
 		"Unconfined": {reason: "One that does not confine keeps it from nothing.", err: cmpopts.AnyError},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			err := Probe(t.Context(), self(), tc.domain, secret, filepath.Join(secret, "missing"))
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
@@ -229,7 +225,7 @@ func TestProbe(t *testing.T) {
 }
 
 func TestRunEndsDescendants(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// script with this binary and the file that it is to write.
 		script string
@@ -259,9 +255,7 @@ func TestRunEndsDescendants(t *testing.T) {
 			cancel: true,
 			code:   143,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

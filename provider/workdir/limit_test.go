@@ -16,7 +16,7 @@ import (
 )
 
 func TestWithLimit(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		limit  int64
 		make   func(t *testing.T, dir string)
@@ -34,9 +34,7 @@ func TestWithLimit(t *testing.T) {
 			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir) },
 			want:   &SizeError{Limit: 1 << 40},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 

@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 		holes int64
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		make   func(t *testing.T, dir string)
 		want   want
@@ -101,9 +101,7 @@ func TestMeasure(t *testing.T) {
 			reason: "What is not there takes nothing.",
 			make:   func(t *testing.T, dir string) { t.Helper(); needs.OK(t, os.Remove(dir)) },
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "dir")
 			needs.OK(t, os.Mkdir(dir, 0o700))

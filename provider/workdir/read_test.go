@@ -14,7 +14,7 @@ import (
 )
 
 func TestReadFile(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		make   func(file, outside string) error
 		want   string
@@ -51,9 +51,7 @@ func TestReadFile(t *testing.T) {
 		},
 		"Pipe":      {reason: "A pipe is not waited for.", make: func(file, _ string) error { return unix.Mkfifo(file, 0o600) }},
 		"Directory": {reason: "A directory is no file.", make: func(file, _ string) error { return os.Mkdir(file, 0o700) }},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRemove(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		fill   func(t *testing.T, dir, outside string)
 	}{
@@ -48,9 +48,7 @@ func TestRemove(t *testing.T) {
 				needs.OK(t, os.Chmod(dir, 0o500))
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "dir")
 			needs.OK(t, os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600))
