@@ -27,11 +27,7 @@ type Variable struct {
 // ForPlay is the environment that the configuration and the run set for the play. Of several variables with the same
 // name the last one counts.
 func (in Inputs) ForPlay() map[string]string {
-	env := maps.Clone(in.Env)
-	if env == nil {
-		env = map[string]string{}
-	}
-
+	env := maps.Collect(maps.All(in.Env))
 	for _, v := range in.PlayEnv {
 		env[v.Name] = v.Value
 	}

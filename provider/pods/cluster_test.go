@@ -279,9 +279,7 @@ func (c *cluster) pod() *corev1.Pod {
 		return nil
 	}
 
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, err)
 
 	return p
 }
@@ -312,14 +310,10 @@ func (c *cluster) node(change ...func(*corev1.Pod)) {
 	}
 
 	status := p.Status
-	if err := c.kube.Update(c.t.Context(), p); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Update(c.t.Context(), p))
 
 	p.Status = status
-	if err := c.kube.Status().Update(c.t.Context(), p); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Status().Update(c.t.Context(), p))
 
 	c.saw(p, false)
 	synctest.Wait()
@@ -330,9 +324,7 @@ func (c *cluster) gone(change ...func(*corev1.Pod)) {
 	c.t.Helper()
 
 	p := c.pod()
-	if err := c.kube.Delete(c.t.Context(), p.DeepCopy()); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Delete(c.t.Context(), p.DeepCopy()))
 
 	if len(change) > 0 {
 		p.Status.ContainerStatuses = nil
@@ -363,21 +355,15 @@ func (c *cluster) writes(phases ...common.RunPhase) {
 	c.t.Helper()
 
 	p, err := ReadPayload(c.mounted(c.pod().UID))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, err)
 
 	text := &bytes.Buffer{}
 
 	w, err := sealed.NewWriter(text, p.Key, p.Spec.ID, p.Pod)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, err)
 
 	for n, phase := range phases {
-		if err := w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}); err != nil {
-			c.t.Fatal(err)
-		}
+		needs.OK(c.t, w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}))
 	}
 
 	c.mu.Lock()

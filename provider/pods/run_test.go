@@ -121,9 +121,7 @@ func TestBegin(t *testing.T) {
 	}
 	neighbours := func(c *cluster) {
 		p := podOf(c.t, onCluster(c.t), func(p *corev1.Pod) { p.Labels[labelObject] = "neighbour" })
-		if err := c.kube.Create(c.t.Context(), p); err != nil {
-			c.t.Fatal(err)
-		}
+		needs.OK(c.t, c.kube.Create(c.t.Context(), p))
 	}
 
 	for name, tc := range map[string]struct {
@@ -187,9 +185,7 @@ func TestBegin(t *testing.T) {
 // plant a Secret where that of the run is to be.
 func (c *cluster) plant() {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Pod().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
-	if err := c.kube.Create(c.t.Context(), s); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Create(c.t.Context(), s))
 }
 
 // TestQuotaPace counts the requests of a run that a quota refuses for long, and cancels it.
@@ -228,17 +224,13 @@ func TestAttach(t *testing.T) {
 	forge := func(change func(*corev1.Secret)) func(*cluster) {
 		return func(c *cluster) {
 			s := c.secret()
-			if err := c.kube.Delete(c.t.Context(), s.DeepCopy()); err != nil {
-				c.t.Fatal(err)
-			}
+			needs.OK(c.t, c.kube.Delete(c.t.Context(), s.DeepCopy()))
 
 			if change != nil {
 				s.ResourceVersion = ""
 				change(s)
 
-				if err := c.kube.Create(c.t.Context(), s); err != nil {
-					c.t.Fatal(err)
-				}
+				needs.OK(c.t, c.kube.Create(c.t.Context(), s))
 			}
 		}
 	}

@@ -35,12 +35,6 @@ type Access interface {
 	Statuses(s Status)
 	// Close the way.
 	Close()
-
-	Dependents
-}
-
-// Dependents of a run and of earlier ones.
-type Dependents interface {
 	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
 	// state if it is known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
