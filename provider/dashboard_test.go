@@ -22,15 +22,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestDashboard checks that the provider has every metric that the dashboard
 // shows, and that the dashboard shows every metric that the provider has.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile("../docs/dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var dashboard struct {
 		Panels []struct {
@@ -42,9 +41,7 @@ func TestDashboard(t *testing.T) {
 		} `json:"panels"`
 	}
 
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal(text, &dashboard))
 
 	known, shown := metricNames(t), map[string]bool{}
 
@@ -81,9 +78,7 @@ func TestDashboard(t *testing.T) {
 // TestAlerts checks that the provider has every metric that the alerts are about.
 func TestAlerts(t *testing.T) {
 	text, err := os.ReadFile("../examples/operations/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var rule struct {
 		Spec struct {
@@ -96,14 +91,10 @@ func TestAlerts(t *testing.T) {
 		} `json:"spec"`
 	}
 
-	if err := yaml.Unmarshal(text, &rule); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal(text, &rule))
 
 	operations, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	known, alerts := metricNames(t), 0
 
@@ -137,9 +128,7 @@ func TestAlerts(t *testing.T) {
 // metrics, and no others.
 func TestMetricsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	listed := map[string]bool{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (?:counter|gauge|histogram|summary) ").FindAllStringSubmatch(string(text), -1) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestLeaseOutlivesRuns has a leader release its lease: by the time that another
@@ -32,9 +33,7 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 	t.Cleanup(front.Close)
 
 	l, err := newLease(&rest.Config{Host: front.URL}, "crossplane-system")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	l.end = func() { endNow(runs, store) }
 

@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestFlags shows which values of flags are refused: those with which a provider
 // would wait in silence, or never rest.
 func TestFlags(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		args   string
 		want   string
@@ -55,14 +56,10 @@ func TestFlags(t *testing.T) {
 			args:   "--content-ttl=-1h",
 			want:   "--content-ttl must not be negative: 0 means for ever",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			got := ""
 			if _, err := p.Parse(strings.Fields(tc.args)); err != nil {
@@ -78,7 +75,7 @@ func TestFlags(t *testing.T) {
 
 // TestPodTemplate reads a file with a template of Pods.
 func TestPodTemplate(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		want   string
@@ -94,21 +91,15 @@ func TestPodTemplate(t *testing.T) {
 			text:   `{"spec": {"nodeSelectors": {"pool": "a"}}}`,
 			error:  `is no PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pod.yaml")
-			if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, os.WriteFile(file, []byte(tc.text), 0o600))
 
 			c := &cli{}
 
 			p, err := kong.New(c, kong.Vars{"state_dir": t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			got := ""
 			if _, err := p.Parse([]string{"start", "--pod-template=" + file}); err != nil {
@@ -125,14 +116,10 @@ func TestPodTemplate(t *testing.T) {
 // TestFlagsAreDocumented looks for each flag in the table that has them all.
 func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, f := range p.Model.Children[0].Flags {
 		if !strings.Contains(string(text), "`--"+f.Name+"`") && !strings.Contains(string(text), "`--no-"+f.Name+"`") {
@@ -150,9 +137,7 @@ func TestPodArgs(t *testing.T) {
 	c := &cli{}
 
 	p, err := kong.New(c, kong.Vars{"state_dir": dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if _, err := p.Parse(append([]string{"work", "--payload=/payload"}, start.podArgs()...)); err != nil {
 		t.Fatalf("Parse(...): %v", err)

@@ -27,7 +27,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/terminal"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/tree"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
@@ -135,7 +134,7 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	if err := c.Covers(sandbox.Grant(in.Grant)); err != nil {
+	if err := c.Covers(in.Grant); err != nil {
 		return errors.Wrap(err, in.Config)
 	}
 

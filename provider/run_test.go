@@ -36,20 +36,16 @@ func TestRunProject(t *testing.T) {
 		"database/site.yml":                play("database"),
 	} {
 		file := filepath.Join(repo, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		test.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
 
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		test.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 
 	git(t, repo, "init", "-q")
 	commitAll(t, repo)
 	git(t, repo, "tag", "v1.0.0")
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// playbook of the manifest, or playbooks.
 		playbook string
@@ -98,9 +94,7 @@ func TestRunProject(t *testing.T) {
 			playbook: "playbooks: [site.yml, other.yml]",
 			err:      `spec.forProvider.playbooks[1]: the project has no "other.yml" (there is: site.yml)`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -124,9 +118,7 @@ spec:
     ` + tc.playbook + `
     vars: {ledger: "` + ledger + `"}
 `
-			if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			test.OK(t, os.WriteFile(manifest, []byte(text), 0o600))
 
 			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest, "--read-path=" + repo, "--write-path=" + dir}, tc.args...)...)
 
@@ -172,14 +164,10 @@ func runCLI(t *testing.T, stateDir string, args ...string) string {
 	t.Helper()
 
 	p, err := kong.New(&cli{}, kong.Vars{"state_dir": stateDir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, err)
 
 	k, err := p.Parse(append([]string{"run", "--confinement=BestEffort"}, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, err)
 
 	if err := k.Run(); err != nil {
 		return err.Error()
@@ -220,7 +208,7 @@ spec:
   confinement: {readPaths: [/usr/share], writePaths: [`+home+`/copy, `+home+`]}
 `)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		args   []string
 		want   string
@@ -242,13 +230,9 @@ spec:
 			args:   []string{"--read-path=/usr/share", "--write-path=" + home},
 			copied: true,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.RemoveAll(filepath.Join(home, "copy")); err != nil {
-				t.Fatal(err)
-			}
+			test.OK(t, os.RemoveAll(filepath.Join(home, "copy")))
 
 			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -308,9 +292,7 @@ spec:
 		}
 
 		done, err := os.ReadFile(ledger)
-		if err != nil {
-			t.Fatal(err)
-		}
+		test.OK(t, err)
 
 		if diff := cmp.Diff(word, string(done)); diff != "" {
 			t.Errorf("The version of now runs, whatever was installed before.\n-want, +got:\n%s", diff)
@@ -381,14 +363,10 @@ spec:
 	}
 
 	text, err := os.ReadFile(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, err)
 
 	var got []any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, json.Unmarshal(text, &got))
 
 	want := []any{
 		"app", "p@ss: {{ word }} #1", "5432", "yes", "one\ntwo\n", "null", "", "$ANSIBLE_VAULT;1.1;AES256\n3132\n",
@@ -407,9 +385,7 @@ func TestRunSettings(t *testing.T) {
 	outside := t.TempDir()
 	repo := t.TempDir()
 
-	if err := os.MkdirAll(filepath.Join(repo, "plugins"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, os.MkdirAll(filepath.Join(repo, "plugins"), 0o700))
 
 	write(t, filepath.Join(repo, "ansible.cfg"), "[defaults]\ncallback_plugins = plugins\ncallbacks_enabled = told\n")
 	write(t, filepath.Join(repo, "plugins", "told.py"), `
@@ -444,7 +420,7 @@ spec:
 ` + run
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		manifest string
 		args     []string
@@ -470,9 +446,7 @@ spec:
 			args:     []string{"--read-path=" + repo, "--write-path=" + outside},
 			file:     "told",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			manifest := filepath.Join(t.TempDir(), "run.yaml")
 			write(t, manifest, tc.manifest)
@@ -491,7 +465,5 @@ spec:
 func write(t *testing.T, file, text string) {
 	t.Helper()
 
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, os.WriteFile(file, []byte(text), 0o600))
 }

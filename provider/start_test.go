@@ -31,6 +31,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // discovery of what the manager looks up before it starts.
@@ -67,9 +68,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	cfg.CurrentContext = "test"
 
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*cfg, file); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, clientcmd.WriteToFile(*cfg, file))
 
 	t.Setenv("KUBECONFIG", file)
 
@@ -140,9 +139,7 @@ func newStore(t *testing.T) *content.Store {
 	t.Helper()
 
 	s, err := content.NewStore(content.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return s
 }
@@ -156,9 +153,7 @@ func TestServe(t *testing.T) {
 	}
 
 	mgr, _, err := c.manager()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if got := mgr.GetConfig().Timeout; got != 0 {
 		t.Errorf("Only requests for the lease should have a timeout, got %s", got)
@@ -237,9 +232,7 @@ func TestCacheOptions(t *testing.T) {
 	}}
 
 	got, err := cacheOptions().DefaultTransform(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	// Nil, not empty: the API server takes an empty list for a wish to forget them.
 	want := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: applied}}
@@ -250,9 +243,7 @@ func TestCacheOptions(t *testing.T) {
 	approval := &namespacedv1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
 
 	got, err = cacheOptions().DefaultTransform(approval.DeepCopy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff(approval, got); diff != "" {
 		t.Errorf("The cache should keep who has made an Approval: -want, +got:\n%s", diff)

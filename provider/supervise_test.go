@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestSupervisorIsLean asks the runtime what it initialises.
 func TestSupervisorIsLean(t *testing.T) {
 	self, err := supervisor.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	cmd := exec.CommandContext(t.Context(), self[0], append(self[1:], `--enter={}`, "--", "/bin/true")...)
 	cmd.Env = []string{"GODEBUG=inittrace=1"}

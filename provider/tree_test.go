@@ -35,17 +35,13 @@ func workTree(t *testing.T) string {
 		"ansible.cfg":                          "[defaults]\nforks = 1\n",
 	} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		test.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
 
 		write(t, file, text)
 	}
 
 	// What a program beside the roles listens on is no content.
-	if err := unix.Mkfifo(filepath.Join(dir, "roles", "page", "agent"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, unix.Mkfifo(filepath.Join(dir, "roles", "page", "agent"), 0o600))
 
 	git(t, dir, "init", "-q")
 
@@ -58,7 +54,7 @@ func TestRunTree(t *testing.T) {
 
 	dir := workTree(t)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		args   []string
 		want   string
@@ -82,9 +78,7 @@ func TestRunTree(t *testing.T) {
 			reason: "A check changes nothing.",
 			args:   []string{"-i", "inventories/stage", "--check", "site.yml"},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -126,7 +120,7 @@ func TestRunShows(t *testing.T) {
 	dir := workTree(t)
 	write(t, filepath.Join(dir, "wrong.yml"), "- hosts: web\n  taskz: []\n")
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		args   []string
 		// shown is a part of what Ansible shows, and done what is in the ledger.
@@ -158,9 +152,7 @@ func TestRunShows(t *testing.T) {
 			shown:  "'taskz' is not a valid attribute for a Play",
 			err:    "PlaybookError: 'taskz' is not a valid attribute for a Play",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			ledger := filepath.Join(out, "ledger")
@@ -176,9 +168,7 @@ func TestRunShows(t *testing.T) {
 				t.Fatalf("\n%s\nansible-playbook: %v\n%s", tc.reason, err, want)
 			}
 
-			if err := os.RemoveAll(ledger); err != nil {
-				t.Fatal(err)
-			}
+			test.OK(t, os.RemoveAll(ledger))
 
 			var said string
 
@@ -219,9 +209,7 @@ func stdout(t *testing.T, f func()) string {
 	t.Helper()
 
 	to, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, err)
 	defer to.Close()
 
 	was := os.Stdout
@@ -232,16 +220,14 @@ func stdout(t *testing.T, f func()) string {
 	f()
 
 	text, err := os.ReadFile(to.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.OK(t, err)
 
 	return string(text)
 }
 
 // TestRunFlags refuses flags that contradict one another.
 func TestRunFlags(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		args []string
 		want string
 	}{
@@ -250,14 +236,10 @@ func TestRunFlags(t *testing.T) {
 		"Tags":     {[]string{"--file=a", "--tags=web"}, "need --project"},
 		"Playbook": {[]string{"--project=.", "--role=a", "site.yml"}, "--role is in place of a playbook"},
 		"Output":   {[]string{"--file=a", "--output=yaml"}, "--output=yaml prints what --project runs"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			test.OK(t, err)
 
 			if _, err := p.Parse(append([]string{"run"}, tc.args...)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Parse(%v): want %q, got %v", tc.args, tc.want, err)

@@ -14,7 +14,7 @@ import (
 func TestVersions(t *testing.T) {
 	absent := func(context.Context, galaxy.Program) error { return errors.New("not found") }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    galaxy.Command
 		want   string
@@ -29,9 +29,7 @@ func TestVersions(t *testing.T) {
 			run:    absent,
 			want:   `^provider-ansible dev\ncommit unknown\ngo1\.\S+\nansible-core not found\nansible-runner not found$`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "Real" {
 				test.Ansible(t)

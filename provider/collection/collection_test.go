@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // modes of what is in a directory, by its path.
@@ -29,9 +30,7 @@ func modes(t *testing.T, dir string) map[string]fs.FileMode {
 
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return found
 }
@@ -61,13 +60,9 @@ func TestInstall(t *testing.T) {
 		}
 	}
 
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Chmod(dir, 0o700))
 
-	if err := os.MkdirAll(filepath.Join(dir, "of-another-version", "plugins"), 0o500); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.MkdirAll(filepath.Join(dir, "of-another-version", "plugins"), 0o500))
 
 	if err := Install(dir); err != nil {
 		t.Fatalf("Install(...): %v", err)

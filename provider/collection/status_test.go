@@ -85,21 +85,15 @@ func play(t *testing.T, tasks []string) []result {
 `, results, strings.ReplaceAll(names.String(), "r", "_.r"))
 
 	playbook := filepath.Join(dir, "playbook.yml")
-	if err := os.WriteFile(playbook, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(playbook, []byte(text.String()), 0o600))
 
 	ansible(t, "ansible-playbook", "--inventory=nowhere,", playbook)
 
 	data, err := os.ReadFile(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var got []result
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal(data, &got))
 
 	return got
 }
@@ -247,9 +241,7 @@ func TestDocumentation(t *testing.T) {
 		Return   map[string]any `json:"return"`
 	}
 
-	if err := json.Unmarshal([]byte(ansible(t, "ansible-doc", "--json", name)), &docs); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal([]byte(ansible(t, "ansible-doc", "--json", name)), &docs))
 
 	got := docs[name]
 	if len(got.Doc.Options) != 2 || len(got.Return) != 3 || !strings.Contains(got.Examples, name) {

@@ -24,9 +24,7 @@ func (e *MissingError) Error() string {
 
 // IsMissing is true for errors that are a MissingError, or wrap one.
 func IsMissing(err error) bool {
-	var m *MissingError
-
-	return errors.As(err, &m)
+	return errors.As(err, new(*MissingError))
 }
 
 // IsWatched is true for errors that are a MissingError, or wrap one, and that a watch ends:

@@ -8,7 +8,7 @@ func TestIsWatched(t *testing.T) {
 	noSecret := `{filename: a, source: Secret, secretRef: {namespace: team, name: missing, key: a}}`
 	noFile := `{filename: b, source: Filesystem, fs: {path: /does/not/exist}}`
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason      string
 		credentials string
 		want        bool
@@ -17,9 +17,7 @@ func TestIsWatched(t *testing.T) {
 		"File":      {reason: "The files of the provider are not.", credentials: noFile},
 		"Both":      {reason: "All that is missing must be watched.", credentials: noFile + ", " + noSecret},
 		"BothTurns": {reason: "In any order.", credentials: noSecret + ", " + noFile},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, clusterRun+inline, clusterConfig+"spec: {credentials: ["+tc.credentials+"]}")
 

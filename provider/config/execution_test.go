@@ -28,7 +28,7 @@ func TestExecution(t *testing.T) {
 	flags := Places{Default: common.PlaceProvider, Namespace: "jobs"}
 	tenMinutes := &metav1.Duration{Duration: 10 * time.Minute}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		places Places
 		config common.Config
@@ -101,9 +101,7 @@ func TestExecution(t *testing.T) {
 			common.Execution{},
 			errors.New("spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod"),
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.places.Execution(tc.config)
 			if diff := cmp.Diff(tc.err, err, test.EquateErrors()); diff != "" {
@@ -132,7 +130,7 @@ func TestPodNamespace(t *testing.T) {
 		return c
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		config common.Config
 		want   string
@@ -143,9 +141,7 @@ func TestPodNamespace(t *testing.T) {
 		"Named": {"Or where the configuration says, wherever its runs happen.", cluster("runs"), "runs", &metav1.OwnerReference{
 			APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "ClusterProviderConfig", Name: "c", UID: "u", Controller: new(true),
 		}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (Places{Namespace: "pods"}).namespace(tc.config); got != tc.want {
 				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestKey(t *testing.T) {
@@ -19,7 +21,7 @@ func TestKey(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: KeySecret}, Data: map[string][]byte{"key": key}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		there  []client.Object
 		// raced is what another replica creates first.
@@ -35,16 +37,12 @@ func TestKey(t *testing.T) {
 			reason: "A key that is none is not replaced behind the user's back.", there: []client.Object{holds([]byte("short"))}, want: []byte("short"),
 			err: `Secret "ns/provider-ansible-digest-key" must have 32 bytes under "key": delete it to have a new one made`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(tc.there...).Build(), interceptor.Funcs{
 				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 					if tc.raced != nil {
-						if err := c.Create(ctx, tc.raced); err != nil {
-							t.Fatal(err)
-						}
+						needs.OK(t, c.Create(ctx, tc.raced))
 					}
 
 					return c.Create(ctx, o, opts...)
@@ -63,9 +61,7 @@ func TestKey(t *testing.T) {
 			}
 
 			s := &corev1.Secret{}
-			if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: KeySecret}, s); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: KeySecret}, s))
 
 			stored := s.Data["key"]
 			if tc.err == "" && (!bytes.Equal(got, stored) || len(got) != KeySize) {

@@ -9,10 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestManifestsAdd(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		docs    []string
 		want    string
@@ -79,9 +81,7 @@ func TestManifestsAdd(t *testing.T) {
 			docs:   []string{"apiVersion: v1\nkind: Secret"},
 			want:   "run.yaml, document 1: /v1, Kind=Secret: metadata.name must be set",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m, got := manifests(t), ""
 
@@ -107,9 +107,7 @@ func TestManifestsGet(t *testing.T) {
 	key := types.NamespacedName{Namespace: "default", Name: "a"}
 
 	s := &corev1.Secret{}
-	if err := m.Get(t.Context(), key, s); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, m.Get(t.Context(), key, s))
 
 	want := map[string][]byte{"k": []byte("v3"), "l": []byte("v2")}
 	if diff := cmp.Diff(want, s.Data); diff != "" {
@@ -119,9 +117,7 @@ func TestManifestsGet(t *testing.T) {
 	s.Data["k"][0] = 'x'
 
 	again := &corev1.Secret{}
-	if err := m.Get(t.Context(), key, again); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, m.Get(t.Context(), key, again))
 
 	if diff := cmp.Diff(want, again.Data); diff != "" {
 		t.Errorf("\nWhat is read is a copy.\nGet(...): -want, +got:\n%s", diff)

@@ -17,14 +17,13 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestPermitted follows a configuration from a version with an account that lacks a right to the right being granted.
 func TestPermitted(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := namespacedv1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, namespacedv1alpha1.AddToScheme(scheme))
 
 	const command = "the provider may not create pods: kubectl create rolebinding"
 
@@ -54,14 +53,10 @@ func TestPermitted(t *testing.T) {
 			step.do()
 
 			result, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			got := &namespacedv1alpha1.ProviderConfig{}
-			if err := kube.Get(t.Context(), key, got); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, kube.Get(t.Context(), key, got))
 
 			c := got.GetCondition(common.TypePermitted)
 			if diff := cmp.Diff(step.want, outcome{string(c.Status), c.Message, result.RequeueAfter}); diff != "" {
@@ -74,17 +69,13 @@ func TestPermitted(t *testing.T) {
 		other := pc.DeepCopy()
 		other.Name, other.ResourceVersion = "other", ""
 
-		if err := kube.Create(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, kube.Create(t.Context(), other))
 
 		if _, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)}); err != nil {
 			t.Fatal(err)
 		}
 
-		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(other), other); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, kube.Get(t.Context(), client.ObjectKeyFromObject(other), other))
 
 		if diff := cmp.Diff([]xpv2.Condition(nil), other.Status.Conditions); diff != "" {
 			t.Errorf("A configuration that lacks nothing needs no condition: -want, +got:\n%s", diff)

@@ -14,6 +14,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestReferences(t *testing.T) {
@@ -53,7 +54,7 @@ func TestReferences(t *testing.T) {
 		{Source: common.VarFileSourceSecret, SecretRef: &common.ObjectSelector{Namespace: "c", Name: "vars"}},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		object client.Object
 		want   []Reference
@@ -93,9 +94,7 @@ func TestReferences(t *testing.T) {
 			reason: "Others refer to nothing of ours.",
 			object: &corev1.Secret{},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, References(tc.object)); diff != "" {
 				t.Errorf("\n%s\nReferences(...): -want, +got:\n%s", tc.reason, diff)
@@ -113,9 +112,7 @@ func TestNameOnly(t *testing.T) {
 	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "c", ResourceVersion: "1"}}
 
 	got, err := NameOnly(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Nothing but the name and the version should be kept: -want, +got:\n%s", diff)

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // A Reader of single objects: of an API server, or Manifests.
@@ -80,7 +81,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	in.Approval = c.ConfigSpec().Approval == common.ApprovalRequired || in.Parameters.Approval == common.ApprovalRequired
 
 	if g := c.ConfigSpec().Confinement; g != nil {
-		in.Grant = inputs.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}
+		in.Grant = sandbox.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}
 	}
 
 	in.Execution, err = r.Places.Execution(c)
@@ -222,7 +223,7 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 
 	// What a run says itself wins over what it shares with others.
 	in.VarFiles = slices.Concat(files, ofRun)
-	*in = in.WithPlayEnv(append(ofConfig, vars...))
+	in.PlayEnv = slices.Concat(ofConfig, vars)
 
 	_ = g.add(gc.orNil(), in.Config)
 

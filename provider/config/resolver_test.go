@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const (
@@ -75,9 +76,7 @@ func TestResolve(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("from the host"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(file, []byte("from the host"), 0o600))
 
 	t.Setenv("RESOLVE_TOKEN", "from the environment")
 
@@ -91,7 +90,7 @@ func TestResolve(t *testing.T) {
 		return []byte(text + "}\n")
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		docs   []string
 		r      Resolver
@@ -125,9 +124,8 @@ func TestResolve(t *testing.T) {
 				secrets, "apiVersion: v1\nkind: Secret\nmetadata: {namespace: team, name: env}\nstringData: {c: sc, d: sd}\n",
 			},
 			want: want{in: inputs.Inputs{
-				Config:     `ProviderConfig "team/local"`,
-				Env:        map[string]string{"A": "", "B": "a\nb\n", "C": "sc", "D": "sd", "V": "v"},
-				InstallEnv: map[string]string{"A": "0", "V": "v"},
+				Config: `ProviderConfig "team/local"`,
+				Env:    map[string]string{"A": "0", "V": "v"},
 				PlayEnv: []inputs.Variable{
 					{Name: "A", Value: "1", OfConfig: true},
 					{Name: "D", Value: "sd", Secret: true, From: redact.Source{Secret: "env", Key: "d"}, OfConfig: true, Index: 1},
@@ -478,9 +476,7 @@ spec:
 			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site}}`, clusterConfig},
 			want:   want{err: `spec.forProvider.playbook: Invalid value: "site": must be namespace.collection.playbook`},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, tc.docs...)
 
@@ -535,7 +531,7 @@ func TestOtherNamespace(t *testing.T) {
 		config = namespacedConfig + "spec: {%s}"
 	)
 
-	cases := map[string]struct{ doc, field, want string }{
+	for name, tc := range map[string]struct{ doc, field, want string }{
 		"VarFileSecret":       {run, "varFiles: [{source: SecretKey, secretKeyRef: " + key + "}]", "spec.forProvider.varFiles[0].secretKeyRef"},
 		"VarFileConfigMap":    {run, "varFiles: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.forProvider.varFiles[0].configMapKeyRef"},
 		"VarsSecret":          {run, "varFiles: [{source: Secret, secretRef: " + object + "}]", "spec.forProvider.varFiles[0].secretRef"},
@@ -546,9 +542,7 @@ func TestOtherNamespace(t *testing.T) {
 		"EnvConfigMap":        {config, "env: [{name: A, valueFrom: {configMapKeyRef: " + key + "}}]", "spec.env[0].valueFrom.configMapKeyRef"},
 		"CredentialSecret":    {config, "credentials: [{filename: a, source: Secret, secretRef: " + key + "}]", "spec.credentials[0].secretRef"},
 		"CredentialConfigMap": {config, "credentials: [{filename: a, source: ConfigMapKey, configMapKeyRef: " + key + "}]", "spec.credentials[0].configMapKeyRef"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			want := tc.want + ".namespace: Forbidden: there is no such field"
 			if err := manifests(t).Add("a.yaml", fmt.Appendf(nil, tc.doc, tc.field)); !strings.Contains(fmt.Sprint(err), want) {
@@ -571,9 +565,7 @@ func TestResolveMasks(t *testing.T) {
 			strings.Repeat("%TAG", 101)+"\"}\n")
 
 	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff("it is ********", in.Secrets().Text("it is hunter22")); diff != "" {
 		t.Errorf("\nNo value of a Secret keeps another one from being masked.\nText(...): -want, +got:\n%s", diff)
@@ -584,9 +576,7 @@ func TestResolveStateVariable(t *testing.T) {
 	m := manifests(t, clusterRun+"spec: {forProvider: {role: a.b, stateVariable: {name: ensure, absent: gone}}}", clusterConfig)
 
 	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := common.AnsibleRunParameters{
 		Role:          "a.b",
@@ -611,7 +601,7 @@ func TestResolveDeleted(t *testing.T) {
 
 	web, cleanup := []common.Role{{Name: "acme.web"}}, []common.Role{{Name: "acme.cleanup"}}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		onDelete string
 		want     content
@@ -621,24 +611,18 @@ func TestResolveDeleted(t *testing.T) {
 		"Tags":     {"The content runs with tags of its own.", ", onDelete: {tags: [remove]}", content{Role: "acme.web", Roles: web, Tags: []string{"remove"}}, web},
 		"Role":     {"Another role runs.", ", onDelete: {role: acme.cleanup}", content{Role: "acme.cleanup", Roles: cleanup}, slices.Concat(web, cleanup)},
 		"Playbook": {"A playbook runs.", ", onDelete: {playbook: acme.web.remove}", content{Playbook: "acme.web.remove"}, web},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, clusterRun+"spec: {forProvider: {role: acme.web, tags: [deploy]"+tc.onDelete+"}}", clusterConfig)
 			run := m.Runs()[0]
 
 			before, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			run.SetDeletionTimestamp(new(metav1.Now()))
 
 			after, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			p := after.Parameters
 			if diff := cmp.Diff(tc.want, content{p.Role, p.Playbook, p.Tags, after.Roles}, cmpopts.EquateEmpty()); diff != "" {
@@ -665,16 +649,12 @@ func manifests(t *testing.T, docs ...string) *Manifests {
 	t.Helper()
 
 	m, err := NewManifests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	m.schemas = schemas
 
 	for _, d := range docs {
-		if err := m.Add("file.yaml", []byte(d)); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, m.Add("file.yaml", []byte(d)))
 	}
 
 	return m

@@ -31,27 +31,23 @@ func NewTracker(c client.Client) *Tracker {
 
 // Track that the run uses the configuration that it refers to.
 func (t *Tracker) Track(ctx context.Context, run common.AnsibleRun) error {
-	// A typed client leaves out the kind of what it reads, and a usage must
-	// name it.
-	switch run.(type) {
-	case *clusterv1alpha1.AnsibleRun:
-		run.GetObjectKind().SetGroupVersionKind(clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
-	case *namespacedv1alpha1.AnsibleRun:
-		run.GetObjectKind().SetGroupVersionKind(namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
-	}
-
 	// The usage has the name as a label. A configuration is not created with a longer one.
 	if _, key, err := target(run); err == nil && len(key.Name) > validation.LabelValueMaxLength {
 		return errors.Errorf("spec.providerConfigRef.name must have at most %d characters: no configuration has a longer one",
 			validation.LabelValueMaxLength)
 	}
 
-	switch mg := run.(type) {
-	case resource.LegacyManaged:
-		return errors.Wrap(t.cluster.Track(ctx, mg), "cannot record the use of the ProviderConfig")
-	case resource.ModernManaged:
-		return errors.Wrap(t.namespaced.Track(ctx, mg), "cannot record the use of the ProviderConfig")
+	var err error
+
+	// A typed client leaves out the kind of what it reads, and a usage must name it.
+	switch run := run.(type) {
+	case *clusterv1alpha1.AnsibleRun:
+		run.SetGroupVersionKind(clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
+		err = t.cluster.Track(ctx, run)
+	case *namespacedv1alpha1.AnsibleRun:
+		run.SetGroupVersionKind(namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
+		err = t.namespaced.Track(ctx, run)
 	}
 
-	return errors.Errorf("cannot record the use of a ProviderConfig by a %T", run)
+	return errors.Wrap(err, "cannot record the use of the ProviderConfig")
 }

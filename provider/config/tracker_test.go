@@ -18,6 +18,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestTrack(t *testing.T) {
@@ -27,10 +28,14 @@ func TestTrack(t *testing.T) {
 	namespaced := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "team", UID: "u"}}
 	namespaced.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kindClusterProviderConfig, Name: "default"})
 
-	cases := map[string]struct {
+	long := namespaced.DeepCopy()
+	long.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kindProviderConfig, Name: strings.Repeat("a", 64)})
+
+	for name, tc := range map[string]struct {
 		reason string
 		run    common.AnsibleRun
 		want   client.Object
+		err    string
 	}{
 		"Cluster": {
 			reason: "The usage is of the run's own group, and names the run even when a client left out its kind.",
@@ -52,9 +57,15 @@ func TestTrack(t *testing.T) {
 				},
 			},
 		},
-	}
-
-	for name, tc := range cases {
+		"NoReference": {
+			reason: "A run that refers to no configuration uses none.",
+			run:    &clusterv1alpha1.AnsibleRun{}, err: "cannot record the use of the ProviderConfig: ",
+		},
+		"LongName": {
+			reason: "The API server would refuse the label of the usage.",
+			run:    long, err: "spec.providerConfigRef.name must have at most 63 characters: no configuration has a longer one",
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var got client.Object
 
@@ -67,9 +78,16 @@ func TestTrack(t *testing.T) {
 				},
 			}
 
-			if err := NewTracker(c).Track(context.Background(), tc.run); err != nil {
-				t.Fatal(err)
+			err := NewTracker(c).Track(t.Context(), tc.run)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("%s\nTrack(...): want error %q, got %v", tc.reason, tc.err, err)
+				}
+
+				return
 			}
+
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreTypes(metav1.ObjectMeta{})); diff != "" {
 				t.Errorf("\n%s\nTrack(...): -want, +got:\n%s", tc.reason, diff)
@@ -79,27 +97,5 @@ func TestTrack(t *testing.T) {
 				t.Errorf("\n%s\nTrack(...): -want namespace, +got namespace:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestTrackNoReference(t *testing.T) {
-	err := NewTracker(&test.MockClient{}).Track(context.Background(), &clusterv1alpha1.AnsibleRun{})
-	if err == nil {
-		t.Errorf("\nA run that refers to no configuration uses none.\nTrack(...): want an error")
-	}
-}
-
-func TestTrackLongName(t *testing.T) {
-	run := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "team", UID: "u"}}
-	run.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kindProviderConfig, Name: strings.Repeat("a", 64)})
-
-	got := ""
-	if err := NewTracker(&test.MockClient{}).Track(t.Context(), run); err != nil {
-		got = err.Error()
-	}
-
-	want := "spec.providerConfigRef.name must have at most 63 characters: no configuration has a longer one"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nThe API server would refuse the label of the usage.\nTrack(...): -want error, +got:\n%s", diff)
 	}
 }

@@ -16,7 +16,7 @@ func TestCheckVars(t *testing.T) {
 	// Whatever is wrong with a file, this must not be said.
 	const secret = "s3cret"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		data   string
 		want   want
@@ -117,9 +117,7 @@ func TestCheckVars(t *testing.T) {
 			want:   want{err: "has a name that is not a string (line 2): quote it"},
 		},
 		"QuotedName": {reason: "In quotes, it is not.", data: `"on": 1`},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			empty, err := checkVars([]byte(tc.data))
 

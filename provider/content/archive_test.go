@@ -33,13 +33,13 @@ func tarOf(t *testing.T, members ...tar.Header) []byte {
 		}
 
 		h.Size = int64(len(text))
-		must(t, w.WriteHeader(&h))
+		needs.OK(t, w.WriteHeader(&h))
 
 		_, err := w.Write([]byte(text))
-		must(t, err)
+		needs.OK(t, err)
 	}
 
-	must(t, w.Close())
+	needs.OK(t, w.Close())
 
 	return b.Bytes()
 }
@@ -56,13 +56,13 @@ func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 		h.SetMode(mode)
 
 		f, err := w.CreateHeader(h)
-		must(t, err)
+		needs.OK(t, err)
 
 		_, err = f.Write([]byte("site.yml"))
-		must(t, err)
+		needs.OK(t, err)
 	}
 
-	must(t, w.Close())
+	needs.OK(t, w.Close())
 
 	return b.Bytes()
 }
@@ -80,7 +80,7 @@ func TestProjectArchives(t *testing.T) {
 	link := tar.Header{Typeflag: tar.TypeSymlink, Name: "web", Linkname: ".."}
 	released := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site-1.0.0/web/site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "site-1.0.0/README.md"})
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason      string
 		archive     []byte
 		project     common.Project
@@ -152,12 +152,10 @@ func TestProjectArchives(t *testing.T) {
 			archive: tarOf(t, link, tar.Header{Typeflag: tar.TypeReg, Name: "web/evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "web is there already",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.archive != nil {
-				must(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
+				needs.OK(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
 			}
 
 			in := w.inputs("", tc.credentials, map[string]string{"SSL_CERT_FILE": "ca.crt"})
@@ -191,7 +189,7 @@ func filesOf(t *testing.T, dir string) (files []string) {
 		return nil
 	}
 
-	must(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	needs.OK(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -36,7 +36,7 @@ func TestAttacks(t *testing.T) {
 		meta = file("x/meta/main.yml", roleFiles()["meta/main.yml"])
 	)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// archive of a role, if there is one. OUT is the directory around.
 		archive []entryOf
@@ -73,9 +73,7 @@ func TestAttacks(t *testing.T) {
 		"SSHOption":  {reason: "A host is an option of ssh.", requirements: "roles: [{name: x, src: 'ssh://-oProxyCommand=touch$IFS/OUT/evil/x.git'}]", fails: true},
 		"GitOption":  {reason: "A version is an option of git.", requirements: "collections: [{name: 'file://REPO', type: git, version: '--upload-pack=touch /OUT/evil'}]", fails: true},
 		"CommaTrick": {reason: "So it is behind a comma.", requirements: "collections: ['git+file://REPO,--upload-pack=touch /OUT/evil']", fails: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -97,7 +95,7 @@ func TestAttacks(t *testing.T) {
 				}
 
 				for name, target := range tc.links {
-					must(t, os.Symlink(fill(target), filepath.Join(out, "repo", name)))
+					needs.OK(t, os.Symlink(fill(target), filepath.Join(out, "repo", name)))
 				}
 
 				gitRepo(t, filepath.Join(out, "repo"), nil)
@@ -151,20 +149,20 @@ func attackArchive(t *testing.T, dir string, entries []entryOf, fill func(string
 	w := tar.NewWriter(z)
 
 	for _, e := range entries {
-		must(t, w.WriteHeader(&tar.Header{
+		needs.OK(t, w.WriteHeader(&tar.Header{
 			Name: fill(e.Name), Linkname: fill(e.Linkname), Typeflag: e.Typeflag, Devmajor: e.Devmajor, Devminor: e.Devminor,
 			Mode: 0o644, Size: int64(len(e.text)),
 		}))
 
 		_, err := w.Write([]byte(e.text))
-		must(t, err)
+		needs.OK(t, err)
 	}
 
-	must(t, w.Close())
-	must(t, z.Close())
+	needs.OK(t, w.Close())
+	needs.OK(t, z.Close())
 
 	path := filepath.Join(dir, "x.tar.gz")
-	must(t, os.WriteFile(path, b.Bytes(), 0o600))
+	needs.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
 
 	return path
 }

@@ -116,9 +116,7 @@ func TestDiskFull(t *testing.T) {
 	// Something else takes space, until there is room for one of the two.
 	filler := filepath.Join(disk, "filler")
 
-	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(filler, make([]byte, 2<<20), 0o600))
 
 	_, release = ensure(t, s, req(medium))
 	release()

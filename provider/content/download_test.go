@@ -60,16 +60,14 @@ func TestProjectArchiveRedirect(t *testing.T) {
 		return s
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		source *httptest.Server
 	}{
 		"Host": {reason: "Another host is not told the password.", source: source(httptest.NewServer, strings.Replace(storage.URL, "127.0.0.1", "localhost", 1))},
 		"Port": {reason: "Nor is another port of the same host.", source: source(httptest.NewServer, storage.URL)},
 		"HTTP": {reason: "Nor is anybody on the way, where the redirect leaves TLS.", source: source(httptest.NewTLSServer, storage.URL)},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			credentials := map[string]string{".netrc": "machine 127.0.0.1 login me password " + secret + "\n"}
 			if cert := tc.source.Certificate(); cert != nil {
@@ -94,16 +92,14 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 	const block = 512
 
 	site := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "group_vars/all.yml"})
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		header string
 		err    string
 	}{
 		"Length":  {reason: "What is shorter than its length broke off.", header: "Content-Length: " + strconv.Itoa(len(site)), err: "the connection ended before the end of the file"},
 		"Chunked": {reason: "So did what has no last chunk.", header: "Transfer-Encoding: chunked", err: "IncompleteRead(0 bytes read)"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				conn, out, err := w.(http.Hijacker).Hijack()

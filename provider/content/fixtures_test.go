@@ -73,8 +73,8 @@ func write(tb testing.TB, dir string, files map[string]string) {
 
 	for name, text := range files {
 		file := filepath.Join(dir, name)
-		must(tb, os.MkdirAll(filepath.Dir(file), 0o700))
-		must(tb, os.WriteFile(file, []byte(text), 0o600))
+		needs.OK(tb, os.MkdirAll(filepath.Dir(file), 0o700))
+		needs.OK(tb, os.WriteFile(file, []byte(text), 0o600))
 	}
 }
 

@@ -69,11 +69,9 @@ func (nopObserver) Found()                 {}
 func (nopObserver) Removed(Removal)        {}
 func (nopObserver) Stored(int, int64)      {}
 
-// resultOf returns the result of an installation by its error.
+// resultOf returns the result of an installation that has not succeeded by its error.
 func resultOf(ctx context.Context, err error) Result {
 	switch {
-	case err == nil:
-		return ResultInstalled
 	case errors.Is(err, context.DeadlineExceeded):
 		return ResultFailed // It was too slow.
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -35,9 +36,9 @@ func TestIsOwn(t *testing.T) {
 	}
 
 	self, err := supervisor.Self()
-	must(t, err)
+	needs.OK(t, err)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
 		o      []option
@@ -45,7 +46,7 @@ func TestIsOwn(t *testing.T) {
 		want   bool
 	}{
 		"Source":        {reason: "A source that does not have it is at fault.", o: []option{says("[ERROR]: no such collection\n")}},
-		"Configuration": {reason: "So is a configuration that grants what nobody may have.", in: inputs.Inputs{Grant: inputs.Grant{Read: []string{"relative"}}}},
+		"Configuration": {reason: "So is a configuration that grants what nobody may have.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
 		"Environment":   {reason: "And one whose variables fit into no environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
 		"Supervised": {
 			reason: "A program that fails under a supervisor says why.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
@@ -89,14 +90,12 @@ func TestIsOwn(t *testing.T) {
 
 				above := filepath.Dir(filepath.Dir(dir))
 
-				must(t, os.RemoveAll(above))
-				must(t, os.WriteFile(above, nil, 0o600))
+				needs.OK(t, os.RemoveAll(above))
+				needs.OK(t, os.WriteFile(above, nil, 0o600))
 			},
 			want: true,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a", "b", "store")
 			s := newStore(t, dir, tc.o...)

@@ -73,9 +73,9 @@ func TestProjects(t *testing.T) {
 
 	first := git(t, repo, "rev-parse", "HEAD")
 
-	must(t, os.Symlink("../shared/vars.yml", filepath.Join(repo, "web/prod/vars.yml")))
-	must(t, os.Symlink("/etc/passwd", filepath.Join(repo, "web/users")))
-	must(t, os.Symlink("nested", filepath.Join(repo, "linked")))
+	needs.OK(t, os.Symlink("../shared/vars.yml", filepath.Join(repo, "web/prod/vars.yml")))
+	needs.OK(t, os.Symlink("/etc/passwd", filepath.Join(repo, "web/users")))
+	needs.OK(t, os.Symlink("nested", filepath.Join(repo, "linked")))
 	git(t, repo, "add", ".")
 	git(t, repo, "commit", "-q", "-m", "links")
 	git(t, repo, "submodule", "--quiet", "add", "file://"+w.root+"/motd.git", "nested/roles/motd")
@@ -95,7 +95,7 @@ func TestProjects(t *testing.T) {
 	local := []common.ContentItem{{Name: "acme.local", Version: "0.3.0"}}
 	nested := []string{"local/README.md", "local/galaxy.yml", "requirements.yml"}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason       string
 		project      common.Project
 		requirements string
@@ -191,9 +191,7 @@ func TestProjects(t *testing.T) {
 			want: want{err: "cannot install project: Authentication failed for '$GIT/site.git/'; " +
 				"the credential .git-credentials must have a line https://USER:PASSWORD@HOST for this host and port"},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

@@ -61,7 +61,7 @@ func ensure(t *testing.T, s *Store, req Request) (Set, func()) {
 	t.Helper()
 
 	set, release, err := s.Ensure(t.Context(), req)
-	must(t, err)
+	needs.OK(t, err)
 
 	return set, release
 }
@@ -169,10 +169,10 @@ func TestMoves(t *testing.T) {
 			members[i] = tar.Header{Typeflag: tar.TypeReg, Name: name}
 		}
 
-		must(t, os.WriteFile(file, tarOf(t, members...), 0o600))
+		needs.OK(t, os.WriteFile(file, tarOf(t, members...), 0o600))
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     func(src string) inputs.Inputs
 		// first makes the source, same changes nothing of what is installed, and other does.
@@ -210,9 +210,7 @@ func TestMoves(t *testing.T) {
 			same:   func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-2/site.yml") },
 			other:  func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-2/site.yml", "site-2/more.yml") },
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -222,7 +220,7 @@ func TestMoves(t *testing.T) {
 			s, req := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now)), request(t, in)
 			digest := func(set Set) string {
 				d, err := in.Digest([]byte("key"), set.Collections, set.Roles, set.Project)
-				must(t, err)
+				needs.OK(t, err)
 
 				return d
 			}
@@ -244,7 +242,7 @@ func TestMoves(t *testing.T) {
 				t.Errorf("\nOther files are other content.\nRefresh(...): %+v, was %+v", r, first)
 			}
 
-			must(t, os.RemoveAll(root))
+			needs.OK(t, os.RemoveAll(root))
 
 			if gone := next(); gone.Err == nil || gone.Set.Dir != r.Set.Dir || !gone.Found {
 				t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)
@@ -286,7 +284,7 @@ func TestResolutionMissing(t *testing.T) {
 	}
 	was := req("collections: [acme.x]", "old")
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		req    Request
 		lost   bool
@@ -296,9 +294,7 @@ func TestResolutionMissing(t *testing.T) {
 		"Rotated": {reason: "A credential that rotates resolves nothing.", req: req("collections: [acme.x]", "new")},
 		"Other":   {reason: "Other requirements were never resolved.", req: req("collections: [acme.y]", "old"), stale: true},
 		"Lost":    {reason: "A store that was lost knows nothing.", req: was, lost: true, stale: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			c, n := newClock(), new(atomic.Int32)
 			s := newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now), installing(n, 1), withMaxSize(1))
@@ -326,7 +322,7 @@ func TestResolutionMissing(t *testing.T) {
 func TestResolutionNever(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, text string
 		ttl          time.Duration
 		want         Resolution
@@ -334,9 +330,7 @@ func TestResolutionNever(t *testing.T) {
 		"Pinned":  {reason: "Pinned content is never stale.", text: "collections: [{name: a.b, version: 1.0.0}]", ttl: time.Hour},
 		"NoTTL":   {reason: "Without a TTL no content is.", text: "collections: [a.b]"},
 		"Nothing": {reason: "Nothing is there always.", ttl: time.Hour, want: Resolution{Found: true}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, t.TempDir(), withTTL(tc.ttl), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
 				t.Error("nothing must run")

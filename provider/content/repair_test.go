@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRepair damages a set.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		damage  func(dir string) error
 		damaged bool
@@ -34,9 +35,7 @@ func TestRepair(t *testing.T) {
 
 			return m.Write(dir)
 		}, damaged: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/Restarted=%t", name, restarted), func(t *testing.T) {
 				var installs atomic.Int32
@@ -46,7 +45,7 @@ func TestRepair(t *testing.T) {
 
 				first, release := ensure(t, s, requires(t, "x"))
 				release()
-				must(t, tc.damage(first.Dir))
+				needs.OK(t, tc.damage(first.Dir))
 
 				if restarted {
 					s = newStore(t, dir, installing(&installs, 3))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const lease = time.Hour
@@ -98,10 +99,10 @@ func TestShared(t *testing.T) {
 	}
 
 	w, err := later.newWorkspace("of a process that was killed")
-	must(t, err)
+	needs.OK(t, err)
 
 	trash := filepath.Join(later.temp(), "x"+trashSuffix)
-	must(t, os.Mkdir(trash, 0o700))
+	needs.OK(t, os.Mkdir(trash, 0o700))
 
 	for _, after := range []time.Duration{lease, lease + clocks + time.Minute} {
 		newStore(t, dir, withLease, withClock(func() time.Time { return time.Now().Add(after) }))

@@ -165,18 +165,18 @@ func TestSourcesAuthorities(t *testing.T) {
 	needs.Ansible(t)
 
 	system, err := sources.NewCA()
-	must(t, err)
+	needs.OK(t, err)
 
 	private, err := sources.NewCA()
-	must(t, err)
+	needs.OK(t, err)
 
 	root, certs := t.TempDir(), t.TempDir()
 	gitRepo(t, filepath.Join(root, "motd.git"), roleFiles())
 	gitRepo(t, filepath.Join(root, "issue.git"), roleFiles())
-	must(t, os.WriteFile(filepath.Join(certs, "system.pem"), system.PEM, 0o600))
+	needs.OK(t, os.WriteFile(filepath.Join(certs, "system.pem"), system.PEM, 0o600))
 
 	git, err := sources.Git(t.Context(), root)
-	must(t, err)
+	needs.OK(t, err)
 
 	a, b := serve(t, git, sources.Options{CA: system}), serve(t, git, sources.Options{CA: private})
 	s := newStore(t, t.TempDir(), withEnviron(append(os.Environ(), "SSL_CERT_DIR="+certs)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestEnsureOnce(t *testing.T) {
@@ -117,7 +118,7 @@ func newStore(tb testing.TB, dir string, o ...option) *Store {
 	}
 
 	s, err := NewStore(c)
-	must(tb, err)
+	needs.OK(tb, err)
 
 	return s
 }
@@ -126,7 +127,7 @@ func request(tb testing.TB, in inputs.Inputs) Request {
 	tb.Helper()
 
 	req, err := NewRequest(in)
-	must(tb, err)
+	needs.OK(tb, err)
 
 	return req
 }
@@ -135,7 +136,7 @@ func wantNoLeftovers(t *testing.T, s *Store) {
 	t.Helper()
 
 	left, err := os.ReadDir(s.temp())
-	must(t, err)
+	needs.OK(t, err)
 
 	if len(left) > 0 {
 		t.Errorf("\nNothing half made is left behind.\ntmp: %v", left)

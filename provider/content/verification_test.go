@@ -32,7 +32,7 @@ func TestVerification(t *testing.T) {
 
 	for name, signers := range map[string][]signer{"plain": nil, "signed": {ours}, "both": {ours, theirs}, "forged": {theirs}} {
 		archive := buildCollection(t, filepath.Join(src, name), name, "1.0.0")
-		must(t, hub.Publish(archive))
+		needs.OK(t, hub.Publish(archive))
 
 		for _, s := range signers {
 			hub.Sign("acme", name, "1.0.0", s.sign(t, manifestIn(t, archive)))
@@ -48,7 +48,7 @@ func TestVerification(t *testing.T) {
 
 	const none, some, few = "no successful signatures", "some signatures failed", "fewer successful signatures than required"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason       string
 		collection   string
 		verification *common.Verification
@@ -68,9 +68,7 @@ func TestVerification(t *testing.T) {
 			env: map[string]string{"ANSIBLE_GALAXY_DISABLE_GPG_VERIFY": "1"}, cfg: "[galaxy]\ndisable_gpg_verify = true\nrequired_valid_signature_count = 1\n",
 		},
 		"None": {reason: "Without a keyring nothing is verified.", collection: "forged"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -83,7 +81,7 @@ func TestVerification(t *testing.T) {
 
 			maps.Copy(in.Env, tc.env)
 
-			must(t, in.ValidateConfig())
+			needs.OK(t, in.Validate())
 
 			_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, in))
 			if got := message(err); got != tc.want {
@@ -102,7 +100,7 @@ func verify(signatures string) *common.Verification {
 func TestRevisions(t *testing.T) {
 	needs.Ansible(t)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		requirements string
 		verification func(revision string) *common.Verification
 	}{
@@ -118,9 +116,7 @@ func TestRevisions(t *testing.T) {
 				return &common.Verification{Roles: []common.VerifiedContent{{Name: "motd", Revision: revision}}}
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -133,7 +129,7 @@ func TestRevisions(t *testing.T) {
 				write(t, filepath.Join(src, "web"), collectionFiles("web", "1.0.0"))
 				write(t, filepath.Join(src, "web"), tasks)
 				command(t, filepath.Join(src, "web"), "ansible-galaxy", "collection", "build", "--output-path", src)
-				must(t, hub.Publish(filepath.Join(src, "acme-web-1.0.0.tar.gz")))
+				needs.OK(t, hub.Publish(filepath.Join(src, "acme-web-1.0.0.tar.gz")))
 				write(t, filepath.Join(src, "motd"), roleFiles())
 				tarball(t, filepath.Join(src, "motd"), tasks)
 
@@ -142,7 +138,7 @@ func TestRevisions(t *testing.T) {
 					Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": serve(t, hub, sources.Options{}).URL},
 					Verification: tc.verification(revision),
 				}
-				must(t, in.ValidateConfig())
+				needs.OK(t, in.Validate())
 
 				s := newStore(t, t.TempDir())
 				set, _, err := s.Ensure(t.Context(), request(t, in))
@@ -201,7 +197,7 @@ func newSigner(t *testing.T, name string) signer {
 
 	// Sockets of the agent have short names.
 	dir, err := os.MkdirTemp("/tmp", "gpg") //nolint:usetesting // See above.
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(func() {
 		_ = exec.Command("gpgconf", "--homedir", dir, "--kill", "all").Run()
 		_ = os.RemoveAll(dir)
@@ -217,7 +213,7 @@ func (s signer) sign(t *testing.T, text []byte) string {
 	t.Helper()
 
 	file := filepath.Join(string(s), "text")
-	must(t, os.WriteFile(file, text, 0o600))
+	needs.OK(t, os.WriteFile(file, text, 0o600))
 
 	return string(s.gpg(t, "--armor", "--output", "-", "--detach-sign", file))
 }
@@ -244,19 +240,19 @@ func manifestIn(t *testing.T, archive string) []byte {
 	t.Helper()
 
 	f, err := os.Open(archive)
-	must(t, err)
+	needs.OK(t, err)
 	defer f.Close()
 
 	z, err := gzip.NewReader(f)
-	must(t, err)
+	needs.OK(t, err)
 
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		must(t, err)
+		needs.OK(t, err)
 
 		if h.Name == "MANIFEST.json" {
 			text, err := io.ReadAll(r)
-			must(t, err)
+			needs.OK(t, err)
 
 			return text
 		}

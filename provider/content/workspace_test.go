@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // An attacker that has taken over ansible-galaxy may write what it likes in the workspace, and
@@ -17,7 +18,7 @@ import (
 func TestTakenOverWorkspace(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		attack func(t *testing.T, workspace, victim string)
 		// served is true for what does no harm to the set.
@@ -27,7 +28,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			reason: "Nor is the manifest.",
 			attack: func(t *testing.T, w, victim string) {
 				t.Helper()
-				must(t, os.Symlink(victim, filepath.Join(w, "set", installed.File)))
+				needs.OK(t, os.Symlink(victim, filepath.Join(w, "set", installed.File)))
 			},
 			served: true,
 		},
@@ -35,27 +36,25 @@ func TestTakenOverWorkspace(t *testing.T) {
 			reason: "The set of somebody else is not served.",
 			attack: func(t *testing.T, w, victim string) {
 				t.Helper()
-				must(t, os.Rename(filepath.Join(w, "set"), filepath.Join(w, "was")))
-				must(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set")))
+				needs.OK(t, os.Rename(filepath.Join(w, "set"), filepath.Join(w, "was")))
+				needs.OK(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set")))
 			},
 		},
 		"Roles": {
 			reason: "Nor is a part of it.",
 			attack: func(t *testing.T, w, victim string) {
 				t.Helper()
-				must(t, os.RemoveAll(filepath.Join(w, "set", "roles")))
-				must(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set", "roles")))
+				needs.OK(t, os.RemoveAll(filepath.Join(w, "set", "roles")))
+				needs.OK(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set", "roles")))
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			victim := filepath.Join(t.TempDir(), "victim")
-			must(t, os.WriteFile(victim, []byte("precious"), 0o600))
+			needs.OK(t, os.WriteFile(victim, []byte("precious"), 0o600))
 
 			before, err := os.Stat(victim)
-			must(t, err)
+			needs.OK(t, err)
 
 			s := newStore(t, t.TempDir(), withGalaxy(func(_ context.Context, p galaxy.Program) error {
 				// Once the set is there, before what is installed last.
@@ -67,7 +66,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			}))
 
 			req, err := NewRequest(inputs.Inputs{Requirements: "collections: [a.b]\nroles: [{name: x, src: 'https://example.org/x.tar.gz'}]"})
-			must(t, err)
+			needs.OK(t, err)
 
 			_, release, err := s.Ensure(t.Context(), req)
 			if (err == nil) != tc.served {
@@ -79,7 +78,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			}
 
 			after, err := os.Stat(victim)
-			must(t, err)
+			needs.OK(t, err)
 
 			if got, err := os.ReadFile(victim); err != nil || string(got) != "precious" || !after.ModTime().Equal(before.ModTime()) {
 				t.Errorf("%s\nEnsure(...): what is outside became %q: %v", tc.reason, got, err)

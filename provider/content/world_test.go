@@ -59,7 +59,7 @@ func published(t *testing.T) string {
 		var err error
 
 		publishedDir, err = os.MkdirTemp("", "published") //nolint:usetesting // It is for all tests; TestMain removes it.
-		must(t, err)
+		needs.OK(t, err)
 
 		src := t.TempDir()
 		buildCollection(t, filepath.Join(src, "base"), "base", "1.5.0", publishedDir)
@@ -94,14 +94,14 @@ func newWorld(t *testing.T) *world {
 	hub, public, corrupt := sources.NewGalaxy(), sources.NewGalaxy(), sources.NewGalaxy()
 
 	archives := filepath.Join(src, "archives")
-	must(t, os.CopyFS(archives, os.DirFS(published(t))))
+	needs.OK(t, os.CopyFS(archives, os.DirFS(published(t))))
 
 	for _, g := range []*sources.Galaxy{hub, public, corrupt} {
-		must(t, g.Publish(filepath.Join(archives, "acme-base-1.5.0.tar.gz")))
+		needs.OK(t, g.Publish(filepath.Join(archives, "acme-base-1.5.0.tar.gz")))
 	}
 
 	for _, version := range webVersions() {
-		must(t, hub.Publish(filepath.Join(archives, "acme-web-"+version+".tar.gz")))
+		needs.OK(t, hub.Publish(filepath.Join(archives, "acme-web-"+version+".tar.gz")))
 	}
 
 	corrupt.Corrupt()
@@ -117,10 +117,10 @@ func newWorld(t *testing.T) *world {
 	var err error
 
 	w.ca, err = sources.NewCA()
-	must(t, err)
+	needs.OK(t, err)
 
 	git, err := sources.Git(t.Context(), w.root)
-	must(t, err)
+	needs.OK(t, err)
 
 	private := sources.Options{CA: w.ca, Auth: sources.Auth{User: "me", Password: secret, Token: secret}}
 	w.hub = serve(t, hub, private)
@@ -134,7 +134,7 @@ func newWorld(t *testing.T) *world {
 
 	for _, s := range []**sshd.Server{&w.ssh, &w.other} {
 		*s, err = sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand})
-		must(t, err)
+		needs.OK(t, err)
 		t.Cleanup((*s).Stop)
 	}
 
@@ -148,18 +148,10 @@ func serve(tb testing.TB, h http.Handler, o sources.Options) *sources.Server {
 	tb.Helper()
 
 	s, err := sources.Start(tb.Context(), h, o)
-	must(tb, err)
+	needs.OK(tb, err)
 	tb.Cleanup(s.Stop)
 
 	return s
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-
-	if err != nil {
-		tb.Fatal(err)
-	}
 }
 
 // expand what a case says of servers.
@@ -212,7 +204,7 @@ func newSpy(t *testing.T) *spy {
 
 	for _, name := range []string{"git", "ssh"} {
 		script := fmt.Sprintf("#!/bin/sh\n{ echo %s \"$@\"; env; } >>'%s'\nexec '%s' \"$@\"\n", name, s.log, needs.Program(t, name))
-		must(t, os.WriteFile(filepath.Join(s.bin, name), []byte(script), 0o700))
+		needs.OK(t, os.WriteFile(filepath.Join(s.bin, name), []byte(script), 0o700))
 	}
 
 	return s

@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // ledger has the Approvals of a play.
@@ -194,9 +195,7 @@ func annotates(k, v string) step { return func(w *approvalPlay) { w.annotate(k, 
 
 // deletes the object.
 func deletes(w *approvalPlay) {
-	if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
+	needs.OK(w.t, w.kube.Delete(w.t.Context(), w.object))
 }
 
 // applies begins the apply that was approved.
@@ -267,9 +266,7 @@ func editsStatus(edit func(w *approvalPlay, o *common.AnsibleRunObservation)) st
 		w.read()
 		edit(w, w.object.Observation())
 
-		if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
-			w.t.Fatal(err)
-		}
+		needs.OK(w.t, w.kube.Status().Update(w.t.Context(), w.object))
 	}
 }
 
@@ -280,7 +277,7 @@ func TestApproval(t *testing.T) {
 
 	awaits, refuses, applied := expects(awaiting), expects(rejected), expects(done)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		steps  []step
 	}{
@@ -433,9 +430,7 @@ func TestApproval(t *testing.T) {
 		"Paused": {"A paused object should not use an approval before it is resumed.", []step{
 			rest, func(w *approvalPlay) { w.pause(true) }, agrees, awaits(), func(w *approvalPlay) { w.pause(false) }, rest, applied("present a"),
 		}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
 

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // fakeContents have one resolution, and remember what is refreshed.
@@ -49,9 +50,7 @@ func TestObserveContent(t *testing.T) {
 	// applied with the first content.
 	applied := func(r *v1alpha1.AnsibleRun) {
 		d, err := required.Digest(inputs.ObjectKey(key, "uid"), first.Collections, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		r.Annotations = map[string]string{common.AnnotationRunPolicy: string(common.RunOnChange)}
 		r.Status.AtProvider = common.AnsibleRunObservation{
@@ -70,7 +69,7 @@ func TestObserveContent(t *testing.T) {
 	never := xpv2.Condition{Type: common.TypeContentUpToDate, Status: "Unknown"}
 	hour, minute := t0.Add(time.Hour), t0.Add(time.Minute)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason     string
 		run        *v1alpha1.AnsibleRun
 		resolution content.Resolution
@@ -91,9 +90,7 @@ func TestObserveContent(t *testing.T) {
 		"DiskFull":          {"A full disk is not the fault of the source.", object(applied), content.Resolution{Set: first, Found: true, Err: errors.New("disk full")}, "Available", full},
 		"ResolvedAgain":     {"When it was resolved again the condition says so.", object(applied, conditioned(outdated)), content.Resolution{Set: first, Found: true, Due: hour}, "Available", common.ContentUpToDate().WithObservedGeneration(2)},
 		"NotYetTried":       {"A restart of the provider does not mean that the source is back.", object(applied, conditioned(outdated)), content.Resolution{Set: first, Found: true, Stale: true}, "Available, resolving", outdated},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			c := &fakeContents{resolution: tc.resolution}
 

@@ -34,7 +34,7 @@ func TestPublish(t *testing.T) {
 	foreign := secret("foreign")
 	foreign.OwnerReferences[0].UID = "another"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// persisted is what the object says before, report what the pool knows.
 		persisted *common.PublishedDetails
@@ -78,9 +78,7 @@ func TestPublish(t *testing.T) {
 		"Replaced":     {reason: "Another Secret of the same name does not have them.", persisted: there, to: "connection", cached: another, stored: another, want: there, runs: true},
 		"NotCachedYet": {reason: "A Secret that the cache does not know yet is there.", persisted: there, to: "connection", stored: secret(""), want: there},
 		"Unread":       {reason: "Where they are not wanted any more, nothing is missing.", persisted: there, want: there},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
 			kube := holding(tc.stored)

@@ -31,6 +31,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Key of the tests.
@@ -72,9 +73,7 @@ func digestOf(t *testing.T, i inputs.Inputs) string {
 	t.Helper()
 
 	d, err := i.Digest(inputs.ObjectKey(key, "uid"), nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return d
 }
@@ -191,7 +190,7 @@ func TestObserve(t *testing.T) {
 	}
 	ready := xpv2.Available().WithObservedGeneration(2)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
 		report *runs.Report
@@ -234,9 +233,7 @@ func TestObserve(t *testing.T) {
 			reason: "A value that is no policy should be an error.", run: object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")), ready: ready,
 			err: errors.New(`annotation ansible.crossplane.io/runPolicy: "Sometimes" is not a run policy: use ObserveAndDelete, CheckWhenObserve or RunOnChange`),
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
 
@@ -332,9 +329,7 @@ func TestJobIsApart(t *testing.T) {
 	meta.AddAnnotations(run, map[string]string{"team": "ops"})
 
 	read := `{"status":{"atProvider":{"content":{"collections":[{"name":"a.b","version":"2"}],"roles":[{"name":"r","version":"2"}]}}}}`
-	if err := json.Unmarshal([]byte(read), run); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal([]byte(read), run))
 
 	*run = v1alpha1.AnsibleRun{}
 
@@ -560,15 +555,13 @@ func TestFollow(t *testing.T) {
 		LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 3},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		report *runs.Report
 	}{
 		"Attaching": {"Until the pool knows more, the status stays.", &runs.Report{Run: *status.LastRun, Attaching: true}},
 		"Stopping":  {"So it does if the pool follows no more runs: the next provider follows this one.", nil},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
 			run := object(observed(*status.DeepCopy()))

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestAddFinalizer answers as the API server does, with a status that was not written
@@ -37,9 +38,7 @@ func TestAddFinalizer(t *testing.T) {
 	want := run.DeepCopy()
 	want.Finalizers = []string{"finalizer"}
 
-	if err := f.AddFinalizer(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, f.AddFinalizer(t.Context(), run))
 
 	if diff := cmp.Diff(want, run); diff != "" {
 		t.Errorf("The status should stay: -want, +got:\n%s", diff)
@@ -51,7 +50,7 @@ func TestRemoveFinalizer(t *testing.T) {
 		return &runs.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}, Waits: p == common.PhaseQueued}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		report   *runs.Report
 		last     *common.Run
@@ -72,9 +71,7 @@ func TestRemoveFinalizer(t *testing.T) {
 		"Canceled":       {reason: "Somebody may cancel the run for which an object stays.", report: report(common.ModeApply, common.PhaseRunning), cancel: "1", want: errInProgress, canceled: 1},
 		"CanceledBefore": {reason: "That of another run was.", report: report(common.ModeApply, common.PhaseRunning), cancel: "0", want: errInProgress},
 		"Checking":       {reason: "Nobody wants to know the result of a check any more.", report: report(common.ModeCheck, common.PhaseRunning), want: errInProgress, canceled: 1},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			removed := false
 			p := &fakePool{report: tc.report}

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A fleet of objects with the runtime's reconciler and a pool with one place, in a
@@ -200,9 +201,7 @@ func (f *fleet) update(n types.NamespacedName, fn func(r *v1alpha1.AnsibleRun)) 
 	run := f.get(n)
 	fn(run)
 
-	if err := f.kube.Update(f.t.Context(), run); err != nil {
-		f.t.Fatal(err)
-	}
+	needs.OK(f.t, f.kube.Update(f.t.Context(), run))
 
 	f.wake(n)
 }
@@ -362,7 +361,7 @@ func TestInstalling(t *testing.T) {
 
 // TestDecidedAnew changes what a run depends on while it waits for its turn.
 func TestDecidedAnew(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(f *fleet, second types.NamespacedName)
 		ran    []string
@@ -387,15 +386,11 @@ func TestDecidedAnew(t *testing.T) {
 			change: func(f *fleet, n types.NamespacedName) {
 				f.update(n, func(r *v1alpha1.AnsibleRun) { r.SetFinalizers(append(r.GetFinalizers(), "example.org/other")) })
 
-				if err := f.kube.Delete(f.t.Context(), f.get(n)); err != nil {
-					f.t.Fatal(err)
-				}
+				needs.OK(f.t, f.kube.Delete(f.t.Context(), f.get(n)))
 			},
 			ran: []string{"one", "one"},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t, 3)

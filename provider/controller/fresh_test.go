@@ -13,12 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestFresh(t *testing.T) {
 	gone := kerrors.NewNotFound(schema.GroupResource{}, "site")
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// written are the versions that writes of the status led to, and cached is the one that the cache shows.
 		written []string
@@ -36,9 +38,7 @@ func TestFresh(t *testing.T) {
 		"Gone":         {reason: "Of an object that is gone nothing else will be shown.", written: []string{"9"}, cache: gone, want: true},
 		"Restored":     {reason: "An API server that was restored may count from a smaller number.", written: []string{"900"}, cached: "12", after: staleFor, want: true},
 		"NoNumber":     {reason: "Versions that cannot be compared should hold nothing up.", written: []string{"later"}, cached: "9", want: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				run := object()
@@ -58,9 +58,7 @@ func TestFresh(t *testing.T) {
 				for range tc.written {
 					run.SetResourceVersion("1")
 
-					if err := w.Update(t.Context(), run); err != nil {
-						t.Fatal(err)
-					}
+					needs.OK(t, w.Update(t.Context(), run))
 				}
 
 				time.Sleep(tc.after)
@@ -75,9 +73,7 @@ func TestFresh(t *testing.T) {
 				}
 
 				result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, err)
 
 				if diff := cmp.Diff(tc.want, got == 1); diff != "" {
 					t.Errorf("%s\n-want reconciled, +got reconciled:\n%s", tc.reason, diff)

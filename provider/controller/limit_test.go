@@ -15,6 +15,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestLimited has thousands of objects fail all the time, more often than the limiter
@@ -47,9 +49,7 @@ func TestLimited(t *testing.T) {
 		pq := priorityqueue.New[reconcile.Request]("test", func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = ratelimiter.NewController() })
 		q := &queue{}
 
-		if err := q.start(t.Context(), pq); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, q.start(t.Context(), pq))
 
 		for i := range failing {
 			pq.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: strconv.Itoa(i)}})

@@ -16,7 +16,7 @@ import (
 func TestWatchedUntil(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, value string
 		want          bool
 	}{
@@ -26,9 +26,7 @@ func TestWatchedUntil(t *testing.T) {
 		"ForEver": {"A time that is too far ahead is ignored.", "2026-01-02T03:09:06Z", false},
 		"Longest": {"One that is not, is not.", "2026-01-02T03:09:05Z", true},
 		"NoTime":  {"So is what is no time.", "true", false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if _, got := watchedUntil(object(annotated(common.AnnotationWatch, tc.value)), now); got != tc.want {
 				t.Errorf("\n%s\nwatchedUntil(%q): want %t, got %t", tc.reason, tc.value, tc.want, got)

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // instant is a world in which runs end as soon as they begin.
@@ -365,9 +366,7 @@ func TestLives(t *testing.T) {
 		{func(w *instant) {
 			w.object.SetConditions(common.StateIgnored(nil))
 
-			if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
-				w.t.Fatal(err)
-			}
+			needs.OK(w.t, w.kube.Status().Update(w.t.Context(), w.object))
 
 			onDelete(common.DeleteRun)(w)
 		}, "-, Available"},

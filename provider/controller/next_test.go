@@ -37,7 +37,7 @@ func TestNext(t *testing.T) {
 	kept := applied
 	kept.KeptOutput = &common.KeptOutput{CompletionTime: at(0)}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
 		// due is when its content is to be resolved again.
@@ -73,9 +73,7 @@ func TestNext(t *testing.T) {
 		"Host":       {reason: "No watch is for files of the provider.", run: object(), err: &config.MissingError{Missing: []string{"no file"}, Host: true}, want: soon},
 		"Other":      {reason: "Whatever else fails should be tried again.", run: object(), err: errBoom, want: soon},
 		"NoSecret":   {reason: "So should a Secret that cannot be made.", run: object(observed(applied)), secret: errBoom, want: soon},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			managedFully(tc.run)
 

@@ -41,9 +41,7 @@ func TestOperations(t *testing.T) {
 	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package-provider/crds"}}
 
 	cfg, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	t.Cleanup(func() {
 		if err := env.Stop(); err != nil {
@@ -52,9 +50,7 @@ func TestOperations(t *testing.T) {
 	})
 
 	kube, err := client.NewWithWatch(cfg, client.Options{Scheme: testScheme(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for name, test := range map[string]func(*target){
 		"SaysWhatTheLastOneSays":  saysWhatTheLastOneSays,
@@ -131,9 +127,7 @@ func (w *target) apply(operation, desired string) {
 	w.Helper()
 
 	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(desired), &u.Object); err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, yaml.Unmarshal([]byte(desired), &u.Object))
 
 	w.applied++
 	u.SetGroupVersionKind(runKinds()[1].GroupVersionKind)
@@ -150,9 +144,7 @@ func (w *target) apply(operation, desired string) {
 func (w *target) patch(owner, patch string) {
 	w.Helper()
 
-	if err := w.live.Patch(w.Context(), w.object(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(owner)); err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, w.live.Patch(w.Context(), w.object(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(owner)))
 }
 
 func (w *target) object() *unstructured.Unstructured {
@@ -161,9 +153,7 @@ func (w *target) object() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(runKinds()[1].GroupVersionKind)
 
-	if err := w.live.Get(w.Context(), w.key, u); err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, w.live.Get(w.Context(), w.key, u))
 
 	return u
 }
@@ -202,9 +192,7 @@ func (w *target) answers(want string) {
 	w.Helper()
 
 	run := &v1alpha1.AnsibleRun{}
-	if err := w.live.Get(w.Context(), w.key, run); err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, w.live.Get(w.Context(), w.key, run))
 
 	if got := run.Observation().HandledRequest; got != want {
 		w.Errorf("want the request %q answered, got %q", want, got)
@@ -252,18 +240,12 @@ func (w *target) compare(want string, got any) {
 	w.Helper()
 
 	var a, b any
-	if err := yaml.Unmarshal([]byte(want), &a); err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, yaml.Unmarshal([]byte(want), &a))
 
 	text, err := json.Marshal(got)
-	if err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, err)
 
-	if err := json.Unmarshal(text, &b); err != nil {
-		w.Fatal(err)
-	}
+	needs.OK(w, json.Unmarshal(text, &b))
 
 	if diff := cmp.Diff(a, b); diff != "" {
 		w.Errorf("-want, +got:\n%s", diff)
@@ -407,9 +389,7 @@ func staysSmallAfterAllThese(w *target) {
 		}
 
 		text, err := json.Marshal(w.object())
-		if err != nil {
-			w.Fatal(err)
-		}
+		needs.OK(w, err)
 
 		size = max(size, len(text))
 	}

@@ -79,7 +79,7 @@ func TestKeepOutput(t *testing.T) {
 	cannot := reasons{ReasonCannotKeepOutput}
 	done := func(output string) *runs.Report { return ran(common.PhaseSucceeded, output) }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
 		report *runs.Report
@@ -105,9 +105,7 @@ func TestKeepOutput(t *testing.T) {
 		"NoTime":           {"What is no time should keep nothing.", object(wantedFor("-1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
 		"NotWantedAnyMore": {"What is kept should be dropped when nobody wants it any more.", object(keeps("1")), nil, nil, false, 1, nil, nil},
 		"CannotDrop":       {"That it cannot be dropped should be told, and tried again.", object(keeps("1")), nil, errBoom, false, 0, kept("1"), cannot},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			k, events := &fakeOutputs{err: tc.err}, reasons(nil)
 

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestOver tells of a Pod that is not followed whether it may go.
@@ -18,7 +19,7 @@ func TestOver(t *testing.T) {
 		return &common.Run{ID: id, Phase: common.PhaseFailed, CompletionTime: &metav1.Time{Time: time.Now().Add(-ago)}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		last   *common.Run
 		uid    string
@@ -30,9 +31,7 @@ func TestOver(t *testing.T) {
 		"Recorded": {"One that has not been by now never is.", ended("1", time.Hour), "uid", true},
 		"Another":  {"Another run comes after the end of the one before.", ended("2", 0), "uid", true},
 		"Gone":     {"An object that was made again is another one.", ended("1", time.Hour), "other", true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			run := object(observed(common.AnsibleRunObservation{LastRun: tc.last}))
 			ref := pods.ObjectReference{
@@ -41,9 +40,7 @@ func TestOver(t *testing.T) {
 			}
 
 			got, err := Over(t.Context(), fakeKube(t).WithObjects(run).Build(), ref)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)

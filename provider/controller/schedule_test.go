@@ -17,7 +17,7 @@ func uid(id string) func(*v1alpha1.AnsibleRun) {
 }
 
 func TestInterval(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		asked  string
 		want   time.Duration
@@ -27,9 +27,7 @@ func TestInterval(t *testing.T) {
 		"TooShort":  {reason: "An object may not ask for less than the minimum.", asked: "1s", want: 10 * time.Second},
 		"Never":     {reason: "The longest interval should not become a negative one, after which a run is due always.", asked: "2562047h", want: longest},
 		"Malformed": {reason: "What is no duration should be ignored, as the runtime does.", asked: "often", want: 10 * time.Minute},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSchedule(10*time.Minute, 10*time.Second)
 			different := map[time.Duration]bool{}

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // seeds of random sequences, for each policy.
@@ -285,9 +286,7 @@ func (w *play) deleteSecret() {
 		return
 	}
 
-	if err := w.kube.Delete(w.t.Context(), s); err != nil {
-		w.t.Fatal(err)
-	}
+	needs.OK(w.t, w.kube.Delete(w.t.Context(), s))
 }
 
 // renameSecret to one that was there before, or never.

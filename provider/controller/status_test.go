@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRefused has an API server that refuses outputs. The status is written without anything that content published.
@@ -98,7 +99,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestUnchanged(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(*v1alpha1.AnsibleRun)
 		get    error
@@ -109,9 +110,7 @@ func TestUnchanged(t *testing.T) {
 		"Condition": {"So is a condition.", func(r *v1alpha1.AnsibleRun) { r.SetConditions(xpv2.ReconcileError(errors.New("why"))) }, nil, 1},
 		"Newer":     {"Where the object was changed meanwhile, the API server tells so.", func(r *v1alpha1.AnsibleRun) { r.ResourceVersion = "1" }, nil, 1},
 		"Gone":      {"So it does where the object cannot be read.", func(*v1alpha1.AnsibleRun) {}, errors.New("gone"), 1},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			read := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", ResourceVersion: "2"}}
 			read.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess())
@@ -138,13 +137,9 @@ func TestUnchanged(t *testing.T) {
 			run := read.DeepCopy()
 			tc.change(run)
 
-			if err := (statusClient{kube, newSchedule(time.Minute, time.Second)}).Status().Update(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, (statusClient{kube, newSchedule(time.Minute, time.Second)}).Status().Update(t.Context(), run))
 
-			if err := (statusClient{kube, nil}).Update(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, (statusClient{kube, nil}).Update(t.Context(), run))
 
 			if writes != 2*tc.want {
 				t.Errorf("\n%s\nUpdate(...): want %d writes of each, got %d of both", tc.reason, tc.want, writes)

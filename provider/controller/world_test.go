@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A world is an object in an API server, a pool for its runs, and a target that these change.
@@ -47,9 +48,7 @@ func testScheme(t *testing.T) *runtime.Scheme {
 
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clusterv1alpha1.AddToScheme, corev1.AddToScheme} {
-		if err := add(s); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, add(s))
 	}
 
 	return s
@@ -132,9 +131,7 @@ func (w *world) read() {
 		return
 	}
 
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	needs.OK(w.t, err)
 
 	w.object = run
 }
@@ -144,9 +141,7 @@ func (w *world) update(fn func(run common.AnsibleRun)) {
 	w.read()
 	fn(w.object)
 
-	if err := w.kube.Update(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
+	needs.OK(w.t, w.kube.Update(w.t.Context(), w.object))
 }
 
 func (w *world) annotate(k, v string) {
@@ -159,9 +154,7 @@ func (w *world) delete() {
 	w.t.Helper()
 	w.read()
 
-	if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
-		w.t.Fatal(err)
-	}
+	needs.OK(w.t, w.kube.Delete(w.t.Context(), w.object))
 
 	w.deleted = true
 	w.read()

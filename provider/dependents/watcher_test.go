@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const run types.UID = "1-2"
@@ -125,9 +126,7 @@ func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
 	t.Helper()
 
 	scheme := fake.NewTestScheme()
-	if err := metav1.AddMetaToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, metav1.AddMetaToScheme(scheme))
 
 	return fake.NewSimpleMetadataClient(scheme, o...)
 }

@@ -4,6 +4,7 @@ package environ
 
 import (
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -88,6 +89,18 @@ func Proxies(environ []string) map[string]string {
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
 		"no_proxy", "all_proxy", "TZ",
 	})
+}
+
+// LookPath finds a program in the directories of the PATH of an environment, which may be relative. The path of the
+// program is absolute.
+func LookPath(environ []string, name string) (string, error) {
+	for _, dir := range filepath.SplitList(Passed(environ)["PATH"]) {
+		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return filepath.Abs(p) // It fails without a working directory only.
+		}
+	}
+
+	return "", errors.Errorf("cannot find %q in PATH", name)
 }
 
 // pick variables from an environment by their names.

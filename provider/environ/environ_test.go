@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestPassed(t *testing.T) {
@@ -75,9 +77,7 @@ func TestValidatePlay(t *testing.T) {
 // TestCRD tests that what the API server refuses of a variable's name is refused here, too.
 func TestCRD(t *testing.T) {
 	text, err := os.ReadFile("../../package-provider/crds/ansible.m.crossplane.io_ansibleruns.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	folded := regexp.MustCompile(`\s*\n\s+`).ReplaceAllString(string(text), "")
 	rules := regexp.MustCompile(`!e\.name\.matches\('+\^((?:\(PATH|ANSIBLE_)[^']*)\$'+\)`).FindAllStringSubmatch(folded, -1)
@@ -107,7 +107,7 @@ func TestCRD(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason      string
 		name, value string
 		want        string
@@ -137,9 +137,7 @@ func TestValidate(t *testing.T) {
 		"Empty":        {reason: "A variable has a name.", want: "must be the name of an environment variable"},
 		"EqualsInName": {reason: "The first equals sign ends the name.", name: "A=B", want: "must be the name of an environment variable"},
 		"Nul":          {reason: "No environment can hold NUL.", name: "A", value: "\x00", want: "must not contain NUL"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			if err := Validate(tc.name, tc.value); err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestCauses reads the failures of testdata/causes, which the oldest version of ansible-core has written, the provider's,
@@ -340,9 +342,7 @@ func TestCauses(t *testing.T) {
 	for _, version := range []string{"2.16", "2.19", "2.21"} {
 		t.Run(version, func(t *testing.T) {
 			raw, err := os.ReadFile("testdata/causes/" + version + ".jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			// A summary has the first few failures, so that each host has one of its own.
 			streams, got := map[string]string{}, map[string]string{}
@@ -353,9 +353,7 @@ func TestCauses(t *testing.T) {
 						Host string `json:"host"`
 					} `json:"event_data"`
 				}
-				if err := json.Unmarshal([]byte(line), &e); err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, json.Unmarshal([]byte(line), &e))
 
 				streams[e.Data.Host] += line
 			}
@@ -389,7 +387,7 @@ func TestCauses(t *testing.T) {
 // TestEnds reads how plays end that do not get as far as a task, or leave others out. What it wants is what is said in
 // failures of tasks, or without any in text.
 func TestEnds(t *testing.T) {
-	cases := map[string]struct{ reason, want string }{
+	for name, tc := range map[string]struct{ reason, want string }{
 		"badinventory": {"An inventory may not be readable. Warnings say why.", "Completely failed to parse inventory source nonsense.yml"},
 		"badvars": {
 			"So may a file of variables.",
@@ -411,9 +409,7 @@ func TestEnds(t *testing.T) {
 		"vaultfile": {
 			"A password may be missing.", "Attempting to decrypt but no vault secrets found.\nOrigin: secret.yml",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := record(t, golden(t, name), Options{Hidden: []string{playDir + "/project/"}})
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // FuzzRecorder reads what no ansible-runner has written.
@@ -17,18 +18,14 @@ func FuzzRecorder(f *testing.F) {
 	secrets := redact.New(redact.InFile(secret, redact.Source{}))
 
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	needs.OK(f, err)
 
 	// One of each kind is a start.
 	seen := map[string]bool{}
 
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		needs.OK(f, err)
 
 		for line := range strings.Lines(string(text)) {
 			e, ok := parse([]byte(line))

@@ -26,17 +26,13 @@ func TestUpdate(t *testing.T) {
 	}
 
 	playbooks, err := filepath.Glob("testdata/*.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, p := range playbooks {
 		name := strings.TrimSuffix(p, ".yml")
 
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			if err := os.WriteFile(name+".jsonl", play(t, p), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, os.WriteFile(name+".jsonl", play(t, p), 0o600))
 		})
 	}
 }
@@ -56,14 +52,10 @@ func TestUpdateCauses(t *testing.T) {
 	}
 
 	shown, err := exec.CommandContext(t.Context(), needs.Program(t, "ansible-playbook"), "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	version := regexp.MustCompile(`core (\d+\.\d+)`).FindSubmatch(shown)
-	if err := os.WriteFile("testdata/causes/"+string(version[1])+".jsonl", failures, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile("testdata/causes/"+string(version[1])+".jsonl", failures, 0o600))
 }
 
 // play a playbook, with the options that its first line may have in a comment.
@@ -71,9 +63,7 @@ func play(t *testing.T, playbook string) []byte {
 	t.Helper()
 
 	text, err := os.ReadFile(playbook)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	options := ""
 	if first, _, _ := strings.Cut(string(text), "\n"); strings.HasPrefix(first, "# ") {
@@ -81,9 +71,7 @@ func play(t *testing.T, playbook string) []byte {
 	}
 
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "project"), os.DirFS("testdata/causes")); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.CopyFS(filepath.Join(dir, "project"), os.DirFS("testdata/causes")))
 
 	files := map[string]string{
 		"project/playbook.yml": string(text),
@@ -96,20 +84,14 @@ func play(t *testing.T, playbook string) []byte {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(path, []byte(text), 0o700))
 	}
 
 	cmd := exec.Command(needs.Program(t, "ansible-runner"), "run", dir, "--json", "-p", "playbook.yml")
 	collections, err := filepath.Abs("../collection")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	cmd.Env = []string{
 		"ANSIBLE_COLLECTIONS_PATH=" + collections, "ANSIBLE_SHOW_CUSTOM_STATS=1",

@@ -8,7 +8,7 @@ import (
 
 // What is no event explains how a run has ended where no event does.
 func TestText(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, text, want string
 	}{
 		"Error":     {reason: "Ansible marks an error.", text: "[WARNING]: a\n[ERROR]: b\nc\n", want: "b\nc"},
@@ -16,9 +16,7 @@ func TestText(t *testing.T) {
 		"Chain":     {reason: "The last error is the one that counts.", text: traceback + "\n  File \"x\"\nKeyError: 1\n\nAnother exception occurred:\n\n" + traceback + "\n  File \"y\"\n    ~~^^\nPermissionError: no\ndetails\n", want: "PermissionError: no\ndetails"},
 		"Output":    {reason: "The line about an error is first.", text: "a\nb: cannot c\nd\n", want: "b: cannot c\na\nd"},
 		"Nothing":   {reason: "There may be nothing."},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRecorder(Options{})
 			if _, err := r.Stderr().Write([]byte(tc.text)); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // ended is the event of a task of an action that has ended with a result.
@@ -132,9 +133,7 @@ func TestReportStatusWithheld(t *testing.T) {
 				Secrets: redact.New(redact.InFile("hunter22", redact.Source{Secret: "s", Key: "k"})),
 			})
 
-			if err := r.ReportStatus(json.RawMessage(tc.patch), tc.replace); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, r.ReportStatus(json.RawMessage(tc.patch), tc.replace))
 
 			if diff := cmp.Diff(tc.want, r.Summary().Report.WithheldStatus); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // record a stream in pieces, as a pipe delivers it.
@@ -51,7 +52,7 @@ func TestStreams(t *testing.T) {
 		warnings string
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		stream string
 		want   want
@@ -148,14 +149,10 @@ func TestStreams(t *testing.T) {
 				warnings: "Error loading plugin 'acme.postgres.database': No module named 'ansible_collections.acme'",
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join("testdata", tc.stream+".jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			r := record(t, string(raw), Options{Hidden: []string{playDir + "/project/"}, Secrets: redact.New(redact.InFile("hunter22", redact.Source{}))})
 			got := want{summary: r.Summary(), text: r.Text(), warnings: r.Warnings()}
@@ -185,7 +182,7 @@ func failed(host string, res any) string {
 func TestMessages(t *testing.T) {
 	long := strings.Repeat("ä", MaxMessage)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		stream string
 		want   string
@@ -243,9 +240,7 @@ func TestMessages(t *testing.T) {
 			stream: failed("h", map[string]any{"msg": "\x1b[31mred\x1b[0m\r\n\x07bell\ttab"}),
 			want:   "red\nbell\ttab",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			for _, f := range record(t, tc.stream, Options{}).Summary().Failures {
@@ -361,9 +356,7 @@ func heap() uint64 {
 
 func TestBehind(t *testing.T) {
 	raw, err := os.ReadFile("testdata/failures.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var got []string
 
@@ -397,15 +390,13 @@ func TestCutSecrets(t *testing.T) {
 		long[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[i*i%36]
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, secret, stderr string
 	}{
 		"Longer":   {reason: "A token is longer than what is kept of a line.", secret: string(long), stderr: "Authorization: Bearer " + string(long)},
 		"AtTheCut": {reason: "A password is where a line is cut.", secret: "correct-horse-battery", stderr: "-pcorrect-horse-battery " + strings.Repeat("x", maxOutputEnd-10)},
 		"Colored":  {reason: "A terminal shows something in between.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxOutputEnd-10)},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			for _, items := range []bool{false, true} {
 				stream := failed("h", map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr})

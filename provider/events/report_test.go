@@ -17,15 +17,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func golden(t *testing.T, name string) string {
 	t.Helper()
 
 	raw, err := os.ReadFile("testdata/" + name + ".jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return string(raw)
 }
@@ -46,9 +45,7 @@ func TestReport(t *testing.T) {
 
 	outputs := func(o string) map[string]json.RawMessage {
 		var m map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(o), &m); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, json.Unmarshal([]byte(o), &m))
 
 		return m
 	}
@@ -134,7 +131,7 @@ func TestReports(t *testing.T) {
 		excess     bool
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		action string
 		stream []string
@@ -173,9 +170,7 @@ func TestReports(t *testing.T) {
 				return cs
 			}()},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.action == "" {
 				tc.action = actionStatus
@@ -199,9 +194,7 @@ func TestWithheld(t *testing.T) {
 	}
 
 	res, err := json.Marshal(map[string]any{"reported": true, "outputs": outputs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	secrets := redact.New(redact.InFile("hunter22", redact.Source{Secret: "s", Key: "k"}))
 	got := record(t, reports(actionStatus, string(res)), Options{Secrets: secrets}).Summary().Report
@@ -231,9 +224,7 @@ func TestConnectionDetails(t *testing.T) {
 	s.ConnectionDetails = nil
 
 	text, err := json.Marshal([]any{s, r.Tail(), r.Text(), r.Warnings()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, secret := range []string{"horse", "silent as", "token of"} {
 		if strings.Contains(string(text), secret) {
@@ -263,9 +254,7 @@ func decode(t *testing.T, text string) any {
 	t.Helper()
 
 	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal([]byte(text), &v))
 
 	return v
 }

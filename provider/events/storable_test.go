@@ -20,7 +20,7 @@ func TestStorable(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	number := `output "x" cannot be kept: ` + errOutOfRange.Error()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		output string
 		want   want
@@ -34,9 +34,7 @@ func TestStorable(t *testing.T) {
 		"HugeFloat": {reason: "Nor is a double that overflows.", output: `1e999`, want: want{invalid: number}, refused: true},
 		"Surrogate": {reason: "Half a character becomes a replacement.", output: `"\ud800"`, want: want{outputs: `{"x":"\ud800"}`}},
 		"Deep":      {reason: "Deeper than the API server reads is too deep.", output: nested(9997), want: want{invalid: `output "x" cannot be kept: `}, refused: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			stream := `{"event":"playbook_on_stats","uuid":"u","event_data":{"artifact_data":{"x":` + tc.output + `}}}` + "\n"
 			s := record(t, stream, Options{}).Summary()

@@ -9,26 +9,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestTail(t *testing.T) {
 	const secret = "correct horse battery staple"
 
 	raw, err := os.ReadFile("testdata/tags.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	shown := func(text string) string {
 		raw, err := json.Marshal(map[string]any{"event": "verbose", "uuid": "u", "stdout": text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		return string(raw) + "\n"
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		stream string
 		want   string
@@ -62,9 +59,7 @@ func TestTail(t *testing.T) {
 			stream: strings.Repeat(shown("before"), MaxTail) + shown(strings.Repeat("last 56789\n", MaxTail/11)),
 			want:   leftOut + strings.Repeat("last 56789\n", (MaxTail-len(leftOut))/11),
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := record(t, tc.stream, Options{Tail: true, Secrets: redact.New(redact.InFile(secret, redact.Source{}))})
 

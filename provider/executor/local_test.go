@@ -61,7 +61,7 @@ func TestExecute(t *testing.T) {
 		phases []common.RunPhase
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason    string
 		ctx       context.Context
 		inputs    inputs.Inputs
@@ -347,9 +347,7 @@ func TestExecute(t *testing.T) {
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			x := NewLocal(tc.installer, tc.runner)
 			x.now = func() time.Time { return now.Time }
@@ -441,7 +439,7 @@ func TestExecuteApproved(t *testing.T) {
 		return content.Set{Content: common.Content{Digest: version, Collections: []common.ContentItem{{Name: "acme.site", Version: version}}}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		approved bool
 		now      content.Set
@@ -451,9 +449,7 @@ func TestExecuteApproved(t *testing.T) {
 		"Same":       {reason: "The content that was checked should be applied.", approved: true, now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
 		"Changed":    {reason: "Another version should not begin.", approved: true, now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonContentChanged}},
 		"NotGuarded": {reason: "Without approvals the latest version should be applied.", now: set("1.0.1"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			begun := 0
 			x := NewLocal(

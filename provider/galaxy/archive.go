@@ -5,7 +5,6 @@ import (
 	_ "embed" // For the script.
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -24,7 +23,12 @@ var archiveScript []byte
 // Ansible's modules does it, confined like ansible-galaxy: what ansible-galaxy knows of proxies, passwords and
 // authorities counts.
 func (in *installation) unpack(ctx context.Context, p *requirements.Project) (digest string, err error) {
-	argv, err := python(in.Environ)
+	galaxy, err := environ.LookPath(in.Environ, "ansible-galaxy")
+	if err != nil {
+		return "", err
+	}
+
+	argv, err := sandbox.Interpreter(galaxy)
 	if err != nil {
 		return "", err
 	}
@@ -55,17 +59,6 @@ func (in *installation) unpack(ctx context.Context, p *requirements.Project) (di
 	said := strings.TrimSpace(out)
 
 	return "sha256:" + said[strings.LastIndexByte(said, '\n')+1:], nil
-}
-
-// python returns the argv of what runs ansible-galaxy.
-func python(own []string) ([]string, error) {
-	for _, dir := range filepath.SplitList(environ.Passed(own)["PATH"]) {
-		if script, err := exec.LookPath(filepath.Join(dir, "ansible-galaxy")); err == nil {
-			return sandbox.Interpreter(script)
-		}
-	}
-
-	return nil, errors.New("cannot find ansible-galaxy in PATH")
 }
 
 // inside is the directory that has all files of an unpacked archive: archives of git hosts have them in one, which is

@@ -57,7 +57,7 @@ func Exec(ctx context.Context, p Program) error {
 	}
 
 	if err != nil && !errors.As(err, new(*exec.ExitError)) {
-		return &StartError{Err: err}
+		return &StartError{err}
 	}
 
 	return errors.Wrapf(err, "%s failed", p.Argv[0])
@@ -80,7 +80,7 @@ func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
 		case errors.As(err, new(*supervisor.MemoryError)):
 			return errors.Wrap(err, filepath.Base(p.Argv[0]))
 		case err != nil:
-			return &StartError{Err: err}
+			return &StartError{err}
 		case code != 0:
 			return errors.Errorf("%s failed with exit status %d", filepath.Base(p.Argv[0]), code)
 		}

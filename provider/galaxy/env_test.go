@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestEnvironment asks what the command gets, without running it.
@@ -26,9 +27,7 @@ func TestEnvironment(t *testing.T) {
 
 	dir := t.TempDir()
 	w := Workspace{Private: dir, Set: filepath.Join(dir, "set")}
-	if err := os.Mkdir(w.Home(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Mkdir(w.Home(), 0o700))
 
 	i := Installer{
 		Environ: []string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"},
@@ -45,9 +44,7 @@ func TestEnvironment(t *testing.T) {
 		Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "HOME": "/elsewhere", "SSL_CERT_FILE": "./ca.crt", "NETRC": "/etc/netrc"},
 		Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("creds")}, {Name: "ansible.cfg"}, {Name: "password"}, {Name: "ca.crt"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if _, err := i.Install(t.Context(), req, w); err == nil {
 		t.Fatal("want an error")

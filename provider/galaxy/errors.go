@@ -32,16 +32,10 @@ func (e *InstallError) Unwrap() error { return e.Err }
 
 // A StartError says that a program could not be run, so that it says nothing about what the
 // program was to do.
-type StartError struct {
-	// Err says why.
-	Err error
-}
+type StartError struct{ error }
 
-// Error says why.
-func (e *StartError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error that says so.
-func (e *StartError) Unwrap() error { return e.Err }
+// Unwrap returns the error that says why.
+func (e *StartError) Unwrap() error { return e.error }
 
 // installErrorFrom returns the error for an ansible-galaxy that has failed, from its output.
 func installErrorFrom(what, output string, err error, req Request) *InstallError {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestReasonOther(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		output string
 		want   string
@@ -22,9 +22,7 @@ func TestReasonOther(t *testing.T) {
 		"PasswordOfSSH": {reason: "So do those of other schemes; the user of ssh is none.", output: "[ERROR]: ssh://git:p@example.org/x, ssh://git@example.org/y", want: "ssh://example.org/x, ssh://git@example.org/y"},
 		"Bounded":       {reason: "A reason fits into a status.", output: strings.Repeat("x", 2000), want: strings.Repeat("x", maxReason-3) + "…"},
 		"OtherNotes":    {reason: "Other warnings are no reason.", output: "[WARNING]: old\n[ERROR]: no", want: "no"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, reason(tc.output)); diff != "" {
 				t.Errorf("\n%s\nreason(...): -want, +got:\n%s", tc.reason, diff)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestWriteCredentials has links in the place of the credentials.
@@ -17,15 +18,11 @@ func TestWriteCredentials(t *testing.T) {
 	outside, inside := filepath.Join(dir, "outside"), filepath.Join(w.Home(), "password")
 
 	for _, err := range []error{os.Mkdir(w.Home(), 0o700), os.WriteFile(outside, []byte("kept"), 0o600), os.Symlink(outside, inside)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 	}
 
 	in := &installation{w: w, req: Request{Credentials: []inputs.File{{Name: "password", Data: []byte("secret")}}}}
-	if err := in.writeCredentials(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, in.writeCredentials())
 
 	for file, want := range map[string]string{outside: "kept", inside: "secret"} {
 		got, _ := os.ReadFile(file)

@@ -48,7 +48,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	// They take time to find, and only errors need them.
 	secrets := sync.OnceValue(in.InstallSecrets)
 	r := Request{
-		Env: in.ForInstall(), Grant: sandbox.Grant(in.Grant), Verification: in.Verification,
+		Env: in.Env, Grant: in.Grant, Verification: in.Verification,
 		Redact: func(text string, limit int) string { return secrets().Clip(text, limit) },
 	}
 
@@ -57,7 +57,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(errors.Wrapf(err, "%s: spec.requirements", in.Config))
 	}
 
-	found := isOnPath(in.ForInstall())
+	found := isOnPath(in.Env)
 	if in.Execution.Content == common.ContentImage {
 		found = func(string) bool { return true }
 	}
@@ -72,7 +72,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 			return Request{}, err
 		}
 
-		merged.Project = requirements.NewProject(p, in.Tree)
+		merged.Project = &requirements.Project{Project: *p, Tree: in.Tree}
 	}
 
 	r.Requirements, r.Credentials = merged, relevantCredentials(in, merged)
@@ -118,13 +118,13 @@ func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.
 	}
 
 	for _, name := range fileVariables() {
-		names = append(names, strings.TrimPrefix(in.ForInstall()[name], "./"))
+		names = append(names, strings.TrimPrefix(in.Env[name], "./"))
 	}
 
 	var relevant []inputs.File
 
 	cfg, _ := inputs.Find(in.Credentials, inputs.AnsibleConfigFile)
-	keys := sshKeys(in.ForInstall(), in.Credentials)
+	keys := sshKeys(in.Env, in.Credentials)
 
 	for _, f := range in.Credentials {
 		isKey := slices.Contains(keys, f.Name)

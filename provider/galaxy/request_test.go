@@ -12,13 +12,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestNewRequest(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "in.image"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Mkdir(filepath.Join(dir, "in.image"), 0o700))
 
 	in := inputs.Inputs{
 		Config:       `ProviderConfig "x"`,
@@ -31,9 +30,7 @@ func TestNewRequest(t *testing.T) {
 	}
 
 	got, err := NewRequest(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := Request{
 		Requirements: requirements.File{Collections: []requirements.Collection{{Name: "a.b"}}, Roles: []requirements.Role{{Name: "c.d", Src: "c.d"}}},
@@ -63,7 +60,7 @@ func TestNewRequestCredentials(t *testing.T) {
 	const refused = " must not have a password or a token in a URL: write it into a credential of the configuration, " +
 		".git-credentials for a repository or .netrc for an archive"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
 		want   []inputs.File
@@ -114,9 +111,7 @@ func TestNewRequestCredentials(t *testing.T) {
 			err: "spec.forProvider.project.src" + refused,
 		},
 		"UserOfProject": {reason: "A user is none.", in: project("ssh://git@example.org/x.git")},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := NewRequest(tc.in)
 			if diff := cmp.Diff(tc.err, message(err)); diff != "" {

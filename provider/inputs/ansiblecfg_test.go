@@ -7,7 +7,7 @@ import (
 )
 
 func TestAnsibleConfig(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		want   AnsibleConfig
@@ -26,9 +26,7 @@ func TestAnsibleConfig(t *testing.T) {
 			want:   AnsibleConfig{{"a", "x"}: "a@b,\nc@d,\ne=f", {"a", "y"}: "1"},
 		},
 		"Mistakes": {reason: "What is neither a section nor an option is skipped.", text: "[a]\nword\nx=1", want: AnsibleConfig{{"a", "x"}: "1"}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			in := Inputs{Credentials: []File{{Name: "ansible.cfg", Data: []byte(tc.text)}}}
 

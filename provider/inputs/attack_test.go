@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestAttacks has values that are to become something else on the way into an
@@ -38,7 +39,7 @@ func TestAttacks(t *testing.T) {
 		taken   = "is set by the provider"
 	)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		in   Inputs
 		want string
 	}{
@@ -97,9 +98,7 @@ func TestAttacks(t *testing.T) {
 		"EnvGo":             {in: env("GODEBUG", "x"), want: taken},
 		"EnvCharacters":     {in: env("GCONV_PATH", "/x"), want: taken},
 		"EnvTunables":       {in: env("GLIBC_TUNABLES", "x"), want: taken},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(true, strings.Contains(message(tc.in.Validate()), tc.want)); diff != "" {
 				t.Errorf("Validate(): want %q, got %q", tc.want, message(tc.in.Validate()))
@@ -122,9 +121,7 @@ func TestDigestGuess(t *testing.T) {
 	}
 	sum := func(key []byte, pin string) string {
 		d, err := of(pin).Digest(key, nil, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		return d[strings.LastIndexByte(d, '.')+1:]
 	}
@@ -142,11 +139,9 @@ func TestDigestGuess(t *testing.T) {
 	shown := sum(own, pin)
 
 	public, err := of("").Digest(own, nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		key    []byte
 		want   string
@@ -158,9 +153,7 @@ func TestDigestGuess(t *testing.T) {
 		"Shown":       {reason: "Nor is the digest.", key: []byte(shown)},
 		"UID":         {reason: "Nor what the object is called.", key: []byte("uid")},
 		"Another":     {reason: "Who may create objects can have the provider make digests of guesses, but with another key.", key: ObjectKey(secret, "another")},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, guess(tc.key, shown)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)

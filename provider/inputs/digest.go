@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Schema of digests. It changes when a version of the provider computes another digest of
@@ -34,7 +35,7 @@ type canonical struct {
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
 	Project      string               `json:"project,omitempty"`
-	Grant        *Grant               `json:"grant,omitempty"`
+	Grant        *sandbox.Grant       `json:"grant,omitempty"`
 	Kubernetes   *Kubernetes          `json:"kubernetes,omitempty"`
 }
 
@@ -69,7 +70,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		Inventories:  data(in.Inventories),
 		Credentials:  make([]credential, len(in.Credentials)),
 		Requirements: in.Requirements,
-		Env:          in.Env,
+		Env:          in.ForPlay(),
 		Collections:  withoutSources(collections),
 		Content:      withoutSources(roles),
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestDigest(t *testing.T) {
@@ -29,16 +30,14 @@ func TestDigest(t *testing.T) {
 		}
 
 		rs, err := in.Parameters.ParseRoles()
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		in.Roles = rs
 
 		return in
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		a, b   Inputs
 		ca, cb []common.ContentItem
@@ -108,13 +107,13 @@ func TestDigest(t *testing.T) {
 		},
 		"PlayEnv": {
 			reason: "A changed variable of the environment is a changed input.",
-			a:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "a"}}),
-			b:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "b"}}),
+			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a"}}},
+			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "b"}}},
 		},
 		"PlayEnvHidden": {
 			reason: "One that another takes the place of is none.",
-			a:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "a", OfConfig: true}, {Name: "A", Value: "b"}}),
-			b:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "c", OfConfig: true}, {Name: "A", Value: "b"}}),
+			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a", OfConfig: true}, {Name: "A", Value: "b"}}},
+			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "c", OfConfig: true}, {Name: "A", Value: "b"}}},
 			same:   true,
 		},
 		"SecretData": {
@@ -159,9 +158,7 @@ func TestDigest(t *testing.T) {
 			ca:     []common.ContentItem{{Name: "a.b", Version: "1.0.0"}},
 			cb:     []common.ContentItem{{Name: "a.b", Version: "1.0.1"}},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			a := digest(t, tc.a, tc.ca)
 			b := digest(t, tc.b, tc.cb)
@@ -181,9 +178,7 @@ func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	t.Helper()
 
 	d, err := in.Digest([]byte("key"), collections, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return d
 }
@@ -198,9 +193,7 @@ func TestDigestOnDelete(t *testing.T) {
 		}
 
 		d, err := in.Digest([]byte("key"), nil, roles, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		return d
 	}
@@ -217,7 +210,7 @@ func TestDigestOnDelete(t *testing.T) {
 	}
 	plain, removed := of(with(nil), "1"), of(cleanup(""), "1", "1")
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		got, was string
 		same     bool
@@ -230,9 +223,7 @@ func TestDigestOnDelete(t *testing.T) {
 		"Src":      {"So is where it comes from.", of(cleanup("https://example.org/role"), "1", "1"), removed, false},
 		"Own":      {"The roles that are applied are.", of(cleanup(""), "2", "1"), removed, false},
 		"Deletion": {"What is approved for a deletion is something else.", of(cleanup("").ForDeletion(), "1", "1"), removed, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.got == tc.was; got != tc.same {
 				t.Errorf("\n%s\nDigest(...): want the same %t, got %t", tc.reason, tc.same, got)
@@ -269,7 +260,7 @@ func TestDigestStays(t *testing.T) {
 		Env:          map[string]string{"ANSIBLE_TIMEOUT": "5"},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		in   Inputs
 		want string
 	}{
@@ -281,9 +272,7 @@ func TestDigestStays(t *testing.T) {
 			in:   full,
 			want: "v4.a69cdde7.4e0e1662a433a54be4fa4781639b5ba6bac60059c9f05eb7558ab9e79dcf910d",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, digest(t, tc.in, collections)); diff != "" {
 				t.Errorf("\nAn upgrade runs nothing again.\nDigest(...): -want, +got:\n%s", diff)
@@ -297,11 +286,9 @@ func TestComparable(t *testing.T) {
 	a := digest(t, in, nil)
 
 	other, err := in.Digest([]byte("another key"), nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		a, b   string
 		want   bool
@@ -311,9 +298,7 @@ func TestComparable(t *testing.T) {
 		"OtherSchema": {reason: "So does another schema.", a: a, b: "v0" + strings.TrimPrefix(a, Schema)},
 		"Never":       {reason: "No digest is not comparable, not even with none.", a: "", b: ""},
 		"Garbage":     {reason: "What is not a digest is not comparable.", a: "abc", b: "abc"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Comparable(tc.a, tc.b)); diff != "" {
 				t.Errorf("\n%s\nComparable(...): -want, +got:\n%s", tc.reason, diff)

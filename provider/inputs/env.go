@@ -24,33 +24,15 @@ type Variable struct {
 	Index int
 }
 
-// WithPlayEnv returns the inputs with variables that plays have, but not ansible-galaxy. Of several with the same
+// ForPlay is the environment that the configuration and the run set for the play. Of several variables with the same
 // name the last one counts.
-func (in Inputs) WithPlayEnv(vars []Variable) Inputs {
-	if len(vars) == 0 {
-		return in
+func (in Inputs) ForPlay() map[string]string {
+	env := maps.Collect(maps.All(in.Env))
+	for _, v := range in.PlayEnv {
+		env[v.Name] = v.Value
 	}
 
-	in.PlayEnv, in.InstallEnv = vars, maps.Clone(in.Env)
-	if in.InstallEnv == nil {
-		in.InstallEnv = map[string]string{}
-	}
-
-	in.Env = maps.Clone(in.InstallEnv)
-	for _, v := range vars {
-		in.Env[v.Name] = v.Value
-	}
-
-	return in
-}
-
-// ForInstall is the environment of ansible-galaxy.
-func (in Inputs) ForInstall() map[string]string {
-	if in.InstallEnv != nil {
-		return in.InstallEnv
-	}
-
-	return in.Env
+	return env
 }
 
 // validatePlayEnv reports variables that are not a play's to set, among those of the run, or of its configuration.

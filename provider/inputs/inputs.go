@@ -6,12 +6,13 @@ package inputs
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // KnownHostsFile is the name of the credential with the keys of hosts that ssh trusts.
@@ -80,13 +81,10 @@ type Inputs struct {
 	Credentials []File
 	// Requirements is the text of the configuration's requirements.yml.
 	Requirements string
-	// Env is the environment that the configuration and the run set for the play.
+	// Env is the environment that the configuration sets for ansible-galaxy and the play.
 	Env map[string]string
-	// InstallEnv is that of ansible-galaxy, where it is another one: what the configuration
-	// sets for both. See ForInstall.
-	InstallEnv map[string]string
 	// PlayEnv are the variables that only the play has: what the configuration sets, then
-	// what the run sets, which wins. See WithPlayEnv.
+	// what the run sets, which wins. See ForPlay.
 	PlayEnv []Variable
 	// Verification of what is installed; nil for none. The digest is without it: it
 	// decides whether content is installed, not which.
@@ -97,7 +95,7 @@ type Inputs struct {
 	// Approval is true if the run, or its configuration, requires approvals.
 	Approval bool
 	// Grant is what the configuration allows beyond what every run may do.
-	Grant Grant
+	Grant sandbox.Grant
 	// Kubernetes is how the run reaches the API server; nil if it does not.
 	Kubernetes *Kubernetes
 }
@@ -137,19 +135,7 @@ type Kubernetes struct {
 
 // Watches is true for a kind of dependents that is watched.
 func (k Kubernetes) Watches(d common.DependentKind) bool {
-	group, _, found := strings.Cut(d.APIVersion, "/")
-	if !found {
-		group = ""
-	}
+	gv, _ := schema.ParseGroupVersion(d.APIVersion) // It is of the API server.
 
-	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: group, Kind: d.Kind})
-}
-
-// A Grant is what a configuration allows beyond what every run may do.
-type Grant struct {
-	// Read and Write are more paths.
-	Read  []string `json:"read,omitempty"`
-	Write []string `json:"write,omitempty"`
-	// ServiceAccount allows to read the token of the provider's service account.
-	ServiceAccount bool `json:"serviceAccount,omitempty"`
+	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: gv.Group, Kind: d.Kind})
 }

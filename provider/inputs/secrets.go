@@ -35,7 +35,7 @@ func (in Inputs) Secrets() *redact.Set {
 	}
 
 	all = append(all, in.ofInstallation(File.text)...)
-	all = append(all, inEnv(in.Env)...)
+	all = append(all, inEnv(in.ForPlay())...)
 
 	var shown []string
 
@@ -55,7 +55,7 @@ func (in Inputs) InstallSecrets() *redact.Set {
 }
 
 func (in Inputs) ofInstallation(text func(File) string) []redact.Secret {
-	all := inEnv(in.ForInstall())
+	all := inEnv(in.Env)
 
 	for _, f := range in.Credentials {
 		// The keys of hosts are public.

@@ -15,7 +15,7 @@ func TestSecrets(t *testing.T) {
 		return File{Name: name, Data: []byte(data), Secret: true, From: redact.Source{Secret: "s", Key: name}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     Inputs
 		// text that has secrets, and how it is shown.
@@ -48,7 +48,7 @@ func TestSecrets(t *testing.T) {
 		},
 		"PlayEnvironment": {
 			"So are variables from Secrets.",
-			Inputs{}.WithPlayEnv([]Variable{{Name: "LOGIN", Value: "hunter22", Secret: true, From: redact.Source{Secret: "s", Key: "k"}}, {Name: "REGION", Value: "eu-central-1"}}),
+			Inputs{PlayEnv: []Variable{{Name: "LOGIN", Value: "hunter22", Secret: true, From: redact.Source{Secret: "s", Key: "k"}}, {Name: "REGION", Value: "eu-central-1"}}},
 			"hunter22 eu-central-1", "******** eu-central-1",
 			redact.Source{Secret: "s", Key: "k"},
 		},
@@ -82,9 +82,7 @@ func TestSecrets(t *testing.T) {
 			"eu-central-1 db.example.org hunter22", "eu-central-1 db.example.org ********",
 			redact.Source{Secret: "s", Key: "vars.yml"},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			set := tc.in.Secrets()
 			if diff := cmp.Diff(tc.want, set.Text(tc.text)); diff != "" {

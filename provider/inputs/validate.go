@@ -51,7 +51,7 @@ func (in Inputs) Validate() error {
 		return err
 	}
 
-	return in.ValidateConfig()
+	return in.validateConfig()
 }
 
 // validateFacts says why the facts of a run that asks for that cannot be kept.
@@ -69,7 +69,7 @@ func validateFacts(in Inputs, path *field.Path) field.ErrorList {
 			"a Pod keeps no facts for the next one: have runs happen in the provider, "+instead))
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+	for _, name := range slices.Sorted(maps.Keys(in.ForPlay())) {
 		if strings.HasPrefix(name, "ANSIBLE_CACHE_PLUGIN") {
 			errs = append(errs, field.Forbidden(path.Child("vars").Key(name),
 				"there would be two caches of facts: remove it, "+instead))
@@ -86,11 +86,11 @@ func validateFacts(in Inputs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ValidateConfig reports mistakes in the configuration: credentials and variables with names
+// validateConfig reports mistakes in the configuration: credentials and variables with names
 // that have a meaning to Ansible or the provider, and verification without keys.
-func (in Inputs) ValidateConfig() error {
+func (in Inputs) validateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
-	errs = append(errs, validateEnv(in.ForInstall(), field.NewPath("spec", "vars"))...)
+	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
 	errs = append(errs, validatePlayEnv(in.PlayEnv, true, field.NewPath("spec", "env"))...)
 	errs = append(errs, validateVerification(in, field.NewPath("spec", "verification"))...)
 	errs = append(errs, validateFacts(in, field.NewPath("spec"))...)

@@ -21,7 +21,7 @@ func TestValidate(t *testing.T) {
 	}
 	keys := common.Verification{Keyring: "keys.gpg", Signatures: "+1"}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		in     Inputs
 		want   string
@@ -136,9 +136,7 @@ func TestValidate(t *testing.T) {
 			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all", Limit: strings.Repeat("x", 1<<20) + "\n"}},
 			want:   `spec.forProvider.limit: Invalid value: "` + strings.Repeat("x", maxQuoted-3) + `…": must not contain control characters`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			if err := tc.in.Validate(); err != nil {

@@ -21,7 +21,7 @@ func TestValidateVars(t *testing.T) {
 		return `{"a": ` + strings.Repeat(`{"b": [`, levels/2) + strings.Repeat("]}", levels/2) + "}"
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason       string
 		vars, unsafe string
 		want         string
@@ -68,9 +68,7 @@ func TestValidateVars(t *testing.T) {
 				"spec.forProvider.vars[b][__ansible_unsafe]: Invalid value: must be a string]",
 		},
 		"UnsafeVault": {reason: "In unsafe variables they mean nothing.", unsafe: `{"a": {"__ansible_vault": 1}}`},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			in := Inputs{Parameters: common.AnsibleRunParameters{
 				PlaybookInline: "x", Vars: &runtime.RawExtension{Raw: []byte(tc.vars)}, UnsafeVars: &runtime.RawExtension{Raw: []byte(tc.unsafe)},

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // canary is in a file that nothing of may be shown.
@@ -22,26 +23,26 @@ func TestManifestOfAttacks(t *testing.T) {
 	out := t.TempDir()
 	write(t, out, map[string]string{"canary": "version: " + canary + "\n", "meta/.galaxy_install_info": "version: " + canary + "\n"})
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		make   func(t *testing.T, dir string)
 	}{
 		"Link": {reason: "It is a link to another file.", make: func(t *testing.T, dir string) {
 			t.Helper()
-			must(t, os.Symlink(filepath.Join(out, "canary"), filepath.Join(dir, info)))
+			needs.OK(t, os.Symlink(filepath.Join(out, "canary"), filepath.Join(dir, info)))
 		}},
 		"Directory": {reason: "A directory above it is a link.", make: func(t *testing.T, dir string) {
 			t.Helper()
-			must(t, os.Remove(filepath.Join(dir, "roles/x/meta")))
-			must(t, os.Symlink(filepath.Join(out, "meta"), filepath.Join(dir, "roles/x/meta")))
+			needs.OK(t, os.Remove(filepath.Join(dir, "roles/x/meta")))
+			needs.OK(t, os.Symlink(filepath.Join(out, "meta"), filepath.Join(dir, "roles/x/meta")))
 		}},
 		"Pipe": {reason: "Reading it never ends.", make: func(t *testing.T, dir string) {
 			t.Helper()
-			must(t, unix.Mkfifo(filepath.Join(dir, info), 0o600))
+			needs.OK(t, unix.Mkfifo(filepath.Join(dir, info), 0o600))
 		}},
 		"Huge": {reason: "It takes more memory than there is.", make: func(t *testing.T, dir string) {
 			t.Helper()
-			must(t, os.Truncate(touch(t, dir, info, ""), 1<<40))
+			needs.OK(t, os.Truncate(touch(t, dir, info, ""), 1<<40))
 		}},
 		"Quote": {reason: "The parser quotes it.", make: func(t *testing.T, dir string) {
 			t.Helper()
@@ -56,12 +57,10 @@ func TestManifestOfAttacks(t *testing.T) {
 
 			touch(t, dir, info, bomb+"version: *l\n")
 		}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
+			needs.OK(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
 			tc.make(t, dir)
 
 			m, err := New(t.Context(), dir, "x", requirements.File{}, nil, nil, Bounds(0))

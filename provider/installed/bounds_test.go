@@ -13,10 +13,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestMeasure(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		limits workdir.Limits
 		make   func(t *testing.T, dir string)
@@ -44,7 +45,7 @@ func TestMeasure(t *testing.T) {
 			limits: Bounds(0),
 			make: func(t *testing.T, dir string) {
 				t.Helper()
-				must(t, os.Truncate(touch(t, dir, "roles/x/a", ""), 1<<40))
+				needs.OK(t, os.Truncate(touch(t, dir, "roles/x/a", ""), 1<<40))
 			},
 			want: "its files are more than 1Gi longer than what they take on disk: it may not have large files that are sparse, or that have many names",
 		},
@@ -56,7 +57,7 @@ func TestMeasure(t *testing.T) {
 
 				file := touch(t, dir, "roles/x/a", strings.Repeat("x", 1<<20))
 				for i := range 3 {
-					must(t, os.Link(file, filepath.Join(dir, "roles/x", fmt.Sprint(i))))
+					needs.OK(t, os.Link(file, filepath.Join(dir, "roles/x", fmt.Sprint(i))))
 				}
 			},
 			want: "its files are more than 1Mi longer than what they take on disk: it may not have large files that are sparse, or that have many names",
@@ -73,16 +74,14 @@ func TestMeasure(t *testing.T) {
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				touch(t, dir, "roles/x/a", "")
-				must(t, os.Symlink(".", filepath.Join(dir, "roles/x/loop")))
-				must(t, unix.Mkfifo(filepath.Join(dir, "roles/x/pipe"), 0o600))
+				needs.OK(t, os.Symlink(".", filepath.Join(dir, "roles/x/loop")))
+				needs.OK(t, unix.Mkfifo(filepath.Join(dir, "roles/x/pipe"), 0o600))
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
+			needs.OK(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
 			tc.make(t, dir)
 
 			_, err := measure(t.Context(), dir, tc.limits)
@@ -102,8 +101,8 @@ func TestLongVersion(t *testing.T) {
 		"roles/acme.web/meta/.galaxy_install_info":               "version: " + version + "\n",
 	} {
 		dir := t.TempDir()
-		must(t, os.MkdirAll(filepath.Join(dir, galaxy.CollectionsDir, "ansible_collections"), 0o700))
-		must(t, os.MkdirAll(filepath.Join(dir, galaxy.RolesDir), 0o700))
+		needs.OK(t, os.MkdirAll(filepath.Join(dir, galaxy.CollectionsDir, "ansible_collections"), 0o700))
+		needs.OK(t, os.MkdirAll(filepath.Join(dir, galaxy.RolesDir), 0o700))
 		touch(t, dir, file, text)
 
 		_, err := New(t.Context(), dir, "", requirements.File{}, nil, nil, workdir.Limits{})
@@ -119,7 +118,7 @@ func TestManyItems(t *testing.T) {
 	const meta = "version: 1.0.0\n"
 
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
+	needs.OK(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
 
 	for i := range maxInstalled + 1 {
 		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
@@ -131,11 +130,11 @@ func TestManyItems(t *testing.T) {
 	}
 
 	dir = t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, galaxy.RolesDir), 0o700))
+	needs.OK(t, os.Mkdir(filepath.Join(dir, galaxy.RolesDir), 0o700))
 
 	for i := range 900 {
 		touch(t, dir, fmt.Sprintf("collections/ansible_collections/acme/c%d/MANIFEST.json", i), fmt.Sprintf(`{"collection_info": {"namespace": "acme", "name": "c%d", "version": "1.0.0"}}`, i))
-		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
+		needs.OK(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
 	}
 
 	m, err := New(t.Context(), dir, "", requirements.File{}, nil, nil, workdir.Limits{})

@@ -4,15 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // message of an error; empty when there is none.
 func message(err error) string {
@@ -36,8 +30,8 @@ func touch(t *testing.T, dir, name, text string) string {
 	t.Helper()
 
 	file := filepath.Join(dir, name)
-	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	must(t, os.WriteFile(file, []byte(text), 0o600))
+	needs.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	needs.OK(t, os.WriteFile(file, []byte(text), 0o600))
 
 	return file
 }

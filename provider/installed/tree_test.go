@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRevisions tells what makes content another.
@@ -20,7 +21,7 @@ func TestRevisions(t *testing.T) {
 		"roles/r/tasks/main.yml":                            "[]",
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(dir string) error
 		same   bool
@@ -68,26 +69,18 @@ func TestRevisions(t *testing.T) {
 			reason: "A pipe is not read.",
 			change: func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "roles/r/pipe"), 0o600) },
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, base)
 
 			a, err := revisions(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
-			if err := tc.change(dir); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, tc.change(dir))
 
 			b, err := revisions(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.same, cmp.Equal(a, b)); diff != "" {
 				t.Errorf("\n%s\nrevisions(...): -want the same, +got:\n%s", tc.reason, diff)
@@ -111,14 +104,14 @@ func TestStrip(t *testing.T) {
 		"roles/r/__pycache__":               "",
 		"collections/ansible_collections/acme.web-1.0.0.info/GALAXY.yml": "server: https://me:secret@hub.example.org\n",
 	})
-	must(t, os.Chmod(filepath.Join(dir, web, "plugins"), 0o500))
+	needs.OK(t, os.Chmod(filepath.Join(dir, web, "plugins"), 0o500))
 
 	m, err := New(t.Context(), dir, "x", requirements.File{Collections: []requirements.Collection{{Name: "acme.web"}}}, nil, nil, Bounds(0))
-	must(t, err)
+	needs.OK(t, err)
 
 	got := map[string]string{}
 
-	must(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+	needs.OK(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			text, _ := os.ReadFile(name)
 			got[strings.TrimPrefix(name, dir+"/")] = string(text)

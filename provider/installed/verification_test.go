@@ -18,7 +18,7 @@ func TestVerify(t *testing.T) {
 		return []common.VerifiedContent{{Name: name, Revision: revision}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		v      *common.Verification
 		want   string
@@ -39,9 +39,7 @@ func TestVerify(t *testing.T) {
 			reason: "What is not installed was perhaps written wrong.", v: &common.Verification{Collections: item("acme.wbe", "")},
 			want: `"acme.wbe" in spec.verification.collections was not installed: nothing requires it`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, message(m.verify(tc.v, all))); diff != "" {
 				t.Errorf("\n%s\nverify(...): -want, +got:\n%s", tc.reason, diff)

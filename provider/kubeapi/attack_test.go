@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestLongAttackMarks has content write what takes far more memory of the provider than it has bytes. All of it goes to the
@@ -44,9 +45,7 @@ func TestLongAttackMarks(t *testing.T) {
 	around := krt.Unknown{Raw: appendField(nil, fieldMetadata, bytes.Repeat(appendField(nil, fieldOwnerReferences, nil), maxBody/2-100))}
 
 	message, err := around.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for name, tc := range map[string]struct {
 		reason string

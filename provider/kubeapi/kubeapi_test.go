@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestOpen(t *testing.T) {
@@ -75,9 +76,7 @@ func TestOpen(t *testing.T) {
 			})
 
 			a, err := New(&rest.Config{Host: "https://127.0.0.1:1"}, kube)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			_, err = a.Open(t.Context(), spec())
 			if err == nil {

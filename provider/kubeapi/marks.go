@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -375,10 +376,10 @@ func (m marks) in(metadata json.RawMessage) json.RawMessage {
 
 		values := members(meta[field])
 		for key, value := range more {
-			values[key] = encode(value)
+			values[key] = events.Encode(value)
 		}
 
-		meta[field] = encode(values)
+		meta[field] = events.Encode(values)
 	}
 
 	if m.owner != nil {
@@ -390,10 +391,10 @@ func (m marks) in(metadata json.RawMessage) json.RawMessage {
 
 			return json.Unmarshal(raw, &r) == nil && r.UID == m.owner.UID
 		})
-		meta["ownerReferences"] = encode(append(owners, encode(m.owner)))
+		meta["ownerReferences"] = events.Encode(append(owners, events.Encode(m.owner)))
 	}
 
-	return encode(meta)
+	return events.Encode(meta)
 }
 
 // members of a mapping; none of what is no mapping, which the API server refuses.
@@ -404,17 +405,6 @@ func members(text json.RawMessage) map[string]json.RawMessage {
 	}
 
 	return all
-}
-
-// encode a value that has nothing that JSON does not have. It is no longer than it was written: no text is for HTML.
-func encode(v any) json.RawMessage {
-	out := &bytes.Buffer{}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-
-	_ = e.Encode(v) //nolint:errchkjson // See above.
-
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // learn from the answers of the API server what the run has labeled and deleted.

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestInPod has the run of a Pod reach the API server with the token in its file.
@@ -35,21 +37,15 @@ func TestInPod(t *testing.T) {
 	token := filepath.Join(dir, "token")
 
 	write := func(file string, data []byte) {
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(file, data, 0o600))
 	}
 	write(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 
 	e, err := EndpointOf(&rest.Config{Host: "https://192.0.2.1", BearerToken: "token-of-the-provider", TLSClientConfig: rest.TLSClientConfig{CAFile: ca}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	a, err := InPod(e, token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if _, err := a.Open(t.Context(), spec()); err == nil || !strings.Contains(err.Error(), "failed to read token file") {
 		t.Errorf("Without a token there is no way: %v", err)
@@ -58,20 +54,14 @@ func TestInPod(t *testing.T) {
 	write(token, []byte(tokenOfAccount+"\n"))
 
 	opened, err := a.Open(t.Context(), spec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	defer opened.Close()
 
 	way, err := clientcmd.RESTConfigFromKubeConfig(opened.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	kube, err := kubernetes.NewForConfig(way)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if _, err := kube.Discovery().ServerVersion(); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Typed clients in Go, such as kubectl create and helm, write Protobuf, and want it for an answer.
@@ -62,18 +63,14 @@ func TestMarkProtobuf(t *testing.T) {
 			way.ContentType, way.AcceptContentTypes = typeProtobuf, typeProtobuf+","+typeJSON
 
 			kube, err := kubernetes.NewForConfig(way)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			tc.was.Name, tc.was.Namespace = "server", tc.namespace
 			tc.want.Name, tc.want.Namespace = "server", tc.namespace
 			o := appsv1.DeploymentSpec{Replicas: new(int32(3)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeName: "a"}}}
 
 			got, err := kube.AppsV1().Deployments(tc.namespace).Create(t.Context(), &appsv1.Deployment{ObjectMeta: tc.was, Spec: o}, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			got.TypeMeta = metav1.TypeMeta{}
 			if diff := cmp.Diff(&appsv1.Deployment{ObjectMeta: tc.want, Spec: o}, got); diff != "" {
@@ -90,9 +87,7 @@ func TestInjectProtobuf(t *testing.T) {
 
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		o, err := scheme.Scheme.New(gvk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		m, err := meta.Accessor(o)
 		if err != nil {
@@ -103,14 +98,10 @@ func TestInjectProtobuf(t *testing.T) {
 		o.GetObjectKind().SetGroupVersionKind(gvk)
 
 		body, err := runtime.Encode(codec, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		got, _, err := codec.Decode(injectProtobuf(body, marks{labels: map[string]string{"a": "b"}}), nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		m.SetLabels(map[string]string{"a": "b"})
 

@@ -29,6 +29,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // tokenOfAccount is what the fake API server gives out for the account.
@@ -54,21 +55,15 @@ func openedFor(tb testing.TB, run runner.Spec, h http.Handler) (*proxy, *rest.Co
 	cfg := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: "token-of-the-provider"}
 
 	a, err := New(cfg, granting(tb, nil))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	needs.OK(tb, err)
 
 	opened, err := a.Open(tb.Context(), run)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	needs.OK(tb, err)
 
 	tb.Cleanup(opened.Close)
 
 	way, err := clientcmd.RESTConfigFromKubeConfig(opened.Kubeconfig())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	needs.OK(tb, err)
 
 	p, _ := opened.(*proxy)
 
@@ -80,27 +75,19 @@ func do(t *testing.T, way *rest.Config, method, path, kind, body string) (int, s
 	t.Helper()
 
 	c, err := rest.HTTPClientFor(way)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	req, err := http.NewRequestWithContext(t.Context(), method, way.Host+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	req.Header.Set("Content-Type", kind)
 
 	rsp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	defer rsp.Body.Close()
 
 	answer, err := io.ReadAll(rsp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return rsp.StatusCode, string(answer)
 }
@@ -145,23 +132,17 @@ func TestForward(t *testing.T) {
 	}))
 
 	c, err := rest.HTTPClientFor(way)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	path := "/apis/example.org/v1/namespaces/team-a/things/a%2Fb/status?fieldManager=x&force=true&dryRun=All"
 
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, way.Host+path, strings.NewReader("a: 1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	req.Header = http.Header{"Content-Type": {"application/apply-patch+yaml"}, "Impersonate-User": {"admin"}, "X-Remote-User": {"admin"}, "User-Agent": {"kubectl"}}
 
 	rsp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	answer, _ := io.ReadAll(rsp.Body)
 	_ = rsp.Body.Close()
@@ -208,16 +189,12 @@ func TestAdmit(t *testing.T) {
 			anybody := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
 			req, err := http.NewRequestWithContext(t.Context(), tc.method, way.Host+"/api", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			req.Header["Authorization"] = tc.authorization
 
 			rsp, err := anybody.RoundTrip(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			_ = rsp.Body.Close()
 
@@ -235,17 +212,13 @@ func TestElsewhere(t *testing.T) {
 	p, way := opened(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts = append(hosts, r.Host+" "+r.URL.Path) }))
 
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(way.Host, "https://"), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	defer conn.Close()
 
 	_, _ = fmt.Fprintf(conn, "GET http://metadata.example.org/latest/../x HTTP/1.1\r\nHost: metadata.example.org\r\nAuthorization: Bearer %s\r\n\r\n", p.secret)
 
 	rsp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_ = rsp.Body.Close()
 
@@ -260,9 +233,7 @@ func TestProtocol(t *testing.T) {
 	_, way := opened(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Proto }))
 
 	kube, err := kubernetes.NewForConfig(way)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, _ = kube.CoreV1().Pods("team-a").GetLogs("a", &corev1.PodLogOptions{}).DoRaw(t.Context())
 
@@ -287,14 +258,10 @@ func TestWatch(t *testing.T) {
 	}))
 
 	kube, err := kubernetes.NewForConfig(way)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	w, err := kube.CoreV1().ConfigMaps("team-a").Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	e := <-w.ResultChan()
 	if o, ok := e.Object.(*corev1.ConfigMap); !ok || e.Type != watch.Added || o.Name != "a" {
@@ -334,9 +301,7 @@ func TestUpgrade(t *testing.T) {
 	}))
 
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(way.Host, "https://"), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	defer conn.Close()
 
 	_, _ = fmt.Fprintf(conn, "POST /api/v1/namespaces/a/pods/b/exec?command=sh HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n", p.secret)
@@ -379,9 +344,7 @@ func TestUnreachable(t *testing.T) {
 	}))
 
 	kube, err := kubernetes.NewForConfig(way)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, err = kube.CoreV1().ConfigMaps("team-a").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "cannot reach the API server") {

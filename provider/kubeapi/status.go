@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -131,7 +132,7 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 	}
 
 	fields["status"] = status
-	text := encode(fields)
+	text := events.Encode(fields)
 	rsp.Status, rsp.StatusCode = "200 OK", http.StatusOK
 	rsp.Body = bodyOf(rsp.Body, bytes.NewReader(text))
 	rsp.ContentLength = int64(len(text))
@@ -149,7 +150,7 @@ func gone(t target, kind string) map[string]json.RawMessage {
 	}
 
 	return map[string]json.RawMessage{
-		"apiVersion": encode(t.apiVersion()), "kind": encode(kind), "metadata": encode(meta),
+		"apiVersion": events.Encode(t.apiVersion()), "kind": events.Encode(kind), "metadata": events.Encode(meta),
 	}
 }
 
@@ -168,7 +169,7 @@ func shown(s runner.Status, status json.RawMessage, mode common.RunMode) (json.R
 		now["conditions"] = c
 	}
 
-	return encode(now), nil
+	return events.Encode(now), nil
 }
 
 // isXR is true for what has the name of the XR of an object, and for its status.

@@ -22,16 +22,14 @@ func TestShowApproved(t *testing.T) {
 
 // TestFollows orders decisions as the API server has taken them.
 func TestFollows(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		v, other Verdict
 	}{
 		"Later":   {reason: "A later time counts.", v: Verdict{Time: t0.Add(time.Second), Version: "1", Approve: true}, other: Verdict{Time: t0, Version: "2"}},
 		"Version": {reason: "In the same second the version counts.", v: Verdict{Time: t0, Version: "10", Approve: true}, other: Verdict{Time: t0, Version: "9"}},
 		"Unknown": {reason: "If nobody can tell, a rejection counts.", v: Verdict{Time: t0, Version: "x"}, other: Verdict{Time: t0, Version: "9", Approve: true}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if !tc.v.follows(tc.other) || tc.other.follows(tc.v) {
 				t.Errorf("%s\nfollows(...): got %t, and %t the other way round", tc.reason, tc.v.follows(tc.other), tc.other.follows(tc.v))
@@ -52,7 +50,7 @@ func TestDecideOutdated(t *testing.T) {
 	}
 	absent := func(s *Situation) { s.Deleted, s.Recorded.LastRun.State = true, common.StateAbsent }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		s      Situation
 		want   string
@@ -64,9 +62,7 @@ func TestDecideOutdated(t *testing.T) {
 		"AllTheTime":        {"What changes all the time should not be checked all the time.", given(lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), later(time.Second)), "until 10s"},
 		"Deleted":           {"Of a deletion the same is true.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), absent), "check absent Deleted"},
 		"DeletedAllTheTime": {"Nor should it be checked all the time.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), absent, later(time.Second)), "until 10s"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tell(Decide(tc.s))); diff != "" {
 				t.Errorf("\n%s\nDecide(...): -want, +got:\n%s", tc.reason, diff)

@@ -52,7 +52,7 @@ func lastAppliedRun(s *Situation) {
 func TestDecideChecked(t *testing.T) {
 	const checkFailed = "check run failed: no such host"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		s      Situation
 		want   string
@@ -130,9 +130,7 @@ func TestDecideChecked(t *testing.T) {
 		"CheckForbiddenJustNow":        {"Somebody has to do something first, so it waits for a while, and is reported.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonForbidden), later(29*time.Second)), "until 30s; fails: " + checkFailed},
 		"CheckNotInstalledOften":       {"What fails each time should wait longer each time.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInstallFailed), interruptions(5)), "until 1m20s; fails: " + checkFailed},
 		"CheckInterruptedOften":        {"A check that was there whenever the provider ended should wait longer.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(6)), "until 2m40s"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			tc.s.Policy = common.CheckWhenObserve
 
@@ -161,7 +159,7 @@ func TestRecordCheck(t *testing.T) {
 		Drift:         &common.Drift{Changed: 7},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		report  runs.Report
 		applied string
@@ -183,9 +181,7 @@ func TestRecordCheck(t *testing.T) {
 			report:  report(0, runs.ReasonNotCheckable),
 			applied: digestB,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := before.DeepCopy()
 			Record(o, tc.report)

@@ -168,7 +168,7 @@ func TestDecide(t *testing.T) {
 	present, absent := common.StatePresent, common.StateAbsent
 	exhaustedMessage := `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		s      Situation
 		want   string
@@ -239,9 +239,7 @@ func TestDecide(t *testing.T) {
 		"DeletingFailedChanged":         {"A changed spec should be tried at once.", given(lastFailed(absent, inputs.AbsentDigest(2), 5, common.PhaseFailed), deleted, limit(5)), "remove Deleted"},
 		"DeletingFailedRequested":       {"A request should start the next attempt at once.", given(lastFailed(absent, inputs.AbsentDigest(3), 5, common.PhaseFailed), deleted, limit(5), request("now", "")), "remove Requested; attempt 6"},
 		"CanceledWaiting":               {"A run that somebody has canceled while it waits should end, and not begin.", given(func(s *Situation) { s.Active, s.Canceled = &Active{Run: common.Run{ID: "2"}, Queued: true}, "2" }), "cancel"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := Decide(tc.s)
 			if diff := cmp.Diff(tc.want, tell(got)); diff != "" {
@@ -254,7 +252,7 @@ func TestDecide(t *testing.T) {
 func TestReady(t *testing.T) {
 	was := xpv2.Available()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		s      Situation
 		was    xpv2.Condition
@@ -360,9 +358,7 @@ func TestReady(t *testing.T) {
 		"Adopted":             {"Inputs of which a check says that there is nothing to do should be ready.", given(adopted), xpv2.Condition{}, xpv2.Available()},
 		"AdoptedAfterFailure": {"Inputs of which a check says that there is nothing to do are not ready before an apply succeeded, after others have failed.", given(adopted, failing(digestB, 1)), common.RunFailed(), common.InputsChanged()},
 		"FailedReverted":      {"Going back to inputs that were applied before other inputs failed is not ready until they were applied again.", given(applied(digestA), failing(digestB, 1)), common.RunFailed(), common.InputsChanged()},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := Ready(tc.s, tc.was)
 			if diff := cmp.Diff(tc.want, got, test.EquateConditions()); diff != "" {
@@ -375,7 +371,7 @@ func TestReady(t *testing.T) {
 func TestRebase(t *testing.T) {
 	readyAt := func(generation int64) xpv2.Condition { return xpv2.Available().WithObservedGeneration(generation) }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason      string
 		s           Situation
 		ready       xpv2.Condition
@@ -388,9 +384,7 @@ func TestRebase(t *testing.T) {
 		"KeyLostNotReady":    {"An object whose inputs were not applied should be applied.", given(applied(digestLost)), common.InputsChanged().WithObservedGeneration(3), digestLost, digestLost},
 		"KeyLostFailed":      {"An object that failed should keep its attempts.", given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)), common.RunFailed().WithObservedGeneration(3), "", digestA},
 		"KeyLostExhausted":   {"An object that was tried as often as it may be should not be tried again.", given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)), common.RetriesExhausted().WithObservedGeneration(3), "", digestA},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := Rebase(tc.s, tc.ready)
 			if diff := cmp.Diff(tc.wantApplied, got.AppliedDigest); diff != "" {
@@ -405,7 +399,7 @@ func TestRebase(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		attempts int64
 		want     time.Duration
@@ -414,9 +408,7 @@ func TestBackoff(t *testing.T) {
 		"First": {reason: "The first pause should be short.", attempts: 1, want: 5 * time.Second},
 		"Third": {reason: "Pauses should double.", attempts: 3, want: 20 * time.Second},
 		"Many":  {reason: "Pauses should be capped, without overflow.", attempts: 1 << 40, want: 10 * time.Minute},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := backoff(tc.attempts); got != tc.want {
 				t.Errorf("\n%s\nbackoff(%d): want %s, got %s", tc.reason, tc.attempts, tc.want, got)

@@ -96,7 +96,7 @@ func TestProgress(t *testing.T) {
 		{Mode: common.ModeApply, State: common.StatePresent, Result: common.PhaseSucceeded, Tasks: 40},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		history []common.PastRun
 		behind  string
@@ -110,9 +110,7 @@ func TestProgress(t *testing.T) {
 		"Behind": {reason: "Hosts that have left are told.", history: history, behind: "2 of 5 hosts left behind", want: "task 14 of ~40, 2 of 5 hosts left behind"},
 		"Begins": {reason: "Before the first task there is none.", history: history, change: func(r *common.Run) { r.Tasks = 0 }},
 		"Ended":  {reason: "A run that has ended has none, whatever its Pod says.", history: history, change: func(r *common.Run) { r.Phase, r.Progress = common.PhaseFailed, "no" }},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			for _, trigger := range []common.RunTrigger{common.TriggerChanged, common.TriggerPreview} {
 				r := runs.Report{Run: apply, Behind: tc.behind, Before: &common.Run{}}

@@ -39,7 +39,7 @@ func TestRecordPreview(t *testing.T) {
 
 	drift := &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Diff: "+a"}}}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		end     func(o *common.AnsibleRunObservation)
 		handled string
@@ -83,9 +83,7 @@ func TestRecordPreview(t *testing.T) {
 			},
 			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := before.DeepCopy()
 			Record(got, preview(common.PhaseQueued, before.LastRun))

@@ -23,7 +23,7 @@ func TestRecordExecuted(t *testing.T) {
 	told := func(r *runs.Report) { r.Run.Hosts = &common.HostTotals{} }
 	untouched := func(r *runs.Report) { r.Untouched = true }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		reports []runs.Report
 		want    bool
@@ -51,9 +51,7 @@ func TestRecordExecuted(t *testing.T) {
 			reports: []runs.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
 			want:    true,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{}
 			for _, r := range tc.reports {
@@ -113,7 +111,7 @@ func TestRecordUntouched(t *testing.T) {
 	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed}
 	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Untouched: true}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		before  *common.Apply
 		reports []runs.Report
@@ -127,9 +125,7 @@ func TestRecordUntouched(t *testing.T) {
 		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []runs.Report{report(common.PhaseSucceeded, installed)}},
 		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
 		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{LastApply: tc.before}
 			for _, r := range tc.reports {
@@ -181,7 +177,7 @@ func TestCutOff(t *testing.T) {
 	}
 	present, absent := common.StatePresent, common.StateAbsent
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		before int64
 		report runs.Report
@@ -226,9 +222,7 @@ func TestCutOff(t *testing.T) {
 			reason: "A provider that is told to stop cancels runs: it says nothing about them.",
 			before: 2, report: run("1", present, common.PhaseCanceled, 3), want: end(present, common.PhaseCanceled, 2, 8*FirstBackoff), times: 2,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: tc.before}
 
@@ -255,7 +249,7 @@ func TestCutOff(t *testing.T) {
 
 // TestCheckUntried: nothing but the count of interruptions says how often a check could not be made.
 func TestCheckUntried(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    string
 		change func(*runs.Report)
@@ -267,9 +261,7 @@ func TestCheckUntried(t *testing.T) {
 		"JustFailed":    {"Nor has one whose content has just failed to install.", runs.ReasonInstallFailed, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 3},
 		"PodNotStarted": {"Nor has one without a Pod.", runs.ReasonPodNotStarted, func(r *runs.Report) { r.Blameless = true }, 3},
 		"Forbidden":     {"One that lacks rights is tried again at even intervals.", runs.ReasonForbidden, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 2},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: 2}
 			r := runs.Report{Attempt: 1, Untouched: true, Run: common.Run{
@@ -290,15 +282,13 @@ func TestCheckUntried(t *testing.T) {
 
 // TestInterruptedAnew edits an object whose runs were interrupted: the pause after its next one is the shortest.
 func TestInterruptedAnew(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, digest string
 		want           int64
 	}{
 		"Same":   {"Runs with the same inputs go on being counted.", "a", 9},
 		"Edited": {"Those with other inputs have nothing to do with it.", "b", 1},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: 8, LastRun: &common.Run{ID: "1", InputsDigest: "a"}}
 			r := runs.Report{Attempt: 1, Untouched: true, Run: common.Run{

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func applying(phase common.RunPhase, reported ...string) runs.Report {
@@ -48,7 +49,7 @@ func TestRecordOutputs(t *testing.T) {
 	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
 	large := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		was    *apiextensionsv1.JSON
 		report runs.Report
@@ -63,9 +64,7 @@ func TestRecordOutputs(t *testing.T) {
 		"TooLarge":          {"What does not fit beside what is there waits for the end of the run.", outputs(`{"a":` + large(events.MaxOutputs/2) + `}`), applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)), outputs(`{"a":` + large(events.MaxOutputs/2) + `}`)},
 		"Absent":            {"A run that removes things puts nothing out.", outputs(`{"a":1}`), but(applying(common.PhaseRunning, "b", `2`), func(r *runs.Report) { r.Run.State = common.StateAbsent }), outputs(`{"a":1}`)},
 		"Check":             {"A check run reports nothing.", outputs(`{"a":1}`), but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), outputs(`{"a":1}`)},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Outputs: tc.was}
 
@@ -110,7 +109,7 @@ func TestRecordWithheld(t *testing.T) {
 		Withheld common.Withheld
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		was    want
 		report runs.Report
@@ -160,9 +159,7 @@ func TestRecordWithheld(t *testing.T) {
 			reporting(common.PhaseRunning, []string{"b"}, "a", `"`+strings.Repeat("x", events.MaxOutputs)+`"`),
 			want{`{"b":2}`, withheld("a")},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{
 				Outputs: &apiextensionsv1.JSON{Raw: []byte(tc.was.Outputs)}, WithheldOutputs: tc.was.Withheld,
@@ -224,16 +221,14 @@ func TestRecordCopies(t *testing.T) {
 		return r
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason         string
 		report, answer runs.Report
 		want           runs.Report
 	}{
 		"Check": {"What an old status says of a check run should not become what the pool knows.", report("new", 2), report("old", 1), report("new", 2)},
 		"Apply": {"Nor what it says of an apply, and of its outputs.", apply(report("new", 2)), apply(report("old", 1)), apply(report("new", 2))},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			var was, o common.AnsibleRunObservation
 
@@ -241,13 +236,9 @@ func TestRecordCopies(t *testing.T) {
 			Record(&o, tc.report)
 
 			answer, err := json.Marshal(was)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
-			if err := json.Unmarshal(answer, &o); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, json.Unmarshal(answer, &o))
 
 			if diff := cmp.Diff(tc.want, tc.report); diff != "" {
 				t.Errorf("%s\n-want report, +got report:\n%s", tc.reason, diff)
@@ -280,7 +271,7 @@ func TestConditions(t *testing.T) {
 	no := condition("A", corev1.ConditionFalse, "B", early, 2)
 	told := condition("C", corev1.ConditionTrue, "D", late, 0)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		was    conditions
 		report runs.Report
@@ -294,9 +285,7 @@ func TestConditions(t *testing.T) {
 		"Succeeded":   {"What an apply that succeeded did not report goes. The provider's own stay.", conditions{ready, yes, synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable}, with(applying(common.PhaseSucceeded), told), conditions{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable}},
 		"Absent":      {"A run that removes things reports how it goes on.", conditions{yes}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.State = common.StateAbsent }), conditions{yes, condition("C", corev1.ConditionTrue, "D", late, 3)}},
 		"Check":       {"A check run reports nothing.", conditions{ready}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), conditions{ready}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := Conditions(tc.was, tc.report)
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -44,7 +44,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		changes common.ChangePolicy
 		os      []option
@@ -79,9 +79,7 @@ func TestWindow(t *testing.T) {
 		"DeletedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
 		"DeletedRequested": {reason: "Who asks for a failed deletion again should not wait.", changes: wait, os: []option{absent, lastFailed(common.StateAbsent, "absent.3", 1, common.PhaseFailed), func(s *Situation) { s.Request = "now" }}, starts: true},
 		"Retried":          {reason: "A retry should wait, and say what has failed.", changes: wait, os: []option{failed}, fails: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(append(tc.os, within(t, tc.changes))...)
 			got := Decide(s)

@@ -20,7 +20,7 @@ func TestMemory(t *testing.T) {
 		"sys/fs/cgroup/memory.max": {Data: []byte("1610612736\n")},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason         string
 		c              confinement
 		root           fstest.MapFS
@@ -28,9 +28,7 @@ func TestMemory(t *testing.T) {
 	}{
 		"Unlimited": {reason: "A machine has no limit.", each: 4096 * mebi},
 		"Share":     {reason: "A container is shared.", c: confinement{Sharing: 4}, root: root, each: 640 * mebi, together: 320 * mebi},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			each, together := tc.c.memory(tc.root, logging.NewNopLogger())
 			if each != tc.each || together != tc.together {
@@ -47,16 +45,14 @@ func TestMemoryInPod(t *testing.T) {
 		"sys/fs/cgroup/memory.max": {Data: []byte("167772160\n")},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		c      confinement
 		want   string
 	}{
 		"Provider": {reason: "Runs of the provider's share its memory.", c: confinement{Sharing: 4}, want: "--max-"},
 		"Pod":      {reason: "A Pod has one run.", c: confinement{Sharing: 1, inPod: true}, want: "spec.execution.resources"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			warning := ""
 			tc.c.memory(root, logging.NewLogrLogger(funcr.New(func(_, args string) { warning += args }, funcr.Options{})))

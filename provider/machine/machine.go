@@ -118,9 +118,9 @@ func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) 
 func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runner.Runner, error) {
 	shipped := filepath.Join(x.StateDir, "collections")
 
-	r, err := runner.New(x.RunsDir(),
-		runner.WithGrace(KillGrace), runner.WithShipped(shipped), runner.WithPolicy(at.Policy), runner.WithWarm(
-			x.Warm), runner.WithCluster(x.Cluster))
+	r, err := runner.New(x.RunsDir(), runner.Options{
+		Grace: KillGrace, Shipped: shipped, Policy: at.Policy, Warm: x.Warm, Cluster: x.Cluster,
+	})
 	if err != nil {
 		return nil, err
 	}

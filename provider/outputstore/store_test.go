@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var (
@@ -65,7 +66,7 @@ func TestSave(t *testing.T) {
 	sibling := kept("ns", name, namespaced, "now", "before")
 	sibling.OwnerReferences[0].Name = "another"
 
-	cases := map[string]struct {
+	for n, tc := range map[string]struct {
 		reason  string
 		run     common.AnsibleRun
 		kind    schema.GroupVersionKind
@@ -115,9 +116,7 @@ func TestSave(t *testing.T) {
 			want:    []corev1.ConfigMap{sibling},
 			wantErr: `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to the AnsibleRun: remove it`,
 		},
-	}
-
-	for n, tc := range cases {
+	} {
 		t.Run(n, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
 
@@ -145,7 +144,7 @@ func TestDelete(t *testing.T) {
 
 	foreign := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 
-	cases := map[string]struct {
+	for n, tc := range map[string]struct {
 		reason string
 		there  []corev1.ConfigMap
 		want   []corev1.ConfigMap
@@ -153,9 +152,7 @@ func TestDelete(t *testing.T) {
 		"Kept":    {reason: "Output should be deleted.", there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "")}},
 		"Nothing": {reason: "Having none should be no error."},
 		"NotOurs": {reason: "What somebody else has made should be left alone.", there: []corev1.ConfigMap{foreign}, want: []corev1.ConfigMap{foreign}},
-	}
-
-	for n, tc := range cases {
+	} {
 		t.Run(n, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
 
@@ -203,9 +200,7 @@ func all(t *testing.T, c client.Client) []corev1.ConfigMap {
 	t.Helper()
 
 	l := &corev1.ConfigMapList{}
-	if err := c.List(context.Background(), l); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, c.List(context.Background(), l))
 
 	for i := range l.Items {
 		l.Items[i].ResourceVersion = ""

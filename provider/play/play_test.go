@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var update = flag.Bool("update", false, "Write the golden files.")
@@ -35,9 +36,7 @@ func TestGolden(t *testing.T) {
 			})
 
 			f, err := os.Open(filepath.Join("..", "events", "testdata", name+".jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 			defer f.Close()
 
 			for s := bufio.NewReader(f); ; {
@@ -55,15 +54,11 @@ func TestGolden(t *testing.T) {
 			golden := filepath.Join("testdata", name+".txt")
 
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
 
 			want, err := os.ReadFile(filepath.Clean(golden))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
@@ -74,7 +69,7 @@ func TestGolden(t *testing.T) {
 
 // TestShow lines that are not like those of the golden files.
 func TestShow(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		style  Style
 		text   string
@@ -123,14 +118,10 @@ func TestShow(t *testing.T) {
 			want: "\x1b[31m[ERROR]: no\x1b[0m\n\n\x1b[31mOrigin: x\x1b[0m\n\x1b[31mfatal: [a]: FAILED! => {\x1b[0m\n\x1b[31m}\x1b[0m\n" +
 				"\x1b[36m...ignoring\x1b[0m\n\x1b[36mrest\x1b[0m\n",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := NewWriter(&b, tc.style).Show(tc.text); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, NewWriter(&b, tc.style).Show(tc.text))
 
 			if diff := cmp.Diff(tc.want, b.String()); diff != "" {
 				t.Errorf("\n%s\nShow(...): -want, +got:\n%s", tc.reason, diff)

@@ -39,7 +39,7 @@ func TestAttackReport(t *testing.T) {
 		return r
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		frame  sealed.Frame
 		ended  bool
@@ -68,9 +68,7 @@ func TestAttackReport(t *testing.T) {
 		"DependentMany": {"As many are watched as of a run in the provider.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *runs.Report) {
 			r.Dependents = slices.Repeat([]common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}, 101)
 		})}, false, common.PhaseQueued},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t)
 
@@ -110,7 +108,7 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("The run should begin in a directory that the user of any image may enter, not in %q", dir)
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason    string
 		execution common.Execution
 		own       Own
@@ -200,9 +198,7 @@ func TestTemplate(t *testing.T) {
 			execution: both, own: Own{Namespace: "system", PullSecrets: secrets("provider")},
 			change: func(p *corev1.PodTemplateSpec) { p.Spec.ImagePullSecrets = secrets("both") },
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			want := plain.DeepCopy()
 			tc.change(want)
@@ -251,7 +247,7 @@ func TestAttackStatus(t *testing.T) {
 	}
 	early := metav1.NewTime(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(*runs.Report)
 		want   bool
@@ -286,9 +282,7 @@ func TestAttackStatus(t *testing.T) {
 		"Changed":   {"So many tasks are not listed.", func(r *runs.Report) { r.Changed = make([]common.DriftTask, 1000) }, false},
 		"LongDiff":  {"A diff is bounded.", func(r *runs.Report) { r.Changed = []common.DriftTask{{Diff: long}} }, false},
 		"NotBefore": {"A run does not put off the next one.", func(r *runs.Report) { r.NotBefore = time.Unix(1<<36, 0) }, true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t)
 			f := sealed.Frame{Final: true, Report: runs.Report{Run: common.Run{Phase: common.PhaseFailed}}}

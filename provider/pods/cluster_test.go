@@ -34,6 +34,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const image = "provider:1"
@@ -74,9 +75,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c.job.Inputs.Credentials = nil // They take several Secrets.
 
 	logs, err := kubernetes.NewForConfig(&rest.Config{Transport: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	config := Config{
 		Context: t.Context(), Client: interceptor.NewClient(c.kube, interceptor.Funcs{
@@ -109,9 +108,7 @@ func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
 
 	p, err := r.newPod(r.todo, Own{Image: image}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	p.UID = "pod"
 	for _, fn := range change {
@@ -128,9 +125,7 @@ func templateOf(t *testing.T, r *run, own Own) corev1.PodTemplateSpec {
 	own.Image = image
 
 	p, err := r.newPod(r.todo, own, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
 }
@@ -284,9 +279,7 @@ func (c *cluster) pod() *corev1.Pod {
 		return nil
 	}
 
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, err)
 
 	return p
 }
@@ -317,14 +310,10 @@ func (c *cluster) node(change ...func(*corev1.Pod)) {
 	}
 
 	status := p.Status
-	if err := c.kube.Update(c.t.Context(), p); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Update(c.t.Context(), p))
 
 	p.Status = status
-	if err := c.kube.Status().Update(c.t.Context(), p); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Status().Update(c.t.Context(), p))
 
 	c.saw(p, false)
 	synctest.Wait()
@@ -335,9 +324,7 @@ func (c *cluster) gone(change ...func(*corev1.Pod)) {
 	c.t.Helper()
 
 	p := c.pod()
-	if err := c.kube.Delete(c.t.Context(), p.DeepCopy()); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Delete(c.t.Context(), p.DeepCopy()))
 
 	if len(change) > 0 {
 		p.Status.ContainerStatuses = nil
@@ -368,21 +355,15 @@ func (c *cluster) writes(phases ...common.RunPhase) {
 	c.t.Helper()
 
 	p, err := ReadPayload(c.mounted(c.pod().UID))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, err)
 
 	text := &bytes.Buffer{}
 
 	w, err := sealed.NewWriter(text, p.Key, p.Spec.ID, p.Pod)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, err)
 
 	for n, phase := range phases {
-		if err := w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}); err != nil {
-			c.t.Fatal(err)
-		}
+		needs.OK(c.t, w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}))
 	}
 
 	c.mu.Lock()

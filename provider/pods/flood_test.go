@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
@@ -39,7 +40,7 @@ func TestLongAttackFlood(t *testing.T) {
 	long := sealed.Frame{Report: runs.Report{Run: running}}
 	long.Report.Run.Message = strings.Repeat("x", sealed.MaxFrame-1000)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// text of the log, again and again, or else a frame that it has.
 		text  string
@@ -50,17 +51,13 @@ func TestLongAttackFlood(t *testing.T) {
 		"Empty":     {reason: "A report may have nothing.", text: strings.Repeat("ansible.crossplane.io/report:\n", 1<<10)},
 		"Text":      {reason: "A report may be as long as it can be, in very little room.", frame: long},
 		"Values":    {reason: "A report may have as many values as it can.", frame: values},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
 			text := bytes.NewBufferString(tc.text)
 
 			w, err := sealed.NewWriter(text, key, "id", "pod")
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			for range 10 {
 				if err := w.Write(tc.frame); tc.text == "" && err != nil {
@@ -104,7 +101,7 @@ func TestLongAttackHeld(t *testing.T) {
 
 	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// text of a report after its number.
 		text string
@@ -113,9 +110,7 @@ func TestLongAttackHeld(t *testing.T) {
 		"Outcomes": {"They may have nothing but what is counted.", `"report":{"Run":{"phase":"Running"}},"tasks":` + many(`{"Outcome":"ok"}`)},
 		"Before":   {"What the provider knows itself is not kept.", `"report":{"Run":{"phase":"Running"},"Before":{"failures":` + many("{}") + "}}"},
 		"Refused":  {"A report that is refused may be as large.", `"report":{"Run":{"phase":"Running"},"Content":{"collections":` + many("{}") + "}}"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
 			line := sealedLine(t, key, `{"number":1,`+tc.text+"}")
@@ -123,9 +118,7 @@ func TestLongAttackHeld(t *testing.T) {
 
 			for n := range held {
 				reader, err := sealed.NewReader(key, "id", "pod")
-				if err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, err)
 
 				l := &podLog{Backend: onCluster(t).Backend, reader: reader}
 				if held[n], _, err = l.unpack(t.Context(), []byte(line)); err != nil || reader.Number == 0 {
@@ -155,22 +148,16 @@ func sealedLine(t *testing.T, key []byte, text string) string {
 	packed := &bytes.Buffer{}
 
 	z, err := flate.NewWriter(packed, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, _ = z.Write([]byte(text))
 	_ = z.Close()
 
 	block, err := aes.NewCipher(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return "ansible.crossplane.io/report:" + base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, packed.Bytes(), []byte("id\x00pod"))) + "\n"
 }
@@ -187,9 +174,7 @@ func onLogs(t *testing.T, text []byte) *Backend {
 	t.Cleanup(s.Close)
 
 	logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	x := onCluster(t).Backend
 	x.logs = logs
@@ -208,9 +193,7 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	t.Cleanup(cancel)
 
 	reader, err := sealed.NewReader(key, "id", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	frames := make(chan sealed.Frame)
 	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}

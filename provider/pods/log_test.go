@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A log that breaks off is asked for again, from its start. What was shown of it is not shown twice.
@@ -22,22 +23,18 @@ func TestLogAgain(t *testing.T) {
 	reports := &bytes.Buffer{}
 
 	w, err := sealed.NewWriter(reports, key, "id", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	report := func(phase common.RunPhase, final bool) string {
 		reports.Reset()
 
-		if err := w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: final}); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: final}))
 
 		return reports.String()
 	}
 	first, second, last := report(common.PhaseRunning, false), report(common.PhaseRunning, false), report(common.PhaseSucceeded, true)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		logs   []string
 		want   string
@@ -46,9 +43,7 @@ func TestLogAgain(t *testing.T) {
 		"Before":   {"A log may break off before the first report.", []string{"a\n", "a\nb\n" + first + "c\n" + last}, "a\nb\nc\n"},
 		"Rotated":  {"The last report may not be there any more.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "b\nc\n"},
 		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -58,14 +53,10 @@ func TestLogAgain(t *testing.T) {
 			defer s.Close()
 
 			logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			reader, err := sealed.NewReader(key, "id", "pod")
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			x := onCluster(t).Backend
 			x.logs = logs

@@ -2,7 +2,6 @@ package pods
 
 import (
 	"encoding/json"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -163,11 +163,11 @@ func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.Pod
 	}
 
 	// Keys of users are no directives of a patch.
-	t.Labels = merged(t.Labels, merged(e.Labels, labelsOf(todo)))
-	t.Annotations = merged(t.Annotations, merged(e.Annotations, annotationsOf(todo)))
+	t.Labels = labels.Merge(t.Labels, labels.Merge(e.Labels, labelsOf(todo)))
+	t.Annotations = labels.Merge(t.Annotations, labels.Merge(e.Annotations, annotationsOf(todo)))
 
 	if len(e.NodeSelector) > 0 {
-		t.Spec.NodeSelector = merged(t.Spec.NodeSelector, e.NodeSelector)
+		t.Spec.NodeSelector = labels.Merge(t.Spec.NodeSelector, e.NodeSelector)
 	}
 
 	for i := range t.Spec.Containers {
@@ -398,18 +398,6 @@ func projected(todo runs.Run, secrets int) *corev1.ProjectedVolumeSource {
 	}
 
 	return v
-}
-
-// merged is a map with another one over it.
-func merged(under, over map[string]string) map[string]string {
-	all := maps.Clone(under)
-	if all == nil {
-		all = map[string]string{}
-	}
-
-	maps.Copy(all, over)
-
-	return all
 }
 
 // keepFor is how long a Pod is to be kept after its end. Others may have changed it.

@@ -37,7 +37,7 @@ func TestInstaller(t *testing.T) {
 	claimed := requiring(t)
 	sub := "ansible-content/" + claimed.contentDir(claimed.todo)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason     string
 		change     func(*runs.Run)
 		containers []string
@@ -98,9 +98,7 @@ func TestInstaller(t *testing.T) {
 			install:    append(mount(false, ""), corev1.VolumeMount{Name: "ca", MountPath: "/ca"}),
 			run:        append(mount(true, ""), corev1.VolumeMount{Name: "ca", MountPath: "/ca"}),
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			spec := podOf(t, requiring(t, tc.change)).Spec
 
@@ -164,7 +162,7 @@ func TestResources(t *testing.T) {
 		Limits:   corev1.ResourceList{corev1.ResourceCPU: quantity("500m"), corev1.ResourceMemory: quantity("160Mi")},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason    string
 		execution common.Execution
 		want      corev1.ResourceRequirements
@@ -177,9 +175,7 @@ func TestResources(t *testing.T) {
 				"resources":{"requests":{"cpu":"50m","memory":"64Mi"},"limits":{"cpu":"500m","memory":"160Mi"}}}]}}`)}},
 			want: limited,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			spec := podOf(t, requiring(t, func(j *runs.Run) {
 				e := &j.Inputs.Execution

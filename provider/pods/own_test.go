@@ -17,13 +17,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestOwnPodForbidden(t *testing.T) {
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	denied := kerrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("no RBAC policy matched"))
 

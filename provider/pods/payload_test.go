@@ -15,7 +15,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // fill a payload as a provider does.
@@ -37,7 +39,7 @@ func fill(t *testing.T) Payload {
 				VarFiles:    []inputs.File{{Name: "s", Data: []byte{0, 255, '\n'}, Secret: true}},
 				Credentials: []inputs.File{{Name: "id_rsa", Data: long, Rotates: "Secret x"}},
 				Env:         map[string]string{"A": "\xff is no text in UTF-8"[5:]},
-				Grant:       inputs.Grant{Read: []string{"/x"}},
+				Grant:       sandbox.Grant{Read: []string{"/x"}},
 				Execution:   common.Execution{Place: common.PlacePod, Namespace: "ns", KeepFor: &metav1.Duration{Duration: time.Second}},
 			},
 			Timeout: time.Minute, KeepOutput: true,
@@ -56,9 +58,7 @@ func TestLongPayload(t *testing.T) {
 	r := onCluster(t)
 
 	packed, err := want.pack()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	secrets := r.secrets(r.todo, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "pod"}}, packed)
 
@@ -79,9 +79,7 @@ func TestLongPayload(t *testing.T) {
 	}
 
 	got, err := ReadPayload(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ReadPayload(...): -want, +got:\n%s", diff)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -50,7 +51,7 @@ func isQuota(err error) bool {
 func (r *run) post(ctx context.Context, o client.Object) error {
 	key := client.ObjectKeyFromObject(o)
 	mark := hex.EncodeToString(mac.Sum(r.sealKey, "request", fmt.Appendf(nil, "%T %s", o, key)))
-	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{annotationMark: mark}))
+	o.SetAnnotations(labels.Merge(o.GetAnnotations(), map[string]string{annotationMark: mark}))
 
 	err := r.config.Client.Create(ctx, o)
 	if !kerrors.IsAlreadyExists(err) {

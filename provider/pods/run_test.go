@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRun follows a run from its Pod to its result, and cleans up after it. It counts what it asks the API server for.
@@ -83,9 +84,7 @@ func TestLatePost(t *testing.T) {
 		late := podOf(t, onCluster(t))
 		late.UID = "late"
 
-		if err := c.kube.Create(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, c.kube.Create(t.Context(), late))
 
 		if _, err := ReadPayload(c.mounted(late.UID)); err == nil {
 			t.Error("Another Pod of the same name should play nothing.")
@@ -122,12 +121,10 @@ func TestBegin(t *testing.T) {
 	}
 	neighbours := func(c *cluster) {
 		p := podOf(c.t, onCluster(c.t), func(p *corev1.Pod) { p.Labels[labelObject] = "neighbour" })
-		if err := c.kube.Create(c.t.Context(), p); err != nil {
-			c.t.Fatal(err)
-		}
+		needs.OK(c.t, c.kube.Create(c.t.Context(), p))
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(*cluster)
 		// begins is true if the Pod has its inputs in the end, and says is what the run says meanwhile.
@@ -145,9 +142,7 @@ func TestBegin(t *testing.T) {
 		"NoSecret":    {"A run whose inputs are refused does not begin, and its Pod goes.", fails("Secret", 1, kerrors.NewBadRequest("no"), false), false, "", false},
 		"OtherSecret": {"Nor does one whose Secret is there already.", func(c *cluster) { c.plant() }, false, "", false},
 		"Follows":     {"A provider that does not lead any more gives no inputs.", func(c *cluster) { c.x.config.Leads = func() bool { return false } }, false, "", false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
@@ -190,9 +185,7 @@ func TestBegin(t *testing.T) {
 // plant a Secret where that of the run is to be.
 func (c *cluster) plant() {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Pod().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
-	if err := c.kube.Create(c.t.Context(), s); err != nil {
-		c.t.Fatal(err)
-	}
+	needs.OK(c.t, c.kube.Create(c.t.Context(), s))
 }
 
 // TestQuotaPace counts the requests of a run that a quota refuses for long, and cancels it.
@@ -231,23 +224,19 @@ func TestAttach(t *testing.T) {
 	forge := func(change func(*corev1.Secret)) func(*cluster) {
 		return func(c *cluster) {
 			s := c.secret()
-			if err := c.kube.Delete(c.t.Context(), s.DeepCopy()); err != nil {
-				c.t.Fatal(err)
-			}
+			needs.OK(c.t, c.kube.Delete(c.t.Context(), s.DeepCopy()))
 
 			if change != nil {
 				s.ResourceVersion = ""
 				change(s)
 
-				if err := c.kube.Create(c.t.Context(), s); err != nil {
-					c.t.Fatal(err)
-				}
+				needs.OK(c.t, c.kube.Create(c.t.Context(), s))
 			}
 		}
 	}
 	starts := func(c *cluster) { c.node(container(containerRun, running())) }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(*cluster)
 		// follows is true if the run goes on, and deletes if its Pod is told to end.
@@ -263,9 +252,7 @@ func TestAttach(t *testing.T) {
 		"Forged":    {"A payload that others have made is none.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
 		"NoPod":     {"Where there is no Pod, the run has ended, and it may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
 		"Neighbour": {"A status that names the Pod of a neighbour leads nowhere.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
@@ -321,7 +308,7 @@ func TestEnds(t *testing.T) {
 	cancels := func(e *execution) { e.cancel() }
 	revokes := func(e *execution) { e.revoke() }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		state  func(*corev1.Pod)
 		tell   func(*execution)
@@ -341,9 +328,7 @@ func TestEnds(t *testing.T) {
 		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, runs.ReasonPodEnded, true, false},
 		"Ended":          {"A container may end without a report.", working, nil, func(c *cluster, _ *execution) { c.node(container(containerRun, terminated(1, "Error", ""))) }, common.PhaseFailed, runs.ReasonInternal, false, false},
 		"NoImage":        {"What cannot start for long is given up.", container(containerRun, waiting("ErrImagePull", "")), func(*execution) { time.Sleep(2 * stuckFor) }, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseFailed, runs.ReasonPodNotStarted, true, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
@@ -676,9 +661,7 @@ func TestSweep(t *testing.T) {
 				}
 
 				for range 2 {
-					if err := c.x.sweep(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					needs.OK(t, c.x.sweep(t.Context()))
 				}
 
 				if diff := cmp.Diff(tc.want, c.requests()); diff != "" {

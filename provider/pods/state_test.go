@@ -27,7 +27,7 @@ func TestNext(t *testing.T) {
 	ended := aPod(corev1.PodSucceeded, container(containerRun, terminated(0, "Completed", "")))
 	orphan := aPod(corev1.PodFailed, container(containerRun, running()), condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByPodGC", ""))
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		known  known
 		want   action
@@ -57,9 +57,7 @@ func TestNext(t *testing.T) {
 		"AttachedPod":      {"Then its inputs.", known{attached: true, given: true, gave: true, pod: works, begun: true}, find},
 		"AttachedUnkeyed":  {"One without inputs goes.", known{given: true, gave: true, pod: waits}, remove},
 		"AttachedKeyed":    {"One with inputs is followed.", known{given: true, gave: true, keyed: true, pod: works, begun: true}, follow},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := next(tc.known); got != tc.want {
 				t.Errorf("%s\nnext(...): want %d, got %d", tc.reason, tc.want, got)
@@ -111,7 +109,7 @@ func TestWaiting(t *testing.T) {
 		p.Spec.NodeName, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		pod     *corev1.Pod
 		trouble string
 		want    string
@@ -124,9 +122,7 @@ func TestWaiting(t *testing.T) {
 		"Mount":         {aPod(corev1.PodPending), "FailedMount: no such ConfigMap", "the Pod starts on node n: FailedMount: no such ConfigMap", false},
 		"NoImage":       {aPod(corev1.PodPending, container(containerRun, waiting("ImagePullBackOff", "no such image"))), "", "the container run waits: ImagePullBackOff: no such image", true},
 		"NoSecret":      {aPod(corev1.PodPending, container(containerRun, waiting("CreateContainerConfigError", ""))), "", "the container run waits: CreateContainerConfigError", true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got, stuck := waitsFor(tc.pod, tc.trouble); got != tc.want || stuck != tc.stuck {
 				t.Errorf("waitsFor(...): want %q, %v, got %q, %v", tc.want, tc.stuck, got, stuck)
@@ -140,7 +136,7 @@ func TestSilence(t *testing.T) {
 		return condition(corev1.PodReady, status, reason, "")
 	}
 	run := container(containerRun, running())
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		pod    *corev1.Pod
 		silent bool
@@ -154,9 +150,7 @@ func TestSilence(t *testing.T) {
 			aPod(corev1.PodRunning, container(containerRun, terminated(0, "", "")), ready(corev1.ConditionFalse, "")),
 			false,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ending(tc.pod); strings.Contains(got, "the node n of the Pod does not answer") != tc.silent {
 				t.Errorf("\n%s\nending(): got %q", tc.reason, got)
@@ -166,7 +160,7 @@ func TestSilence(t *testing.T) {
 }
 
 func TestEnd(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		pod  *corev1.Pod
 		want end
 	}{
@@ -213,9 +207,7 @@ func TestEnd(t *testing.T) {
 			end{common.PhaseFailed, runs.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
 		},
 		"Unknown": {aPod(corev1.PodFailed), end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod ended without a report", true}},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := endOf(tc.pod, "1m0s"); got != tc.want {
 				t.Errorf("endOf(...): want %+v, got %+v", tc.want, got)

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // tokens of a cluster, which are numbers. It notes what it is asked for.
@@ -78,9 +79,7 @@ func TestToken(t *testing.T) {
 			r.todo.Inputs.Kubernetes, r.todo.Timeout = &inputs.Kubernetes{Namespace: tc.namespace, ServiceAccount: "deployer"}, tc.timeout
 			r.pod = podOf(t, r, twoSecrets)
 
-			if err := r.grant(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, r.grant(t.Context()))
 
 			for _, d := range tc.after {
 				now = start.Add(d)
@@ -92,9 +91,7 @@ func TestToken(t *testing.T) {
 			}
 
 			s := &corev1.Secret{}
-			if err := r.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: "ansiblerun-id-001"}, s); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, r.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: "ansiblerun-id-001"}, s))
 
 			if got, want := string(s.Data[FileToken]), fmt.Sprint(len(tc.want)); got != want || s.Labels[labelRun] != "id" {
 				t.Errorf("The Secret should have the last token, and the label of the run: %q, %v", got, s.Labels)

@@ -5,24 +5,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestPanic(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		call   func()
 		want   bool
 	}{
 		"None":  {reason: "Without a panic nothing is printed or called.", call: func() {}},
 		"Panic": {reason: "After a panic the stack is printed, without the value.", call: func() { panic("hunter2") }, want: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 			defer file.Close()
 
 			stderr := os.Stderr
@@ -37,9 +35,7 @@ func TestPanic(t *testing.T) {
 			}()
 
 			text, err := os.ReadFile(file.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			printed := strings.Contains(string(text), "TestPanic")
 			if called != tc.want || printed != tc.want || strings.Contains(string(text), "hunter2") {

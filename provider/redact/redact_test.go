@@ -18,7 +18,7 @@ import (
 func of(file string) *Set { return New(InFile(file, Source{})) }
 
 func TestText(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		set    *Set
 		text   string
@@ -48,9 +48,7 @@ func TestText(t *testing.T) {
 		"InURL":     {"The password in a URL is a secret, and a user there that is long enough for a token.", of("https://me:t0ken-t0ken@git.example.org\nhttps://0123456789abcdef0123:x-oauth-basic@git.example.org\n"), "t0ken-t0ken 0123456789abcdef0123 git.example.org", "******** ******** git.example.org"},
 		"Variables": {"Each scalar of a variable file is a secret; its names are not.", New(InVariables("password: \"a\\\"b c d e\"\nlist: [{deep_list: deep-down}]\n", Source{})), `password a"b c d e deep_list deep-down`, "password ******** deep_list ********"},
 		"AsJSON":    {"A variable file may be JSON, with characters that YAML has not.", New(InVariables(`{"a": {"b": "\ud83d\ude00 hunter22"}}`, Source{})), "😀 hunter22", "********"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tc.set.Text(tc.text)); diff != "" {
 				t.Errorf("%s\nText(...): -want, +got:\n%s", tc.reason, diff)
@@ -82,7 +80,7 @@ func TestIn(t *testing.T) {
 	set := New(vars, "eu-central-1")
 	set.Add(InDetails([]byte(`{"host": "db.example.org", "password": "det4il-det4il", "motto": "open sesame", "token": "open+sesame", "uri": "pg://app:1n-the-url@db", "nested": {"api_token": ["n3sted-n3sted"], "user": "some-body"}}`))...)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason, data string
 		want         Source
 		secret       bool
@@ -98,9 +96,7 @@ func TestIn(t *testing.T) {
 		"InURL":    {"So is the password in a URL, whatever its name.", "1n-the-url", Source{Key: "uri"}, true},
 		"Nested":   {"So is what is deeper.", "n3sted-n3sted", Source{Key: "nested"}, true},
 		"NestedNo": {"But not all of it.", "some-body", Source{}, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, secret := set.In(tc.data)
 			if diff := cmp.Diff(tc.want, got); diff != "" || secret != tc.secret {

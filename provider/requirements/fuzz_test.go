@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // FuzzRequirements merges a role into requirements, and reads what is written
@@ -47,9 +48,7 @@ func FuzzRequirements(f *testing.F) {
 		}
 
 		written, err := json.Marshal(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		again, err := Parse(string(written))
 		if err != nil {

@@ -6,10 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestPinned(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		want   bool
@@ -42,14 +43,10 @@ func TestPinned(t *testing.T) {
 		"RoleArchive":        {reason: "The version of an archive is a mere label.", text: `roles: [{src: "https://example.org/role.tar.gz", version: 1.2.3, name: role}]`},
 		"RoleArchiveVersion": {reason: "Its name says more.", text: `roles: [{src: "https://example.org/role-1.2.3.tgz", name: role}]`, want: true},
 		"OneOfSeveral":       {reason: "One is enough.", text: `{collections: [{name: a.b, version: 1.0.0}], roles: [{name: a.b, version: main}]}`},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Parse(tc.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, r.Pinned()); diff != "" {
 				t.Errorf("\n%s\nPinned(): -want, +got:\n%s", tc.reason, diff)
@@ -60,8 +57,8 @@ func TestPinned(t *testing.T) {
 
 // TestPinArchive says what a project from an archive may be.
 func TestPinArchive(t *testing.T) {
-	released := File{Project: NewProject(&common.Project{Src: "https://git.example.org/site/archive/v1.2.3.tar.gz"}, "")}
-	latest := File{Project: NewProject(&common.Project{Src: "https://files.example.org/site.zip"}, "")}
+	released := File{Project: &Project{Project: common.Project{Src: "https://git.example.org/site/archive/v1.2.3.tar.gz"}}}
+	latest := File{Project: &Project{Project: common.Project{Src: "https://files.example.org/site.zip"}}}
 
 	if !released.Pinned() || latest.Pinned() {
 		t.Error("An archive that says its version is that version, and another one may be any.")

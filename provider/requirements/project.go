@@ -21,11 +21,6 @@ type Project struct {
 	Tree string `json:"tree,omitempty"`
 }
 
-// NewProject returns the project that a run has.
-func NewProject(p *common.Project, tree string) *Project {
-	return &Project{Project: *p, Tree: tree}
-}
-
 // URL is what git calls the URL of the repository, or the URL of the archive.
 func (p *Project) URL() string { return strings.TrimPrefix(p.Src, "git+") }
 

@@ -15,7 +15,7 @@ const refused = " must not have a password or a token in a URL: write it into a 
 func TestParse(t *testing.T) {
 	const unnamed = "roles[0] must have a name: the end of its src is not the name of a role"
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		want   File
@@ -119,9 +119,7 @@ collections:
 		"GitOption":    {reason: "Nor a URL.", text: "collections: ['git+--upload-pack=id']", err: "collections[0] must not start with a dash"},
 		"YAML":         {reason: "Requirements are YAML.", text: "a: [", err: "is not valid YAML: yaml: line 1: did not find expected node content"},
 		"Documents":    {reason: "What ansible-galaxy would not read is not ignored.", text: "roles: [a.b]\n---\nroles: [a.c]", err: "must be a single YAML document"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse(tc.text)
 
@@ -138,7 +136,7 @@ collections:
 
 // A URL is an argument of git, which every process sees.
 func TestParsePasswords(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		field  string
@@ -159,9 +157,7 @@ func TestParsePasswords(t *testing.T) {
 		"Parameter":  {reason: "Other parameters are none.", text: "roles: [{name: x, src: 'https://example.org/x.tar.gz?ref=token=1&tokens=2'}, {name: y, src: 'git.example.org:a/y@1.git'}]"},
 		"NoPassword": {reason: "A user is none.", text: "roles: ['ssh://git@example.org:22/x.git', 'ssh://APKA0123456789ABCDEF@example.org/y', {src: 'git@example.org:a/z.git'}, 'https://me@example.org:8443/u.git']"},
 		"AfterHost":  {reason: "An @ in a path is none.", text: "roles: ['https://example.org:8443/@me/x.git', 'ssh://git@[::1]:22/y@z.git,v1@2,y']"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			want := ""
 			if tc.field != "" {
@@ -182,7 +178,7 @@ func TestMerge(t *testing.T) {
 		Roles:       []Role{{Name: "web", Src: "https://git.example.org/web.git", Scm: "git", Version: "1.0"}},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		roles  []common.Role
 		want   []Role
@@ -235,9 +231,7 @@ func TestMerge(t *testing.T) {
 			roles:  []common.Role{{Name: "a.b", Version: "1"}, {Name: "a.b", Version: "2"}},
 			err:    `spec.forProvider: role "a.b" is to be version "2" of a.b, but is required as version "1" of a.b`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := required.Merge(tc.roles, func(name string) bool { return name == "in.image" })
 

@@ -35,12 +35,6 @@ type Access interface {
 	Statuses(s Status)
 	// Close the way.
 	Close()
-
-	Dependents
-}
-
-// Dependents of a run and of earlier ones.
-type Dependents interface {
 	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
 	// state if it is known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
@@ -80,18 +74,13 @@ func (noAccess) Dependents(context.Context) []common.DependentKind { return nil 
 
 func (noAccess) Kinds() []common.DependentKind { return nil }
 
-// WithCluster lets runs reach the API server of a cluster, if their inputs say so.
-func WithCluster(c Cluster) Option {
-	return func(r *Runner) { r.cluster = c }
-}
-
 // open the way to the API server that a run has, and add the kubeconfig to its files.
 func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 	if run.Inputs.Kubernetes == nil {
 		return noAccess{}, nil
 	}
 
-	a, err := r.cluster.Open(ctx, run)
+	a, err := r.Cluster.Open(ctx, run)
 	if err != nil {
 		return nil, errors.Wrap(err, run.Inputs.Config)
 	}
@@ -136,7 +125,7 @@ func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 	}
 
 	for _, name := range []string{"K8S_AUTH_KUBECONFIG", "KUBECONFIG"} {
-		if _, set := in.Env[name]; !set {
+		if _, set := in.ForPlay()[name]; !set {
 			env[name] = filepath.Join(dir, kubeconfigFile)
 		}
 	}

@@ -86,7 +86,7 @@ func TestRunCluster(t *testing.T) {
 	t.Parallel()
 
 	c := &fakeCluster{}
-	r := newRunner(t, WithCluster(c))
+	r := newRunner(t, Options{Cluster: c})
 
 	run := inline(`
 - hosts: localhost

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // computed is what function-ansible makes of an inventory in which an XR names hosts or groups.
@@ -44,9 +45,7 @@ func TestComputedNames(t *testing.T) {
 		"project/group_vars/racks":                "ansible_password: secret\n",
 	})
 
-	if err := os.Chmod(filepath.Join(set.Dir, "project/hosts/script.sh"), modeExecutable); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Chmod(filepath.Join(set.Dir, "project/hosts/script.sh"), modeExecutable))
 
 	const playbook = `
 - hosts: all
@@ -59,7 +58,7 @@ func TestComputedNames(t *testing.T) {
     when: inventory_hostname in ['gateway', 'n1']
 `
 
-	trials, shipped := map[string]trial{}, WithShipped(brought(t))
+	trials, shipped := map[string]trial{}, ships(brought(t))
 
 	for name, tc := range map[string]struct {
 		reason  string

@@ -9,7 +9,7 @@ import (
 )
 
 func TestConnectionDetails(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		raw    string
 		want   map[string][]byte
@@ -38,9 +38,7 @@ func TestConnectionDetails(t *testing.T) {
 			raw:    `{"d d": 1, "c c": 2, "a b": "s3cret"}`,
 			err:    `connection_details: "a b" cannot be a key of a Secret: a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := connectionDetails(json.RawMessage(tc.raw))
 

@@ -32,14 +32,10 @@ sys.stdout.buffer.write(driver.encode({"event": "playbook_on_stats", "uuid": "u"
 
 func TestStatistics(t *testing.T) {
 	python, err := sandbox.Interpreter(needs.Program(t, "ansible-runner"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, driverFile), driver, modeFile); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(filepath.Join(dir, driverFile), driver, modeFile))
 
 	failures := []common.Failure{
 		{Task: "t", Host: "host-000000.department.region.example.org", Message: "m"},

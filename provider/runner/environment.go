@@ -71,7 +71,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		}
 	}
 
-	maps.Copy(env, run.Inputs.Env)
+	maps.Copy(env, run.Inputs.ForPlay())
 	clusterEnv(env, run.Inputs, dir)
 	loopbackEnv(env)
 
@@ -81,7 +81,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		env["ANSIBLE_LOG_PATH"] = os.DevNull
 	}
 
-	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.shipped != "" {
+	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.Shipped != "" {
 		env["ANSIBLE_INVENTORY_ENABLED"] = enabled
 	}
 
@@ -117,7 +117,7 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 	for _, p := range []struct{ shipped, own, alias, name, option, older string }{
 		{own: run.Content.RolesPath(), alias: "ANSIBLE_ROLE_PATH", name: "ANSIBLE_ROLES_PATH", option: "roles_path"},
 		{
-			shipped: r.shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH",
+			shipped: r.Shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH",
 			name:   "ANSIBLE_COLLECTIONS_PATH",
 			option: "collections_path", older: "collections_paths",
 		},

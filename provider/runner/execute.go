@@ -48,12 +48,12 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File,
 ) (code int, cause, err error) {
 	defer rec.Close()
 
-	ctx, done := workdir.WithLimit(ctx, p.Dir, r.policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, p.Dir, r.Policy.RunSize)
 	defer done()
 
 	argv := slices.Concat(r.python, []string{filepath.Join(p.Dir, driverFile)}, p.Args)
 	cmd := supervisor.Command{
-		Self: r.self, Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.grace, Lock: lock,
+		Self: r.self, Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.Grace, Lock: lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}
 
@@ -75,8 +75,8 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File,
 		code, err = cmd.Run(ctx)
 	}
 
-	if r.warm.Started != nil {
-		r.warm.Started(cmp.Or(cold, rec.Summary().Cold))
+	if r.Warm.Started != nil {
+		r.Warm.Started(cmp.Or(cold, rec.Summary().Cold))
 	}
 
 	return code, context.Cause(ctx), err

@@ -75,9 +75,7 @@ func TestFacts(t *testing.T) {
 
 	last := gathered("one", func(*Spec) {})
 
-	if err := os.Chtimes(kept[0], time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Chtimes(kept[0], time.Time{}, time.Now().Add(-2*time.Hour)))
 
 	if got := gathered("one", func(*Spec) {}); got == last {
 		t.Errorf("Facts that are older are gathered again: %s", got)
@@ -96,9 +94,7 @@ func TestAttackFacts(t *testing.T) {
 	t.Parallel()
 
 	r, other := newRunner(t), t.TempDir()
-	if err := os.MkdirAll(filepath.Join(other, "fact_cache", "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.MkdirAll(filepath.Join(other, "fact_cache", "x"), 0o700))
 
 	run := inline(`
 - hosts: localhost
@@ -138,9 +134,7 @@ func TestFactsRefused(t *testing.T) {
 		run := inline("- hosts: localhost\n  tasks: []\n")
 		run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
 
-		if err := run.Inputs.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, run.Inputs.Validate())
 
 		change(&run.Inputs)
 

@@ -17,7 +17,7 @@ import (
 
 // hasInventory is true if the run has an inventory, or its configuration names one.
 func hasInventory(in inputs.Inputs) bool {
-	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" ||
+	return len(in.Inventories) > 0 || in.ForPlay()["ANSIBLE_INVENTORY"] != "" ||
 		in.AnsibleConfig().Get("defaults", "inventory") != ""
 }
 
@@ -39,10 +39,10 @@ const pythonOf = `    ansible_python_interpreter: "{{ ansible_playbook_python if
 
 // defaults of all hosts, where neither the configuration nor the image of a Pod has others.
 func (r *Runner) defaults(in inputs.Inputs) []byte {
-	env, cfg := in.Env, in.AnsibleConfig()
+	env, cfg := in.ForPlay(), in.AnsibleConfig()
 	if in.Execution.Place == common.PlacePod {
 		env = environ.Image(r.environ)
-		maps.Copy(env, in.Env)
+		maps.Copy(env, in.ForPlay())
 	}
 
 	var vars string
@@ -109,7 +109,7 @@ func enabledPlugins(in inputs.Inputs) string {
 	}
 
 	// What it has to say of a failure comes first.
-	return "crossplane.ansible.named," + cmp.Or(in.Env["ANSIBLE_INVENTORY_ENABLED"],
+	return "crossplane.ansible.named," + cmp.Or(in.ForPlay()["ANSIBLE_INVENTORY_ENABLED"],
 		in.AnsibleConfig().Get("inventory", "enable_plugins"), "host_list,script,auto,yaml,ini,toml")
 }
 

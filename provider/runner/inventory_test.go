@@ -45,7 +45,7 @@ class InventoryModule(BaseInventoryPlugin):
 		other = "plugin: acme.cloud.other_name\nprefix: a\n"
 	)
 
-	failed, shipped := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}, WithShipped(brought(t))
+	failed, shipped := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}, ships(brought(t))
 
 	trials := map[string]trial{
 		"OwnName":   {reason: "Most plugins take files of their own name.", inputs: configured("", "{plugin: acme.cloud.own_name, prefix: a}"), outputs: `{"hosts":["a1"]}`},
@@ -79,9 +79,7 @@ func TestRunLocalPython(t *testing.T) {
 
 	// It shows that it was used: modules run in it.
 	other := filepath.Join(t.TempDir(), "python")
-	if err := os.WriteFile(other, []byte("#!/bin/sh\nOTHER=yes exec /usr/bin/env python3 \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(other, []byte("#!/bin/sh\nOTHER=yes exec /usr/bin/env python3 \"$@\"\n"), 0o700))
 
 	const (
 		own  = "ansible_python_interpreter == ansible_playbook_python"
@@ -110,7 +108,7 @@ func TestRunInventoryScripts(t *testing.T) {
 	t.Parallel()
 
 	try(t, map[string]trial{"Script": {
-		reason:   "A script sees credentials and the environment. Ansible tries what cannot be executed as text.",
+		reason:   "A script sees credentials and the environment of the play. Ansible tries what cannot be executed as text.",
 		playbook: "- hosts: web\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {hosts: \"{{ ansible_play_hosts }}\"}}\n    run_once: true\n",
 		inputs: func(in *inputs.Inputs) {
 			in.Parameters.ExecutableInventory = true
@@ -119,7 +117,8 @@ func TestRunInventoryScripts(t *testing.T) {
 				{Data: []byte("[web]\nplain\n")},
 			}
 			in.Credentials = []inputs.File{{Name: "token", Data: []byte("from-token")}}
-			in.Env = map[string]string{"ZONE": "from-zone"}
+			in.Env = map[string]string{"ZONE": "of the configuration"}
+			in.PlayEnv = []inputs.Variable{{Name: "ZONE", Value: "from-zone"}}
 		},
 		outputs: `{"hosts":["from-token","from-zone","plain"]}`,
 	}})

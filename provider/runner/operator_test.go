@@ -33,13 +33,8 @@ func TestOperatorMeta(t *testing.T) {
 				run.Inputs.Parameters.Vars = raw(tc.vars)
 			}
 
-			files, err := varFiles(run)
-			if err != nil {
-				t.Fatal(err)
-			}
-
 			var all strings.Builder
-			for _, f := range files {
+			for _, f := range varFiles(run) {
 				all.Write(f.Data)
 			}
 

@@ -3,19 +3,17 @@ package runner
 import (
 	"bytes"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // playbook returns the text of the playbook of a run: a play for each role, an import for
 // each playbook of a collection, or the inline text as it is.
-func playbook(in inputs.Inputs) ([]byte, error) {
+func playbook(in inputs.Inputs) []byte {
 	p := in.Parameters
 
 	if p.PlaybookInline != "" {
-		return []byte(p.PlaybookInline), nil
+		return []byte(p.PlaybookInline)
 	}
 
 	var b bytes.Buffer
@@ -34,11 +32,7 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 		b.WriteString("- import_playbook: " + yamltext.Quote(name) + "\n")
 	}
 
-	if b.Len() == 0 {
-		return nil, errors.New("one of role, roles, playbook, playbooks and playbookInline must be set in spec.forProvider")
-	}
-
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // hosts is the pattern of the hosts of plays for roles.

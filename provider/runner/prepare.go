@@ -52,29 +52,15 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	dir := filepath.Join(r.dir, r.name())
 	in := run.Inputs
 
-	if err := in.ValidateConfig(); err != nil {
-		return plan{}, err
-	}
-
-	if in.Kubernetes != nil && r.cluster == nil {
+	if in.Kubernetes != nil && r.Cluster == nil {
 		return plan{}, errors.Errorf("%s: spec.kubernetes needs a provider in a cluster, and there is none here", in.Config)
 	}
 
-	text, err := playbook(in)
-	if err != nil {
-		return plan{}, err
-	}
-
-	vars, err := varFiles(run)
-	if err != nil {
-		return plan{}, err
-	}
-
-	inv := r.inventories(in)
+	inv, vars := r.inventories(in), varFiles(run)
 	name, made := playbookOf(run)
 
 	files := []file{
-		{Path: filepath.Join(projectDir, name), Data: text, Given: !made},
+		{Path: filepath.Join(projectDir, name), Data: playbook(in), Given: !made},
 		// Where the credentials have no ansible.cfg, the machine's must not count.
 		{Path: inputs.AnsibleConfigFile},
 		{Path: driverFile, Data: driver},
@@ -109,11 +95,11 @@ func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
 		read = append(read, run.Content.Dir)
 	}
 
-	if r.shipped != "" {
-		read = append(read, r.shipped)
+	if r.Shipped != "" {
+		read = append(read, r.Shipped)
 	}
 
-	return r.policy.Domain(read, []string{dir}, sandbox.Grant(run.Inputs.Grant))
+	return r.Policy.Domain(read, []string{dir}, run.Inputs.Grant)
 }
 
 // playArgv is the argv of ansible-playbook before the playbook. Values of users are joined to their options,

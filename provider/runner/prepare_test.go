@@ -12,13 +12,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // planner is a runner that only makes plans, and needs no tools for it.
 func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
-		shipped: "/shipped", name: func() string { return "r1" },
+		Options: Options{Shipped: "/shipped"}, name: func() string { return "r1" },
 		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine", "ANSIBLE_NOCOLOR=0", "LC_ALL=de_DE"},
 	}
 }
@@ -58,9 +60,9 @@ func TestMeta(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := varFiles(tc.run)
-			if err != nil || len(files) != 1 {
-				t.Fatalf("%s\nvarFiles(...): %v, %v", tc.reason, files, err)
+			files := varFiles(tc.run)
+			if len(files) != 1 {
+				t.Fatalf("%s\nvarFiles(...): %v", tc.reason, files)
 			}
 
 			if diff := cmp.Diff(tc.want, string(files[0].Data)); diff != "" {
@@ -75,9 +77,7 @@ func TestAttackArguments(t *testing.T) {
 	plan, err := planner().prepare(Spec{ID: "r1", Mode: common.ModeCheck, Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{
 		PlaybookInline: "[]", Limit: "--it's", Tags: []string{"a", "b"}, SkipTags: []string{"c"}, Forks: ptr.To[int32](7), Verbosity: ptr.To[int32](3),
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := "'/bin/ansible-playbook' '--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' " +
 		`'--limit=--it'\''s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n"
@@ -113,7 +113,7 @@ func TestPrepareEnv(t *testing.T) {
 		"no_proxy":                           "localhost,127.0.0.1",
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		env     map[string]string
 		creds   []inputs.File
@@ -187,15 +187,13 @@ func TestPrepareEnv(t *testing.T) {
 				"ANSIBLE_SSH_COMMON_ARGS":   "-J bastion",
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := planner()
 
 			plan, err := p.prepare(Spec{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,
-				Grant: inputs.Grant{ServiceAccount: tc.account}, Execution: common.Execution{Place: tc.place},
+				Grant: sandbox.Grant{ServiceAccount: tc.account}, Execution: common.Execution{Place: tc.place},
 			}})
 			if err != nil {
 				t.Fatalf("%s\nprepare(...): %v", tc.reason, err)

@@ -83,7 +83,7 @@ func withProject(run Spec) (Spec, error) {
 // withConfigured returns the inventories of a run. If it has none, these are what the ansible.cfg names in its project.
 func withConfigured(in inputs.Inputs, root *os.Root) []inputs.File {
 	names := in.AnsibleConfig().Get("defaults", "inventory")
-	if names == "" || len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" {
+	if names == "" || len(in.Inventories) > 0 || in.ForPlay()["ANSIBLE_INVENTORY"] != "" {
 		return in.Inventories
 	}
 

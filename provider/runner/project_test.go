@@ -158,7 +158,7 @@ func TestProjectMissing(t *testing.T) {
 	kept := ofProject(set, "site.yml")
 	kept.Inputs.Parameters.OnDelete = &common.OnDelete{Policy: common.DeleteKeep, Playbook: "remove.yml"}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		run    Spec
 		want   string
@@ -185,9 +185,7 @@ func TestProjectMissing(t *testing.T) {
 			run:    ofProject(set, "site.yml", "inventories/production", "inventories/prod"),
 			want:   `spec.forProvider.inventories[1].path: the project has no "inventories/prod" (there is: development, production)`,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := withProject(tc.run)
 			if diff := cmp.Diff(tc.want, fmt.Sprint(err)); diff != "" {

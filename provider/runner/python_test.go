@@ -10,11 +10,12 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Both ways to Windows begin with NTLM, as far as a server goes that refuses all.
 func TestRunWindows(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		vars   string
 	}{
@@ -26,9 +27,7 @@ func TestRunWindows(t *testing.T) {
 			reason: "So has pypsrp.",
 			vars:   "ansible_connection=psrp ansible_psrp_protocol=http ansible_psrp_auth=ntlm",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -47,9 +46,7 @@ func TestRunWindows(t *testing.T) {
 			defer windows.Close()
 
 			u, err := url.Parse(windows.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			run := inline("- hosts: all\n  gather_facts: false\n  tasks: [{ansible.builtin.raw: hostname}]\n")
 			run.Inputs.Inventories = []inputs.File{{Name: "hosts", Data: []byte(
@@ -92,7 +89,7 @@ func TestRunDocumented(t *testing.T) {
 		},
 		"Allowed": {
 			reason:   "A variable gives content time.",
-			playbook: text, option: WithWarm(anyStart),
+			playbook: text, option: anyStart,
 			inputs: func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_ALLOW_BROKEN_CONDITIONALS": "true"} },
 		},
 	})

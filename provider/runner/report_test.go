@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // write files below a new directory.
@@ -28,13 +29,9 @@ func write(t *testing.T, files map[string]string) string {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
 	return dir
@@ -45,9 +42,7 @@ func brought(t *testing.T) string {
 	t.Helper()
 
 	dir := filepath.Join(t.TempDir(), "collections")
-	if err := collection.Install(dir); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, collection.Install(dir))
 
 	t.Cleanup(func() {
 		_ = filepath.WalkDir(dir, func(p string, _ os.DirEntry, _ error) error { return os.Chmod(p, modeDir) })
@@ -55,6 +50,9 @@ func brought(t *testing.T) string {
 
 	return dir
 }
+
+// ships has a runner bring collections that are in a directory.
+func ships(dir string) func(*Runner) { return func(r *Runner) { r.Shipped = dir } }
 
 func TestRunReport(t *testing.T) {
 	t.Parallel()
@@ -85,7 +83,7 @@ func TestRunReport(t *testing.T) {
 		Conditions: []xpv2.Condition{{Type: "SiteUp", Status: "True", Reason: "Answered"}},
 	}
 
-	res := must(t, newRunner(t, WithShipped(brought(t))), run)
+	res := must(t, newRunner(t, Options{Shipped: brought(t)}), run)
 
 	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
 		t.Errorf("Run(...): -want, +got:\n%s", diff)
@@ -103,7 +101,7 @@ func TestRunReport(t *testing.T) {
 func TestRunReportFailures(t *testing.T) {
 	t.Parallel()
 
-	shipped := WithShipped(brought(t))
+	shipped := ships(brought(t))
 	play := func(task string) string {
 		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - crossplane.ansible.status: " + task + "\n"
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -18,9 +17,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// killGrace is how long the processes of a run may take to end on their own.
-const killGrace = 5 * time.Second
-
 // The oldest versions with events that are understood.
 const (
 	oldestCore   = "2.16"
@@ -29,39 +25,34 @@ const (
 
 // A Runner carries runs out, any number at the same time. Use New.
 type Runner struct {
+	Options
+
 	dir     string
 	self    []string
 	environ []string
-	grace   time.Duration
-	// shipped is the directory with the provider's own collections; empty for none.
-	shipped string
-	policy  sandbox.Policy
-	// cluster with the API server that runs may reach; nil for none.
-	cluster Cluster
 	// name returns the name of the next private data directory.
 	name func() string
 
 	// python is the argv of the interpreter that has ansible-runner, and play of
 	// ansible-playbook.
 	python, play []string
-	// warm says how a process is kept that has imported Ansible. The keeper has it; nil for none.
-	warm   Warm
+	// keeper has the process that is kept; nil for none.
 	keeper *warm.Keeper
 }
 
-// An Option of a Runner.
-type Option func(*Runner)
-
-// WithGrace sets how long the processes of a run may take to end after SIGTERM, before
-// they are killed; 5 s by default.
-func WithGrace(d time.Duration) Option {
-	return func(r *Runner) { r.grace = d }
-}
-
-// WithShipped puts the provider's own collections, which are in a directory, before all others, so that no content
-// can take their place.
-func WithShipped(dir string) Option {
-	return func(r *Runner) { r.shipped = dir }
+// Options of a Runner.
+type Options struct {
+	// Grace is how long the processes of a run may take to end after SIGTERM, before they are killed.
+	Grace time.Duration
+	// Shipped is the directory with the provider's own collections, which come before all others, so that no content
+	// can take their place; empty for none.
+	Shipped string
+	// Policy confines and limits runs.
+	Policy sandbox.Policy
+	// Warm says how a process is kept that has imported Ansible.
+	Warm Warm
+	// Cluster with the API server that runs may reach, if their inputs say so; nil for none.
+	Cluster Cluster
 }
 
 // Warm says how a process is kept that has imported Ansible, by which runs start several times
@@ -76,27 +67,13 @@ type Warm struct {
 	Started func(cold string)
 }
 
-// WithWarm keeps a process that has imported Ansible.
-func WithWarm(w Warm) Option {
-	return func(r *Runner) { r.warm = w }
-}
-
-// WithPolicy confines and limits runs.
-func WithPolicy(p sandbox.Policy) Option {
-	return func(r *Runner) { r.policy = p }
-}
-
 // New returns a runner that makes private data directories in a directory. The directory is
 // made if need be; it must be on a local disk, and no other provider may use it. The error
 // says which tool is missing.
-func New(dir string, o ...Option) (*Runner, error) {
+func New(dir string, o Options) (*Runner, error) {
 	// A run that knows the path of another run's file could change its mode, which Landlock
 	// does not prevent. Random names cannot be guessed.
-	r := &Runner{grace: killGrace, name: rand.Text, environ: os.Environ()}
-
-	for _, fn := range o {
-		fn(r)
-	}
+	r := &Runner{Options: o, name: rand.Text, environ: os.Environ()}
 
 	var err error
 	if r.self, err = supervisor.Self(); err != nil {
@@ -111,15 +88,13 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
-	if r.shipped != "" {
-		if r.shipped, err = filepath.Abs(r.shipped); err != nil {
+	if r.Shipped != "" {
+		if r.Shipped, err = filepath.Abs(r.Shipped); err != nil {
 			return nil, errors.Wrap(err, "cannot find the provider's own collections")
 		}
 	}
 
-	path := environ.Passed(r.environ)["PATH"]
-
-	script, err := lookPath("ansible-runner", path)
+	script, err := environ.LookPath(r.environ, "ansible-runner")
 	if err != nil {
 		return nil, errors.Wrapf(err, "ansible-runner %s or newer is needed", oldestRunner)
 	}
@@ -128,7 +103,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, err
 	}
 
-	if script, err = lookPath("ansible-playbook", path); err != nil {
+	if script, err = environ.LookPath(r.environ, "ansible-playbook"); err != nil {
 		return nil, errors.Wrapf(err, "ansible-core %s or newer is needed", oldestCore)
 	}
 
@@ -140,13 +115,13 @@ func New(dir string, o ...Option) (*Runner, error) {
 	r.play = append(r.play, "-u", "-c", play, script)
 
 	// An interpreter with options is rare.
-	if r.warm.Dir != "" && len(r.python) == 1 {
-		if r.warm.Dir, err = filepath.Abs(r.warm.Dir); err != nil {
+	if r.Warm.Dir != "" && len(r.python) == 1 {
+		if r.Warm.Dir, err = filepath.Abs(r.Warm.Dir); err != nil {
 			return nil, errors.Wrap(err, "cannot find the directory of the process that runs start from")
 		}
 
 		r.keeper = warm.New(warm.Options{
-			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Log: r.warm.Odd,
+			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Log: r.Warm.Odd,
 			Remove: func(dir string) { _ = workdir.Remove(dir) },
 		})
 	}
@@ -157,11 +132,11 @@ func New(dir string, o ...Option) (*Runner, error) {
 // warmDirectory makes a directory for a process that is kept, and returns it with an environment: that
 // of a run without content and inputs.
 func (r *Runner) warmDirectory() (string, []string, error) {
-	if err := os.MkdirAll(r.warm.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(r.Warm.Dir, 0o700); err != nil {
 		return "", nil, errors.Wrap(err, "cannot use the directory of the process that runs start from")
 	}
 
-	dir := filepath.Join(r.warm.Dir, r.name())
+	dir := filepath.Join(r.Warm.Dir, r.name())
 
 	env := r.environment(Spec{}, dir, sandbox.Domain{})
 
@@ -182,16 +157,4 @@ func (r *Runner) Close() {
 	if r.keeper != nil {
 		r.keeper.Close()
 	}
-}
-
-// lookPath finds a tool in the directories of a PATH, which may be relative. The path is
-// absolute.
-func lookPath(name, path string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return filepath.Abs(p) // It fails without a working directory only.
-		}
-	}
-
-	return "", errors.Errorf("cannot find %q in PATH", name)
 }

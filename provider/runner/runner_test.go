@@ -19,8 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
@@ -50,12 +48,12 @@ func TestMain(m *testing.M) {
 
 // provide runs a playbook for ever, started warm or cold.
 func provide(dir, playbook string, warm bool) {
-	var o []Option
+	var o Options
 	if warm {
-		o = append(o, WithWarm(Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Odd: func(err error) { panic(err) }}))
+		o.Warm = Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Odd: func(err error) { panic(err) }}
 	}
 
-	r, err := New(dir, o...)
+	r, err := New(dir, o)
 	if err != nil {
 		panic(err)
 	}
@@ -69,14 +67,14 @@ func provide(dir, playbook string, warm bool) {
 }
 
 // newRunner returns a runner in an empty directory. Its runs start warm, which is the default of the provider.
-func newRunner(t *testing.T, o ...Option) *Runner {
+func newRunner(t *testing.T, o ...Options) *Runner {
 	t.Helper()
 
 	r := newCold(t, o...)
 	warmUp(t, r)
 
-	if r.keeper != nil && r.warm.Started == nil {
-		r.warm.Started = func(cold string) {
+	if r.keeper != nil && r.Warm.Started == nil {
+		r.Warm.Started = func(cold string) {
 			if cold != "" {
 				t.Errorf("The run should start warm. It started cold: %s", cold)
 			}
@@ -87,11 +85,11 @@ func newRunner(t *testing.T, o ...Option) *Runner {
 }
 
 // newCold returns a runner in an empty directory. Its runs start as those in Pods and those of the command run do.
-func newCold(t *testing.T, o ...Option) *Runner {
+func newCold(t *testing.T, o ...Options) *Runner {
 	t.Helper()
 	needs.Ansible(t)
 
-	r, err := New(t.TempDir(), o...)
+	r, err := New(t.TempDir(), append(o, Options{Grace: 5 * time.Second})[0])
 	if err != nil {
 		t.Fatalf("New(...): %v", err)
 	}
@@ -122,9 +120,7 @@ func must(t *testing.T, r *Runner, run Spec) Result {
 	}
 
 	left, err := os.ReadDir(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if len(left) > 0 {
 		t.Errorf("Run(...): %v is left", left)
@@ -140,17 +136,13 @@ func readJSON(t *testing.T, path string) any {
 	t.Helper()
 
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 
 	var v any
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, d.Decode(&v))
 
 	return v
 }
@@ -183,9 +175,7 @@ func TestRunVariables(t *testing.T) {
 	}
 
 	text, err := json.Marshal(map[string]any{"unsafe": values})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	dest := t.TempDir()
 	run := inline(`
@@ -269,13 +259,9 @@ func TestRunContent(t *testing.T) {
 	}
 
 	for path, text := range files {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
 	r := newRunner(t)
@@ -324,9 +310,7 @@ func TestRunFailures(t *testing.T) {
 	const play = "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n"
 
 	ssh := filepath.Join(t.TempDir(), "ssh")
-	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho no route >&2\nexit 255\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(ssh, []byte("#!/bin/sh\necho no route >&2\nexit 255\n"), 0o700))
 
 	var lines strings.Builder
 	for i := range 40_000 {
@@ -461,20 +445,14 @@ func TestRunFailures(t *testing.T) {
 			inputs:   func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@prompt"} },
 			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 		},
-		"Inputs": {
-			reason:   "Inputs of which no run can be made fail it.",
-			playbook: "[]",
-			inputs: func(in *inputs.Inputs) {
-				in.Config, in.Credentials = `ProviderConfig "x"`, []inputs.File{{Name: "args"}}
-			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true, Message: `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`},
-		},
 		"Memory": {
 			reason:   "A run that takes too much memory fails, by its own fault.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n",
-			option:   WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}),
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonOutOfMemory},
-			says:     []string{"took more memory than 20 MiB, its share, "},
+			option: func(r *Runner) {
+				r.Policy = sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}
+			},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonOutOfMemory},
+			says: []string{"took more memory than 20 MiB, its share, "},
 		},
 		"LongEnvironment": {
 			reason:   "An environment that is too long is a mistake in the configuration, which is tried again in vain.",
@@ -482,7 +460,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Config, in.Env = `ProviderConfig "x"`, map[string]string{"LONG": strings.Repeat("x", 1<<20)}
 			},
-			option: WithWarm(anyStart),
+			option: anyStart,
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true},
 		},
 		"TooManySecrets": {
@@ -491,7 +469,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
 			},
-			option: WithWarm(anyStart),
+			option: anyStart,
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true,
 				Message: "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project",
@@ -547,9 +525,7 @@ func left(t *testing.T, text string) []string {
 	t.Helper()
 
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var found []string
 
@@ -578,9 +554,9 @@ func waitFor(t *testing.T, path string) {
 func TestRunEnded(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
-		runner func(*testing.T, ...Option) *Runner
+		runner func(*testing.T, ...Options) *Runner
 		cause  error
 		want   Result
 	}{
@@ -600,13 +576,11 @@ func TestRunEnded(t *testing.T) {
 				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "Sleep" of play "Endless"`,
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := tc.runner(t, WithGrace(100*time.Millisecond))
+			r := tc.runner(t, Options{Grace: 100 * time.Millisecond})
 			pidfile := filepath.Join(t.TempDir(), "pid")
 
 			run := inline(asynchronous(pidfile))
@@ -653,9 +627,7 @@ func TestAttackEvents(t *testing.T) {
 	}
 
 	vars, err := json.Marshal(map[string]any{"names": names})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	// The play itself finds its hosts, so that it is its own output that is written into.
 	run := inline(`
@@ -706,9 +678,7 @@ func TestSweep(t *testing.T) {
 			pidfile := filepath.Join(t.TempDir(), "pid")
 
 			provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(name != "Cold"))
-			if err := provider.Start(); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, provider.Start())
 
 			waitFor(t, pidfile)
 
@@ -716,19 +686,15 @@ func TestSweep(t *testing.T) {
 				stopChildren(t, provider.Process.Pid)
 			}
 
-			if err := provider.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, provider.Process.Kill())
 
 			_ = provider.Wait()
 
 			// Of a run, and of another one with an id that begins with the same, elsewhere.
 			daemon, other := sleeper(t, filepath.Join(dir, "run-1")), sleeper(t, filepath.Join(t.TempDir(), "run-1"))
 
-			r, err := New(dir, WithGrace(100*time.Millisecond))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r, err := New(dir, Options{Grace: 100 * time.Millisecond})
+			needs.OK(t, err)
 
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
@@ -762,16 +728,12 @@ func sleeper(t *testing.T, run string) *exec.Cmd {
 	t.Helper()
 
 	home := filepath.Join(run, "home")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.MkdirAll(home, 0o700))
 
 	cmd := exec.Command("sleep", "1000")
 	cmd.Env = []string{"HOME=" + home, "A=b"}
 
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, cmd.Start())
 
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 
@@ -815,9 +777,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	}
 
 	pwd, err := os.ReadFile(filepath.Join(r.dir, "pwd"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	dir := filepath.Dir(strings.TrimSpace(string(pwd)))
 	odd := filepath.Join(dir, "odd")
@@ -840,10 +800,8 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	}
 
 	// The provider starts with it, too.
-	next, err := New(r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next, err := New(r.dir, Options{})
+	needs.OK(t, err)
 
 	var found []string
 
@@ -855,9 +813,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 		t.Errorf("Sweep(...): -want odd, +got odd:\n%s", diff)
 	}
 
-	if err := unix.Unmount(odd, 0); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, unix.Unmount(odd, 0))
 
 	failed := func(name string, err error) { t.Errorf("%s cannot be removed: %v", name, err) }
 	if err := next.Sweep(t.Context(), func(string) {}, failed); err != nil {
@@ -869,13 +825,12 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// TestRunCannotStart has a machine on which no run can begin.
-func TestRunCannotStart(t *testing.T) {
+// TestRunBroken has a machine on which no run can begin or end.
+func TestRunBroken(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
-		o       []Option
 		self    []string
 		disk    string
 		want    string
@@ -886,19 +841,23 @@ func TestRunCannotStart(t *testing.T) {
 			disk:   "8k",
 			want:   `^cannot .* private data directory: .*no space left on device$`,
 		},
+		"Full": {
+			reason:  "There is room for the files of the run, and not for a module and its events. What Ansible tells is lost.",
+			disk:    "80k",
+			want:    `the disk of --state-dir is full: .*OSError: \[Errno 28\] No space left on device`,
+			touched: true,
+		},
 		"Ended": {
 			reason:  "Who says that nothing was run may have run something.",
 			self:    []string{"/bin/sh", "-c", "exit 125"},
 			want:    `^cannot run .* under its supervisor$`,
 			touched: true,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := newRunner(t, tc.o...)
+			r := newRunner(t)
 			if tc.self != nil {
 				r.self = tc.self
 			}
@@ -907,7 +866,7 @@ func TestRunCannotStart(t *testing.T) {
 				smallDisk(t, r.dir, tc.disk)
 			}
 
-			res, err := r.Run(t.Context(), inline("- hosts: localhost"), events.Watch{})
+			res, err := r.Run(t.Context(), inline("- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.command: echo]\n"), events.Watch{})
 			if err == nil || !regexp.MustCompile(tc.want).MatchString(err.Error()) {
 				t.Errorf("\n%s\nRun(...): want an error that matches %s, got %v", tc.reason, tc.want, err)
 			}
@@ -938,28 +897,10 @@ func smallDisk(t *testing.T, dir, bytes string) {
 	})
 }
 
-// A disk that is full is the provider's own fault. How far the run has come is unknown:
-// what Ansible tells is lost.
-func TestRunDiskFull(t *testing.T) {
-	t.Parallel()
-
-	r := newRunner(t)
-	smallDisk(t, r.dir, "80k") // For the files of the run, and not for a module and its events.
-
-	res, err := r.Run(t.Context(), inline("- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.command: echo]\n"), events.Watch{})
-	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "OSError: [Errno 28] No space left on device") {
-		t.Errorf("Run(...): want an error that says so, got %v: %s: %s", err, res.Phase, res.Message)
-	}
-
-	if res.Untouched {
-		t.Error("Run(...): it cannot be certain that no task was carried out")
-	}
-}
-
 func TestNewWithoutTools(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
 
-	_, err := New(t.TempDir())
+	_, err := New(t.TempDir(), Options{})
 	if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("Without the tools there is no runner.\nNew(...): -want error, +got error:\n%s", diff)
 	}

@@ -16,16 +16,12 @@ import (
 func parses(t *testing.T, r *Runner, log string, want bool) {
 	t.Helper()
 
-	if err := os.WriteFile(log, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(log, nil, 0o600))
 
 	must(t, r, inline("- {hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: }]}"))
 
 	parsed, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, document := range []string{"# Copyright (c) 2020 Ansible Project", "base.yml", "name: ssh", "callback: awx_display"} {
 		if got := strings.Contains(string(parsed), document); got != want {
@@ -55,20 +51,14 @@ shipped_yaml.parse = parse
 `, dir, line, log),
 	} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		text = []byte(strings.Replace(string(text), "import sys\n", more+"import sys\n", 1))
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o700))
 	}
 
 	python, err := sandbox.Interpreter(own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	build := exec.CommandContext(t.Context(), python[0], "-m", "shipped_yaml")
 	build.Dir = dir
@@ -77,7 +67,9 @@ shipped_yaml.parse = parse
 		t.Fatalf("%v: %s", err, out)
 	}
 
-	return newCold(t, func(r *Runner) {
-		r.environ = append(r.environ, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	})
+	r := newCold(t)
+	r.environ = append(r.environ, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	r.play[len(r.play)-1] = filepath.Join(dir, filepath.Base(own))
+
+	return r
 }

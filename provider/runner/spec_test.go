@@ -18,7 +18,7 @@ func TestObjectDigest(t *testing.T) {
 		Annotations: map[string]string{"example.org/text": "a", "crossplane.io/external-name": "a", common.AnnotationCancel: "1"},
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		change func(o *Object)
 		same   bool
@@ -34,9 +34,7 @@ func TestObjectDigest(t *testing.T) {
 		"Provider":     {reason: "Nor should what is said to the provider.", change: func(o *Object) { o.Annotations[common.AnnotationCancel] = "2" }, same: true},
 		"Kubectl":      {reason: "Nor should what kubectl notes.", change: func(o *Object) { o.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}" }, same: true},
 		"Generation":   {reason: "The inputs have a digest of their own.", change: func(o *Object) { o.Generation = 2 }, same: true},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			now := was
 			now.Annotations = maps.Clone(was.Annotations)

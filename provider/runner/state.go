@@ -80,7 +80,7 @@ func (r *Runner) leadsElsewhere(run Spec, dir, variable string) bool {
 		return false
 	}
 
-	searched := []string{r.shipped, run.Content.RolesPath(), run.Content.CollectionsPath()}
+	searched := []string{r.Shipped, run.Content.RolesPath(), run.Content.CollectionsPath()}
 
 	return slices.ContainsFunc(filepath.SplitList(paths), func(at string) bool {
 		if slices.Contains(searched, at) || strings.HasPrefix(at, filepath.Join(dir, projectDir)+"/") {

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestIgnoresState(t *testing.T) {
@@ -20,7 +21,7 @@ func TestIgnoresState(t *testing.T) {
 		unaware = "- ansible.builtin.debug: {msg: hello}\n"
 	)
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// set and project have files besides those of a project.
 		set, project map[string]string
@@ -84,9 +85,7 @@ func TestIgnoresState(t *testing.T) {
 			reason: "A large file is none of a role.", want: true,
 			project: map[string]string{"files/a": strings.Repeat("a", maxSearched) + aware},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -105,18 +104,12 @@ func TestIgnoresState(t *testing.T) {
 			r := newRunner(t)
 
 			run, err := withProject(run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			p, err := r.prepare(run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
-			if err := p.write(); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, p.write())
 
 			if got := r.ignoresState(run, p); got != tc.want {
 				t.Errorf("%s\nignoresState(...): want %t, got %t", tc.reason, tc.want, got)

@@ -44,8 +44,8 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed fu
 	}
 
 	// The process from which runs of a former provider started has ended with it. What cannot be removed does no harm.
-	if r.warm.Dir != "" {
-		_ = workdir.Remove(r.warm.Dir)
+	if r.Warm.Dir != "" {
+		_ = workdir.Remove(r.Warm.Dir)
 	}
 
 	return nil
@@ -60,7 +60,7 @@ func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name s
 		waiting(name)
 
 		// A supervisor that does not end in time was stopped, or hangs.
-		patience, cancel := context.WithTimeout(ctx, supervisor.LeftAfter(r.grace))
+		patience, cancel := context.WithTimeout(ctx, supervisor.LeftAfter(r.Grace))
 		defer cancel()
 
 		lock, err = workdir.WaitLock(patience, workdir.LockFile(dir))

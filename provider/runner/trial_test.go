@@ -18,7 +18,7 @@ type trial struct {
 	playbook string
 	inputs   func(*inputs.Inputs)
 	content  content.Set
-	option   Option
+	option   func(*Runner)
 	// want is how the run ends: with a success if it has no phase. Its message is compared if it has one.
 	want Result
 	// says is in the message, and displays in the output.

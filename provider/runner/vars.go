@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
@@ -24,18 +22,10 @@ func operatorMeta(o Object) map[string]any {
 }
 
 // varFiles returns the files of extra variables, weakest first.
-func varFiles(run Spec) ([]file, error) {
+func varFiles(run Spec) []file {
 	p := run.Inputs.Parameters
 
-	vars, err := decode(p.Vars)
-	if err != nil {
-		return nil, errors.Wrap(err, "spec.forProvider.vars")
-	}
-
-	unsafe, err := decode(p.UnsafeVars)
-	if err != nil {
-		return nil, errors.Wrap(err, "spec.forProvider.unsafeVars")
-	}
+	vars, unsafe := decode(p.Vars), decode(p.UnsafeVars)
 
 	var texts [][]byte
 
@@ -45,11 +35,7 @@ func varFiles(run Spec) ([]file, error) {
 
 	if len(vars) > 0 {
 		// Ansible tries to read JSON first. In JSON a mapping can be an encrypted value.
-		text, err := json.Marshal(vars)
-		if err != nil {
-			return nil, errors.Wrap(err, "spec.forProvider.vars")
-		}
-
+		text, _ := json.Marshal(vars) //nolint:errchkjson // It was JSON.
 		texts = append(texts, append(text, '\n'))
 	}
 
@@ -79,30 +65,28 @@ func varFiles(run Spec) ([]file, error) {
 		files[i] = file{Path: varsPath(i), Data: text}
 	}
 
-	return files, nil
+	return files
 }
 
 // varsPath of the file of variables with an index, in the private data directory.
 func varsPath(i int) string { return path.Join(varsDir, fmt.Sprintf("%03d.yml", i)) }
 
-// decode variables, with numbers as they are written. The provider's own variable is
+// decode variables, which are valid, with numbers as they are written. The provider's own variable is
 // left out: only the provider may set it.
-func decode(raw *runtime.RawExtension) (map[string]any, error) {
-	if raw == nil || len(raw.Raw) == 0 {
-		return nil, nil
+func decode(raw *runtime.RawExtension) map[string]any {
+	if raw == nil {
+		return nil
 	}
 
 	d := json.NewDecoder(bytes.NewReader(raw.Raw))
 	d.UseNumber()
 
-	vars := map[string]any{}
-	if err := d.Decode(&vars); err != nil {
-		return nil, errors.New("must be an object")
-	}
+	var vars map[string]any
 
+	_ = d.Decode(&vars)
 	delete(vars, common.ProviderVariable)
 
-	return vars, nil
+	return vars
 }
 
 func stateValue(s *common.StateVariable, state common.RunState) string {

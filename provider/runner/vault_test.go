@@ -26,9 +26,7 @@ func TestRunVault(t *testing.T) {
 	tagged := func(ciphertext string) string { return "!vault |\n  " + strings.ReplaceAll(ciphertext, "\n", "\n  ") }
 
 	vars, err := json.Marshal(map[string]any{"of_vars": map[string]any{"deep": []any{map[string]any{"__ansible_vault": two}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	passwords := []inputs.File{{Name: ".vault-password", Data: []byte("first\n"), Secret: true}, {Name: "prod.pass", Data: []byte("second\n"), Secret: true}}
 	ids := map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "default@.vault-password, prod@prod.pass"}

@@ -36,7 +36,7 @@ func TestVerdict(t *testing.T) {
 	denied := func(host string) events.Summary { return fails(host, "[Errno 13] Permission denied: b'/srv/page'") }
 	failures := []common.Failure{{Task: "t", Host: "h", Message: "the reason"}}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason  string
 		timeout *metav1.Duration
 		tags    []string
@@ -224,9 +224,7 @@ func TestVerdict(t *testing.T) {
 				Message: "timed out after 1m0s (the longest that the provider's --max-timeout allows) before the first task",
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			run := Spec{
 				Timeout: time.Minute, Mode: tc.mode, State: tc.state,
@@ -257,7 +255,7 @@ func TestWithLeft(t *testing.T) {
 }
 
 func TestUntouched(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		ending ending
 		want   bool
@@ -269,9 +267,7 @@ func TestUntouched(t *testing.T) {
 		"Task":      {"A task that has begun may have changed something.", ending{code: 2, summary: events.Summary{Started: true}}, false},
 		"Ended":     {"What a run has told last is lost when it is ended.", ending{code: 143, cause: errTimedOut}, false},
 		"Lost":      {"Its events are lost.", ending{}, false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := untouched(tc.ending); got != tc.want {
 				t.Errorf("%s\nuntouched(...): want %t, got %t", tc.reason, tc.want, got)

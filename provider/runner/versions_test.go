@@ -6,13 +6,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // What carries a run out is told before its play begins, and starts nothing if it is too old.
 func TestRunVersions(t *testing.T) {
 	const tooOld = `ansible-core 2\.\d+\.\d+ is too old: 99\.0 or newer is needed`
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// core and runner are the oldest versions that do.
 		core, runner string
@@ -22,9 +23,7 @@ func TestRunVersions(t *testing.T) {
 		"Fit":     {reason: "Numbers are compared, not texts.", core: "2.3", runner: "2.3.0rc1"},
 		"OldCore": {reason: "An old ansible-core would be misunderstood.", core: "99.0", runner: "2.3", err: tooOld},
 		"Both":    {reason: "All that is too old is named.", core: "99.0", runner: "98.7", err: tooOld + `; ansible-runner 2\.\d+\.\d+ is too old: 98\.7 or newer is needed`},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -32,16 +31,12 @@ func TestRunVersions(t *testing.T) {
 			run := inline("- {hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: }]}")
 
 			p, err := r.prepare(run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			p.Args = append(p.Args[:len(p.Args)-2], tc.core, tc.runner)
 
 			lock, err := workdir.Lock(workdir.LockFile(p.Dir))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 			defer lock.Close()
 
 			var seen []events.Summary

@@ -20,10 +20,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // anyStart is for runs that may start cold.
-var anyStart = Warm{Started: func(string) {}}
+func anyStart(r *Runner) { r.Warm.Started = func(string) {} }
 
 // shared is a runner that keeps a process for all tests.
 var shared = sync.OnceValues(func() (*Runner, error) {
@@ -32,7 +33,7 @@ var shared = sync.OnceValues(func() (*Runner, error) {
 		return nil, err
 	}
 
-	return New(filepath.Join(dir, "runs"), WithWarm(Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }}))
+	return New(filepath.Join(dir, "runs"), Options{Warm: Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }}})
 })
 
 // warmUp has a runner start its runs warm, if its Ansible is that of the machine.
@@ -40,17 +41,13 @@ func warmUp(t *testing.T, r *Runner) {
 	t.Helper()
 
 	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if r.keeper != nil || !slices.Equal(r.python, w.python) || !slices.Equal(r.play, w.play) {
 		return
 	}
 
-	if err := w.WarmUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, w.WarmUp(t.Context()))
 
 	r.keeper = w.keeper
 }
@@ -71,7 +68,7 @@ func TestWarm(t *testing.T) {
 			t.Parallel()
 
 			cold := "no start"
-			r := newRunner(t, WithWarm(Warm{Started: func(why string) { cold = why }}))
+			r := newRunner(t, Options{Warm: Warm{Started: func(why string) { cold = why }}})
 
 			run := inline(`
 - hosts: localhost
@@ -101,9 +98,9 @@ func TestWarmProcess(t *testing.T) {
 	)
 
 	dir := t.TempDir()
-	r := newCold(t, WithWarm(Warm{
+	r := newCold(t, Options{Warm: Warm{
 		Dir: dir, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
-	}))
+	}})
 	t.Cleanup(r.Close)
 
 	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n")
@@ -148,7 +145,7 @@ func TestAttackWarm(t *testing.T) {
 
 	cold := "no start"
 	dir := t.TempDir()
-	r := newCold(t, WithWarm(Warm{Dir: dir, Started: func(why string) { cold = why }, Odd: func(error) {}}))
+	r := newCold(t, Options{Warm: Warm{Dir: dir, Started: func(why string) { cold = why }, Odd: func(error) {}}})
 	t.Cleanup(r.Close)
 
 	attack := `
@@ -205,10 +202,10 @@ class FilterModule:
 func TestWarmConfined(t *testing.T) {
 	t.Parallel()
 
-	policy := WithPolicy(sandbox.Policy{
+	policy := Options{Policy: sandbox.Policy{
 		Mode: sandbox.BestEffort, System: []string{"/"},
 		Limits: sandbox.Limits{Memory: 3 << 30, Processes: 30_000, FileSize: 5 << 30},
-	})
+	}}
 
 	forked, executed := newRunner(t, policy), newCold(t, policy)
 
@@ -254,9 +251,7 @@ func TestWarmModules(t *testing.T) {
 
 	// Another path of the same Python.
 	other := filepath.Join(t.TempDir(), "python")
-	if err := os.Symlink(forked.python[0], other); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.Symlink(forked.python[0], other))
 
 	for name, tc := range map[string]struct {
 		reason      string
@@ -280,11 +275,9 @@ func waitShared(t *testing.T) {
 	t.Helper()
 
 	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
-	waitBuilt(t, w.warm.Dir)
+	waitBuilt(t, w.Warm.Dir)
 }
 
 // waitBuilt waits until modules were built for the process that is kept in a directory.
@@ -305,9 +298,7 @@ func waitBuilt(t *testing.T, dir string) {
 func mustWarmUp(t *testing.T, r *Runner) {
 	t.Helper()
 
-	if err := r.WarmUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, r.WarmUp(t.Context()))
 }
 
 // child is the id of the process that is kept in a directory; 0 if there is none.
@@ -315,9 +306,7 @@ func child(t *testing.T, dir string) int {
 	t.Helper()
 
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	parent := fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())
 

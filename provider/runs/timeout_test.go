@@ -12,7 +12,7 @@ import (
 func TestTimeouts(t *testing.T) {
 	of := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason   string
 		timeouts Timeouts
 		asked    *metav1.Duration
@@ -25,9 +25,7 @@ func TestTimeouts(t *testing.T) {
 		"NoDefault": {"So should one without any.", Timeouts{0, time.Hour}, nil, time.Hour},
 		"Cut":       {"A default is no way around it.", Timeouts{2 * time.Hour, time.Hour}, nil, time.Hour},
 		"Unbounded": {"Where nothing is the longest, 0 means none.", Timeouts{time.Minute, 0}, of(0), 0},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.timeouts.Of(common.AnsibleRunParameters{Timeout: tc.asked}); got != tc.want {
 				t.Errorf("\n%s\nOf(%v): want %s, got %s", tc.reason, tc.asked, tc.want, got)

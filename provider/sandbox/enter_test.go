@@ -24,14 +24,10 @@ func TestVersions(t *testing.T) {
 
 	for version := 1; version <= newest; version++ {
 		own, other := t.TempDir(), filepath.Join(t.TempDir(), "secret")
-		if err := os.WriteFile(other, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(other, []byte("x"), 0o600))
 
 		for _, dir := range []string{"a", "b"} {
-			if err := os.Mkdir(filepath.Join(own, dir), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, os.Mkdir(filepath.Join(own, dir), 0o700))
 		}
 
 		got := map[string]error{}
@@ -99,14 +95,10 @@ func within(t *testing.T, version int, d Domain, fn func()) {
 	attr := handled(version)
 
 	fd, err := create(attr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, r := range d.rules() {
-		if err := r.add(fd, attr); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, r.add(fd, attr))
 	}
 
 	done := make(chan error)
@@ -126,7 +118,5 @@ func within(t *testing.T, version int, d Domain, fn func()) {
 		done <- err
 	}()
 
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, <-done)
 }

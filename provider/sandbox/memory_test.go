@@ -8,7 +8,7 @@ import (
 func TestContainerMemory(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		root   fstest.MapFS
 		want   int64
@@ -48,9 +48,7 @@ func TestContainerMemory(t *testing.T) {
 				"proc/self/cgroup": file("4:memory:/\n"), "sys/fs/cgroup/memory/memory.limit_in_bytes": file("9223372036854771712\n"),
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ContainerMemory(tc.root); got != tc.want {
 				t.Errorf("%s\nContainerMemory(...): want %d, got %d", tc.reason, tc.want, got)
@@ -60,7 +58,7 @@ func TestContainerMemory(t *testing.T) {
 }
 
 func TestMemoryShare(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		container, want int64
 		runs            int
 		enough          bool
@@ -69,9 +67,7 @@ func TestMemoryShare(t *testing.T) {
 		"Advice": {container: 1536 << 20, runs: 4, want: 320 << 20, enough: true},
 		"Large":  {container: 3072 << 20, runs: 4, want: 672 << 20, enough: true},
 		"Small":  {container: 512 << 20, runs: 4, want: 256 << 20},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got, enough := MemoryShare(tc.container, tc.runs); got != tc.want || enough != tc.enough {
 				t.Errorf("MemoryShare(%d, %d): want %d, %t, got %d, %t", tc.container, tc.runs, tc.want, tc.enough, got, enough)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestSeccomp(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		status string
 		want   bool
@@ -16,9 +16,7 @@ func TestSeccomp(t *testing.T) {
 		"Filtered":   {reason: "The default of container runtimes is a filter.", status: "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n", want: true},
 		"Unfiltered": {reason: "Kubernetes' default is none.", status: "Seccomp:\t0\nSeccomp_filters:\t0\n"},
 		"Unknown":    {reason: "A kernel without filters has no such line.", status: "Name:\tx\n"},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Seccomp(tc.status)); diff != "" {
 				t.Errorf("%s\nSeccomp(...): -want, +got:\n%s", tc.reason, diff)
@@ -50,7 +48,7 @@ func TestDomain(t *testing.T) {
 		err    error
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		mode   Mode
 		grant  Grant
@@ -83,9 +81,7 @@ func TestDomain(t *testing.T) {
 				Confined: true, Read: []string{"/usr", "/mirror", "/state2", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1},
 			}},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy
 			if tc.mode != "" {

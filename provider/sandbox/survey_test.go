@@ -37,7 +37,7 @@ func TestSurvey(t *testing.T) {
 		"work":             file(fs.ModeDir | 0o755),
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		mounts []string
 		more   []string
@@ -72,9 +72,7 @@ func TestSurvey(t *testing.T) {
 			never:  []string{"/venv"},
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/etc/team"},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			got := Machine{Root: root, Mounts: tc.mounts, Whole: tc.whole}.Survey(tc.more, tc.never)
 			got = slices.DeleteFunc(got, func(p string) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // written returns the lines of some frames.
@@ -22,16 +23,12 @@ func written(t *testing.T, key []byte, run string, frames ...Frame) [][]byte {
 	out := &bytes.Buffer{}
 
 	w, err := NewWriter(out, key, run, "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	w.now = func() time.Time { return time.Unix(1767319445, 0) }
 
 	for _, f := range frames {
-		if err := w.Write(f); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, w.Write(f))
 	}
 
 	return bytes.SplitAfter(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
@@ -41,9 +38,7 @@ func reader(t *testing.T, key []byte, run string) *Reader {
 	t.Helper()
 
 	r, err := NewReader(key, run, "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return r
 }
@@ -90,9 +85,7 @@ func TestForgedFrames(t *testing.T) {
 	coded := strings.TrimPrefix(strings.TrimSpace(line), prefix)
 
 	sealed, err := base64.StdEncoding.DecodeString(coded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	sealed[len(sealed)-1] ^= 1
 
@@ -100,15 +93,11 @@ func TestForgedFrames(t *testing.T) {
 	before := &bytes.Buffer{}
 
 	w, err := NewWriter(before, key, "a", "pod before")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
-	if err := w.Write(Frame{Final: true}); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, w.Write(Frame{Final: true}))
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		read   []string
 		line   string
@@ -124,9 +113,7 @@ func TestForgedFrames(t *testing.T) {
 		"Again":      {"A frame that content has found in the log is none.", []string{line}, line},
 		"OutOfOrder": {"A frame that comes after a later one is none.", []string{string(lines[1])}, line},
 		"TooLong":    {"A line that is longer than any frame is none.", nil, prefix + strings.Repeat("A", MaxLine+4)},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := reader(t, key, "a")
 
@@ -150,9 +137,7 @@ func TestFrameBomb(t *testing.T) {
 	key := NewKey()
 
 	w, err := NewWriter(out, key, "a", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if err := w.Write(Frame{Report: runs.Report{Output: strings.Repeat("x", MaxFrame)}}); err == nil || out.Len() > 0 {
 		t.Errorf("Write(...) of too much: %v, %d bytes", err, out.Len())
@@ -168,9 +153,7 @@ func TestFrameOfValues(t *testing.T) {
 	packed := &bytes.Buffer{}
 
 	z, err := flate.NewWriter(packed, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, _ = z.Write([]byte(`{"number":1,"other":[{}` + strings.Repeat(",{}", maxCommas) + "]}"))
 	_ = z.Close()

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestGateTurns has one tenant fill the queue before others come.
@@ -20,9 +22,7 @@ func TestGateTurns(t *testing.T) {
 		g := NewGate(1)
 
 		leave, err := g.Enter(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		var (
 			wg  sync.WaitGroup

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestQuote(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		text   string
 	}{
@@ -16,14 +18,10 @@ func TestQuote(t *testing.T) {
 		"Spaces":    {reason: "Spaces and line ends do not divide a word.", text: "  a b\n\tc\n"},
 		"Quotes":    {reason: "Quotes do not end a word.", text: `it's "a" ''word'`},
 		"Expansion": {reason: "Nothing is expanded, and nothing is run.", text: `~/*.go $HOME $(id) ` + "`id`" + ` \n\ ; id & # !! \`},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := exec.Command("/bin/sh", "-c", "printf '%s|' "+Quote(tc.text)).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.text+"|", string(out)); diff != "" {
 				t.Errorf("\n%s\nQuote(...): -want, +got:\n%s", tc.reason, diff)

@@ -120,7 +120,7 @@ func alive(pid string) bool {
 }
 
 func TestRun(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		argv   []string
 		code   int
@@ -171,18 +171,14 @@ func TestRun(t *testing.T) {
 			argv:   []string{"/usr/bin/env"},
 			stdout: "A=b\n",
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			var stdout bytes.Buffer
 
 			lock, err := workdir.Lock(filepath.Join(t.TempDir(), "lock"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			defer lock.Close()
 
@@ -210,7 +206,7 @@ func TestProbe(t *testing.T) {
 
 	secret := t.TempDir()
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		domain sandbox.Domain
 		err    error
@@ -218,9 +214,7 @@ func TestProbe(t *testing.T) {
 		"Kept":       {reason: "A kernel that confines keeps it from all else.", domain: sandbox.Domain{Confined: true}},
 		"Granted":    {reason: "What it may read, it can.", domain: sandbox.Domain{Confined: true, Read: []string{secret}}, err: cmpopts.AnyError},
 		"Unconfined": {reason: "One that does not confine keeps it from nothing.", err: cmpopts.AnyError},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			err := Probe(t.Context(), self(), tc.domain, secret, filepath.Join(secret, "missing"))
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
@@ -231,7 +225,7 @@ func TestProbe(t *testing.T) {
 }
 
 func TestRunEndsDescendants(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		// script with this binary and the file that it is to write.
 		script string
@@ -261,9 +255,7 @@ func TestRunEndsDescendants(t *testing.T) {
 			cancel: true,
 			code:   143,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -304,9 +296,7 @@ func running(t *testing.T, arg string) bool {
 	t.Helper()
 
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, f := range files {
 		if raw, _ := os.ReadFile(f); strings.Contains(string(raw), arg) {
@@ -322,9 +312,7 @@ func TestRunOwnerKilled(t *testing.T) {
 	lockfile, pidfile := filepath.Join(dir, "lock"), filepath.Join(dir, "pid")
 
 	owner := exec.Command(os.Args[0], "own", lockfile, "/bin/sh", "-c", fmt.Sprintf("%q daemon %q; sleep 1000", os.Args[0], pidfile))
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, owner.Start())
 
 	pid := waitFor(pidfile)
 	if !alive(pid) {
@@ -335,9 +323,7 @@ func TestRunOwnerKilled(t *testing.T) {
 		t.Errorf("The lock is held while the command runs.\nLock(...): %v", err)
 	}
 
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, owner.Process.Kill())
 
 	_ = owner.Wait()
 

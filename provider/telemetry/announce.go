@@ -224,13 +224,7 @@ func unsuccessful(p common.RunPhase) bool { return p.Finished() && p != common.P
 
 func changes(r common.Run) int64 { return totals(r).Changed }
 
-func totals(r common.Run) common.HostTotals {
-	if r.Hosts == nil {
-		return common.HostTotals{}
-	}
-
-	return *r.Hosts
-}
+func totals(r common.Run) common.HostTotals { return ptr.Deref(r.Hosts, common.HostTotals{}) }
 
 // kind returns the kind of a run in a word: check, present or absent.
 func kind(r common.Run) string {

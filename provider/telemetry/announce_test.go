@@ -82,7 +82,7 @@ func TestAnnounce(t *testing.T) {
 	good := applied(common.TriggerCreated, common.PhaseSucceeded)
 	wrong := applied(common.TriggerRetry, common.PhaseFailed, because("no"))
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		args   args
 		want   []event.Event
@@ -291,9 +291,7 @@ func TestAnnounce(t *testing.T) {
 			args:   args{run: applied(common.TriggerPoll, common.PhaseCanceled, because("canceled"))},
 			want:   []event.Event{event.Normal(ReasonRunCanceled, "present run was ended after 1.5s: canceled")},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			j := runs.Run{Before: tc.args.before}
 			j.Before.Content = tc.args.known

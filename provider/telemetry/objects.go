@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -141,12 +142,7 @@ func (c *objectCollector) send(
 
 // bounded returns the labels of namespaces, given how many objects fail in each.
 func bounded(failing map[string]int) map[string]string {
-	names := make([]string, 0, len(failing))
-	for n := range failing {
-		names = append(names, n)
-	}
-
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(failing), func(a, b string) int {
 		return cmp.Or(cmp.Compare(failing[b], failing[a]), cmp.Compare(a, b))
 	})
 

@@ -64,7 +64,7 @@ func TestObjectMetrics(t *testing.T) {
 		return broken
 	}
 
-	cases := map[string]struct {
+	for title, tc := range map[string]struct {
 		reason string
 		leads  <-chan struct{}
 		cache  client.Reader
@@ -103,9 +103,7 @@ func TestObjectMetrics(t *testing.T) {
 			reason: "Another process counts the objects while this one does not lead.",
 			leads:  make(chan struct{}), cache: listed(object("a", 10, synced)), metric: "objects",
 		},
-	}
-
-	for title, tc := range cases {
+	} {
 		t.Run(title, func(t *testing.T) {
 			c := NewObjectMetrics(tc.cache, "g", func() resource.ManagedList { return &v1alpha1.AnsibleRunList{} }, tc.leads)
 			full := "provider_ansible_" + tc.metric

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var example = runs.Run{
@@ -99,9 +100,7 @@ func TestLog(t *testing.T) {
 
 	sink := funcr.NewJSON(func(obj string) {
 		l := line{}
-		if err := json.Unmarshal([]byte(obj), &l); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, json.Unmarshal([]byte(obj), &l))
 
 		if l["msg"] == "Run ended" {
 			delete(l, "duration")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestTerminal shows what people and programs see of a run.
@@ -50,9 +51,7 @@ func TestTerminal(t *testing.T) {
 	}
 
 	var got result
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal([]byte(out), &got))
 
 	if diff := cmp.Diff(`{"a":"b"}`, compact(t, got.Outputs.Raw)); diff != "" {
 		t.Errorf("Outputs: -want, +got:\n%s", diff)
@@ -71,9 +70,7 @@ func TestTerminalSucceeded(t *testing.T) {
 	var out, errs bytes.Buffer
 
 	r := runs.Report{Run: common.Run{Phase: common.PhaseSucceeded, Reason: runs.ReasonStateIgnored, Message: "nothing was run"}}
-	if err := New(&out, &errs, false, false).End(r); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, New(&out, &errs, false, false).End(r))
 
 	if diff := cmp.Diff("nothing was run\n", out.String()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -84,9 +81,7 @@ func compact(t *testing.T, raw []byte) string {
 	t.Helper()
 
 	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Compact(&b, raw))
 
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestManifests says as objects what runs.
@@ -15,14 +17,10 @@ func TestManifests(t *testing.T) {
 	}
 
 	got, err := x.Manifests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := `apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig

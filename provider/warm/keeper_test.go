@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // kept is a program in the place of Python.
@@ -32,9 +33,7 @@ func newPlace(t *testing.T) *place {
 
 	python := filepath.Join(t.TempDir(), "python")
 
-	if err := os.WriteFile(python, []byte(kept), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(python, []byte(kept), 0o700))
 
 	p := &place{}
 	p.options = Options{
@@ -65,9 +64,7 @@ func TestKeeperClose(t *testing.T) {
 	p := newPlace(t)
 	k := New(p.options)
 
-	if err := k.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, k.Wait(t.Context()))
 
 	k.Close()
 
@@ -78,7 +75,7 @@ func TestKeeperClose(t *testing.T) {
 
 // TestKeeperForkFails forks runs from a process that does not answer.
 func TestKeeperForkFails(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		lose   func(p *process)
 		want   string
@@ -93,17 +90,13 @@ func TestKeeperForkFails(t *testing.T) {
 			lose:   func(p *process) { p.patience = time.Millisecond },
 			want:   Failed,
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			k := New(p.options)
 			t.Cleanup(k.Close)
 
-			if err := k.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, k.Wait(t.Context()))
 
 			s, _ := k.Starter()
 

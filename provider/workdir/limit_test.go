@@ -11,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestWithLimit(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		limit  int64
 		make   func(t *testing.T, dir string)
@@ -32,9 +34,7 @@ func TestWithLimit(t *testing.T) {
 			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir) },
 			want:   &SizeError{Limit: 1 << 40},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 
@@ -87,18 +87,18 @@ func nest(t *testing.T, dir string) {
 	t.Helper()
 
 	d, err := unix.Open(dir, unix.O_DIRECTORY, 0)
-	must(t, err)
+	needs.OK(t, err)
 
 	name := strings.Repeat("d", 200)
 
 	for range unix.PathMax/len(name) + 1 {
-		must(t, unix.Mkdirat(d, name, 0o700))
+		needs.OK(t, unix.Mkdirat(d, name, 0o700))
 
 		next, err := unix.Openat(d, name, unix.O_DIRECTORY, 0)
-		must(t, err)
-		must(t, unix.Close(d))
+		needs.OK(t, err)
+		needs.OK(t, unix.Close(d))
 		d = next
 	}
 
-	must(t, unix.Close(d))
+	needs.OK(t, unix.Close(d))
 }

@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestWaitLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 
 	lock, err := Lock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const (
@@ -25,7 +27,7 @@ func TestMeasure(t *testing.T) {
 		holes int64
 	}
 
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		make   func(t *testing.T, dir string)
 		want   want
@@ -60,7 +62,7 @@ func TestMeasure(t *testing.T) {
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				fill(t, filepath.Join(dir, "file"), 0)
-				must(t, os.Truncate(filepath.Join(dir, "file"), 1<<40))
+				needs.OK(t, os.Truncate(filepath.Join(dir, "file"), 1<<40))
 			},
 			want: want{least: 8 * kib, most: 64 * kib, holes: 1<<20 - 1},
 		},
@@ -71,7 +73,7 @@ func TestMeasure(t *testing.T) {
 				fill(t, filepath.Join(dir, "file"), mib)
 
 				for i := range 10 {
-					must(t, os.Link(filepath.Join(dir, "file"), filepath.Join(dir, fmt.Sprint(i))))
+					needs.OK(t, os.Link(filepath.Join(dir, "file"), filepath.Join(dir, fmt.Sprint(i))))
 				}
 			},
 			want: want{least: mib, most: mib + 64*kib, holes: 10},
@@ -80,7 +82,7 @@ func TestMeasure(t *testing.T) {
 			reason: "Links lead nowhere.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
-				must(t, os.Symlink("/", filepath.Join(dir, "root")))
+				needs.OK(t, os.Symlink("/", filepath.Join(dir, "root")))
 			},
 			want: want{least: 8 * kib, most: 16 * kib},
 		},
@@ -89,22 +91,20 @@ func TestMeasure(t *testing.T) {
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				fill(t, filepath.Join(dir, "a", "b", "file"), mib)
-				must(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o300))
-				must(t, os.Chmod(filepath.Join(dir, "a"), 0o400))
-				must(t, os.Chmod(dir, 0))
+				needs.OK(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o300))
+				needs.OK(t, os.Chmod(filepath.Join(dir, "a"), 0o400))
+				needs.OK(t, os.Chmod(dir, 0))
 			},
 			want: want{least: mib, most: mib + 64*kib},
 		},
 		"Gone": {
 			reason: "What is not there takes nothing.",
-			make:   func(t *testing.T, dir string) { t.Helper(); must(t, os.Remove(dir)) },
+			make:   func(t *testing.T, dir string) { t.Helper(); needs.OK(t, os.Remove(dir)) },
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "dir")
-			must(t, os.Mkdir(dir, 0o700))
+			needs.OK(t, os.Mkdir(dir, 0o700))
 			tc.make(t, dir)
 
 			got, err := Measure(t.Context(), dir, Limits{})
@@ -148,14 +148,6 @@ func TestMeasureStops(t *testing.T) {
 
 func fill(t *testing.T, path string, size int) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	must(t, os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	needs.OK(t, os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600))
 }

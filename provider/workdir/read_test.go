@@ -9,10 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestReadFile(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		make   func(file, outside string) error
 		want   string
@@ -49,21 +51,19 @@ func TestReadFile(t *testing.T) {
 		},
 		"Pipe":      {reason: "A pipe is not waited for.", make: func(file, _ string) error { return unix.Mkfifo(file, 0o600) }},
 		"Directory": {reason: "A directory is no file.", make: func(file, _ string) error { return os.Mkdir(file, 0o700) }},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 
 			root, err := os.OpenRoot(dir)
-			must(t, err)
-			t.Cleanup(func() { must(t, root.Close()) })
+			needs.OK(t, err)
+			t.Cleanup(func() { needs.OK(t, root.Close()) })
 
 			if _, err := ReadFile(root, "file", 4); !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("ReadFile(...): want an error that says that there is nothing, got %v", err)
 			}
 
-			must(t, tc.make(filepath.Join(dir, "file"), filepath.Join(t.TempDir(), "outside")))
+			needs.OK(t, tc.make(filepath.Join(dir, "file"), filepath.Join(t.TempDir(), "outside")))
 
 			got, err := ReadFile(root, "file", 4)
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" || (err == nil) != tc.ok || errors.Is(err, fs.ErrNotExist) {

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestRemove(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		fill   func(t *testing.T, dir, outside string)
 	}{
@@ -19,7 +21,7 @@ func TestRemove(t *testing.T) {
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 
-				must(t, os.Remove(dir))
+				needs.OK(t, os.Remove(dir))
 			},
 		},
 		"Empty": {reason: "An empty directory goes.", fill: func(*testing.T, string, string) {}},
@@ -28,10 +30,10 @@ func TestRemove(t *testing.T) {
 			fill: func(t *testing.T, dir, outside string) {
 				t.Helper()
 
-				must(t, os.Symlink(outside, filepath.Join(dir, "directory")))
-				must(t, os.Symlink(filepath.Join(outside, "file"), filepath.Join(dir, "file")))
-				must(t, os.Link(filepath.Join(outside, "file"), filepath.Join(dir, "hard")))
-				must(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+				needs.OK(t, os.Symlink(outside, filepath.Join(dir, "directory")))
+				needs.OK(t, os.Symlink(filepath.Join(outside, "file"), filepath.Join(dir, "file")))
+				needs.OK(t, os.Link(filepath.Join(outside, "file"), filepath.Join(dir, "hard")))
+				needs.OK(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 			},
 		},
 		"Modes": {
@@ -39,20 +41,18 @@ func TestRemove(t *testing.T) {
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 
-				must(t, os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o700))
-				must(t, os.WriteFile(filepath.Join(dir, "a", "b", "file"), nil, 0o000))
-				must(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o000))
-				must(t, os.Chmod(filepath.Join(dir, "a"), 0o500))
-				must(t, os.Chmod(dir, 0o500))
+				needs.OK(t, os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o700))
+				needs.OK(t, os.WriteFile(filepath.Join(dir, "a", "b", "file"), nil, 0o000))
+				needs.OK(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o000))
+				needs.OK(t, os.Chmod(filepath.Join(dir, "a"), 0o500))
+				needs.OK(t, os.Chmod(dir, 0o500))
 			},
 		},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "dir")
-			must(t, os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600))
-			must(t, os.Mkdir(dir, 0o700))
+			needs.OK(t, os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600))
+			needs.OK(t, os.Mkdir(dir, 0o700))
 			tc.fill(t, dir, outside)
 
 			if err := Remove(dir); err != nil {
@@ -73,13 +73,13 @@ func TestRemove(t *testing.T) {
 // TestRemoveFile has what is no directory.
 func TestRemoveFile(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
-	must(t, os.WriteFile(filepath.Join(outside, "file"), nil, 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	must(t, os.Symlink(outside, filepath.Join(dir, "link")))
+	needs.OK(t, os.WriteFile(filepath.Join(outside, "file"), nil, 0o600))
+	needs.OK(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	needs.OK(t, os.Symlink(outside, filepath.Join(dir, "link")))
 
 	for _, name := range []string{"file", "link"} {
 		path := filepath.Join(dir, name)
-		must(t, Remove(path))
+		needs.OK(t, Remove(path))
 
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s should be gone: %v", name, err)

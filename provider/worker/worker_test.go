@@ -22,10 +22,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestOOMKilled(t *testing.T) {
-	cases := map[string]struct {
+	for name, tc := range map[string]struct {
 		reason string
 		file   string
 		text   string
@@ -36,9 +37,7 @@ func TestOOMKilled(t *testing.T) {
 		"Killed":  {"The kernel counts the processes that it ended.", "memory.events", "low 0\nhigh 0\nmax 12\noom 2\noom_kill 2\noom_group_kill 0\n", true},
 		"Version": {"So it does in the older version of control groups.", "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", true},
 		"Disable": {"Whether it may do so, says nothing.", "memory/memory.oom_control", "oom_kill_disable 1\nunder_oom 1\noom_kill 0\n", false},
-	}
-
-	for name, tc := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := oomKilled(fstest.MapFS{tc.file: {Data: []byte(tc.text)}}); got != tc.want {
 				t.Errorf("\n%s\noomKilled(...): want %t, got %t", tc.reason, tc.want, got)
@@ -62,17 +61,13 @@ func TestWorkEnd(t *testing.T) {
 	}
 
 	for name, text := range map[string][]byte{"payload.000": packed.Bytes(), "pod": []byte("pod"), "podUID": []byte("pod")} {
-		if err := os.WriteFile(filepath.Join(c.Payload, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(filepath.Join(c.Payload, name), text, 0o600))
 	}
 
 	failed := runs.Run{}.Report()
 	failed.Run.Phase, failed.Run.Reason, failed.Run.Message = common.PhaseFailed, "Content", "no such role"
 
-	if err := c.keep(installation{Failed: &failed}); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, c.keep(installation{Failed: &failed}))
 
 	written := output(t, func() {
 		if err := c.Work(t.Context()); !errors.As(err, new(*DisplayedError)) {
@@ -81,9 +76,7 @@ func TestWorkEnd(t *testing.T) {
 	})
 
 	r, err := sealed.NewReader(p.Key, "id", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	shown, last, _ := strings.Cut(written, "\n")
 	if f, ok := r.Read([]byte(last)); !ok || !f.Final || f.Report.Run.Message != "no such role" || shown != "Failed: Content: no such role" {
@@ -96,9 +89,7 @@ func output(t *testing.T, fn func()) string {
 	t.Helper()
 
 	to, err := os.Create(filepath.Join(t.TempDir(), "output"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	defer to.Close()
 
 	was := os.Stdout
@@ -109,9 +100,7 @@ func output(t *testing.T, fn func()) string {
 	fn()
 
 	text, err := os.ReadFile(to.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return string(text)
 }
@@ -131,9 +120,7 @@ func TestInstallation(t *testing.T) {
 	for name, want := range map[string]installation{"None": {}, "Installed": {Set: set}, "Failed": {Failed: &failed}} {
 		t.Run(name, func(t *testing.T) {
 			if name != "None" {
-				if err := c.keep(want); err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, c.keep(want))
 
 				defer os.Remove(c.installed())
 			}
@@ -145,17 +132,13 @@ func TestInstallation(t *testing.T) {
 		})
 	}
 
-	if err := os.WriteFile(c.installed(), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(c.installed(), []byte("{"), 0o600))
 
 	if _, err := c.carryOut(t.Context(), runs.Run{}, nil); err == nil {
 		t.Error("A run that cannot tell what is installed should not begin.")
 	}
 
-	if err := c.keep(installation{Failed: &failed}); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, c.keep(installation{Failed: &failed}))
 
 	if report, err := c.carryOut(t.Context(), runs.Run{}, nil); err != nil || report.Run.Message != "no such role" || !report.Untouched {
 		t.Errorf("A run without its content should say why: %+v", report)

@@ -17,6 +17,15 @@ import (
 	"testing"
 )
 
+// OK ends the test with an error of something that it is not about.
+func OK(tb testing.TB, err error) {
+	tb.Helper()
+
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Ansible returns the directory of Ansible's programs.
 func Ansible(tb testing.TB) string {
 	tb.Helper()

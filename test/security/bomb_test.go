@@ -20,7 +20,7 @@ func TestPlayBomb(t *testing.T) {
 		return
 	}
 
-	r, _ := newRunner(t, sandbox.Required, func(s *settings) { s.Limits.Memory = 256 << 20 })
+	r, _ := newRunner(t, sandbox.Required, func(o *runner.Options) { o.Policy.Limits.Memory = 256 << 20 })
 
 	bomb.Defuse(t, func() {
 		got, err := r.Run(t.Context(), runner.Spec{

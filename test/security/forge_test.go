@@ -31,12 +31,12 @@ func TestPlayForgesEvents(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		mode   sandbox.Mode
-		start  func(*settings)
+		start  func(*runner.Options)
 		want   string
 	}{
-		"Warm":           {reason: "Only a run itself makes its events.", mode: sandbox.Required, start: func(*settings) {}},
+		"Warm":           {reason: "Only a run itself makes its events.", mode: sandbox.Required, start: func(*runner.Options) {}},
 		"Cold":           {reason: "Also one that is executed.", mode: sandbox.Required, start: cold},
-		"WarmUnconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, start: func(*settings) {}, want: `{"forged":true}`},
+		"WarmUnconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, start: func(*runner.Options) {}, want: `{"forged":true}`},
 		"ColdUnconfined": {reason: "Here, too.", mode: sandbox.Off, start: cold, want: `{"forged":true}`},
 	}
 
@@ -45,7 +45,7 @@ func TestPlayForgesEvents(t *testing.T) {
 			t.Parallel()
 
 			shared := t.TempDir()
-			r, state := newRunner(t, tc.mode, tc.start, func(s *settings) { s.Write = []string{shared} })
+			r, state := newRunner(t, tc.mode, tc.start, func(o *runner.Options) { o.Policy.Write = []string{shared} })
 			outputs := make(chan string, 1)
 
 			go func() {

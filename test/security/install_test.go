@@ -366,7 +366,7 @@ func TestInstallAttacks(t *testing.T) {
 			}
 
 			// The provider would refuse the request.
-			must(t, in.ValidateConfig())
+			must(t, in.Validate())
 
 			for _, mode := range []sandbox.Mode{sandbox.Required, sandbox.Off} {
 				seen, changed := l.install(t, mode, in, path)

@@ -17,23 +17,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// settings of a runner.
-type settings struct {
-	sandbox.Policy
-	warm runner.Warm
-}
-
 // cold has runs executed.
-func cold(s *settings) { s.warm = runner.Warm{} }
+func cold(o *runner.Options) { o.Warm = runner.Warm{} }
 
 // newRunner with runs that start, and are confined, as those of the provider are. It also returns its state
-// directory. The settings may be changed.
-func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*settings)) (*runner.Runner, string) {
+// directory. The options may be changed.
+func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)) (*runner.Runner, string) {
 	tb.Helper()
 
 	if mode == sandbox.Required {
@@ -43,19 +38,20 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*settings)) (*ru
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	must(tb, err)
 
-	s := settings{
+	o := runner.Options{
+		Grace: machine.KillGrace,
 		Policy: sandbox.Policy{
 			Mode: mode, State: state, System: system(tb, state),
 			Limits: sandbox.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
 		},
-		warm: runner.Warm{Dir: filepath.Join(state, "warm"), Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }},
+		Warm: runner.Warm{Dir: filepath.Join(state, "warm"), Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }},
 	}
 
 	for _, fn := range change {
-		fn(&s)
+		fn(&o)
 	}
 
-	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(s.Policy), runner.WithWarm(s.warm))
+	r, err := runner.New(filepath.Join(state, "runs"), o)
 	must(tb, err)
 	tb.Cleanup(r.Close)
 	must(tb, r.WarmUp(tb.Context()))

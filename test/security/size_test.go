@@ -53,7 +53,7 @@ func TestPlayFills(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, state := newRunner(t, sandbox.Required, func(s *settings) { s.RunSize = tc.size })
+			r, state := newRunner(t, sandbox.Required, func(o *runner.Options) { o.Policy.RunSize = tc.size })
 
 			t.Parallel()
 
