@@ -41,7 +41,7 @@ POD := $(if $(NODE)$(findstring Pod,$(PLACE)$(FAULTS)),needs-node $(NODE_PROGRAM
 TEST_STACK := --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
 
 .PHONY: help build generate requirements test test-unit test-e2e test-node node-parts test-nightly lint tools fuzz faults demo up node-image \
-	down recording bench bench-pods bench-node bench-function bench-chain binaries images packages plugins sbom audit \
+	down recording bench bench-pods bench-function bench-chain binaries images packages plugins sbom audit \
 	reproduce push clean FORCE
 
 help: ## Show this help
@@ -192,9 +192,6 @@ bench: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Runs beside bare ansible-pl
 
 bench-pods: needs-e2e build $(CONTROL_PLANE) $(BIN)/kube-scheduler $(ANSIBLE) # Thousands of runs in Pods that are scripts; QUICK=1 for a few hundred.
 	go run ./test/bench --only=pods $(if $(QUICK),--pods=100 --pod-duration=10s --pod-runs=500) $(BENCH)
-
-bench-node: needs-e2e needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ANSIBLE) # Runs in Pods on a node beside runs in the provider.
-	go run ./test/bench --only=node $(BENCH)
 
 bench-chain: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Chains of runs under the limits that Crossplane has by default.
 	go run ./test/bench --only=chain $(BENCH)

@@ -49,7 +49,6 @@ func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
 		Logs:       ".cache/logs/bench",
 		Kubeconfig: ".cache/bench.kubeconfig",
 		Scripts:    only == pods,
-		Node:       only == node,
 		Out:        io.Discard,
 	})
 	if err != nil {
@@ -91,7 +90,7 @@ func (b *bench) up(ctx context.Context) error {
 	if b.sshd, err = sshd.Start(ctx, filepath.Join(b.dir, "sshd"), sshd.Options{}); err != nil {
 		return err
 	}
-	return b.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, config("default", ""))
+	return b.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, config("default"))
 }
 
 // close all that was started, and remove what was made.

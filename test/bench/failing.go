@@ -153,7 +153,7 @@ func (b *bench) fail(ctx context.Context, n int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 
-	cfg := config("default", "")
+	cfg := config("default")
 	cfg.Namespace = namespaceFailing
 	if err := b.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceFailing}}, cfg); err != nil {
 		return 0, err

@@ -33,22 +33,20 @@ const playbook = `- hosts: localhost
     loop: "{{ range(20) | list }}"
 `
 
-// Measurements that are made by themselves, the first two with Pods that are scripts, and with a node.
+// Measurements that are made by themselves, the first one with Pods that are scripts.
 const (
 	pods  = "pods"
-	node  = "node"
 	chain = "chain"
 )
 
 // cli is the command line.
 type cli struct {
-	Only string `default:"" enum:",run,throughput,content,idle,failing,pods,node,chain" help:"Measure only this; pods, node and chain are measured only by themselves, and node needs root."`
+	Only string `default:"" enum:",run,throughput,idle,failing,pods,chain" help:"Measure only this; pods and chain are measured only by themselves."`
 
 	Repeat  int           `default:"10"   help:"How often a single run is measured, and one beside objects that fail."`
 	Rounds  int           `default:"2"    help:"How often the throughput is measured."`
 	Runs    int           `default:"40"   help:"Runs whose throughput is measured."`
 	Workers int           `default:"2"    help:"Runs at the same time when the throughput is measured."`
-	Sharing int           `default:"100"  help:"Objects that share content."`
 	Objects int           `default:"1000" help:"Objects that nothing happens to."`
 	Polls   int           `default:"10"   help:"Polls of objects that nothing happens to."`
 	Poll    time.Duration `default:"20s"  help:"Poll interval of objects that nothing happens to."`
@@ -77,14 +75,12 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	}{
 		{"run", b.single},
 		{"throughput", b.throughput},
-		{"content", b.content},
 		{"idle", b.idle},
 		{"failing", b.failing},
 		{pods, b.manyPods},
-		{node, b.onNode},
 		{chain, b.chains},
 	} {
-		if c.Only != m.name && (c.Only != "" || slices.Contains([]string{pods, node, chain}, m.name)) {
+		if c.Only != m.name && (c.Only != "" || slices.Contains([]string{pods, chain}, m.name)) {
 			continue
 		}
 		if err := m.measure(ctx, c); err != nil {

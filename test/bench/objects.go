@@ -20,10 +20,8 @@ import (
 const patience = 15 * time.Minute
 
 // config for AnsibleRuns.
-func config(name, requirements string) *v1alpha1.ProviderConfig {
-	c := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	c.Spec.Requirements = requirements
-	return c
+func config(name string) *v1alpha1.ProviderConfig {
+	return &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
 // ansibleRun of a work, once.

@@ -153,7 +153,7 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 		fmt.Sprintf("--max-reconcile-rate=%d", c.ReconcileRate)); err != nil {
 		return f, err
 	}
-	cfgs := config(name, "")
+	cfgs := config(name)
 	cfgs.Spec.Execution = &common.Execution{KeepFor: &metav1.Duration{Duration: c.KeepFor}}
 	if err := b.create(ctx, cfgs); err != nil {
 		return f, err

@@ -16,8 +16,6 @@ import (
 const (
 	// atMost is the ratio of runs that start cold to bare ansible-runner that is to be kept.
 	atMost = 1.1
-	// atMostConfined is the share of a run that its confinement may take.
-	atMostConfined = 0.1
 	// fleet of objects that are applied every fleetPeriod on fleetCores. They are to take half of these.
 	fleet       = 1000
 	fleetPeriod = 10 * time.Minute
@@ -87,7 +85,7 @@ func (b *bench) single(ctx context.Context, c *cli) error {
 			return err
 		}
 	}
-	return b.confined(ctx, debug(c))
+	return nil
 }
 
 // starts of a work, warm and cold, beside the bare tools.
@@ -192,28 +190,6 @@ func (b *bench) warmUp(ctx context.Context, w work) error {
 	}
 }
 
-// confined measures what the confinement of warm runs takes. Its rounds are not in turns: each is a
-// process of its own. So they are compared by their ratios to the bare tool.
-func (b *bench) confined(ctx context.Context, w work) error {
-	var took [2]besides
-
-	for i, flags := range [][]string{{"--confinement=Off"}, nil} {
-		if err := b.restart(ctx, flags...); err != nil {
-			return err
-		}
-		if err := b.warmUp(ctx, w); err != nil {
-			return err
-		}
-		var err error
-		if took[i], err = b.beside(ctx, w); err != nil {
-			return err
-		}
-	}
-	without, with := ratio(took[0].run, took[0].play), ratio(took[1].run, took[1].play)
-	b.judge("\nConfinement of a warm run, at most %.2f of its time", atMostConfined, max(0, 1-without/with))
-	return b.removed(ctx)
-}
-
 // run an AnsibleRun, and measure the provider while it does.
 func (b *bench) run(ctx context.Context, w work) (sample, error) {
 	before, err := b.provider.Usage()
@@ -229,15 +205,6 @@ func (b *bench) run(ctx context.Context, w work) (sample, error) {
 	return sample{wall: wall, cpu: after.CPU() - before.CPU()}, err
 }
 
-// Measured once with provider-ansible v0.8, on another machine: many runs of a debug, two at a time,
-// and ansible-playbook with it.
-const (
-	formerMany = 46.2
-	formerBare = 1.27
-	formerRuns = 40
-	timesAs    = 8.0
-)
-
 // What the process that runs start from may take, and each run more, in MiB.
 const (
 	idleMemory = 60
@@ -247,7 +214,7 @@ const (
 // throughput of many runs at once.
 func (b *bench) throughput(ctx context.Context, c *cli) error {
 	w := debug(c)
-	var bare, play samples
+	var bare samples
 	ours, most := map[string]samples{}, map[string]int64{}
 	var idle int64
 
@@ -257,12 +224,6 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 			return err
 		}
 		bare = append(bare, s)
-		p, err := b.bare(ctx, w, barePlaybook)
-		if err != nil {
-			return err
-		}
-		play = append(play, p)
-
 		for start, w := range map[string]work{warm: w, cold: w.cold()} {
 			if err := b.restart(ctx, fmt.Sprintf("--max-concurrent-runs=%d", c.Workers)); err != nil {
 				return err
@@ -283,7 +244,7 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 			most[start] = max(most[start], peak)
 		}
 	}
-	b.tellMany(c, w, bare, play, ours)
+	b.tellMany(c, w, bare, ours)
 	each := (most[warm] - idle) / int64(c.Workers)
 	_, _ = fmt.Fprintf(b.out,
 		"What the provider has started takes %s when nothing runs, at most %d: %s. Each run takes at most %s more, at most "+
@@ -294,7 +255,7 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 }
 
 // tellMany tells how long many runs took, beside bare tools.
-func (b *bench) tellMany(c *cli, w work, bare, play samples, ours map[string]samples) {
+func (b *bench) tellMany(c *cli, w work, bare samples, ours map[string]samples) {
 	t := newTable(b.out, fmt.Sprintf("%d runs of %s, %d at a time, medians of %d rounds", c.Runs, w.name, c.Workers,
 		c.Rounds), "", "wall", "CPU", "wall to ansible-runner")
 	t.row("ansible-runner run", seconds(bare.median().wall), seconds(bare.median().cpu), "1.00")
@@ -305,12 +266,6 @@ func (b *bench) tellMany(c *cli, w work, bare, play samples, ours map[string]sam
 	}
 	t.flush()
 	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(ours[cold], bare))
-	former := formerMany / formerBare * play.median().wall.Seconds() * float64(c.Runs) / formerRuns
-	times := former / ours[warm].median().wall.Seconds()
-	_, _ = fmt.Fprintf(b.out,
-		"provider-ansible v0.8 would take %.1f s, by what ansible-playbook takes here. Warm, at least %.0f times as fast: "+
-			"%.1f, %s.\n",
-		former, timesAs, times, verdict(times >= timesAs))
 }
 
 // many AnsibleRuns at once. The peak is the memory of what the provider has started.
