@@ -43,8 +43,8 @@ func TestRestore(t *testing.T) {
 	t.Parallel()
 
 	const (
-		fleet = 50
-		owned = 15
+		fleet = 12 // More than run at a time.
+		owned = 4
 	)
 
 	ns, dir := cp.Namespace(t), directory(t)
