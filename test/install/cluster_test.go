@@ -5,36 +5,24 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
-)
-
-// How long things may take. A provider that lost its rights keeps its lease for a
-// minute.
-const (
-	patience = 4 * time.Minute
-	interval = 100 * time.Millisecond
 )
 
 // A plane is the control plane as its users see it.
 type plane struct {
-	stack *controlplane.Stack
-	kube  client.Client
-	pods  corev1client.PodInterface
+	*Cluster
+
+	pods corev1client.PodInterface
 
 	// installed says whether a test has installed the packages.
 	installed bool
@@ -45,15 +33,12 @@ func newPlane(s *controlplane.Stack) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	kube, err := client.New(cfg, client.Options{})
-	if err != nil {
-		return nil, err
-	}
 	core, err := corev1client.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &plane{stack: s, kube: kube, pods: core.Pods(controlplane.Namespace)}, nil
+	c, err := New(s)
+	return &plane{Cluster: c, pods: core.Pods(controlplane.Namespace)}, err
 }
 
 // Pods of Crossplane's namespace that have a text in their names, oldest first.
@@ -78,83 +63,35 @@ func (c *plane) Log(ctx context.Context, pod string) string {
 }
 
 // object by its kind and name.
-func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, kind))
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	return u
-}
-
-// Kubectl as a user runs it, with manifests on its standard input.
-func (c *plane) Kubectl(t *testing.T, stdin string, args ...string) string {
-	t.Helper()
-	cmd := c.command(t.Context(), args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("kubectl %s: %s\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+func object(apiVersion, kind, namespace, name string) Object {
+	return Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}
 }
 
 // command of kubectl.
 func (c *plane) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.stack.Tool("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.stack.Kubeconfig())
+	cmd := exec.CommandContext(ctx, c.Stack.Tool("kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Stack.Kubeconfig())
 	return cmd
 }
 
-// Apply manifests.
+// Apply manifests as a user does. What other tests need stays.
 func (c *plane) Apply(t *testing.T, manifests string) {
 	t.Helper()
-	c.Kubectl(t, manifests, "apply", "--server-side", "-f", "-")
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Kubectl(t, "apply", "--server-side", "-f", file)
 }
 
-// WaitFor an object to have conditions with these statuses, as in Ready=True.
-func (c *plane) WaitFor(t *testing.T, u *unstructured.Unstructured, conditions ...string) {
+// explainFailure of a test by what there is at its end.
+func (c *plane) explainFailure(t *testing.T) {
 	t.Helper()
-	c.WaitUntil(t, u, strings.Join(conditions, " and "), func(u *unstructured.Unstructured) bool {
-		for _, want := range conditions {
-			kind, status, _ := strings.Cut(want, "=")
-			if condition(u, kind)["status"] != status {
-				return false
-			}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.evidence())
 		}
-		return true
 	})
-}
-
-// WaitUntil something is true of an object.
-func (c *plane) WaitUntil(t *testing.T, u *unstructured.Unstructured, what string, is func(*unstructured.Unstructured) bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
-		return c.kube.Get(ctx, client.ObjectKeyFromObject(u), u) == nil && is(u), nil
-	})
-	if err != nil {
-		t.Fatalf("waited for %s of %s %s: %s\n%s", what, u.GetKind(), u.GetName(), err, c.explain(u))
-	}
-}
-
-// WaitGone waits until there is no such object any more.
-func (c *plane) WaitGone(t *testing.T, u *unstructured.Unstructured) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
-		return kerrors.IsNotFound(c.kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
-	})
-	if err != nil {
-		t.Fatalf("waited for %s %s to go: %s\n%s", u.GetKind(), u.GetName(), err, c.explain(u))
-	}
-}
-
-// explain an object by what is known of it, and of what runs.
-func (c *plane) explain(u *unstructured.Unstructured) string {
-	u.SetManagedFields(nil)
-	b, err := yaml.Marshal(u.Object)
-	if err != nil {
-		b = []byte(err.Error())
-	}
-	return fmt.Sprintf("--- object\n%s%s", b, c.evidence())
 }
 
 // evidence of what packages there are, and what runs of them.
@@ -171,35 +108,6 @@ func (c *plane) evidence() string {
 			_, _ = fmt.Fprintf(s, "--- log of %s\n%s", p.Name, text[max(0, len(text)-6<<10):])
 		}
 	}
-	_, _ = fmt.Fprintf(s, "--- log of crossplane\n%s", c.stack.Tail("crossplane", 2<<10))
+	_, _ = fmt.Fprintf(s, "--- log of crossplane\n%s", c.Stack.Tail("crossplane", 2<<10))
 	return s.String()
-}
-
-// condition of an object, empty if it has none.
-func condition(u *unstructured.Unstructured, kind string) map[string]any {
-	cs, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range cs {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return m
-		}
-	}
-	return nil
-}
-
-// field of an object as text, given as in status.atProvider.lastRun.id.
-func field(u *unstructured.Unstructured, path string) string {
-	v, ok, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprint(v)
-}
-
-// eventually waits until something is true that is not in the API.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return is(), nil })
-	if err != nil {
-		t.Fatalf("waited for %s: %s\n%s", what, err, cp.evidence())
-	}
 }

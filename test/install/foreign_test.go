@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // foreign is a provider of another project with the cluster scoped kinds, as v0.8 of the other provider-ansible: they
@@ -86,6 +88,7 @@ resourceRef: {apiVersion: ansible.crossplane.io/v1alpha1, kind: AnsibleRun, name
 // TestForeign puts the provider in the place of another one with kinds of the same names, as
 // the documentation says: the objects stay, and the provider carries on with them.
 func TestForeign(t *testing.T) {
+	cp.explainFailure(t)
 	if cp.installed {
 		t.Skip("The provider is there already: this is a test for the first one.")
 	}
@@ -98,67 +101,60 @@ metadata: {name: provider-ansible}
 spec: {package: "registry.example.org/`+foreignRepository+`:v0.8.0"}
 `)
 	provider := object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible")
-	cp.WaitFor(t, provider, "Installed=True", "Healthy=True")
-	before := field(provider, "status.currentRevision")
+	before := Value(cp.WaitFor(t, provider, Condition("Installed", "True"), Condition("Healthy", "True")), "status.currentRevision")
 
 	runs := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", "", "ansibleruns.ansible.crossplane.io")
-	cp.WaitFor(t, runs, "Established=True")
+	cp.WaitFor(t, runs, Condition("Established", "True"))
 	cp.Apply(t, published)
 	run := object("ansible.crossplane.io/v1alpha1", "AnsibleRun", "", "foreign")
-	cp.WaitUntil(t, run, "a uid", func(u *unstructured.Unstructured) bool { return u.GetUID() != "" })
-	uid := run.GetUID()
+	uid := cp.Get(t, run).GetUID()
 	cp.Apply(t, fmt.Sprintf(used, uid))
 
 	// What the documentation says.
-	cp.Kubectl(t, "", "annotate", "ansibleruns.ansible.crossplane.io", "--all", "crossplane.io/paused=true")
-	saved := cp.Kubectl(t, "", "get", "ansibleruns.ansible.crossplane.io,providerconfigs.ansible.crossplane.io", "-o", "yaml")
+	cp.Kubectl(t, "annotate", "ansibleruns.ansible.crossplane.io", "--all", "crossplane.io/paused=true")
+	saved := cp.Kubectl(t, "get", "ansibleruns.ansible.crossplane.io,providerconfigs.ansible.crossplane.io", "-o", "yaml")
 	if !strings.Contains(saved, "ansible_provider_meta.foreign.state") {
 		t.Errorf("saved objects: want the AnsibleRun, got\n%s", saved)
 	}
 	publish(t, "provider-ansible", "v0.1.0")
-	cp.Kubectl(t, "", "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
+	cp.Kubectl(t, "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.1.0"}}`)
-	cp.WaitUntil(t, provider, "another revision", func(u *unstructured.Unstructured) bool {
-		return field(u, "status.currentRevision") != before
-	})
-	after := field(provider, "status.currentRevision")
+	after, _ := Value(cp.WaitFor(t, provider, That("another revision", func(u *unstructured.Unstructured) bool {
+		return Value(u, "status.currentRevision") != before
+	})), "status.currentRevision").(string)
 	revision := object("pkg.crossplane.io/v1", "ProviderRevision", "", after)
-	cp.WaitUntil(t, revision, "names that it may not change", func(u *unstructured.Unstructured) bool {
-		message, _ := condition(u, "RevisionHealthy")["message"].(string)
-
-		return strings.Contains(message, "spec.names: Invalid value: Value is immutable")
+	cp.WaitFor(t, revision, Message("RevisionHealthy", "spec.names: Invalid value: Value is immutable"))
+	cp.Kubectl(t, "annotate", "mrd", runs.Name, "crossplane.io/paused=true")
+	Eventually(t, "Crossplane to say that the ManagedResourceDefinition is paused", func() bool {
+		return strings.Contains(cp.Kubectl(t, "events", "--for=managedresourcedefinition/"+runs.Name, "--namespace=default"), "ReconciliationPaused")
 	})
-	cp.Kubectl(t, "", "annotate", "mrd", runs.GetName(), "crossplane.io/paused=true")
-	eventually(t, "Crossplane to say that the ManagedResourceDefinition is paused", func() bool {
-		return strings.Contains(cp.Kubectl(t, "", "events", "--for=managedresourcedefinition/"+runs.GetName(), "--namespace=default"), "ReconciliationPaused")
-	})
-	cp.Kubectl(t, "", "delete", "mrd", runs.GetName(), "--cascade=orphan")
-	cp.WaitFor(t, revision, "RevisionHealthy=True", "RuntimeHealthy=True")
-	cp.WaitFor(t, provider, "Installed=True", "Healthy=True")
+	cp.Kubectl(t, "delete", "mrd", runs.Name, "--cascade=orphan")
+	cp.WaitFor(t, revision, Condition("RevisionHealthy", "True"), Condition("RuntimeHealthy", "True"))
+	cp.WaitFor(t, provider, Condition("Installed", "True"), Condition("Healthy", "True"))
 
 	for _, plural := range []string{"ansibleruns", "providerconfigs", "providerconfigusages"} {
 		kind := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+".ansible.crossplane.io")
-		cp.WaitUntil(t, kind, "the new revision as the controller", func(u *unstructured.Unstructured) bool {
+		cp.WaitFor(t, kind, That("the new revision as the controller", func(u *unstructured.Unstructured) bool {
 			c := metav1.GetControllerOf(u)
 
 			return c != nil && c.Name == after
-		})
+		}))
 	}
 
-	cp.WaitFor(t, run, "Synced=False")
-	if reason := condition(run, "Synced")["reason"]; reason != "ReconcilePaused" || field(run, "status.atProvider.lastRun") != "" {
-		t.Errorf("the AnsibleRun before it is resumed: want no run, and reason ReconcilePaused, got %v\n%v", reason, run.Object)
+	u := cp.WaitFor(t, run, Condition("Synced", "False"))
+	if !Reason("Synced", "ReconcilePaused").Met(u) || Value(u, "status.atProvider.lastRun") != nil {
+		t.Errorf("the AnsibleRun before it is resumed: want no run, and reason ReconcilePaused, got\n%v", u.Object)
 	}
-	cp.Kubectl(t, "", "annotate", "ansibleruns.ansible.crossplane.io", "foreign", "crossplane.io/paused-")
-	cp.WaitFor(t, run, "Ready=True", "Synced=True")
-	got := map[string]string{"uid": string(run.GetUID()), "trigger": field(run, "status.atProvider.lastRun.trigger"), "phase": field(run, "status.atProvider.lastRun.phase")}
-	if diff := cmp.Diff(map[string]string{"uid": string(uid), "trigger": "Created", "phase": "Succeeded"}, got); diff != "" {
+	cp.Kubectl(t, "annotate", "ansibleruns.ansible.crossplane.io", "foreign", "crossplane.io/paused-")
+	u = cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"))
+	got := []any{u.GetUID(), Value(u, "status.atProvider.lastRun.trigger"), Value(u, "status.atProvider.lastRun.phase")}
+	if diff := cmp.Diff([]any{uid, "Created", "Succeeded"}, got); diff != "" {
 		t.Errorf("the AnsibleRun: -want, +got:\n%s", diff)
 	}
 
-	cp.Kubectl(t, "", "delete", "ansibleruns.ansible.crossplane.io", "foreign", "--wait=false")
+	cp.Kubectl(t, "delete", "ansibleruns.ansible.crossplane.io", "foreign", "--wait=false")
 	cp.WaitGone(t, run)
-	cp.Kubectl(t, "", "delete", "providerconfigs.ansible.crossplane.io", "foreign", "--wait=false")
+	cp.Kubectl(t, "delete", "providerconfigs.ansible.crossplane.io", "foreign", "--wait=false")
 	cp.WaitGone(t, object("ansible.crossplane.io/v1alpha1", "ProviderConfig", "", "foreign"))
 }
 

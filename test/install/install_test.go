@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
@@ -23,6 +24,7 @@ spec:
 // install both packages as the documentation says, if they are not there yet.
 func install(t *testing.T) {
 	t.Helper()
+	cp.explainFailure(t)
 	if cp.installed {
 		return
 	}
@@ -30,8 +32,8 @@ func install(t *testing.T) {
 		publish(t, program, "v0.1.0")
 	}
 	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+"---\n"+example(t, "install.yaml"))
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), "Installed=True", "Healthy=True")
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible"), "Installed=True", "Healthy=True")
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), Condition("Installed", "True"), Condition("Healthy", "True"))
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible"), Condition("Installed", "True"), Condition("Healthy", "True"))
 
 	cp.installed = true
 }
@@ -48,7 +50,7 @@ kind: Configuration
 metadata: {name: configuration-ansible}
 spec: {package: "registry.example.org/crossplane-ansible/configuration-ansible:v0.1.0"}
 `)
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Configuration", "", "configuration-ansible"), "Installed=True", "Healthy=True")
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Configuration", "", "configuration-ansible"), Condition("Installed", "True"), Condition("Healthy", "True"))
 }
 
 // TestInstall takes an XR to Ready and away again, with all that a default
@@ -59,25 +61,24 @@ func TestInstall(t *testing.T) {
 	if controlplane.Since("v2.1") {
 		installConfiguration(t)
 	}
-	if l := cp.Kubectl(t, "", "get", "providers.pkg,functions.pkg", "-o", "name"); strings.Count(l, "ansible") != 2 {
+	if l := cp.Kubectl(t, "get", "providers.pkg,functions.pkg", "-o", "name"); strings.Count(l, "ansible") != 2 {
 		t.Errorf("want the packages that were there before the Configuration alone, got\n%s", l)
 	}
 	for _, kind := range []string{"ansibleruns.ansible.crossplane.io", "ansibleruns.ansible.m.crossplane.io"} {
 		mrd := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", "", kind)
-		cp.WaitFor(t, mrd, "Established=True")
-		if got := field(mrd, "spec.state"); got != "Active" {
-			t.Errorf("%s: want state Active, got %s", kind, got)
+		if got := Value(cp.WaitFor(t, mrd, Condition("Established", "True")), "spec.state"); got != "Active" {
+			t.Errorf("%s: want state Active, got %v", kind, got)
 		}
 	}
 
 	for _, f := range []string{"xrd.yaml", "composition.yaml", "providerconfig.yaml"} {
 		cp.Apply(t, example(t, "banner/"+f))
 	}
-	cp.WaitFor(t, object("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", "", "banners.example.org"), "Established=True")
+	cp.WaitFor(t, object("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", "", "banners.example.org"), Condition("Established", "True"))
 	cp.Apply(t, example(t, "banner/xr.yaml"))
 	xr := object("example.org/v1", "Banner", "", "hello")
-	cp.WaitFor(t, xr, "Ready=True", "Synced=True")
-	cp.Kubectl(t, "", "delete", "banner.example.org", "hello", "--cascade=foreground", "--wait=false")
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("Synced", "True"))
+	cp.Kubectl(t, "delete", "banner.example.org", "hello", "--cascade=foreground", "--wait=false")
 	cp.WaitGone(t, xr)
 
 	for _, p := range cp.Pods(t, "") {
@@ -129,7 +130,7 @@ func TestUnknownUser(t *testing.T) {
 	user := fmt.Sprintf("runAsUser: %d", unknown)
 	cp.Apply(t, strings.ReplaceAll(example(t, "install.yaml"), "securityContext: {", "securityContext: {"+user+", "))
 	for _, name := range []string{"function-ansible", "provider-ansible"} {
-		eventually(t, name+" as another user", func() bool {
+		Eventually(t, name+" as another user", func() bool {
 			pods := cp.Pods(t, name)
 			if len(pods) != 1 {
 				return false
@@ -138,7 +139,7 @@ func TestUnknownUser(t *testing.T) {
 			return got != nil && *got == unknown
 		})
 	}
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), "Healthy=True")
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), Condition("Healthy", "True"))
 
 	allowPods(t)
 	places := map[string]string{
@@ -149,7 +150,7 @@ func TestUnknownUser(t *testing.T) {
 		cp.Apply(t, fmt.Sprintf(asUnknown, unknown, place, execution))
 	}
 	for place := range places {
-		cp.WaitFor(t, object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "unknown-"+place), "Ready=True", "Synced=True")
+		cp.WaitFor(t, object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "unknown-"+place), Condition("Ready", "True"), Condition("Synced", "True"))
 	}
 }
 

@@ -43,7 +43,7 @@ func push(t *testing.T, file, repository, version string) {
 // crank runs the command line of Crossplane.
 func crank(t *testing.T, args ...string) {
 	t.Helper()
-	if text, err := exec.CommandContext(t.Context(), cp.stack.Tool("crank"), args...).CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), cp.Stack.Tool("crank"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("crossplane %s: %s\n%s", strings.Join(args, " "), err, text)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
@@ -140,8 +141,8 @@ data: {ca-bundle.crt: ""}
 func TestUpgrade(t *testing.T) {
 	install(t)
 	// The documentation says that none may depend on packages that are upgraded by themselves.
-	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
-	dir := cp.stack.SharedDir()
+	cp.Kubectl(t, "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
+	dir := cp.Stack.SharedDir()
 	ledger := filepath.Join(dir, "ledger")
 	for _, d := range []string{ledger, filepath.Join(dir, "state")} {
 		if err := errors.Join(os.MkdirAll(d, 0o755), os.Chown(d, 2000, 2000)); err != nil {
@@ -161,14 +162,14 @@ func TestUpgrade(t *testing.T) {
 		"            volumeMounts:\n", "            volumeMounts:\n            - {name: ledger, mountPath: /ledger}\n",
 		"          volumes:\n", "          volumes:\n          - name: ledger\n            persistentVolumeClaim: {claimName: ledger}\n",
 	).Replace(example(t, "operations/runtime.yaml"))
-	cp.Kubectl(t, "", "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce=restricted")
+	cp.Kubectl(t, "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce=restricted")
 	t.Cleanup(func() {
 		// Crossplane's own Deployments ask for more.
 		_ = cp.command(context.Background(), "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce-").Run()
 	})
 	cp.Apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
-	cp.WaitFor(t, provider, "Healthy=True")
-	eventually(t, "the provider with its new configuration", func() bool {
+	cp.WaitFor(t, provider, Condition("Healthy", "True"))
+	Eventually(t, "the provider with its new configuration", func() bool {
 		pods := cp.Pods(t, "provider-ansible")
 		return len(pods) == 1 && *pods[0].Spec.TerminationGracePeriodSeconds == 330
 	})
@@ -178,26 +179,24 @@ func TestUpgrade(t *testing.T) {
 	idle := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "idle")
 	busy := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "busy")
 	pod := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "pod")
-	cp.WaitFor(t, idle, "Ready=True", "Synced=True")
-	first := field(idle, "status.atProvider.lastRun.id")
-	cp.WaitUntil(t, busy, "a run in progress", func(u *unstructured.Unstructured) bool {
-		return field(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(lines(), "busy begins")
-	})
-	running := field(busy, "status.atProvider.lastRun.id")
-	cp.WaitUntil(t, pod, "a run in progress in a Pod", func(u *unstructured.Unstructured) bool {
-		return field(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(read("pod"), "begins")
-	})
-	inPod := field(pod, "status.atProvider.lastRun.id")
+	id := func(u *unstructured.Unstructured) any { return Value(u, "status.atProvider.lastRun.id") }
+	first := id(cp.WaitFor(t, idle, Condition("Ready", "True"), Condition("Synced", "True")))
+	running := id(cp.WaitFor(t, busy, That("a run in progress", func(u *unstructured.Unstructured) bool {
+		return Value(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(lines(), "busy begins")
+	})))
+	inPod := id(cp.WaitFor(t, pod, That("a run in progress in a Pod", func(u *unstructured.Unstructured) bool {
+		return Value(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(read("pod"), "begins")
+	})))
 
 	publish(t, "provider-ansible", "v0.2.0")
 	old := cp.Pods(t, "provider-ansible")[0]
-	cp.Kubectl(t, "", "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
+	cp.Kubectl(t, "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.2.0"}}`)
-	eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(cp.Log(t.Context(), old.Name), "Stopping") })
+	Eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(cp.Log(t.Context(), old.Name), "Stopping") })
 	if err := os.WriteFile(filepath.Join(ledger, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new provider to lead", func() bool {
+	Eventually(t, "the new provider to lead", func() bool {
 		for _, p := range cp.Pods(t, "provider-ansible") {
 			log := cp.Log(t.Context(), p.Name)
 			if p.UID != old.UID && strings.Contains(log, "v0.2.0") && strings.Contains(log, "Starting workers") {
@@ -206,26 +205,22 @@ func TestUpgrade(t *testing.T) {
 		}
 		return false
 	})
-	cp.WaitFor(t, provider, "Installed=True", "Healthy=True")
-	cp.WaitFor(t, busy, "Ready=True", "Synced=True")
-	cp.WaitFor(t, idle, "Ready=True", "Synced=True")
+	cp.WaitFor(t, provider, Condition("Installed", "True"), Condition("Healthy", "True"))
+	cp.WaitFor(t, busy, Condition("Ready", "True"), Condition("Synced", "True"))
+	cp.WaitFor(t, idle, Condition("Ready", "True"), Condition("Synced", "True"))
 
 	// The run in a Pod has not noticed anything.
 	if err := os.WriteFile(filepath.Join(ledger, "go-pod"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cp.WaitFor(t, pod, "Ready=True", "Synced=True")
+	cp.WaitFor(t, pod, Condition("Ready", "True"), Condition("Synced", "True"))
 	if want, got := "begins\nends\n", read("pod"); want != got {
 		t.Errorf("ledger of the run in a Pod: want\n%sgot\n%s", want, got)
 	}
 
-	for name, got := range map[string][2]string{
-		"pod":  {inPod, field(pod, "status.atProvider.lastRun.id")},
-		"busy": {running, field(busy, "status.atProvider.lastRun.id")},
-		"idle": {first, field(idle, "status.atProvider.lastRun.id")},
-	} {
-		if got[0] != got[1] {
-			t.Errorf("%s: want run %s to be the last one still, got %s", name, got[0], got[1])
+	for run, want := range map[Object]any{pod: inPod, busy: running, idle: first} {
+		if got := id(cp.Get(t, run)); got != want {
+			t.Errorf("%s: want run %v to be the last one still, got %v", run, want, got)
 		}
 	}
 	// What Prometheus finds, by the port that the Service of the examples names.
@@ -242,7 +237,7 @@ func TestUpgrade(t *testing.T) {
 
 	// The new one carries out what comes, and what has come before was carried out
 	// once.
-	cp.Kubectl(t, "", "delete", "ansibleruns.ansible.m.crossplane.io", "-n", "default", "idle", "--wait=false")
+	cp.Kubectl(t, "delete", "ansibleruns.ansible.m.crossplane.io", "-n", "default", "idle", "--wait=false")
 	cp.WaitGone(t, idle)
 	if want, got := "idle present\nbusy begins\nbusy ends\nidle absent\n", lines(); want != got && got != "busy begins\nidle present\nbusy ends\nidle absent\n" {
 		t.Errorf("ledger: want\n%sgot\n%s", want, got)
@@ -272,22 +267,22 @@ spec:
   providerConfigRef: {kind: ClusterProviderConfig, name: removal}
 `)
 	left := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "left")
-	cp.WaitFor(t, left, "Ready=True", "Synced=True")
+	cp.WaitFor(t, left, Condition("Ready", "True"), Condition("Synced", "True"))
 	provider := object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible")
-	cp.WaitFor(t, provider, "Healthy=True")
-	cp.WaitFor(t, object("protection.crossplane.io/v1beta1", "ClusterUsage", "", "provider-ansible"), "Ready=True")
+	cp.WaitFor(t, provider, Condition("Healthy", "True"))
+	cp.WaitFor(t, object("protection.crossplane.io/v1beta1", "ClusterUsage", "", "provider-ansible"), Condition("Ready", "True"))
 
 	// It would bring the provider back, as long as one of its revisions is there.
-	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
-	if err := cp.kube.Delete(t.Context(), provider); err == nil || !strings.Contains(err.Error(), "AnsibleRuns need it to go away") {
+	cp.Kubectl(t, "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
+	if err := cp.Kube.Delete(t.Context(), provider.Unstructured()); err == nil || !strings.Contains(err.Error(), "AnsibleRuns need it to go away") {
 		t.Errorf("delete the provider: want a refusal that says why, got %v", err)
 	}
-	cp.Kubectl(t, "", "delete", "clusterusage.protection", "provider-ansible")
-	cp.Kubectl(t, "", "delete", "provider.pkg", "provider-ansible")
-	eventually(t, "the provider to go", func() bool { return len(cp.Pods(t, "provider-ansible")) == 0 })
-	cp.WaitUntil(t, left, "a deletion that waits", func(u *unstructured.Unstructured) bool {
+	cp.Kubectl(t, "delete", "clusterusage.protection", "provider-ansible")
+	cp.Kubectl(t, "delete", "provider.pkg", "provider-ansible")
+	Eventually(t, "the provider to go", func() bool { return len(cp.Pods(t, "provider-ansible")) == 0 })
+	cp.WaitFor(t, left, That("a deletion that waits", func(u *unstructured.Unstructured) bool {
 		return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0
-	})
+	}))
 
 	// All that is left is let go, of other tests, too, and its definitions follow.
 	for group, kinds := range map[string]map[string]string{
@@ -303,9 +298,9 @@ spec:
 	} {
 		for plural, kind := range kinds {
 			crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+"."+group)
-			eventually(t, crd.GetName()+" to go", func() bool {
+			Eventually(t, crd.Name+" to go", func() bool {
 				letGo(t, group, kind)
-				return kerrors.IsNotFound(cp.kube.Get(t.Context(), client.ObjectKeyFromObject(crd), crd))
+				return kerrors.IsNotFound(cp.Kube.Get(t.Context(), client.ObjectKey{Name: crd.Name}, crd.Unstructured()))
 			})
 		}
 	}
@@ -318,7 +313,7 @@ spec:
 	} else {
 		cp.Apply(t, example(t, "install.yaml"))
 	}
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", name), "Installed=True", "Healthy=True")
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", name), Condition("Installed", "True"), Condition("Healthy", "True"))
 }
 
 // letGo of all objects of a kind, as far as there are any.
@@ -327,11 +322,11 @@ func letGo(t *testing.T, group, kind string) {
 	l := &unstructured.UnstructuredList{}
 	l.SetAPIVersion(group + "/v1alpha1")
 	l.SetKind(kind + "List")
-	if cp.kube.List(t.Context(), l) != nil {
+	if cp.Kube.List(t.Context(), l) != nil {
 		return // There is no such kind any more.
 	}
 	for i := range l.Items {
-		_ = cp.kube.Patch(t.Context(), &l.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+		_ = cp.Kube.Patch(t.Context(), &l.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 	}
 }
 
