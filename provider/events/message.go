@@ -33,6 +33,7 @@ type result struct {
 	Censored     string          `json:"censored"`
 	Message      json.RawMessage `json:"msg"`
 	Reason       json.RawMessage `json:"reason"`
+	IncludeVars  json.RawMessage `json:"message"`
 	Stdout       json.RawMessage `json:"stdout"`
 	Stderr       json.RawMessage `json:"stderr"`
 	ModuleStdout json.RawMessage `json:"module_stdout"`
@@ -71,8 +72,11 @@ func (r result) explain() string {
 	}
 
 	m := ofStatus(bare(cmp.Or(text(r.Message), text(r.Reason))))
-	if (m == "" || m == "Unknown error.") && text(r.FailedWhen) == "true" {
+	switch unsaid := m == "" || m == "Unknown error."; {
+	case unsaid && text(r.FailedWhen) == "true":
 		m = failedWhen // The module has succeeded, and says nothing of why.
+	case unsaid:
+		m = cmp.Or(text(r.IncludeVars), m)
 	}
 
 	summary, rest, more := strings.Cut(m, "\n")

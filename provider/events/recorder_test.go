@@ -197,6 +197,11 @@ func TestMessages(t *testing.T) {
 			stream: failed("h", map[string]any{"failed": "yes", "changed": []int{1}, "censored": 1, "msg": "the reason"}),
 			want:   "the reason",
 		},
+		"IncludeVars": {
+			reason: "include_vars has its message elsewhere.",
+			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "message": "no such file"}),
+			want:   "no such file",
+		},
 		"FailedWhen": {
 			reason: "A module that says nothing is failed by the task.",
 			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "failed_when_result": true}),

@@ -15,8 +15,9 @@ import (
 var (
 	noRole     = regexp.MustCompile(`^[Tt](he role '[^']+' was not found) in:? \S+`)
 	noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
-	denied     = regexp.MustCompile(
-		`Permission denied|Operation not permitted|no new privileges|Failed to create temporary directory`)
+	// denied matches None, too: so Ansible calls that it cannot read a file that is there.
+	denied = regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|` +
+		`Failed to create temporary directory|Failed to get information on remote file \(.*\): None`)
 	noTerminal = regexp.MustCompile(`out of pty devices`)
 )
 
@@ -31,6 +32,10 @@ func withoutPaths(p common.AnsibleRunParameters, message string) string {
 	return noRole.ReplaceAllString(message, "t${1}")
 }
 
+// notAllowed explains what is denied on the provider itself.
+const notAllowed = "; localhost is the provider itself, where content may do only what spec.confinement of its " +
+	"configuration, or a flag --read-path or --write-path, allows"
+
 // confinementHint explains failures of tasks on the provider itself that the confinement may
 // have caused; empty if it cannot have.
 func confinementHint(all []common.Failure) string {
@@ -41,8 +46,7 @@ func confinementHint(all []common.Failure) string {
 			return "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration " +
 				"has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
 		case denied.MatchString(f.Message):
-			return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration, " +
-				"or a flag like --write-path, allows"
+			return notAllowed
 		}
 	}
 

@@ -98,6 +98,9 @@ func verdict(run Spec, e ending) Result {
 
 	if r.Reason == ReasonPlaybookError {
 		r.Message = withoutPaths(run.Inputs.Parameters, withExplanation(run.Inputs, r.Message, e.warnings))
+		if e.confined && denied.MatchString(e.text) {
+			r.Message += notAllowed
+		}
 	}
 
 	if r.Message == "" {

@@ -174,7 +174,22 @@ func TestVerdict(t *testing.T) {
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
 				Message: `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'; ` +
-					"localhost is the provider itself, where content may do only what spec.confinement of its configuration, or a flag like --write-path, allows",
+					"localhost is the provider itself, where content may do only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows",
+			},
+		},
+		"DeniedFile": {
+			reason: "Ansible does not say so of a file that a task copies, or copies to.",
+			ending: ending{code: 2, confined: true, summary: fails("localhost", "Failed to get information on remote file (/srv/page): None")},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "t" failed on host "localhost": Failed to get information on remote file (/srv/page): None` + notAllowed,
+			},
+		},
+		"DeniedPlaybook": {
+			reason: "Nor may a playbook read other files.",
+			ending: ending{code: 1, confined: true, text: "[Errno 13] Permission denied: '/srv/vars.yml'"},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "[Errno 13] Permission denied: '/srv/vars.yml'" + notAllowed,
 			},
 		},
 		"DeniedElsewhere": {

@@ -61,7 +61,9 @@ func (x Tree) Manifests() ([]byte, error) {
 	case x.Role != "":
 		p.Role = x.Role
 	case x.Playbook != "":
-		p.Playbook = filepath.ToSlash(filepath.Clean(x.Playbook))
+		if p.Playbook, err = inProject(dir, x.Playbook); err != nil {
+			return nil, err
+		}
 	default:
 		p.Playbook = "site.yml"
 	}
@@ -73,8 +75,13 @@ func (x Tree) Manifests() ([]byte, error) {
 			continue
 		}
 
+		path, err := inProject(dir, i)
+		if err != nil {
+			return nil, errors.Wrapf(err, "--inventory=%s", i)
+		}
+
 		p.Inventories = append(p.Inventories, common.Inventory{
-			FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: filepath.ToSlash(filepath.Clean(i)),
+			FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: path,
 		})
 	}
 
@@ -106,6 +113,20 @@ func (x Tree) Manifests() ([]byte, error) {
 	}
 
 	return documents(all)
+}
+
+// inProject returns the path from the project to a file or a directory in it.
+func inProject(dir, path string) (string, error) {
+	name := path
+	if filepath.IsAbs(path) {
+		name, _ = filepath.Rel(dir, path)
+	}
+
+	if !filepath.IsLocal(name) {
+		return "", errors.Errorf("%q is not in the project: the run has nothing but what is in --project", path)
+	}
+
+	return filepath.ToSlash(filepath.Clean(name)), nil
 }
 
 // extraVars are the text of a file of variables, from what --extra-vars of ansible-playbook takes. The path of a file

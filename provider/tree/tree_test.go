@@ -2,6 +2,7 @@ package tree
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,5 +70,21 @@ metadata:
 `
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("Manifests(): -want, +got:\n%s", diff)
+	}
+}
+
+// TestManifestsPaths has paths as a shell completes them.
+func TestManifestsPaths(t *testing.T) {
+	for path, ok := range map[string]bool{"./a/../b": true, "/srv/web/b": true, "../b": false, "/srv/b": false} {
+		for _, x := range []Tree{{Project: "/srv/web", Playbook: path}, {Project: "/srv/web", Inventory: []string{path}}} {
+			got, err := x.Manifests()
+
+			switch {
+			case ok && (err != nil || !strings.Contains(string(got), ": b\n")):
+				t.Errorf("Manifests() of %v: want the path b, got %v\n%s", x, err, got)
+			case !ok && (err == nil || !strings.Contains(err.Error(), `"`+path+`" is not in the project`)):
+				t.Errorf("Manifests() of %v: want an error about the project, got %v", x, err)
+			}
+		}
 	}
 }
