@@ -57,7 +57,7 @@ func (f File) WithLineEnd() File {
 
 // Inputs of a run.
 type Inputs struct {
-	// Parameters as written, defaults filled in.
+	// Parameters as written.
 	Parameters common.AnsibleRunParameters
 	// Roles that the parameters name, role and roles alike.
 	Roles []common.Role
