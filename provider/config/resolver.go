@@ -148,15 +148,9 @@ func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (str
 	return r.Places.namespace(c), nil
 }
 
-// parameters of the run, with defaults, and the roles in them.
+// parameters of the run, and the roles in them.
 func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 	in := inputs.Inputs{Parameters: *run.Parameters().DeepCopy()}
-
-	// The API server does this for objects that pass through it.
-	if v := in.Parameters.StateVariable; v != nil {
-		v.Present = cmp.Or(v.Present, string(common.StatePresent))
-		v.Absent = cmp.Or(v.Absent, string(common.StateAbsent))
-	}
 
 	roles, err := in.Parameters.ParseRoles()
 	if err != nil {

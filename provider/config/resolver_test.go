@@ -572,25 +572,6 @@ func TestResolveMasks(t *testing.T) {
 	}
 }
 
-func TestResolveStateVariable(t *testing.T) {
-	m := manifests(t, clusterRun+"spec: {forProvider: {role: a.b, stateVariable: {name: ensure, absent: gone}}}", clusterConfig)
-
-	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-	needs.OK(t, err)
-
-	want := common.AnsibleRunParameters{
-		Role:          "a.b",
-		StateVariable: &common.StateVariable{Name: "ensure", Present: "present", Absent: "gone"},
-	}
-	if diff := cmp.Diff(want, in.Parameters); diff != "" {
-		t.Errorf("\nAn object that no API server has seen has the same defaults.\nResolve(...): -want, +got:\n%s", diff)
-	}
-
-	if diff := cmp.Diff([]common.Role{{Name: "a.b"}}, in.Roles); diff != "" {
-		t.Errorf("\nOne role is a list of roles.\nResolve(...): -want, +got:\n%s", diff)
-	}
-}
-
 // TestResolveDeleted resolves an object before and after it was deleted. Both need the same content to be installed.
 func TestResolveDeleted(t *testing.T) {
 	type content struct {

@@ -61,7 +61,7 @@ func TestBackoff(t *testing.T) {
 
 	_ = tries("The first one tries.", x, true)
 	began := c.Now()
-	c.pass(20 * time.Second)
+	c.Step(20 * time.Second)
 
 	err := tries("Others that want the same are told when it is tried again.", x, false)
 
@@ -82,9 +82,9 @@ func TestBackoff(t *testing.T) {
 	_ = tries("Who was asked to try does.", asked, true)
 
 	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
-		c.pass(pause - time.Second)
+		c.Step(pause - time.Second)
 		_ = tries(fmt.Sprintf("It is not tried before %s have passed.", pause), x, false)
-		c.pass(time.Second)
+		c.Step(time.Second)
 		_ = tries(fmt.Sprintf("It is tried again after %s.", pause), x, true)
 	}
 

@@ -86,7 +86,7 @@ func TestMaxSize(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	use := func(s *Store, name string) {
-		c.pass(time.Second)
+		c.Step(time.Second)
 
 		_, release := ensure(t, s, requires(t, name))
 		release()
@@ -102,7 +102,7 @@ func TestMaxSize(t *testing.T) {
 		t.Errorf("\nThe set that was not used for longest makes room: -want sets, +got sets:\n%s", diff)
 	}
 
-	c.pass(time.Second)
+	c.Step(time.Second)
 
 	a, releaseA := ensure(t, s, requires(t, "a"))
 	_, releaseC := ensure(t, s, requires(t, "c"))
@@ -114,7 +114,7 @@ func TestMaxSize(t *testing.T) {
 	}
 
 	releaseC()
-	c.pass(time.Second)
+	c.Step(time.Second)
 	releaseA()
 
 	// A restart with less room.

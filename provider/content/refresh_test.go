@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -23,28 +23,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A clock that stands still until it is told the time.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock {
-	return &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.now
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.now = c.now.Add(d)
+// newClock returns one that stands still until it is told the time.
+func newClock() *clocktesting.FakeClock {
+	return clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 }
 
 // refreshed waits until a request was resolved again, and returns what is known
@@ -106,13 +87,13 @@ func TestRefresh(t *testing.T) {
 	want.Set = first
 	resolved()
 	check("What was installed serves for the TTL.", s.Resolution(req))
-	c.pass(ttl)
+	c.Step(ttl)
 
 	want.Stale = true
 	check("After the TTL it is stale, and goes on serving.", s.Resolution(req))
 	resolved()
 	check("Content that has not changed is the same set, and serves for another TTL.", refreshed(s, req))
-	c.pass(ttl)
+	c.Step(ttl)
 
 	files++
 	r := refreshed(s, req)
@@ -126,14 +107,14 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("\nA set that was followed by another goes when nobody uses it any more: %s is there", first.Dir)
 	}
 
-	c.pass(ttl)
+	c.Step(ttl)
 
 	want.Set, down = r.Set, errors.New("exit status 1")
 
 	for _, after := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
 		want.Due = c.Now().Add(after)
 		check("When the source is down the set goes on serving, and it is tried again, less and less often.", refreshed(s, req))
-		c.pass(after)
+		c.Step(after)
 	}
 
 	ensure(t, s, req)
@@ -224,7 +205,7 @@ func TestMoves(t *testing.T) {
 
 				return d
 			}
-			next := func() Resolution { c.pass(time.Hour); return refreshed(s, req) }
+			next := func() Resolution { c.Step(time.Hour); return refreshed(s, req) }
 
 			tc.first(t, src)
 
@@ -259,11 +240,11 @@ func TestResolutionClockAhead(t *testing.T) {
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
 	dir, c, n := t.TempDir(), newClock(), new(atomic.Int32)
 
-	c.pass(365 * 24 * time.Hour)
+	c.Step(365 * 24 * time.Hour)
 
 	ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
 
-	c.pass(-365 * 24 * time.Hour)
+	c.Step(-365 * 24 * time.Hour)
 
 	if r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req); !r.Found || !r.Stale {
 		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): %+v", r)
@@ -300,7 +281,7 @@ func TestResolutionMissing(t *testing.T) {
 			s := newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now), installing(n, 1), withMaxSize(1))
 			_, release := ensure(t, s, was)
 			release()
-			c.pass(ttl - time.Second)
+			c.Step(ttl - time.Second)
 
 			if tc.lost {
 				s = newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now))
@@ -310,7 +291,7 @@ func TestResolutionMissing(t *testing.T) {
 				t.Errorf("\n%s\nResolution(...): %+v", tc.reason, r)
 			}
 
-			c.pass(time.Second)
+			c.Step(time.Second)
 
 			if r := s.Resolution(tc.req); !r.Stale {
 				t.Errorf("\nOnce the TTL has passed it is due.\nResolution(...): %+v", r)
@@ -386,7 +367,7 @@ func TestRefreshBounded(t *testing.T) {
 		ensure(t, s, reqs[i])
 	}
 
-	c.pass(time.Hour)
+	c.Step(time.Hour)
 	slow.Store(true)
 
 	woken := make(chan string, 10)
@@ -429,7 +410,7 @@ func TestRefreshBounded(t *testing.T) {
 		t.Errorf("\nNothing is left running when the store was stopped: got %d", n)
 	}
 
-	c.pass(24 * time.Hour)
+	c.Step(24 * time.Hour)
 
 	s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes nobody") })
 	s.Stop()

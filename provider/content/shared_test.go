@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
@@ -119,14 +120,14 @@ func TestSharedEviction(t *testing.T) {
 
 	var installs atomic.Int32
 
-	dir, c := t.TempDir(), &clock{now: time.Now()}
+	dir, c := t.TempDir(), clocktesting.NewFakeClock(time.Now())
 	open := func() *Store {
 		return newStore(t, dir, withLease, withClock(c.Now), withMaxSize(30*block), installing(&installs, 10))
 	}
 
 	a, _ := ensure(t, open(), requires(t, "a"))
 
-	c.pass(time.Minute)
+	c.Step(time.Minute)
 	ensure(t, open(), requires(t, "b"))
 
 	if !exists(a.Dir) {
@@ -135,7 +136,7 @@ func TestSharedEviction(t *testing.T) {
 
 	late := open()
 
-	c.pass(lease + clocks)
+	c.Step(lease + clocks)
 	open()
 
 	if exists(a.Dir) {
@@ -154,7 +155,7 @@ func TestSharedEviction(t *testing.T) {
 func TestSharedResolvedAgain(t *testing.T) {
 	t.Parallel()
 
-	c := &clock{now: time.Now()}
+	c := clocktesting.NewFakeClock(time.Now())
 	dir, private := t.TempDir(), t.TempDir()
 	open := func(files int) *Store {
 		return newStore(t, dir, withLease, withTTL(time.Hour), withClock(c.Now), func(s *Config) { s.Private = private },
@@ -170,7 +171,7 @@ func TestSharedResolvedAgain(t *testing.T) {
 
 	old, _ := ensure(t, open(3), req)
 
-	c.pass(2 * time.Hour)
+	c.Step(2 * time.Hour)
 
 	second := open(4)
 	if r := refreshed(second, req); r.Err != nil || r.Set.Dir == old.Dir {

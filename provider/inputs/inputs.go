@@ -57,7 +57,7 @@ func (f File) WithLineEnd() File {
 
 // Inputs of a run.
 type Inputs struct {
-	// Parameters as written, defaults filled in.
+	// Parameters as written.
 	Parameters common.AnsibleRunParameters
 	// Roles that the parameters name, role and roles alike.
 	Roles []common.Role
@@ -135,7 +135,7 @@ type Kubernetes struct {
 
 // Watches is true for a kind of dependents that is watched.
 func (k Kubernetes) Watches(d common.DependentKind) bool {
-	gv, _ := schema.ParseGroupVersion(d.APIVersion) // It is of the API server.
+	gv, _ := schema.ParseGroupVersion(d.APIVersion) // It was checked where it comes from.
 
 	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: gv.Group, Kind: d.Kind})
 }

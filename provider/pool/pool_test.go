@@ -211,28 +211,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestBounded(t *testing.T) {
-	s := newScripted()
-	p := newPool(2, 2, s)
-
-	for _, uid := range []string{"a", "b", "c"} {
-		enter(p, newRun(uid, common.TriggerCreated), func() {})
-	}
-
-	<-s.began
-	<-s.began
-
-	if r, _ := p.Report("c"); r.Run.Phase != common.PhaseQueued {
-		t.Errorf("A run beyond the limit should be queued, not %s.", r.Run.Phase)
-	}
-
-	s.end <- common.PhaseSucceeded
-
-	if j := <-s.began; j.Object.UID != "c" {
-		t.Errorf("The queued run should begin when a place is free, not %q.", j.Object.UID)
-	}
-}
-
 func TestEnd(t *testing.T) {
 	s := newScripted()
 	p := newPool(1, 1, s)

@@ -89,6 +89,7 @@ func decode(raw *runtime.RawExtension) map[string]any {
 	return vars
 }
 
+// stateValue is that of a variable of the state. The API server gives it defaults, and nothing else does.
 func stateValue(s *common.StateVariable, state common.RunState) string {
 	v := s.Present
 	if state == common.StateAbsent {

@@ -8,17 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
-
-// A clock that stands still.
-type clock struct{ now time.Time }
-
-func (c *clock) Now() time.Time { return c.now }
 
 // recorded events.
 type recorded struct {
@@ -62,11 +58,11 @@ func TestDeduplicated(t *testing.T) {
 	}
 
 	into, start := &recorded{}, time.Now()
-	c := &clock{}
+	c := clocktesting.NewFakePassiveClock(start)
 	d := &deduplicated{recorder: into, messages: cache.NewLRUExpireCacheWithClock(maxRemembered, c)}
 
 	for _, s := range steps {
-		c.now = start.Add(s.after)
+		c.SetTime(start.Add(s.after))
 		before := len(into.events)
 
 		d.Event(s.object, s.event)
