@@ -10,13 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
@@ -74,11 +71,7 @@ func (b *bench) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
-		return errors.Wrap(err, "cannot build a scheme")
-	}
-	if b.kube, err = client.NewWithWatch(cfg, client.Options{Scheme: s}); err != nil {
+	if b.kube, err = client.NewWithWatch(cfg, client.Options{Scheme: controlplane.Scheme()}); err != nil {
 		return errors.Wrap(err, "cannot make a client")
 	}
 	if err := b.stack.AllowPods(ctx, ""); err != nil {

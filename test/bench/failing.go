@@ -142,7 +142,7 @@ func (b *bench) healthy(ctx context.Context, w work) (crowd, error) {
 	}
 	c.rate = float64(since-reconciles) / wall
 
-	heap, err := b.metric(ctx, "go_memstats_heap_alloc_bytes ")
+	heap, err := b.metric(ctx, "go_memstats_heap_alloc_bytes")
 	c.heap = int64(heap)
 	return c, err
 }

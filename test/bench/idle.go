@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // maxResident memory of the provider with all the objects, in bytes.
@@ -97,29 +95,13 @@ func (b *bench) metric(ctx context.Context, prefix string) (float64, error) {
 
 // sum of all metrics that are served somewhere and begin in some way, if there are any.
 func sum(ctx context.Context, url, prefix string) (total float64, found bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, false, errors.Wrap(err, "cannot ask for metrics")
-	}
-	rsp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, false, errors.Wrap(err, "cannot get metrics")
-	}
-	defer rsp.Body.Close() //nolint:errcheck // It was only read.
-
-	lines := bufio.NewScanner(rsp.Body)
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, prefix) {
-			continue
+	all, err := controlplane.Metrics(ctx, url)
+	for name, v := range all {
+		if strings.HasPrefix(name, prefix) {
+			total, found = total+v, true
 		}
-		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		if err != nil {
-			return 0, false, errors.Wrap(err, "cannot read metrics")
-		}
-		total, found = total+v, true
 	}
-	return total, found, errors.Wrap(lines.Err(), "cannot read metrics")
+	return total, found, err
 }
 
 // settled makes objects as a provider leaves them that applied them: one that had

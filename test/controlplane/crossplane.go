@@ -21,6 +21,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
 // Namespace of Crossplane and everything that belongs to it.
@@ -221,11 +224,13 @@ func coreAuthority(ctx context.Context, c client.Client) (*authority, error) {
 	return parseAuthority(secret.Data[fileCert], secret.Data[fileKey])
 }
 
-// scheme of what the stack is made of.
-func scheme() *runtime.Scheme {
+// Scheme of what a stack is made of, and of the provider's API.
+func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(apiextensionsv1.AddToScheme(s))
 	utilruntime.Must(pkgv1.AddToScheme(s))
+	utilruntime.Must(clusterv1alpha1.AddToScheme(s))
+	utilruntime.Must(namespacedv1alpha1.AddToScheme(s))
 	return s
 }

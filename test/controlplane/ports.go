@@ -70,6 +70,12 @@ func (p ports) free(ctx context.Context) (int, error) {
 	return 0, errors.Errorf("cannot find a free port between %d and %d", portFirst, portLast)
 }
 
+// FreeAddress on loopback, which stays free while what listens there is down.
+func FreeAddress(ctx context.Context) (string, error) {
+	n, err := ports{}.free(ctx)
+	return loopback(n), err
+}
+
 // loopback address with a port.
 func loopback(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

@@ -401,7 +401,7 @@ func (s *Stack) Client() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(cfg, client.Options{Scheme: scheme()})
+	c, err := client.New(cfg, client.Options{Scheme: Scheme()})
 	return c, errors.Wrap(err, "cannot make client")
 }
 

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -98,13 +97,8 @@ func descendants(pid int) ([]int, error) {
 		if err != nil {
 			continue // It has ended.
 		}
-		fields := strings.Fields(string(stat[max(bytes.LastIndexByte(stat, ')'), 0):]))
-		if len(fields) < 3 {
-			continue
-		}
 		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		parent, _ := strconv.Atoi(fields[2])
-		children[parent] = append(children[parent], child)
+		children[parent(stat)] = append(children[parent(stat)], child)
 	}
 	var all []int
 	for next := []int{pid}; len(next) > 0; next = next[1:] {

@@ -1,25 +1,22 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // settling is how long all objects may take to become as wanted after the faults.
@@ -229,35 +226,17 @@ var gaugeNames = map[string]float64{ //nolint:gochecknoglobals // It is a table.
 	"process_resident_memory_bytes": 64 << 20,
 }
 
-// gauges of a replica.
+// gauges of a replica, the largest of each name.
 func (r *replica) gauges(ctx context.Context) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.metrics, nil)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot ask for metrics")
-	}
-
-	rsp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot ask for metrics")
-	}
-
-	defer rsp.Body.Close() //nolint:errcheck // It was only read.
-
+	all, err := controlplane.Metrics(ctx, r.metrics)
 	out := map[string]float64{}
 
-	for lines := bufio.NewScanner(rsp.Body); lines.Scan(); {
-		name, value, ok := strings.Cut(lines.Text(), " ")
-		if !ok || strings.HasPrefix(name, "#") {
-			continue
-		}
-
+	for name, v := range all {
 		name, _, _ = strings.Cut(name, "{")
-		if f, err := strconv.ParseFloat(value, 64); err == nil {
-			out[name] = max(out[name], f)
-		}
+		out[name] = max(out[name], v)
 	}
 
-	return out, nil
+	return out, err
 }
 
 // growth compares what a replica has with what it had when nothing ran, too.

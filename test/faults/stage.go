@@ -5,25 +5,19 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
-	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
@@ -146,13 +140,7 @@ func (s *stage) connect(ctx context.Context) error {
 
 	s.cfg.Timeout = 10 * time.Second
 
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1alpha1.AddToScheme(scheme),
-		namespacedv1alpha1.AddToScheme(scheme)); err != nil {
-		return errors.Wrap(err, "cannot build a scheme")
-	}
-
-	if s.kube, err = client.New(s.cfg, client.Options{Scheme: scheme}); err != nil {
+	if s.kube, err = client.New(s.cfg, client.Options{Scheme: controlplane.Scheme()}); err != nil {
 		return errors.Wrap(err, "cannot make a client")
 	}
 
@@ -236,12 +224,12 @@ func (s *stage) replica(ctx context.Context, name string) error {
 		return errors.Wrap(err, "cannot write a kubeconfig")
 	}
 
-	health, err := address(ctx)
+	health, err := controlplane.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
 
-	metrics, err := address(ctx)
+	metrics, err := controlplane.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
@@ -294,19 +282,4 @@ func unmount(dir string) {
 	for _, m := range mounts {
 		_ = unix.Unmount(m, unix.MNT_DETACH)
 	}
-}
-
-// address on loopback that is free, below the ports that Linux takes for outgoing
-// connections: it must stay free while the replica is down.
-func address(ctx context.Context) (string, error) {
-	for range 1000 {
-		a := net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))) //nolint:gosec // Not a secret.
-
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
-		if err == nil {
-			return a, errors.Wrap(l.Close(), "cannot free a port")
-		}
-	}
-
-	return "", errors.New("cannot find a free port")
 }
