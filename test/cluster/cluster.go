@@ -143,6 +143,14 @@ func (c *Cluster) ServerApply(ctx context.Context, u *unstructured.Unstructured)
 	return c.Kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership)
 }
 
+// Patch an object as kubectl patch --type=merge does.
+func (c *Cluster) Patch(t *testing.T, o Object, merge string) {
+	t.Helper()
+	if err := c.Kube.Patch(t.Context(), o.Unstructured(), client.RawPatch(types.MergePatchType, []byte(merge))); err != nil {
+		t.Fatalf("cannot patch %s: %s", o, err)
+	}
+}
+
 // Delete an object, without waiting for its end.
 func (c *Cluster) Delete(t *testing.T, o Object) {
 	t.Helper()
@@ -281,10 +289,7 @@ func (c *Cluster) WaitResumed(t *testing.T, xr Object) {
 		}
 		if ConditionOf(u, "Responsive")["status"] == "False" {
 			changes++
-			change := fmt.Appendf(nil, `{"metadata": {"annotations": {"test": "%d"}}}`, changes)
-			if err := c.Kube.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, change)); err != nil {
-				t.Fatalf("cannot change %s: %s", xr, err)
-			}
+			c.Patch(t, xr, fmt.Sprintf(`{"metadata": {"annotations": {"test": "%d"}}}`, changes))
 		}
 		return false
 	})

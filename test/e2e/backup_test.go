@@ -59,7 +59,7 @@ func TestRestore(t *testing.T) {
 		o := cp.Apply(t, member, map[string]string{"Namespace": ns, "Name": name, "Policy": policy, "Directory": dir})[0]
 
 		if i < owned {
-			patch(t, o, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q}]}}`,
+			cp.Patch(t, o, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q}]}}`,
 				owner.Name, owner.UID))
 		} else {
 			names = append(names, name)
@@ -104,7 +104,7 @@ func TestRestore(t *testing.T) {
 		}
 
 		for _, o := range backup {
-			patch(t, ObjectOf(&o), `{"metadata":{"annotations":{"crossplane.io/paused":null}}}`)
+			cp.Patch(t, ObjectOf(&o), `{"metadata":{"annotations":{"crossplane.io/paused":null}}}`)
 		}
 
 		for _, o := range backup {
@@ -164,25 +164,17 @@ func run(ns, name string) Object {
 	return Object{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: ns, Name: name}
 }
 
-func patch(t *testing.T, o Object, merge string) {
-	t.Helper()
-
-	if err := cp.Kube.Patch(t.Context(), o.Unstructured(), client.RawPatch(types.MergePatchType, []byte(merge))); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // lose objects without a trace in their targets, as with their cluster.
 func lose(t *testing.T, os []unstructured.Unstructured) {
 	t.Helper()
 
 	for _, o := range os {
-		patch(t, ObjectOf(&o), `{"metadata":{"annotations":{"crossplane.io/paused":"true"}}}`)
+		cp.Patch(t, ObjectOf(&o), `{"metadata":{"annotations":{"crossplane.io/paused":"true"}}}`)
 	}
 
 	for _, o := range os {
 		cp.WaitFor(t, ObjectOf(&o), Reason("Synced", "ReconcilePaused"))
-		patch(t, ObjectOf(&o), `{"metadata":{"finalizers":null}}`)
+		cp.Patch(t, ObjectOf(&o), `{"metadata":{"finalizers":null}}`)
 		cp.Delete(t, ObjectOf(&o))
 		cp.WaitGone(t, ObjectOf(&o))
 	}

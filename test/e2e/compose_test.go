@@ -192,7 +192,7 @@ func TestResources(t *testing.T) {
 		settings := composed[slices.IndexFunc(composed, func(o Object) bool { return o.Kind == "ConfigMap" })]
 
 		cp.WaitFor(t, settings, LabelInUse())
-		cp.Kubectl(t, "patch", "configmap", settings.Name, "--namespace="+d.Namespace, "--type=merge", `--patch={"metadata": {"finalizers": ["e2e.example.org/held"]}}`)
+		cp.Patch(t, settings, `{"metadata": {"finalizers": ["e2e.example.org/held"]}}`)
 
 		return settings
 	}
@@ -206,7 +206,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("What is used should be there until nothing uses it any more: want %q, got %q", want, got)
 		}
 
-		cp.Kubectl(t, "patch", "configmap", settings.Name, "--namespace="+d.Namespace, "--type=merge", `--patch={"metadata": {"finalizers": null}}`)
+		cp.Patch(t, settings, `{"metadata": {"finalizers": null}}`)
 	}
 
 	want := []string{"app-of-settings-present-begins", "app-of-settings-present-ends"}

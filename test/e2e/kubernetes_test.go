@@ -173,7 +173,7 @@ spec:
 	cp.Get(t, made)
 
 	// The words of the API server reach the object.
-	cp.Kubectl(t, "patch", "ansiblerun.ansible.m.crossplane.io", run.Name, "--namespace="+d.Namespace, "--type=merge", `--patch={"spec":{"forProvider":{"vars":{"fails":true}}}}`)
+	cp.Patch(t, run, `{"spec":{"forProvider":{"vars":{"fails":true}}}}`)
 	cp.WaitFor(t, run, Reason("Ready", "RunFailed"), Message("Ready", "is forbidden: User"), Message("Ready", user))
 
 	cp.Delete(t, run)

@@ -156,7 +156,7 @@ func TestDeletedWhileRunning(t *testing.T) {
 	orphaned := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	orphan, _ := begin(t, orphaned)
 
-	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", orphan.Namespace, orphan.Name, "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update"]}}`)
+	cp.Patch(t, orphan, `{"spec":{"managementPolicies":["Observe","Create","Update"]}}`)
 	cp.Delete(t, orphan)
 	cp.Delete(t, run)
 

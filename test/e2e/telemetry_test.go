@@ -2,12 +2,9 @@ package e2e
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // eventsByReason are the events of an object, by reason.
@@ -302,35 +300,14 @@ func TestKeptOutput(t *testing.T) {
 // as in mode="Apply".
 func metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cp.Stack.ProviderMetrics(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatalf("cannot get the metrics: %s", err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("cannot read the metrics: %s", err)
-	}
+	all, err := controlplane.Metrics(t.Context(), cp.Stack.ProviderMetrics())
+	must(t, err)
 	sum := 0.0
-	for line := range strings.Lines(string(text)) {
-		sample, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
-		if !strings.HasPrefix(sample, name+"{") {
-			sample, value, _ = strings.Cut(strings.TrimSpace(line), " ")
-		}
+	for sample, v := range all {
 		n, _, _ := strings.Cut(sample, "{")
-		missing := func(l string) bool { return !strings.Contains(sample, l) }
-		if n != name || slices.ContainsFunc(labels, missing) {
-			continue
+		if n == name && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(sample, l) }) {
+			sum += v
 		}
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			t.Fatalf("cannot parse %s: %s", line, err)
-		}
-		sum += v
 	}
 	return sum
 }

@@ -124,7 +124,7 @@ func attackUnconfined(t *testing.T) {
 // attack with all scripts, and return the names of those that succeed.
 func (s *scene) attack(t *testing.T) []string {
 	t.Helper()
-	patch(t, Object{APIVersion: "v1", Kind: "Namespace", Name: s.Namespace}, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`)
+	cp.Patch(t, Object{APIVersion: "v1", Kind: "Namespace", Name: s.Namespace}, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`)
 	node := &corev1.Node{}
 	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Name: controlplane.NodeName}, node))
 	script := &strings.Builder{}

@@ -170,11 +170,3 @@ func (s *scene) all(t *testing.T) []corev1.Pod {
 	}
 	return l.Items
 }
-
-// patch an object as kubectl patch --type=merge does.
-func patch(t *testing.T, o Object, text string) {
-	t.Helper()
-	if err := cp.Kube.Patch(t.Context(), o.Unstructured(), client.RawPatch("application/merge-patch+json", []byte(text))); err != nil {
-		t.Fatalf("cannot patch %s: %s", o, err)
-	}
-}

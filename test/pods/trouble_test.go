@@ -76,7 +76,7 @@ spec: {hard: {pods: "0"}}
 	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "ResourceQuota", Namespace: s.Namespace, Name: "pods"}, Field("status.hard.pods", "0"))
 	s.apply(t, waiting)
 	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("exceeded quota: pods"), Condition("Ready", "False"))
-	patch(t, Object{APIVersion: "v1", Kind: "ResourceQuota", Namespace: s.Namespace, Name: "pods"}, `{"spec": {"hard": {"pods": "9"}}}`)
+	cp.Patch(t, Object{APIVersion: "v1", Kind: "ResourceQuota", Namespace: s.Namespace, Name: "pods"}, `{"spec": {"hard": {"pods": "9"}}}`)
 	s.ready(t)
 	if got := s.Count("begin/"); got != 1 {
 		t.Errorf("One run should have begun, got %v", s.Notes())
@@ -183,7 +183,7 @@ func TestQueue(t *testing.T) {
 		t.Helper()
 		cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod is held by the scheduling gate kueue.x-k8s.io/admission"))
 		pod := s.pod(t)
-		patch(t, pod, `{"metadata": {"finalizers": ["kueue.x-k8s.io/managed"]}, "spec": {"schedulingGates": null}}`)
+		cp.Patch(t, pod, `{"metadata": {"finalizers": ["kueue.x-k8s.io/managed"]}, "spec": {"schedulingGates": null}}`)
 		return pod
 	}
 	first := admit(t)
@@ -197,7 +197,7 @@ func TestQueue(t *testing.T) {
 		t.Error("The second Pod should be another one.")
 	}
 	for _, pod := range []Object{first, second} {
-		patch(t, pod, `{"metadata": {"finalizers": null}}`)
+		cp.Patch(t, pod, `{"metadata": {"finalizers": null}}`)
 	}
 	s.nothingLeft(t)
 }
