@@ -99,7 +99,7 @@ test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FU
 	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
-# Faults wait most of the time. As root, make test has them beside the installation, when the tests of Pods have ended.
+# Faults wait most of the time. As root, make test has them after the installation, beside the tests of Pods.
 SHORT_FAULTS := go run ./test/faults --short --seed=1
 
 # The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
@@ -107,10 +107,10 @@ PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecre
 
 ifdef ROOT
 test-node: needs-node build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) node-parts ## Run the tests of runs in Pods on a node, and install both packages there; as root
-	go test ./test/install -count=1 -timeout=40m -v >.cache/logs/test-install.log 2>&1 & install=$$!; \
+	{ go test ./test/install -count=1 -timeout=40m -v && $(SHORT_FAULTS); } >.cache/logs/test-install.log 2>&1 & install=$$!; \
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep; status=$$?; \
-	$(STACK) down $(TEST_STACK); test $$status != 0 || $(SHORT_FAULTS) || status=$$?; \
+	$(STACK) down $(TEST_STACK); \
 	wait $$install || status=$$?; cat .cache/logs/test-install.log; exit $$status
 else
 test-node:
