@@ -30,7 +30,7 @@ spec:
 // TestContinuity ends the provider again and again, and the API server once, with runs in progress.
 // Each run ends once, and is recorded once. That what was left half done is cleaned up, which takes minutes, test/faults shows.
 func TestContinuity(t *testing.T) {
-	const runs = 8
+	const runs = 6
 
 	s := newScene(t)
 	names := make([]string, runs)
