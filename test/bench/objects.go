@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -42,41 +42,52 @@ func ansibleRun(name string, w work) *v1alpha1.AnsibleRun {
 	return r
 }
 
-// applied creates AnsibleRuns and returns how long it took until all were Ready.
-func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// applied creates AnsibleRuns and returns when each was Ready, and how long it took until all were.
+func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun) (map[string]time.Time, time.Duration, error) {
+	ctx, stop := context.WithTimeout(ctx, 2*patience)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 
-	w, err := b.kube.Watch(ctx, &v1alpha1.AnsibleRunList{}, client.InNamespace(namespace))
-	if err != nil {
-		return 0, errors.Wrap(err, "cannot watch")
-	}
-	defer w.Stop()
-
-	start := time.Now()
-	waiting := map[string]bool{}
+	wanted, ready := map[string]bool{}, map[string]time.Time{}
 	for _, r := range runs {
-		waiting[r.Name] = true
-		if err := b.create(ctx, r); err != nil {
-			return 0, err
-		}
+		wanted[r.Name] = true
 	}
-	for e := range w.ResultChan() {
-		r, ok := e.Object.(*v1alpha1.AnsibleRun)
-		if !ok || e.Type == watch.Deleted || !waiting[r.Name] {
-			continue
+	done := make(chan struct{})
+	look := func(v any) {
+		r, ok := v.(*v1alpha1.AnsibleRun)
+		if !ok || !wanted[r.Name] {
+			return
 		}
 		if a := r.Status.AtProvider.LastApply; a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded {
-			return 0, errors.Errorf("%s: %s", r.Name, r.Status.AtProvider.LastRun.Message)
+			cancel(errors.Errorf("%s: %s", r.Name, r.Status.AtProvider.LastRun.Message))
 		}
-		if r.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
-			delete(waiting, r.Name)
+		if _, known := ready[r.Name]; known || r.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+			return
 		}
-		if len(waiting) == 0 {
-			return time.Since(start), nil
+		if ready[r.Name] = time.Now(); len(ready) == len(runs) {
+			close(done)
 		}
 	}
-	return 0, errors.Errorf("%d of %d objects were not Ready in time", len(waiting), len(runs))
+	if err := b.watch(ctx, cancel, &v1alpha1.AnsibleRun{}, look); err != nil {
+		return nil, 0, err
+	}
+
+	start := time.Now()
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(creators)
+	for _, r := range runs {
+		g.Go(func() error { return b.create(gctx, r) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, 0, err
+	}
+	select {
+	case <-done:
+		return ready, time.Since(start), nil
+	case <-ctx.Done():
+		return nil, 0, errors.Wrap(context.Cause(ctx), "not all objects were Ready in time")
+	}
 }
 
 // removed deletes AnsibleRuns and waits for their end.

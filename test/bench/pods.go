@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -177,7 +176,12 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 		return f, err
 	}
 
-	ready, wall, err := b.ready(ctx, name, cr.runs)
+	all := make([]*v1alpha1.AnsibleRun, cr.runs)
+	for i := range all {
+		all[i] = ansibleRun(fmt.Sprintf("%s-%d", name, i), work{playbook: playbook})
+		all[i].Spec.ProviderConfigReference.Name = name
+	}
+	ready, wall, err := b.applied(ctx, all...)
 	if err := errors.Join(err, nodes.Err()); err != nil {
 		return f, err
 	}
@@ -199,11 +203,11 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	if f.reconciles, err = b.reconciles(ctx); err != nil {
 		return f, err
 	}
-	all, err := b.requests()
+	now, err := b.requests()
 	if err != nil {
 		return f, err
 	}
-	f.requests = all.since(asked)
+	f.requests = now.since(asked)
 	for n, t := range ready {
 		f.toReady = append(f.toReady, t.Sub(ended[n]))
 	}
@@ -295,53 +299,6 @@ func (b *bench) serverCPU(ctx context.Context) (time.Duration, error) {
 	}
 	u, err := p.Usage()
 	return u.Self, err
-}
-
-// ready creates AnsibleRuns, and returns when each was Ready, and how long all took.
-func (b *bench) ready(ctx context.Context, cfg string, n int) (map[string]time.Time, time.Duration, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	ready := map[string]time.Time{}
-	done := make(chan struct{})
-	look := func(v any) {
-		r, ok := v.(*v1alpha1.AnsibleRun)
-		if !ok || !strings.HasPrefix(r.Name, cfg+"-") {
-			return
-		}
-		if a := r.Status.AtProvider.LastApply; a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded {
-			cancel(errors.Errorf("%s: %s", r.Name, r.Status.AtProvider.LastRun.Message))
-		}
-		if _, known := ready[r.Name]; known || r.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
-			return
-		}
-		if ready[r.Name] = time.Now(); len(ready) == n {
-			close(done)
-		}
-	}
-	if err := b.watch(ctx, cancel, &v1alpha1.AnsibleRun{}, look); err != nil {
-		return nil, 0, err
-	}
-
-	start := time.Now()
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(creators)
-	for i := range n {
-		g.Go(func() error {
-			r := ansibleRun(fmt.Sprintf("%s-%d", cfg, i), work{playbook: playbook})
-			r.Spec.ProviderConfigReference.Name = cfg
-			return b.create(gctx, r)
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, 0, err
-	}
-	select {
-	case <-done:
-		return ready, time.Since(start), nil
-	case <-ctx.Done():
-		return nil, 0, errors.Wrap(context.Cause(ctx), "not all objects were Ready in time")
-	}
 }
 
 // watch what is measured, until the context is done. If the watch ends before, it cancels.

@@ -197,7 +197,7 @@ func (b *bench) run(ctx context.Context, w work) (sample, error) {
 		return sample{}, err
 	}
 	b.count++
-	wall, err := b.applied(ctx, ansibleRun(fmt.Sprintf("run-%d", b.count), w))
+	_, wall, err := b.applied(ctx, ansibleRun(fmt.Sprintf("run-%d", b.count), w))
 	if err != nil {
 		return sample{}, err
 	}
@@ -288,7 +288,7 @@ func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample,
 			}
 		}
 	})
-	wall, err := b.applied(ctx, runs...)
+	_, wall, err := b.applied(ctx, runs...)
 	stop()
 	watcher.Wait()
 	if err != nil {
