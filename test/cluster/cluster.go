@@ -146,7 +146,8 @@ func (c *Cluster) ServerApply(ctx context.Context, u *unstructured.Unstructured)
 // Patch an object as kubectl patch --type=merge does.
 func (c *Cluster) Patch(t *testing.T, o Object, merge string) {
 	t.Helper()
-	if err := c.Kube.Patch(t.Context(), o.Unstructured(), client.RawPatch(types.MergePatchType, []byte(merge))); err != nil {
+	patch := client.RawPatch(types.MergePatchType, []byte(merge))
+	if err := c.Kube.Patch(t.Context(), o.Unstructured(), patch); err != nil {
 		t.Fatalf("cannot patch %s: %s", o, err)
 	}
 }
