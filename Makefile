@@ -143,7 +143,7 @@ lint: $(addprefix $(BIN)/,golangci-lint controller-gen actionlint) ## Check styl
 	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \
 	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
 	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
-	$(BIN)/golangci-lint run ./...
+	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	$(BIN)/actionlint
 
 ##@ Build

@@ -26,7 +26,7 @@ type Cluster interface {
 }
 
 // Access to an API server, for one run.
-type Access interface {
+type Access interface { //nolint:interfacebloat // What a run has of the API server begins and ends together.
 	// Kubeconfig with which the processes of the run reach it.
 	Kubeconfig() []byte
 	// Secret in the kubeconfig.

@@ -43,7 +43,8 @@ func ansibleRun(name string, w work) *v1alpha1.AnsibleRun {
 }
 
 // applied creates AnsibleRuns and returns when each was Ready, and how long it took until all were.
-func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun) (map[string]time.Time, time.Duration, error) {
+func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun,
+) (map[string]time.Time, time.Duration, error) {
 	ctx, stop := context.WithTimeout(ctx, 2*patience)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
