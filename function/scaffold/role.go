@@ -74,6 +74,15 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 
 // Load the role in a directory. An empty name is found out from the directory.
 func Load(dir, name, entryPoint string) (Role, error) {
+	if !slices.ContainsFunc([]string{"tasks", "meta", "defaults"}, func(part string) bool {
+		_, err := os.Stat(filepath.Join(dir, part))
+
+		return err == nil
+	}) {
+		return Role{}, errors.Errorf(
+			"%s is no role, since it has no tasks: give the directory of a role, such as roles/web", dir)
+	}
+
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Role{}, errors.Wrap(err, "cannot find the role")

@@ -307,6 +307,11 @@ func TestLoadErrors(t *testing.T) {
 			entryPoint: "restore",
 			want:       `the role acme.web.site has no entry point "restore", only backup, main`,
 		},
+		"Project": {
+			reason: "A project has roles, and is none.",
+			dir:    "testdata/cache-operator",
+			want:   "testdata/cache-operator is no role, since it has no tasks: give the directory of a role, such as roles/web",
+		},
 		"UndocumentedEntryPoint": {
 			reason:     "Defaults say nothing of entry points.",
 			dir:        "testdata/acme.plain",
