@@ -26,8 +26,7 @@ var readyCollections = []string{
 	"../../.cache/collections/community-postgresql.tar.gz",
 }
 
-// A readyAPI is an example that is ready to use. Its hosts are machines of the test. Tests begin in the order of their
-// files, and those of this one take longest.
+// A readyAPI is an example that is ready to use. Its hosts are machines of the test.
 type readyAPI struct {
 	dir      string
 	machines map[string]*sshd.Machine
