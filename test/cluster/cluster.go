@@ -34,7 +34,7 @@ import (
 // How long things may take. The garbage collector notices a new kind within half
 // a minute, and deletes nothing that such a kind owns before.
 const (
-	maxWait  = 6 * time.Minute
+	maxWait  = 10 * time.Minute
 	interval = 250 * time.Millisecond
 )
 
