@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -286,4 +287,24 @@ func nested(depth int) map[string]any {
 	}
 
 	return groups
+}
+
+// TestDigest has the input of a Composition look like that of another one, whose compiled form would be used.
+func TestDigest(t *testing.T) {
+	text := strings.Repeat("x", 110)
+
+	var digests [][sha256.Size]byte
+
+	for _, list := range [][]any{{true, text + "t\x01x"}, {"uetq" + text, "x"}} {
+		s, err := structpb.NewStruct(map[string]any{"list": list})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		digests = append(digests, digest(s))
+	}
+
+	if digests[0] == digests[1] {
+		t.Error("Other inputs have another digest: a value must not read as the beginning of another one.")
+	}
 }

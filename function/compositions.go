@@ -132,7 +132,7 @@ func appendValue(b []byte, v *structpb.Value) []byte {
 	case *structpb.Value_NumberValue:
 		return binary.BigEndian.AppendUint64(append(b, 'n'), math.Float64bits(k.NumberValue))
 	case *structpb.Value_BoolValue:
-		return strconv.AppendBool(b, k.BoolValue)
+		return strconv.AppendBool(append(b, 'b'), k.BoolValue)
 	default:
 		return append(b, '0')
 	}
