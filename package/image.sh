@@ -9,7 +9,7 @@
 #
 # CA_CERT is a file of certificates that the build is to trust, PIP_CONF a
 # configuration of pip; neither gets into the image. By default the build trusts
-# whom pip trusts outside. DEBIAN is the release of the base that is made where none
+# what pip trusts outside. DEBIAN is the release of the base that is made where none
 # can be pulled.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 """Download the archive of a project, as ansible-galaxy downloads that of a role, and take its files out of it.
 
-Directories and files come first, links last: no name in the archive leads through a link of the archive. Who has
-started this says what a link may lead to.
+Directories and files come first, links last: no name in the archive leads through a link of the archive. The
+provider decides what a link may lead to.
 """
 
 import hashlib

@@ -124,7 +124,7 @@ class Play:
     def expect(self, patterns, timeout=None, **_):
         """Wait until the play writes something or ends, and pass on what it wrote.
 
-        Nobody answers prompts, so that no pattern but the timeout ever matches.
+        Prompts get no answer, so that no pattern but the timeout ever matches.
         """
         if self.isalive():
             select.select(self._waiting, [], [], timeout)

@@ -27,7 +27,7 @@ USED = """
 """.split()
 
 # The first that a module imports of its archive. It has no other name and no other line for anything than
-# source has: whoever looks at a module's files and errors sees what they would see otherwise. Python
+# source has: a module's files and errors show what they would show otherwise. Python
 # looks for the code of each module twice, once for its path.
 FIRST = "ansible/__init__.py"
 AS_SOURCE = """

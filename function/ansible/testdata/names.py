@@ -19,7 +19,7 @@ loader = DataLoader()
 
 
 def magic():
-    """Variables of a task that nobody has set."""
+    """Variables of a task that are not set."""
     inventory = InventoryManager(loader=loader, sources=["web1,"])
     manager = VariableManager(loader=loader, inventory=inventory)
     HostVars(inventory=inventory, variable_manager=manager, loader=loader)
