@@ -93,10 +93,12 @@ test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
 
 test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
 	go test ./test/render -count=1 -v
-	$(ANSIBLE_PATH) KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
-	$(ANSIBLE_PATH) go test ./test/security/... -count=1 -timeout=20m -v
-	$(if $(and $(KEEP),$(ROOT)),,$(SHORT_FAULTS))
-	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
+	@mkdir -p .cache/logs
+	{ $(ANSIBLE_PATH) KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v && \
+	$(ANSIBLE_PATH) go test ./test/security/... -count=1 -timeout=20m -v$(if $(and $(KEEP),$(ROOT)),, && \
+	$(SHORT_FAULTS)); } >.cache/logs/test-security.log 2>&1 & security=$$!; \
+	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=12 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
+	wait $$security || status=$$?; cat .cache/logs/test-security.log; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
 # Faults wait most of the time. As root, make test has them after the installation, beside the tests of Pods.

@@ -18,8 +18,6 @@ const (
 	sampleModule = "github.com/operator-framework/ansible-operator-plugins"
 	// sampleOperator is the name of its project.
 	sampleOperator = "memcached-molecule-operator"
-	// sampleMark is a file that the sample's role makes once in the operator's container.
-	sampleMark = "/tmp/metricsbumped"
 )
 
 // sampleCollections are those of its requirements.yml that a registry of packages has, and what one of them requires.
@@ -54,9 +52,10 @@ func movePage(t *testing.T) (yaml, commands []string) {
 type sampleShell struct {
 	*shell
 
-	// commands of the page, and where it publishes the project.
+	// commands of the page, where it publishes the project, and the directory where the role makes a file once.
 	commands []string
 	bare     string
+	marks    string
 }
 
 // newSampleShell checks the project out.
@@ -64,23 +63,20 @@ func newSampleShell(t *testing.T) sampleShell {
 	t.Helper()
 	needs.Built(t, "test-e2e", sampleCollections...)
 
-	root, err := filepath.Abs("../..")
-	must(t, err)
-
-	if strings.HasPrefix(root, "/tmp/") {
-		needs.Machinef(t, "This clone is below /tmp, and so is the state of its provider: no content may be granted /tmp.")
-	}
-
 	module := needs.Module(t, "../tools/operator", sampleModule)
 	yaml, commands := movePage(t)
 
 	sh := newShell(t, "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.org", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.org")
-	s := sampleShell{shell: sh, commands: commands, bare: filepath.Join(sh.Dir, "published.git")}
+	marks, err := os.MkdirTemp("/var/tmp", "sample-") //nolint:usetesting // Content may write to the directories of tests.
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(marks)) })
+
+	s := sampleShell{shell: sh, commands: commands, bare: filepath.Join(sh.Dir, "published.git"), marks: marks}
 
 	sh.Run(t, "git init --quiet --bare --initial-branch=main "+s.bare+" && git clone --quiet "+s.bare+" "+sampleOperator)
 	must(t, os.CopyFS(filepath.Join(sh.Dir, sampleOperator), os.DirFS(filepath.Join(module, "testdata", sampleOperator))))
-	// The role without what sends its metrics.
-	sh.Run(t, "cd "+sampleOperator+" && sed -i '/^    # Sanity/,/^  when: not metricsbumped/{/^  when/!d}' roles/memcached/tasks/main.yml && "+
+	// The role without what sends its metrics, and with a directory of this test in place of /tmp.
+	sh.Run(t, "cd "+sampleOperator+" && sed -i '/^    # Sanity/,/^  when: not metricsbumped/{/^  when/!d}; s|/tmp/|"+s.marks+"/|' roles/memcached/tasks/main.yml && "+
 		"git add --all && git commit --quiet --message='The operator'")
 	sh.Write(t, sampleOperator+"/galaxy.yml", yaml[1])
 
@@ -164,9 +160,8 @@ func TestMoveSample(t *testing.T) {
 	cp.WaitFor(t, fin, Condition("Ready", "True"), Condition("Successful", "True"))
 
 	// What a comment in the Composition says of the role.
-	cp.WaitFor(t, cache, Condition("Failure", "True"), Message("Failure", "could not touch target: [Errno 13] Permission denied: b'"+sampleMark+"'"))
-	t.Cleanup(func() { must(t, os.RemoveAll(sampleMark)) })
-	s.Run(t, `kubectl patch clusterproviderconfig.ansible.m.crossplane.io memcacheds.cache.example.com --type=merge --patch='{"spec": {"confinement": {"writePaths": ["/tmp"]}}}'`)
+	cp.WaitFor(t, cache, Condition("Failure", "True"), Message("Failure", "could not touch target: [Errno 13] Permission denied: b'"+s.marks+"/metricsbumped'"))
+	s.Run(t, `kubectl patch clusterproviderconfig.ansible.m.crossplane.io memcacheds.cache.example.com --type=merge --patch='{"spec": {"confinement": {"writePaths": ["`+s.marks+`"]}}}'`)
 	s.Page(t, 6, "memcached")
 
 	u := cp.WaitFor(t, cache, Condition("Ready", "True"), Condition("Failure", "False"), Field("status.test", "hello world"))
