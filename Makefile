@@ -83,13 +83,14 @@ ANSIBLE_PATH = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # Packages that need a control plane, and those whose code has goroutines. There, tests of bounds and of long sequences,
 # TestLong…, run without the race detector, which takes ten times as long.
 CLUSTER := /test/(e2e|install|pods|render|security)$$
-RACY    := /(plugin|provider(/(content|controller|dependents|galaxy|kubeapi|pods|pool|supervisor|warm|workdir))?)$$
+RACY    := /(plugin|provider/(content|controller|dependents|galaxy|kubeapi|pods|pool|supervisor|warm|workdir))$$
 
 test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
 	@rm -f $(TESTS_SKIPPED)
-	$(ANSIBLE_PATH) go test -vet=off -timeout=20m $$(go list ./... | grep -vE '$(CLUSTER)|$(RACY)')
-	$(ANSIBLE_PATH) go test -vet=off -timeout=20m -run ^TestLong $$(grep -rl '^func TestLong' --include='*_test.go' plugin provider | sed 's|^|./|; s|/[^/]*$$||' | sort -u | grep -E '$(RACY)')
-	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip '^Test(Long|Operations$$)' $$(go list ./... | grep -E '$(RACY)'); $(skipped)
+	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip '^Test(Long|Operations$$)' $$(go list ./... | grep -E '$(RACY)') & race=$$!; \
+	export $(ANSIBLE_PATH); go test -vet=off -timeout=20m $$(go list ./... | grep -vE '$(CLUSTER)|$(RACY)') && \
+	go test -vet=off -timeout=20m -run ^TestLong $$(grep -rl '^func TestLong' --include='*_test.go' plugin provider | sed 's|^|./|; s|/[^/]*$$||' | sort -u | grep -E '$(RACY)'); \
+	status=$$?; wait $$race || status=$$?; (exit $$status); $(skipped)
 
 test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
 	go test ./test/render -count=1 -v
