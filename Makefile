@@ -102,7 +102,7 @@ test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FU
 	wait $$security || status=$$?; cat .cache/logs/test-security.log; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
-# Faults wait most of the time. As root, make test has them after the installation, beside the tests of Pods.
+# Faults wait most of the time. As root, make test has them beside the tests of Pods and of the installation.
 SHORT_FAULTS := go run ./test/faults --short --seed=1
 
 # The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
@@ -110,11 +110,13 @@ PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecre
 
 ifdef ROOT
 test-node: needs-node build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) node-parts ## Run the tests of runs in Pods on a node, and install both packages there; as root
-	{ go test ./test/install -count=1 -timeout=40m -v && $(SHORT_FAULTS); } >.cache/logs/test-install.log 2>&1 & install=$$!; \
+	go test ./test/install -count=1 -timeout=40m -v >.cache/logs/test-install.log 2>&1 & install=$$!; \
+	$(SHORT_FAULTS) >.cache/logs/test-faults.log 2>&1 & faults=$$!; \
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep; status=$$?; \
 	$(STACK) down $(TEST_STACK); \
-	wait $$install || status=$$?; cat .cache/logs/test-install.log; exit $$status
+	for each in $$install $$faults; do wait $$each || status=$$?; done; \
+	cat .cache/logs/test-install.log .cache/logs/test-faults.log; exit $$status
 else
 test-node:
 	@echo 'Left out: the tests of runs in Pods, and of the installation. They need a node, which only root may run.'
