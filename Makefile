@@ -41,7 +41,7 @@ POD := $(if $(NODE)$(findstring Pod,$(PLACE)$(FAULTS)),needs-node $(NODE_PROGRAM
 TEST_STACK := --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
 
 .PHONY: help build generate requirements test test-unit test-e2e test-node node-parts test-nightly lint tools fuzz faults demo up node-image \
-	down recording bench bench-pods bench-function bench-chain binaries images packages plugins sbom audit \
+	down recording bench bench-function bench-chain binaries images packages plugins sbom audit \
 	reproduce push clean FORCE
 
 help: ## Show this help
@@ -194,9 +194,6 @@ recording: # Record make demo in docs/demo.txt, and draw it.
 bench: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Runs beside bare ansible-playbook and ansible-runner, and what many objects cost.
 	go run ./test/bench $(BENCH)
 	$(ANSIBLE_PATH) go test ./test/security -run '^$$' -bench . -benchtime 20x
-
-bench-pods: needs-e2e build $(CONTROL_PLANE) $(BIN)/kube-scheduler $(ANSIBLE) # Thousands of runs in Pods that are scripts; QUICK=1 for a few hundred.
-	go run ./test/bench --only=pods $(if $(QUICK),--pods=100 --pod-duration=10s --pod-runs=500) $(BENCH)
 
 bench-chain: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Chains of runs under the limits that Crossplane has by default.
 	go run ./test/bench --only=chain $(BENCH)

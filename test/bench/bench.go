@@ -35,8 +35,8 @@ type bench struct {
 	unlock func() error
 }
 
-// newBench on a control plane with what a measurement needs.
-func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
+// newBench on a control plane.
+func newBench(ctx context.Context, out io.Writer) (*bench, error) {
 	b := &bench{out: out}
 
 	var err error
@@ -45,7 +45,6 @@ func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
 		Dir:        ".cache/bench",
 		Logs:       ".cache/logs/bench",
 		Kubeconfig: ".cache/bench.kubeconfig",
-		Scripts:    only == pods,
 		Out:        io.Discard,
 	})
 	if err != nil {
@@ -73,9 +72,6 @@ func (b *bench) up(ctx context.Context) error {
 	}
 	if b.kube, err = client.NewWithWatch(cfg, client.Options{Scheme: controlplane.Scheme()}); err != nil {
 		return errors.Wrap(err, "cannot make a client")
-	}
-	if err := b.stack.AllowPods(ctx, ""); err != nil {
-		return err
 	}
 	if b.dir, err = os.MkdirTemp("", "bench-"); err != nil {
 		return errors.Wrap(err, "cannot make a directory")

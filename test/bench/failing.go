@@ -95,7 +95,7 @@ type crowd struct {
 	rate, cpu float64
 	// memory of the provider, and its heap in bytes, at the end.
 	memory controlplane.Usage
-	heap   int64
+	heap   uint64
 }
 
 // to is the ratio of medians to another crowd.
@@ -134,7 +134,7 @@ func (b *bench) healthy(ctx context.Context, w work) (crowd, error) {
 		return c, err
 	}
 	wall := time.Since(start).Seconds()
-	c.cpu = 100 * (c.memory.Self - before.Self).Seconds() / wall
+	c.cpu = 100 * (c.memory.CPU - c.memory.Children - before.CPU + before.Children).Seconds() / wall
 
 	since, err := b.reconciles(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *bench) healthy(ctx context.Context, w work) (crowd, error) {
 	c.rate = float64(since-reconciles) / wall
 
 	heap, err := b.metric(ctx, "go_memstats_heap_alloc_bytes")
-	c.heap = int64(heap)
+	c.heap = uint64(heap)
 	return c, err
 }
 

@@ -63,7 +63,7 @@ func (b *bench) idle(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	cpu := after.CPU() - before.CPU()
+	cpu := after.CPU - before.CPU
 	t := newTable(b.out, fmt.Sprintf("%d unchanged objects under RunOnChange, over %d polls every %s", c.Objects,
 		c.Polls, c.Poll),
 		"reconciles", "CPU", "of one core", "CPU for one reconcile", "resident", "at most so far", "runs",
@@ -145,7 +145,7 @@ func (b *bench) ran(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
+func mebibytes(n uint64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -33,15 +32,12 @@ const playbook = `- hosts: localhost
     loop: "{{ range(20) | list }}"
 `
 
-// Measurements that are made by themselves, the first one with Pods that are scripts.
-const (
-	pods  = "pods"
-	chain = "chain"
-)
+// chain is measured only by itself.
+const chain = "chain"
 
 // cli is the command line.
 type cli struct {
-	Only string `default:"" enum:",run,throughput,idle,failing,pods,chain" help:"Measure only this; pods and chain are measured only by themselves."`
+	Only string `default:"" enum:",run,throughput,idle,failing,chain" help:"Measure only this; chain is measured only by itself."`
 
 	Repeat  int           `default:"10"   help:"How often a single run is measured, and one beside objects that fail."`
 	Rounds  int           `default:"2"    help:"How often the throughput is measured."`
@@ -51,19 +47,11 @@ type cli struct {
 	Polls   int           `default:"10"   help:"Polls of objects that nothing happens to."`
 	Poll    time.Duration `default:"20s"  help:"Poll interval of objects that nothing happens to."`
 	Failing int           `default:"8000" help:"Objects that fail, beside which one that is healthy is measured."`
-
-	Pods           int           `default:"1000"  help:"Runs that have their Pods at the same time."`
-	PodDuration    time.Duration `default:"60s"   help:"How long each of these takes."`
-	PodRuns        int           `default:"10000" help:"Runs that have their Pods one after another."`
-	PodLimit       int           `default:"100"   help:"How many of these have their Pods at the same time."`
-	PodRunDuration time.Duration `default:"2s"    help:"How long each of these takes."`
-	KeepFor        time.Duration `default:"1m"    help:"How long Pods are kept after their runs."`
-	ReconcileRate  int           `default:"100"   help:"--max-reconcile-rate of a provider with Pods."`
 }
 
 // Run what is to be measured.
 func (c *cli) Run(ctx context.Context) (err error) {
-	b, err := newBench(ctx, os.Stdout, c.Only)
+	b, err := newBench(ctx, os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -77,10 +65,9 @@ func (c *cli) Run(ctx context.Context) (err error) {
 		{"throughput", b.throughput},
 		{"idle", b.idle},
 		{"failing", b.failing},
-		{pods, b.manyPods},
 		{chain, b.chains},
 	} {
-		if c.Only != m.name && (c.Only != "" || slices.Contains([]string{pods, chain}, m.name)) {
+		if c.Only != m.name && (c.Only != "" || m.name == chain) {
 			continue
 		}
 		if err := m.measure(ctx, c); err != nil {

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -70,7 +72,7 @@ func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun,
 			close(done)
 		}
 	}
-	if err := b.watch(ctx, cancel, &v1alpha1.AnsibleRun{}, look); err != nil {
+	if err := b.watch(ctx, cancel, look); err != nil {
 		return nil, 0, err
 	}
 
@@ -109,4 +111,30 @@ func (b *bench) removed(ctx context.Context) error {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
+}
+
+// watch AnsibleRuns until the context is done. If the watch ends before, it cancels.
+func (b *bench) watch(ctx context.Context, cancel context.CancelCauseFunc, look func(any)) error {
+	rest, err := b.stack.Config()
+	if err != nil {
+		return err
+	}
+	seen, err := cache.New(rest,
+		cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
+	if err != nil {
+		return errors.Wrap(err, "cannot watch")
+	}
+	informer, err := seen.GetInformer(ctx, &v1alpha1.AnsibleRun{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return errors.Wrap(err, "cannot watch")
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    look,
+		UpdateFunc: func(_, v any) { look(v) },
+	}); err != nil {
+		return errors.Wrap(err, "cannot watch")
+	}
+	go func() { cancel(seen.Start(ctx)) }()
+	seen.WaitForCacheSync(ctx)
+	return nil
 }

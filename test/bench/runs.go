@@ -202,7 +202,7 @@ func (b *bench) run(ctx context.Context, w work) (sample, error) {
 		return sample{}, err
 	}
 	after, err := b.provider.Usage()
-	return sample{wall: wall, cpu: after.CPU() - before.CPU()}, err
+	return sample{wall: wall, cpu: after.CPU - before.CPU}, err
 }
 
 // What the process that runs start from may take, and each run more, in MiB.
@@ -215,8 +215,8 @@ const (
 func (b *bench) throughput(ctx context.Context, c *cli) error {
 	w := debug(c)
 	var bare samples
-	ours, most := map[string]samples{}, map[string]int64{}
-	var idle int64
+	ours, most := map[string]samples{}, map[string]uint64{}
+	var idle uint64
 
 	for round := range c.Rounds {
 		s, err := b.manyBare(ctx, w, c.Runs, c.Workers)
@@ -245,7 +245,7 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 		}
 	}
 	b.tellMany(c, w, bare, ours)
-	each := (most[warm] - idle) / int64(c.Workers)
+	each := (max(most[warm], idle) - idle) / uint64(c.Workers)
 	_, _ = fmt.Fprintf(b.out,
 		"What the provider has started takes %s when nothing runs, at most %d: %s. Each run takes at most %s more, at most "+
 			"%d: %s.\n",
@@ -269,7 +269,7 @@ func (b *bench) tellMany(c *cli, w work, bare samples, ours map[string]samples) 
 }
 
 // many AnsibleRuns at once. The peak is the memory of what the provider has started.
-func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample, peak int64, err error) {
+func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample, peak uint64, err error) {
 	var runs []*v1alpha1.AnsibleRun
 	for i := range n {
 		runs = append(runs, ansibleRun(fmt.Sprintf("many-%s-%d", name, i), w))
@@ -299,7 +299,7 @@ func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample,
 	if err != nil {
 		return s, 0, err
 	}
-	return sample{wall, after.CPU() - before.CPU()}, peak, b.removed(ctx)
+	return sample{wall, after.CPU - before.CPU}, peak, b.removed(ctx)
 }
 
 // manyBare runs ansible-runner many times, some at the same time.

@@ -25,7 +25,6 @@ const (
 	fileTokens     = "tokens.csv"
 	fileKubeconfig = "kubeconfig"
 	fileSigningKey = "service-account.key"
-	fileAudit      = "audit.yaml"
 )
 
 // etcd keeps the objects. It does without fsync: they are not needed after a power failure.
@@ -59,17 +58,7 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		return get(ctx, c, cfg.Host+"/readyz")
 	}
 	dir := s.path(dirKubernetes)
-	var audit []string
-	if s.opts.Scripts {
-		if err := writeFiles(dir, map[string][]byte{fileAudit: []byte(auditPolicy)}); err != nil {
-			return nil, err
-		}
-		audit = []string{
-			"--audit-policy-file=" + filepath.Join(dir, fileAudit), "--audit-log-path=" + s.Audit(),
-			"--audit-log-maxsize=10000",
-		}
-	}
-	return s.piece(nameAPIServer, ready, nil, append(audit,
+	return s.piece(nameAPIServer, ready, nil,
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", s.ports[nameAPIServer]),
 		"--tls-cert-file="+filepath.Join(dir, fileCert),
@@ -90,22 +79,8 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		// others can reach.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
-	)...), nil
+	), nil
 }
-
-// auditPolicy has one line for each request of the provider.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived, ResponseStarted]
-omitManagedFields: true
-rules:
-- {level: Metadata, users: ["system:serviceaccount:` + Namespace + ":" + nameProvider + `"]}
-- {level: None}
-`
-
-// Audit is the file with the requests of the provider that have ended: one event of
-// audit.k8s.io/v1 per line, and is not rotated. It is there only with the option Scripts.
-func (s *Stack) Audit() string { return s.path("audit.log") }
 
 // Etcd is the piece that keeps the objects. The stack must be up.
 func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
@@ -124,9 +99,6 @@ func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 			",root-ca-certificate-publisher-controller" +
 			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller" +
 			",persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
-	}
-	if s.opts.Scripts {
-		controllers += ",pod-garbage-collector-controller,serviceaccount-controller"
 	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
 		"--controllers="+controllers,

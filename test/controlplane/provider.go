@@ -231,9 +231,6 @@ type Replica struct {
 	Health, Metrics string
 	// Kubeconfig of the provider.
 	Kubeconfig string
-	// Tools is a list of directories, as in PATH, in which tools are looked for
-	// before all others; it may be empty.
-	Tools string
 	// Env is added to its environment.
 	Env []string
 	// Ready overrides the path below Health that says that it is ready.
@@ -258,17 +255,13 @@ func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 	args = slices.DeleteFunc(args, func(a string) bool {
 		return slices.ContainsFunc(flags, func(f string) bool { return name(f) == name(a) })
 	})
-	path := s.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH")
-	if r.Tools != "" {
-		path = r.Tools + string(os.PathListSeparator) + path
-	}
 	if r.Ready == "" {
 		r.Ready = "/readyz"
 	}
 	p := s.piece(r.Name, serves("http://"+r.Health+r.Ready), append([]string{
 		"KUBECONFIG=" + r.Kubeconfig,
 		"HOME=" + s.path(dirProvider, "home"),
-		"PATH=" + path,
+		"PATH=" + s.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
 	}, r.Env...), append(args, flags...)...)
 	p.path = s.bin(nameProvider)
 	return p

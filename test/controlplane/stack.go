@@ -90,10 +90,6 @@ type Options struct {
 	// Pods of runs have the shared directory.
 	Place common.Place
 
-	// Scripts has Pods scheduled to nodes that others register. The requests of the provider are
-	// written to the file that Audit names.
-	Scripts bool
-
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
 }
@@ -202,12 +198,9 @@ func (s *Stack) Up(ctx context.Context) error {
 			{"namespace", s.initNamespace},
 			{"API of the provider", s.installProvider},
 		}
-		if s.opts.Node || s.opts.Scripts {
+		if s.opts.Node {
 			steps = slices.Insert(steps, 2, step{nameControllerManager, s.ensure(s.controllerManager)})
 		}
-	}
-	if s.opts.Scripts {
-		steps = slices.Insert(steps, 3, step{nameScheduler, s.ensure(s.scheduler)})
 	}
 	if s.opts.Node {
 		// It gets ready while the others start.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
-	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // disturbances are faults outside of the provider, which goes on running.
@@ -44,47 +42,19 @@ func (d *drive) disturbances() []fault {
 		{"API answers lost", share(0.4, proxy.Writes, proxy.Effect{Lose: true})},
 		{"API not reached", share(1, nil, proxy.Effect{Cut: true})},
 	} {
-		out = append(out,
-			fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }, anywhere})
+		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }})
 	}
 
 	out = append(out,
-		fault{"watches cut", d.cut, anywhere},
-		fault{"watches stalled", d.stall, anywhere},
-		fault{"clock was ahead", d.clock, anywhere},
-		fault{"process that runs start from killed as for memory", d.cool, inForks})
+		fault{"watches cut", d.cut},
+		fault{"watches stalled", d.stall},
+		fault{"clock was ahead", d.clock})
 
-	for _, m := range []struct {
-		name string
-		mood sources.Mood
-	}{{"content source down", sources.Down}, {"content source sends garbage", sources.Garbled}, {
-		"content source slow",
-		sources.Hanging,
-	}} {
-		out = append(out, fault{
-			m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) },
-			byProvider | onNode,
-		})
+	if d.inPods() {
+		out = append(out, d.hits()...)
 	}
 
-	for _, m := range []struct{ name, mood string }{
-		{"ansible-runner hangs", moodHang},
-		{"ansible-runner ignores signals", moodDeaf},
-		{"ansible-runner forks a daemon", moodDaemon},
-		{"ansible-runner prints 100 MiB", moodFlood},
-		{"ansible-runner writes broken events", moodBroken},
-		{"ansible-runner killed as for memory", moodKillRunner},
-		{"ansible-playbook killed as for memory", moodKillPlay},
-		{"supervisor killed as for memory", moodKillSupervisor},
-		{"supervisor killed as for memory, with a daemon", moodOrphan},
-	} {
-		out = append(out, fault{
-			m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) },
-			inProvider,
-		})
-	}
-
-	return slices.Concat(out, d.attacks(), d.hits())
+	return out
 }
 
 // disturb the API of all replicas for some seconds.
@@ -136,46 +106,6 @@ func (d *drive) stall(ctx context.Context) (string, error) {
 	}
 
 	return "", nil
-}
-
-// spoil the source of content, and make sure that something is to be installed.
-func (d *drive) spoil(ctx context.Context, m sources.Mood) (string, error) {
-	before := len(d.source.Requests())
-	d.source.Set(m)
-
-	if err := d.population.bump(ctx); err != nil {
-		return "", err
-	}
-
-	d.eventually(ctx, maxWait/2, func() bool { return len(d.source.Requests()) > before })
-	pause(ctx, time.Duration(1000+d.roll(3000))*time.Millisecond)
-	d.source.Set(sources.Well)
-
-	n := len(d.source.Requests()) - before
-	if n == 0 {
-		return "", errMissed
-	}
-
-	return fmt.Sprintf("%d requests", n), nil
-}
-
-// misbehave has the ansible-runner of the next run misbehave.
-func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
-	taken := d.director.next(mood)
-	defer d.director.forget(mood)
-
-	if err := d.population.request(ctx, d.population.pick(d.population.live())); err != nil {
-		return "", err
-	}
-
-	select {
-	case id := <-taken:
-		return "run " + id, nil
-	case <-time.After(maxWait):
-		return "", errMissed
-	case <-ctx.Done():
-		return "", errMissed
-	}
 }
 
 // clock writes times into a status as a provider does if its clock is a year ahead. The provider must correct them at

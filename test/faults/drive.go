@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // A drive injects faults while the population changes.
@@ -18,8 +16,6 @@ type drive struct {
 
 	population *population
 	tally      *tally
-	// leases are the ways of losing one.
-	leases *bag
 
 	// api is held while a fault sets the rules of the proxies.
 	api sync.Mutex
@@ -45,7 +41,7 @@ func (d *drive) roll(n int) int {
 
 // start replicas of the provider; those that run stay.
 func (d *drive) start(ctx context.Context, n int) error {
-	elects := n > 1 || d.where&inPods != 0
+	elects := n > 1 || d.inPods()
 
 	for _, r := range d.running() {
 		if len(d.running()) <= n && elects == r.elects {
@@ -98,7 +94,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 
 	d.director.setFaultless(false)
 
-	for len(d.population.live()) < d.size()*2/3 {
+	for len(d.population.live()) < size*2/3 {
 		if err := d.population.create(ctx); err != nil {
 			return err
 		}
@@ -126,12 +122,12 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 				fail(err)
 			}
 
-			pause(work, d.pace()*time.Duration(500+d.roll(1500))/1000)
+			pause(work, d.either(time.Second, podPace)*time.Duration(500+d.roll(1500))/1000)
 		}
 	})
 
 	injecting.Go(func() {
-		fail(d.inject(work, r.leases, d.leases))
+		fail(d.inject(work, r.leases, &bag{rng: d.rng, all: []fault{{"leader cut off until another leads", d.isolate}}}))
 		fail(d.inject(work, r.strikes, strikes))
 	})
 	injecting.Go(func() { fail(d.inject(work, r.disturbances, disturbances)) })
@@ -178,7 +174,6 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 // heal undoes what faults have left behind and the programs do not undo.
 func (d *drive) heal() {
 	d.director.setFaultless(true)
-	d.source.Set(sources.Well)
 
 	for _, r := range d.replicas {
 		r.proxy.Set(nil)

@@ -13,11 +13,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Times.
-const (
-	// maxWait is how long a fault waits for its moment.
-	maxWait = 40 * time.Second
-)
+// maxWait is how long a fault waits for its moment.
+const maxWait = 40 * time.Second
 
 // errMissed is returned by a fault if there was no moment to inject it.
 var errMissed = errors.New("its moment did not come")
@@ -28,8 +25,6 @@ type fault struct {
 	// inject the fault, and put right what does not come right by itself. It
 	// returns a word on what it did.
 	inject func(ctx context.Context) (string, error)
-	// where runs have to happen for it to make sense.
-	where place
 }
 
 // A tally of the faults that were injected.
@@ -90,9 +85,9 @@ func (t *tally) lines() []string {
 	return out
 }
 
-// in a place: the faults that make sense there, and have a text in their names.
-func in(p place, all []fault, text string) []fault {
-	return slices.DeleteFunc(all, func(f fault) bool { return f.where&p == 0 || !strings.Contains(f.name, text) })
+// with a text in their names.
+func with(text string, all []fault) []fault {
+	return slices.DeleteFunc(all, func(f fault) bool { return !strings.Contains(f.name, text) })
 }
 
 // A bag of faults: each comes once before any comes again.

@@ -1,14 +1,11 @@
 // Command faults injects faults while AnsibleRuns of all policies and both groups come and go on a
-// real control plane: into the provider, the API server, the disk, the source of content, and
-// ansible-runner. The plays write what they do to a ledger. The command compares the ledger with
-// the statuses, and with what must always hold.
+// real control plane: into the provider, the API server, and Pods of runs. The plays write what they
+// do to a ledger. The command compares the ledger with the statuses, and with what must always hold.
 //
 // A fault that is named for a phase of a run strikes in that phase: the request or the play that
-// marks the phase is held meanwhile. Three faults are imitated. The ansible-runner that the provider
-// finds asks how to behave, and becomes the real one unless it is to misbehave. A process that is
-// killed as for memory gets the signal of the kernel from this command. For a clock that jumps the
-// status gets the times that such a clock would leave: a static binary does not ask the C library
-// for the time, and the clock of the machine has other users.
+// marks the phase is held meanwhile. One fault is imitated: for a clock that jumps the status gets
+// the times that such a clock would leave. A static binary does not ask the C library for the time,
+// and the clock of the machine has other users.
 //
 // The seed decides which faults come, and in which order. The machine decides how long everything
 // takes, and so which faults coincide.
@@ -31,7 +28,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // cli is the command line.
@@ -40,9 +37,8 @@ type cli struct {
 	Faults int    `default:"210" help:"Faults to inject, at least."`
 	Short  bool   `help:"Inject a few faults only, in less than four minutes."`
 
-	Place   string `default:"Provider" enum:"Provider,Warm,Pod,Script" help:"Where runs happen: in the provider, where they start cold or warm, in Pods on a node, which needs root, or in very many Pods that are scripts."`
-	Only    string `help:"Inject those faults only whose names have this in them."`
-	Upgrade int    `help:"AnsibleRuns that are there while the provider is upgraded, before the faults; 200, or 10 in short. Negative for none."`
+	Place string `default:"Provider" enum:"Provider,Pod" help:"Where runs happen: in the provider, or in Pods on a node, which needs root."`
+	Only  string `help:"Inject those faults only whose names have this in them."`
 }
 
 // Run the faults.
@@ -57,19 +53,14 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	// What one stream draws must not depend on the pace of another.
 	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(c.Seed, n)) } //nolint:gosec // Not a secret.
 
-	s, err := newStage(ctx, out, c.where(out), stream(1))
+	s, err := newStage(ctx, out, common.Place(c.Place), stream(1))
 	if err != nil {
 		return err
 	}
 
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	if !s.replicas[0].small {
-		s.printf("No disk is filled: only root may mount one that is small enough.\n")
-	}
-
 	d := &drive{stage: s, population: newPopulation(s, stream(2)), tally: newTally(), rng: stream(3)}
-	d.leases = &bag{rng: stream(6), all: d.depositions()}
 
 	if err := d.population.configure(ctx); err != nil {
 		return err
@@ -81,10 +72,8 @@ func (c *cli) Run(ctx context.Context) (err error) {
 
 	wg.Go(func() { d.population.watch(watching) })
 
-	if err = d.upgrade(ctx, c.size()); err == nil {
-		err = d.rounds(ctx, c, &bag{rng: stream(4), all: in(s.where, d.strikes(), c.Only)},
-			&bag{rng: stream(5), all: in(s.where, d.disturbances(), c.Only)})
-	}
+	err = d.rounds(ctx, c, &bag{rng: stream(4), all: with(c.Only, d.strikes())},
+		&bag{rng: stream(5), all: with(c.Only, d.disturbances())})
 
 	stop()
 	wg.Wait()
@@ -96,36 +85,6 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	return errors.Join(err, d.report(out))
 }
 
-// where runs happen. Scripts stand in for a node on machines that cannot have one.
-func (c *cli) where(out io.Writer) place {
-	p := placeOf(c.Place)
-	if p != onNode {
-		return p
-	}
-
-	if err := controlplane.CheckNode(); err != nil {
-		_, _ = fmt.Fprintf(out, "Pods are scripts, not containers: %s\n", err)
-
-		return onScripts
-	}
-
-	return p
-}
-
-// size of the population that an upgrade meets.
-func (c *cli) size() int {
-	const long, short = 200, 10
-
-	switch {
-	case c.Upgrade != 0:
-		return max(c.Upgrade, 0)
-	case c.Short:
-		return short
-	}
-
-	return long
-}
-
 // rounds of faults until there were enough of them.
 func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) error {
 	var was map[string]float64
@@ -133,13 +92,11 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) 
 	before := 1
 
 	for n := 1; ; n++ {
-		r := round{replicas: 1, strikes: 16, disturbances: 44}
+		r := round{replicas: 1, strikes: 16, disturbances: 24}
 
 		switch {
 		case c.Short:
 			r = round{replicas: 1, strikes: 6, disturbances: 9}
-		case d.where == onScripts:
-			r = round{replicas: 1, strikes: 125, disturbances: 75, leases: 1}
 		case n%3 == 2:
 			r.replicas, r.leases = 2, 1
 		}

@@ -14,133 +14,34 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
-
-// A place where runs happen, or several.
-type place int
-
-// Places.
-const (
-	// inProvider is the provider itself, in which each run starts cold: its programs may be faulty.
-	inProvider place = 1 << iota
-	// inForks is the provider, too, with runs that start warm.
-	inForks
-	// onNode is a Pod for each run, on a node.
-	onNode
-	// onScripts is a Pod for each run, too, but Pods and nodes are scripts.
-	onScripts
-
-	byProvider = inProvider | inForks
-	inPods     = onNode | onScripts
-	anywhere   = byProvider | inPods
-)
-
-// placeOf a name.
-func placeOf(name string) place {
-	return map[string]place{"Provider": inProvider, "Warm": inForks, "Pod": onNode, "Script": onScripts}[name]
-}
 
 const (
 	// labelRun is the label of all that belongs to a run in a Pod.
 	labelRun = "ansible.crossplane.io/run"
 	// keepFor is how long Pods are kept.
 	keepFor = 5 * time.Second
-	// scripts are the Pods that there may be at a time if they are scripts.
-	scripts = 50
+	// podPace is the mean time between changes of the population: each run takes seconds of CPU.
+	podPace = 3 * time.Second
 )
 
-// place of runs, as the provider calls it.
-func (s *stage) place() common.Place {
-	if s.where&byProvider != 0 {
-		return common.PlaceProvider
+// inPods is true when runs happen in Pods on a node.
+func (s *stage) inPods() bool { return s.place == common.PlacePod }
+
+// either of two times: one for runs in the provider, one for those in Pods.
+func (s *stage) either(provider, pods time.Duration) time.Duration {
+	if s.inPods() {
+		return pods
 	}
 
-	return common.PlacePod
-}
-
-// env of configurations. The faults of programs are those of programs that are executed: a setting that Ansible reads
-// while it is imported keeps runs from being forked.
-func (s *stage) env() []common.EnvVar {
-	if s.where != inProvider {
-		return nil
-	}
-
-	return []common.EnvVar{{Name: "ANSIBLE_COLOR_OK", Value: new("blue")}}
-}
-
-// host is the address of this machine that runs reach it by.
-func (s *stage) host() string {
-	if s.where == onNode {
-		return s.stack.Address()
-	}
-
-	return "127.0.0.1"
-}
-
-// size of the population. With scripts more want a Pod than there may be.
-func (s *stage) size() int {
-	if s.where == onScripts {
-		return 2 * scripts
-	}
-
-	return 9
-}
-
-// podLimit is how many Pods there may be.
-func (s *stage) podLimit() int {
-	if s.where == onScripts {
-		return scripts
-	}
-
-	return 6
-}
-
-// pace is the mean time between changes of the population.
-func (s *stage) pace() time.Duration {
-	switch s.where {
-	case onNode:
-		return 3 * time.Second // Each run takes seconds of CPU.
-	case onScripts:
-		return 100 * time.Millisecond
-	}
-
-	return time.Second
-}
-
-// poll interval of AnsibleRuns.
-func (s *stage) poll() time.Duration {
-	if s.where == onScripts {
-		return 5 * time.Second
-	}
-
-	return 25 * time.Second
-}
-
-// timeout of each run.
-func (s *stage) timeout() time.Duration {
-	if s.where&byProvider != 0 {
-		return 20 * time.Second
-	}
-
-	return 2 * time.Minute
-}
-
-// cleaning is how long it takes at most until nothing is left. Pods that are not followed are
-// looked for every minute, from their third one on.
-func (s *stage) cleaning() time.Duration {
-	if s.where&byProvider != 0 {
-		return 15 * time.Second
-	}
-
-	return 5 * time.Minute
+	return provider
 }
 
 // execution of configurations.
 func (s *stage) execution() *common.Execution {
-	if s.where&byProvider != 0 {
+	if !s.inPods() {
 		return nil
 	}
 
@@ -156,30 +57,6 @@ func (s *stage) execution() *common.Execution {
 	}}}
 }
 
-// preparePods gives the provider what it needs for runs in Pods.
-func (s *stage) preparePods(ctx context.Context) error {
-	if s.where&byProvider != 0 {
-		return nil
-	}
-
-	if err := s.stack.AllowPods(ctx, ""); err != nil {
-		return err
-	}
-
-	if s.where == onNode {
-		return s.stack.ImportProvider(ctx)
-	}
-
-	// The scripts end before the ledger does.
-	working, stop := context.WithCancel(ctx)
-	s.later(func() error { stop(); return nil })
-
-	var err error
-	s.nodes, err = fakenode.Start(working, s.cfg, 2*scripts, fakenode.Script{Work: s.work})
-
-	return err
-}
-
 // records has the results of runs that were to be written to a status, and those that were.
 type records struct {
 	mu            sync.Mutex
@@ -189,7 +66,7 @@ type records struct {
 // seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
 func (s *stage) seen(e trap.Event) {
 	phase := common.RunPhase(e.Phase)
-	if s.where&byProvider != 0 || e.Kind != trap.StatusWritten || !phase.Finished() {
+	if !s.inPods() || e.Kind != trap.StatusWritten || !phase.Finished() {
 		return
 	}
 
@@ -214,7 +91,7 @@ func (s *stage) seen(e trap.Event) {
 // written is a status that the API server has taken. One that it has not taken may differ: the next
 // provider may find the run canceled, or gone.
 func (s *stage) written(e trap.Event) {
-	if s.where&byProvider != 0 || e.Kind != trap.StatusWritten || !common.RunPhase(e.Phase).Finished() {
+	if !s.inPods() || e.Kind != trap.StatusWritten || !common.RunPhase(e.Phase).Finished() {
 		return
 	}
 
@@ -234,7 +111,7 @@ func (s *stage) written(e trap.Event) {
 
 // lost are runs that have ended by themselves and of which no status was told.
 func (s *stage) lost() {
-	if s.where&byProvider != 0 {
+	if !s.inPods() {
 		return
 	}
 
@@ -255,7 +132,7 @@ func (s *stage) lost() {
 
 // leftOfPods is what is left of runs in Pods after keepFor.
 func (s *stage) leftOfPods(ctx context.Context) []string {
-	if s.where&byProvider != 0 {
+	if !s.inPods() {
 		return nil
 	}
 

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
-	"net"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +12,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 )
 
@@ -26,27 +20,21 @@ func (d *drive) hits() []fault {
 	var out []fault
 
 	for _, h := range []struct {
-		name  string
-		where place
-		do    func(context.Context, *corev1.Pod) error
+		name string
+		do   func(context.Context, *corev1.Pod) error
 	}{
-		{"Pod deleted", inPods, func(ctx context.Context, p *corev1.Pod) error { return d.kube.Delete(ctx, p) }},
-		// A node may learn of it after the next run of the object has begun.
-		{"Pod deleted by force", onScripts, func(ctx context.Context, p *corev1.Pod) error {
-			return d.kube.Delete(ctx, p, client.GracePeriodSeconds(0))
-		}},
-		{"Pod evicted", inPods, func(ctx context.Context, p *corev1.Pod) error {
+		{"Pod deleted", func(ctx context.Context, p *corev1.Pod) error { return d.kube.Delete(ctx, p) }},
+		{"Pod evicted", func(ctx context.Context, p *corev1.Pod) error {
 			return d.kube.SubResource("eviction").Create(ctx, p,
 				&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
 		}},
 		{
-			"containerd-shim killed", onNode,
+			"containerd-shim killed",
 			func(_ context.Context, p *corev1.Pod) error { return d.stack.KillShim(string(p.UID)) },
 		},
-		{"node gone until its Pods are evicted", onNode, d.lose},
+		{"node gone until its Pods are evicted", d.lose},
 	} {
-		out = append(out,
-			fault{h.name, func(ctx context.Context) (string, error) { return d.hit(ctx, h.name, h.do) }, h.where})
+		out = append(out, fault{h.name, func(ctx context.Context) (string, error) { return d.hit(ctx, h.name, h.do) }})
 	}
 
 	return append(out, fault{"kubelet killed and started again", func(ctx context.Context) (string, error) {
@@ -56,7 +44,7 @@ func (d *drive) hits() []fault {
 		}
 
 		return "", errors.Join(k.Kill(ctx), k.Start(ctx))
-	}, onNode})
+	}})
 }
 
 // lose the node of a Pod, and with it all others on it, until the cluster has told the Pod to end.
@@ -125,50 +113,4 @@ func (d *drive) working(ctx context.Context) (ledger.Run, *corev1.Pod) {
 	}
 
 	return run, &l.Items[0]
-}
-
-// work of a run in a Pod that is a script. It says what the plays of other runs say.
-func (s *stage) work(ctx context.Context, r runner.Spec) (changed bool, err error) {
-	vars := struct {
-		Value string `json:"value"`
-	}{}
-	if err := json.Unmarshal(r.Inputs.Parameters.Vars.Raw, &vars); err != nil {
-		return false, errors.Wrap(err, "cannot read the variables")
-	}
-
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.ledger.Address())
-	if err != nil {
-		return false, errors.Wrap(err, "cannot reach the ledger")
-	}
-	defer c.Close() //nolint:errcheck // All was said.
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-
-	lines := bufio.NewScanner(c)
-	hear := func() (string, error) {
-		if !lines.Scan() {
-			return "", errors.New("the ledger has hung up")
-		}
-
-		return lines.Text(), nil
-	}
-
-	_, _ = fmt.Fprintln(c, "begin", r.Object.UID, r.ID, r.Mode, r.State, r.Object.Generation, vars.Value, 0)
-
-	told, err := hear()
-	if err != nil {
-		return false, err
-	}
-
-	how, what, _ := strings.Cut(told, " ")
-	if how == "fail" {
-		_, _ = fmt.Fprintln(c, ledger.Failed)
-		_, _ = hear()
-
-		return false, errors.New("it was to fail")
-	}
-
-	_, _ = fmt.Fprintln(c, ledger.Done)
-	_, err = hear()
-
-	return what == "differs", err
 }

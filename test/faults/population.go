@@ -25,10 +25,11 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// Names of the configurations: one without requirements, one with.
 const (
-	configPlain   = "plain"
-	configContent = "content"
+	// config of all AnsibleRuns.
+	config = "default"
+	// size of the population, at most.
+	size = 9
 )
 
 // An object is an AnsibleRun as it is wanted.
@@ -37,13 +38,10 @@ type object struct {
 	name       string
 	namespaced bool
 	policy     common.RunPolicy
-	config     string
 	value      string
 	former     string
 	way        way
-	// attack is what plays of the object do beside their work, as a line of bash.
-	attack string
-	// misspelt is the role, so that no play of the object can begin.
+	// misspelt is what is to be run, so that no play of the object can begin.
 	misspelt bool
 	deleted  bool
 	gone     bool
@@ -58,7 +56,7 @@ func (o *object) String() string {
 		group = "namespaced"
 	}
 
-	return fmt.Sprintf("%s AnsibleRun %s (%s, %s content, uid %s)", group, o.name, o.policy, o.config, o.uid)
+	return fmt.Sprintf("%s AnsibleRun %s (%s, uid %s)", group, o.name, o.policy, o.uid)
 }
 
 // A population of AnsibleRuns, as users want it to be.
@@ -69,7 +67,6 @@ type population struct {
 	rng     *rand.Rand
 	objects map[types.UID]*object
 	number  int
-	version int
 	tokens  int
 }
 
@@ -79,24 +76,11 @@ func newPopulation(s *stage, rng *rand.Rand) *population {
 
 // configure makes the configurations of both groups.
 func (p *population) configure(ctx context.Context) error {
-	for _, name := range []string{configPlain, configContent} {
-		c := &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		n := &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
+	c := &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: config}}
+	n := &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: config, Namespace: namespace}}
+	c.Spec.Execution, n.Spec.Execution = p.execution(), p.execution()
 
-		if name == configContent {
-			c.Spec.Requirements = requirements(p.source.URL, 0)
-			n.Spec.Requirements = requirements(p.source.URL, 0)
-		}
-
-		c.Spec.Execution, n.Spec.Execution = p.execution(), p.execution()
-		c.Spec.Env, n.Spec.Env = p.env(), p.env()
-
-		if err := errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)); err != nil {
-			return errors.Wrap(err, "cannot make configurations")
-		}
-	}
-
-	return nil
+	return errors.Wrap(errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)), "cannot make configurations")
 }
 
 // blank of an object, as it is read.
@@ -113,19 +97,19 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 
 	switch r := run.(type) {
 	case *namespacedv1alpha1.AnsibleRun:
-		r.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: o.config}
+		r.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: config}
 	case *clusterv1alpha1.AnsibleRun:
-		r.Spec.ProviderConfigReference = &xpv2.Reference{Name: o.config}
+		r.Spec.ProviderConfigReference = &xpv2.Reference{Name: config}
 	}
 
 	run.SetAnnotations(map[string]string{
 		common.AnnotationRunPolicy:     string(o.policy),
-		meta.AnnotationKeyPollInterval: p.poll().String(),
+		meta.AnnotationKeyPollInterval: "25s",
 	})
 
 	f := run.Parameters()
 	f.Vars = p.vars(o)
-	f.Timeout = &metav1.Duration{Duration: p.timeout()}
+	f.Timeout = &metav1.Duration{Duration: p.either(20*time.Second, 2*time.Minute)}
 
 	if o.way.hopeless {
 		f.RetryLimit = new(int32(2))
@@ -136,23 +120,16 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 	return run
 }
 
-// spell what is to be run.
+// spell what is to be run. A role that does not exist cannot begin.
 func (o *object) spell(f *common.AnsibleRunParameters) {
-	f.Role, f.Hosts, f.PlaybookInline = "", "", ""
-
-	switch {
-	case o.misspelt:
-		f.Role, f.Hosts = role+"k", "localhost"
-	case o.config == configContent:
-		f.Role, f.Hosts = role, "localhost"
-	default:
-		f.PlaybookInline = playbook()
+	f.Role, f.Hosts, f.PlaybookInline = "", "", playbook
+	if o.misspelt {
+		f.Role, f.Hosts, f.PlaybookInline = "faults.content.misspelt", "localhost", ""
 	}
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q,"attack":%q}`, o.value,
-		p.ledger.Path(), o.attack)}
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q}`, o.value, p.ledger.Path())}
 }
 
 // change the population at random.
@@ -160,7 +137,7 @@ func (p *population) change(ctx context.Context) error {
 	live := p.live()
 
 	switch n := p.roll(100); {
-	case len(live) <= p.size()/2 || n < 25 && len(live) < p.size():
+	case len(live) <= size/2 || n < 25 && len(live) < size:
 		return p.create(ctx)
 	case n < 60:
 		return p.edit(ctx, p.pick(live))
@@ -168,12 +145,10 @@ func (p *population) change(ctx context.Context) error {
 		return p.delete(ctx, p.pick(live))
 	case n < 84:
 		return p.request(ctx, p.pick(live))
-	case n < 94:
+	default:
 		p.book.Drift(string(p.pick(live).uid))
 
 		return nil
-	default:
-		return p.bump(ctx)
 	}
 }
 
@@ -223,23 +198,18 @@ func (p *population) create(ctx context.Context) error {
 		name:       fmt.Sprintf("run-%d", p.number),
 		namespaced: p.rng.IntN(2) == 0,
 		policy:     []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange}[p.number%3],
-		config:     []string{configPlain, configContent}[p.rng.IntN(2)],
 		value:      "v0",
 		way:        way{most: 600 * time.Millisecond},
 	}
-	if p.where == onScripts {
-		o.config, o.way = configPlain, way{least: 2 * time.Second, most: 12 * time.Second}
-	}
-
 	switch n := p.rng.IntN(10); {
 	case n < 2:
-		o.way.least, o.way.most = 2*time.Second, max(o.way.most, 6*time.Second)
+		o.way.least, o.way.most = 2*time.Second, 6*time.Second
 	case n < 4:
 		o.way.fails = 0.4
 	case n < 5:
 		o.way.hopeless = true
 	case n < 6:
-		o.misspelt = p.where != onScripts // They do not look.
+		o.misspelt = true
 	}
 	p.mu.Unlock()
 
@@ -251,7 +221,7 @@ func (p *population) keep(ctx context.Context) (*object, error) {
 	p.mu.Lock()
 	p.number++
 	o := &object{
-		name: fmt.Sprintf("run-%d", p.number), policy: common.RunOnChange, config: configPlain, value: "v0",
+		name: fmt.Sprintf("run-%d", p.number), policy: common.RunOnChange, value: "v0",
 		kept: true,
 	}
 	p.mu.Unlock()
@@ -292,7 +262,7 @@ func (p *population) add(ctx context.Context, o *object) error {
 	return nil
 }
 
-// edit an object: it gets a new value, or the one before, and now and then a role
+// edit an object: it gets a new value, or the one before, and now and then one
 // that is misspelt, until the next time.
 func (p *population) edit(ctx context.Context, o *object) error {
 	p.mu.Lock()
@@ -304,7 +274,7 @@ func (p *population) edit(ctx context.Context, o *object) error {
 		o.value, o.former = fmt.Sprintf("v%d", p.tokens), o.value
 	}
 
-	o.misspelt = !o.misspelt && !o.kept && !o.way.hopeless && p.where != onScripts && p.rng.IntN(12) == 0
+	o.misspelt = !o.misspelt && !o.kept && !o.way.hopeless && p.rng.IntN(12) == 0
 	p.mu.Unlock()
 
 	return p.write(ctx, o, "edited")
@@ -317,15 +287,6 @@ func (p *population) repair(ctx context.Context, o *object) error {
 	p.mu.Unlock()
 
 	return p.write(ctx, o, "repaired")
-}
-
-// arm an object: its plays attack from now on, or no more.
-func (p *population) arm(ctx context.Context, o *object, attack string) error {
-	p.mu.Lock()
-	o.attack = attack
-	p.mu.Unlock()
-
-	return p.write(ctx, o, map[bool]string{true: "disarmed", false: "armed"}[attack == ""])
 }
 
 // revert an object to the value that it had before the last one.
@@ -392,35 +353,6 @@ func (p *population) delete(ctx context.Context, o *object) error {
 	err := p.try(ctx, func() error { return client.IgnoreNotFound(p.kube.Delete(ctx, o.blank())) })
 
 	return errors.Wrapf(err, "cannot delete %s", o.name)
-}
-
-// bump the requirements, so that content has to be installed again.
-func (p *population) bump(ctx context.Context) error { return p.require(ctx, p.next()) }
-
-// next returns requirements that were not used before.
-func (p *population) next() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	p.version++
-
-	return requirements(p.source.URL, p.version)
-}
-
-// require content.
-func (p *population) require(ctx context.Context, text string) error {
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"requirements":%q}}`, text))
-
-	return p.try(ctx, func() error {
-		return errors.Join(
-			p.kube.Patch(ctx, &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: configContent}}, patch),
-			p.kube.Patch(ctx,
-				&namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{
-					Name:      configContent,
-					Namespace: namespace,
-				}}, patch),
-		)
-	})
 }
 
 // try again while the API server is down.

@@ -52,7 +52,8 @@ func (d *drive) recovery(ctx context.Context) {
 
 	var left []string
 
-	d.eventually(ctx, d.cleaning(), func() bool {
+	// Pods that are not followed are looked for every minute, from their third one on.
+	d.eventually(ctx, d.either(15*time.Second, 5*time.Minute), func() bool {
 		left = append(d.left(), d.leftOfPods(ctx)...)
 
 		return len(left) == 0
@@ -202,13 +203,13 @@ func (d *drive) left() []string {
 
 	for _, r := range d.replicas {
 		for _, p := range d.processesOf(r) {
-			// What runs start from is there for as long as the provider.
-			if !isWarm(p) {
+			// What runs start from is there for as long as the provider. Those that it forks say what they are.
+			if !strings.Contains(p, "/warm.py") {
 				out = append(out, "process "+p)
 			}
 		}
 
-		for _, dir := range []string{filepath.Join(r.state, "runs"), filepath.Join(r.state, "content", "tmp"), r.temp} {
+		for _, dir := range []string{filepath.Join(r.state, "runs"), r.temp} {
 			names, _ := os.ReadDir(dir)
 			for _, n := range names {
 				out = append(out, "file "+filepath.Join(dir, n.Name()))

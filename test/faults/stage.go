@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -18,23 +16,18 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
-	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
-	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-const (
-	// namespace of what is namespaced.
-	namespace = "faults"
-	// disk is the size of the disk that the provider keeps its state on.
-	disk = 96 << 20
-)
+// namespace of what is namespaced.
+const namespace = "faults"
 
-// A stage is all that faults are injected into: a control plane, a source of
-// content, replicas of the provider, and the ledger that plays write.
+// A stage is all that faults are injected into: a control plane, replicas of the provider, and the ledger that plays
+// write.
 type stage struct {
 	out   io.Writer
 	dir   string
@@ -42,22 +35,20 @@ type stage struct {
 	kube  client.Client
 	cfg   *rest.Config
 
-	// where runs happen.
-	where    place
-	nodes    *fakenode.Nodes // Nil if they are none that are scripts.
+	// place of runs.
+	place    common.Place
 	records  records
 	traps    *trap.Set
 	director *director
 	book     *ledger.Book
 	ledger   *ledger.Server
-	source   *sources.Server
 	replicas []*replica
 
 	began   time.Time
 	cleanup []func() error
 }
 
-// A replica of the provider, with an API server and a disk of its own.
+// A replica of the provider, with a proxy of the API server of its own.
 type replica struct {
 	name    string
 	make    func(flags ...string) *controlplane.Piece
@@ -67,15 +58,13 @@ type replica struct {
 	temp    string
 	elects  bool
 	metrics string
-	// small is true for a disk that can be filled.
-	small bool
 }
 
 // Names of the replicas.
 func replicaNames() []string { return []string{"provider-one", "provider-two"} }
 
-func newStage(ctx context.Context, out io.Writer, where place, rng *rand.Rand) (*stage, error) {
-	s := &stage{out: out, where: where, began: time.Now()}
+func newStage(ctx context.Context, out io.Writer, place common.Place, rng *rand.Rand) (*stage, error) {
+	s := &stage{out: out, place: place, began: time.Now()}
 	s.traps = &trap.Set{Seen: s.seen, Written: s.written}
 
 	if err := s.open(ctx, rng); err != nil {
@@ -90,7 +79,7 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 
 	s.stack, err = controlplane.New(controlplane.Options{
 		Root: ".", Dir: ".cache/faults", Logs: ".cache/logs/faults", Kubeconfig: ".cache/faults.kubeconfig", Bare: true,
-		Node: s.where == onNode, Scripts: s.where == onScripts, Out: io.Discard,
+		Node: s.inPods(), Out: io.Discard,
 	})
 	if err != nil {
 		return err
@@ -106,8 +95,6 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 	if s.dir, err = filepath.Abs(".cache/faults-data"); err != nil {
 		return errors.Wrap(err, "cannot find a directory")
 	}
-
-	unmount(s.dir)
 
 	if err := errors.Join(s.stack.Down(ctx), os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
 		return errors.Wrap(err, "cannot remove what was left")
@@ -128,7 +115,11 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 		return err
 	}
 
-	return s.preparePods(ctx)
+	if !s.inPods() {
+		return nil
+	}
+
+	return errors.Join(s.stack.AllowPods(ctx, ""), s.stack.ImportProvider(ctx))
 }
 
 // connect to the API server, past the proxies.
@@ -149,7 +140,7 @@ func (s *stage) connect(ctx context.Context) error {
 	return errors.Wrap(s.kube.Create(ctx, ns), "cannot make a namespace")
 }
 
-// perform starts the ledger, the source of content, and what replicas need.
+// startServers starts the ledger, and what replicas need.
 func (s *stage) startServers(ctx context.Context, rng *rand.Rand) error {
 	file, err := os.Create(filepath.Join(filepath.Dir(s.dir), "logs", "faults", "ledger.log"))
 	if err != nil {
@@ -161,21 +152,17 @@ func (s *stage) startServers(ctx context.Context, rng *rand.Rand) error {
 	s.book = ledger.NewBook(file)
 	s.director = newDirector(s.traps, rng)
 
-	if s.ledger, err = ledger.Serve(ctx, s.host(), s.book, s.director); err != nil {
+	// Runs in Pods reach this machine by another address.
+	host := "127.0.0.1"
+	if s.inPods() {
+		host = s.stack.Address()
+	}
+
+	if s.ledger, err = ledger.Serve(ctx, host, s.book, s.director); err != nil {
 		return err
 	}
 
 	s.later(func() error { s.ledger.Stop(); return nil })
-
-	if err := writeTool(s.tools(), s.ledger.Path(), filepath.Join(s.stack.VirtualEnv(), "python3")); err != nil {
-		return err
-	}
-
-	if s.source, err = serveContent(ctx, s.host(), s.dir, s.stack.VirtualEnv(), s.traps); err != nil {
-		return err
-	}
-
-	s.later(func() error { s.source.Stop(); return nil })
 
 	for _, name := range replicaNames() {
 		if err := s.replica(ctx, name); err != nil {
@@ -185,8 +172,6 @@ func (s *stage) startServers(ctx context.Context, rng *rand.Rand) error {
 
 	return nil
 }
-
-func (s *stage) tools() string { return filepath.Join(s.dir, "tools") }
 
 // replica makes what a replica needs, without starting it.
 func (s *stage) replica(ctx context.Context, name string) error {
@@ -198,16 +183,10 @@ func (s *stage) replica(ctx context.Context, name string) error {
 	s.later(func() error { p.Stop(); return nil })
 
 	dir := filepath.Join(s.dir, name)
-	r := &replica{name: name, proxy: p, state: filepath.Join(dir, "disk", "state"), temp: filepath.Join(dir, "temp")}
+	r := &replica{name: name, proxy: p, state: filepath.Join(dir, "state"), temp: filepath.Join(dir, "temp")}
 
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "disk"), 0o700), os.MkdirAll(r.temp, 0o700)); err != nil {
-		return errors.Wrap(err, "cannot make directories")
-	}
-
-	if err := unix.Mount("tmpfs", filepath.Join(dir, "disk"), "tmpfs", 0, fmt.Sprintf("size=%d", disk)); err == nil {
-		r.small = true
-
-		s.later(func() error { return unix.Unmount(filepath.Join(dir, "disk"), unix.MNT_DETACH) })
+	if err := os.MkdirAll(r.temp, 0o700); err != nil {
+		return errors.Wrap(err, "cannot make a directory")
 	}
 
 	config, err := clientcmd.LoadFromFile(s.stack.ProviderKubeconfig())
@@ -237,12 +216,11 @@ func (s *stage) replica(ctx context.Context, name string) error {
 	r.metrics = "http://" + metrics + "/metrics"
 	r.make = func(flags ...string) *controlplane.Piece {
 		return s.stack.Replica(controlplane.Replica{
-			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(),
+			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig,
 			Ready: "/healthz",
 			Env:   []string{"TMPDIR=" + r.temp},
-		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
-			"--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
-			fmt.Sprintf("--max-concurrent-pods=%d", s.podLimit()))...)
+		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3",
+			"--place="+string(s.place), "--pod-image="+controlplane.ProviderImage, "--max-concurrent-pods=6")...)
 	}
 	s.replicas = append(s.replicas, r)
 
@@ -274,12 +252,4 @@ func (s *stage) close() error {
 	}
 
 	return err
-}
-
-// unmount what a killed process has left mounted.
-func unmount(dir string) {
-	mounts, _ := filepath.Glob(filepath.Join(dir, "*", "disk"))
-	for _, m := range mounts {
-		_ = unix.Unmount(m, unix.MNT_DETACH)
-	}
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -16,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -37,8 +33,6 @@ type phase struct {
 	provoke func(context.Context) error
 	// match the event that the phase is known by.
 	match func(trap.Event) bool
-	// where runs have to happen for it.
-	where place
 }
 
 // phases of runs, in their order.
@@ -59,18 +53,13 @@ func (d *drive) phases() []phase {
 	return []phase{
 		{"before the start is noted", ask, func(e trap.Event) bool {
 			return e.Kind == trap.StatusWritten && common.RunPhase(e.Phase) == common.PhaseQueued
-		}, anywhere},
-		{
-			"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched },
-			byProvider | onNode,
-		},
-		{"starting", ask, func(e trap.Event) bool { return e.Kind == trap.ToolStarted }, inProvider},
-		{"running", ask, play(ledger.ModeApply, ledger.StatePresent), anywhere},
-		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent), anywhere},
-		{"between end and status", ask, ends(ledger.StatePresent), anywhere},
-		{"deleting", d.remove, play(ledger.ModeApply, ledger.StateAbsent), anywhere},
-		{"between absent run and status", d.remove, ends(ledger.StateAbsent), anywhere},
-		{"letting go", d.remove, func(e trap.Event) bool { return e.Kind == trap.FinalizerRemoved }, anywhere},
+		}},
+		{"running", ask, play(ledger.ModeApply, ledger.StatePresent)},
+		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent)},
+		{"between end and status", ask, ends(ledger.StatePresent)},
+		{"deleting", d.remove, play(ledger.ModeApply, ledger.StateAbsent)},
+		{"between absent run and status", d.remove, ends(ledger.StateAbsent)},
+		{"letting go", d.remove, func(e trap.Event) bool { return e.Kind == trap.FinalizerRemoved }},
 	}
 }
 
@@ -110,7 +99,7 @@ func (d *drive) drift(ctx context.Context) error {
 	return nil
 }
 
-// strikes are faults that end processes, and fill disks.
+// strikes are faults that end processes.
 func (d *drive) strikes() []fault {
 	var out []fault
 
@@ -120,20 +109,21 @@ func (d *drive) strikes() []fault {
 				return d.strike(ctx, p, func(ctx context.Context, t *trap.Trap) error {
 					return d.kill(ctx, func() error { t.Open(); return nil })
 				})
-			}, p.where},
+			}},
 			fault{
 				"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) },
-				p.where,
 			})
 	}
 
 	out = append(out,
 		fault{
 			"SIGKILL at any time",
-			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }, anywhere,
-		},
-		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget, anywhere},
-		fault{"upgrade", d.upgraded, inPods})
+			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }},
+		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget})
+
+	if d.inPods() {
+		out = append(out, fault{"upgrade", d.upgraded})
+	}
 
 	for _, s := range []struct {
 		name  string
@@ -155,11 +145,7 @@ func (d *drive) strikes() []fault {
 			pause(ctx, time.Duration(d.roll(2000))*time.Millisecond)
 
 			return "", p.Start(ctx)
-		}, anywhere})
-	}
-
-	if d.replicas[0].small {
-		out = append(out, fault{"full disk", d.fill, byProvider})
+		}})
 	}
 
 	return out
@@ -273,53 +259,12 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 	return d.run(ctx, r)
 }
 
-// depositions are the ways in which a leader loses its lease.
-func (d *drive) depositions() []fault {
-	return []fault{
-		{"leader cut off until another leads", d.isolate, anywhere},
-		{"lease taken by another holder", d.usurp, anywhere},
-	}
-}
-
-// isolate the leader from the API until it gives up, which it has to do before
-// another one may lead.
+// isolate the leader from the API until it gives up, which it has to do before another one may lead. That one is started
+// for it if it does not wait already.
 func (d *drive) isolate(ctx context.Context) (string, error) {
 	d.api.Lock()
 	defer d.api.Unlock()
 
-	return d.depose(ctx, func(r *replica) error {
-		r.proxy.Set(func(*http.Request) proxy.Effect { return proxy.Effect{Cut: true} })
-		r.proxy.CutWatches()
-
-		return nil
-	}, func(r *replica) error {
-		r.proxy.Set(nil)
-
-		return nil
-	})
-}
-
-// usurp the lease for a holder that does not exist, until the leader gives up.
-func (d *drive) usurp(ctx context.Context) (string, error) {
-	l := &coordinationv1.Lease{ObjectMeta: lease()}
-
-	return d.depose(ctx, func(*replica) error {
-		return d.population.try(ctx, func() error {
-			if err := d.kube.Get(ctx, client.ObjectKeyFromObject(l), l); err != nil {
-				return err // It is tried again.
-			}
-
-			now := metav1.NowMicro()
-			l.Spec.HolderIdentity, l.Spec.RenewTime = new("another holder"), &now
-
-			return d.kube.Update(ctx, l)
-		})
-	}, func(*replica) error { return nil })
-}
-
-// depose the leader: what happens to it makes it give up, and another one leads, which is started
-// for that if it does not wait already.
-func (d *drive) depose(ctx context.Context, how, undo func(*replica) error) (string, error) {
 	r, alone := d.leader(ctx), len(d.running()) == 1
 
 	next, err := d.next(ctx, r)
@@ -327,9 +272,8 @@ func (d *drive) depose(ctx context.Context, how, undo func(*replica) error) (str
 		return "", err
 	}
 
-	if err := how(r); err != nil {
-		return "", err
-	}
+	r.proxy.Set(func(*http.Request) proxy.Effect { return proxy.Effect{Cut: true} })
+	r.proxy.CutWatches()
 
 	began := time.Now()
 	ended := d.eventually(ctx, 80*time.Second, func() bool {
@@ -346,12 +290,10 @@ func (d *drive) depose(ctx context.Context, how, undo func(*replica) error) (str
 	took := time.Since(began)
 	if !d.eventually(ctx, leads, func() bool { return next.leads(ctx) }) {
 		d.book.Breach("", "another replica leads when the leader is gone",
-			fmt.Sprintf("none did %s after %s was deposed", time.Since(began), r.name))
+			fmt.Sprintf("none did %s after %s was cut off", time.Since(began), r.name))
 	}
 
-	if err := undo(r); err != nil {
-		return "", err
-	}
+	r.proxy.Set(nil)
 
 	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second),
 		time.Since(began).Round(time.Second)), d.dismiss(ctx, r, alone)
@@ -410,8 +352,6 @@ func (d *drive) dismiss(ctx context.Context, r *replica, alone bool) error {
 // yield removes the lease of a replica that was killed, once nothing is left of what it ran.
 // Otherwise the next replica would lead only after the lease has run out.
 func (d *drive) yield(ctx context.Context, r *replica) error {
-	d.director.endContainer(r.state)
-
 	ended := d.eventually(ctx, 30*time.Second, func() bool { return len(d.processesOf(r)) == 0 })
 	if !ended {
 		d.book.Breach("", "no process is left over", fmt.Sprintf("30 s after %s was killed: %v", r.name, d.processesOf(r)))
@@ -501,39 +441,6 @@ func (d *drive) running() []*replica {
 	return out
 }
 
-// fill the disk of the leader for a while.
-func (d *drive) fill(ctx context.Context) (string, error) {
-	r := d.leader(ctx)
-	name := filepath.Join(filepath.Dir(r.state), "filler")
-
-	f, err := os.Create(name)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot fill a disk")
-	}
-
-	defer os.Remove(name) //nolint:errcheck // There is room again when the disk is unmounted.
-	defer f.Close()       //nolint:errcheck // It is about to be removed.
-
-	n := 0
-	block := make([]byte, 4096)
-
-	// What is freed meanwhile is filled, too.
-	for until := time.Now().Add(time.Duration(3+d.roll(4)) * time.Second); time.Now().Before(until) && ctx.Err() == nil; {
-		written, err := f.Write(block)
-		n += written
-
-		if err != nil {
-			if d.roll(4) == 0 {
-				_ = d.population.bump(ctx)
-			}
-
-			pause(ctx, 20*time.Millisecond)
-		}
-	}
-
-	return fmt.Sprintf("%d MiB", n>>20), nil
-}
-
 // processesOf a replica: of its runs and installations.
 func (d *drive) processesOf(r *replica) []string {
 	var out []string
@@ -547,32 +454,6 @@ func (d *drive) processesOf(r *replica) []string {
 
 // isWarm is true for the process that runs start from. Those that it forks say what they are.
 func isWarm(args string) bool { return strings.Contains(args, "/warm.py") }
-
-// cool ends what runs start from, as the kernel does when there is no memory.
-func (d *drive) cool(ctx context.Context) (string, error) {
-	var found []process
-
-	is := func() bool {
-		found = slices.DeleteFunc(processes(func([]byte) bool { return true }), func(p process) bool {
-			return !isWarm(string(p.args)) ||
-				!slices.ContainsFunc(d.running(), func(r *replica) bool { return strings.Contains(string(p.args), r.state+"/") })
-		})
-
-		return len(found) > 0
-	}
-
-	if !d.eventually(ctx, maxWait, is) {
-		return "", errMissed
-	}
-
-	for _, p := range found {
-		if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
-			return "", errMissed
-		}
-	}
-
-	return fmt.Sprint(found), nil
-}
 
 // eventually waits for something, at most for some time.
 func (d *drive) eventually(ctx context.Context, atMost time.Duration, is func() bool) bool {

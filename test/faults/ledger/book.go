@@ -44,8 +44,10 @@ type Run struct {
 	UID, ID, Mode, State, Value string
 	Generation                  string
 	PID                         int
-	Began, Ended                time.Time
-	Outcome                     Outcome
+	// Dir is the private data directory.
+	Dir          string
+	Began, Ended time.Time
+	Outcome      Outcome
 }
 
 func (r *Run) applies() bool { return r.Mode == ModeApply }
@@ -261,9 +263,8 @@ func (b *Book) LastApply(uid string) *Run {
 	return b.last(uid, (*Run).applies)
 }
 
-// Others are the ids of the runs of the object that a run belongs to, without
-// that run.
-func (b *Book) Others(uid, id string) []string {
+// OtherDirs are the directories of the runs of the object that a run belongs to, without that of that run.
+func (b *Book) OtherDirs(uid, id string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
@@ -271,7 +272,7 @@ func (b *Book) Others(uid, id string) []string {
 
 	for _, r := range b.runs {
 		if r.UID == uid && r.ID != id {
-			out = append(out, r.ID)
+			out = append(out, r.Dir)
 		}
 	}
 

@@ -2,11 +2,10 @@ package ledger
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,18 +14,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Director says how plays and the tool that runs them are to behave.
+// A Director says how plays are to behave.
 type Director interface {
-	// Tool is what the tool is to do with a run in a directory, see the script that
-	// asks.
-	Tool(ctx context.Context, runID, dir string) string
 	// Play returns when a play is to end its work, and whether it is to fail.
 	Play(ctx context.Context, r Run) (fail bool)
-	// Left are the processes that there are of runs, by their ids.
-	Left(runIDs ...string) []string
+	// Left are the processes that there are of runs, by their directories.
+	Left(dirs ...string) []string
 }
 
-// A Server that plays and their tools talk to.
+// A Server that plays talk to.
 type Server struct {
 	book     *Book
 	director Director
@@ -89,16 +85,12 @@ func (s *Server) serve(c net.Conn) {
 	words := strings.Fields(lines.Text())
 
 	switch {
-	case len(words) == 3 && words[0] == "tool":
-		_, _ = fmt.Fprintln(c, s.director.Tool(ctx, words[1], words[2]))
-	case len(words) == 8 && words[0] == "begin":
+	case len(words) == 9 && words[0] == "begin":
 		pid, _ := strconv.Atoi(words[7])
 		s.play(ctx, cancel, c, lines, Run{
 			UID: words[1], ID: words[2], Mode: words[3], State: words[4], Generation: words[5],
-			Value: words[6], PID: pid,
+			Value: words[6], PID: pid, Dir: filepath.Dir(words[8]),
 		})
-	case len(words) == 2 && words[0] == "ancestors":
-		_, _ = fmt.Fprintln(c, strings.Join(ancestors(words[1]), " "))
 	default:
 		s.book.Breach("", "plays say what they do", lines.Text())
 	}
@@ -109,7 +101,7 @@ func (s *Server) serve(c net.Conn) {
 func (s *Server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn, lines *bufio.Scanner, r Run) {
 	differs := s.book.Begin(r)
 
-	if left := s.director.Left(s.book.Others(r.UID, r.ID)...); len(left) > 0 {
+	if left := s.director.Left(s.book.OtherDirs(r.UID, r.ID)...); len(left) > 0 {
 		s.book.Breach(r.UID, "runs of one object never overlap",
 			fmt.Sprintf("run %s began while there were processes of earlier ones: %s", r.ID,
 				strings.Join(slices.Compact(left), ", ")))
@@ -159,26 +151,4 @@ func word(is bool, yes, no string) string {
 	}
 
 	return no
-}
-
-// ancestors of a process: a play that is confined cannot look them up, and the
-// test assumes an attacker that knows them.
-func ancestors(pid string) []string {
-	var out []string
-
-	for {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil {
-			return out
-		}
-
-		// The name of a process may have anything in it but its end.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 || fields[1] == "0" || fields[1] == "1" {
-			return out
-		}
-
-		pid = fields[1]
-		out = append(out, pid)
-	}
 }

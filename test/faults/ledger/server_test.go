@@ -15,9 +15,8 @@ import (
 // A still director injects no faults.
 type still struct{ left []string }
 
-func (still) Tool(context.Context, string, string) string { return "well" }
-func (still) Play(context.Context, Run) bool              { return false }
-func (s still) Left(...string) []string                   { return s.left }
+func (still) Play(context.Context, Run) bool { return false }
+func (s still) Left(...string) []string      { return s.left }
 
 // TestServer talks to a server as plays do.
 func TestServer(t *testing.T) {
@@ -53,7 +52,7 @@ func TestServer(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			fmt.Fprintln(c, "begin uid id Apply present 1 v 42")
+			fmt.Fprintln(c, "begin uid id Apply present 1 v 42 /runs/x/home")
 
 			in := bufio.NewReader(c)
 			if got, err := in.ReadString('\n'); err != nil || got != "go differs\n" {

@@ -9,12 +9,8 @@ import (
 
 // What may happen.
 const (
-	// ToolStarted is the start of the process of a run, before Ansible's own.
-	ToolStarted = "ToolStarted"
 	// PlayBegan is the first task of a play.
 	PlayBegan = "PlayBegan"
-	// ContentFetched is a request to the server that content comes from.
-	ContentFetched = "ContentFetched"
 	// StatusWritten is a request that writes the status of an object.
 	StatusWritten = "StatusWritten"
 	// FinalizerRemoved is a request that lets an object go.
