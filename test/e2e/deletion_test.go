@@ -24,22 +24,6 @@ spec:
         - ansible.builtin.copy: {dest: "{{ directory }}/page", content: "Hello\n"}
 `
 
-// hostless is a playbook with a limit that leaves none of its hosts.
-const hostless = emptyConfig + `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    inventoryInline: web-1.example.org
-    limit: web-2.example.org
-    playbookInline: |
-      - hosts: all
-        tasks:
-        - ansible.builtin.ping:
-`
-
 // restored is an object as a backup brings it back, and which is not looked at yet.
 const restored = emptyConfig + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
@@ -64,19 +48,13 @@ spec:
         - ansible.builtin.shell: echo {{ ansible_provider_meta.managed_resource.state }} >> {{ directory | quote }}/ledger
 `
 
-// TestDeletion deletes objects of which nothing is to be removed, or cannot be.
+// TestDeletion deletes objects of which nothing is to be removed.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 
 	remove := func(t *testing.T, d runData) {
 		t.Helper()
 		cp.Kubectl(t, "delete", "--wait=false", "--namespace="+d.Namespace, "ansiblerun.ansible.m.crossplane.io/run")
-	}
-	resume := func(t *testing.T, d runData, annotations ...string) {
-		t.Helper()
-		cp.Kubectl(t, append([]string{
-			"annotate", "--namespace=" + d.Namespace, "ansiblerun.ansible.m.crossplane.io/run", "crossplane.io/paused-",
-		}, annotations...)...)
 	}
 
 	t.Run("Unaware", func(t *testing.T) {
@@ -96,17 +74,6 @@ func TestDeletion(t *testing.T) {
 		}
 	})
 
-	t.Run("Hostless", func(t *testing.T) {
-		t.Parallel()
-
-		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
-		run := cp.Apply(t, hostless, d)[1]
-		cp.WaitFor(t, run, Field("status.atProvider.lastRun.reason", "NoHostsMatched"))
-
-		remove(t, d)
-		cp.WaitGone(t, run)
-	})
-
 	t.Run("Restored", func(t *testing.T) {
 		t.Parallel()
 
@@ -114,29 +81,11 @@ func TestDeletion(t *testing.T) {
 		run := cp.Apply(t, restored, d)[1]
 
 		remove(t, d)
-		resume(t, d)
+		cp.Kubectl(t, "annotate", "--namespace="+d.Namespace, "ansiblerun.ansible.m.crossplane.io/run", "crossplane.io/paused-")
 		cp.WaitGone(t, run)
 
 		if exists(filepath.Join(d.Directory, "ledger")) {
 			t.Errorf("What has never run here should remove nothing, got %q", readFile(t, filepath.Join(d.Directory, "ledger")))
-		}
-	})
-
-	t.Run("Adopted", func(t *testing.T) {
-		t.Parallel()
-
-		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
-		run := cp.Apply(t, restored, d)[1]
-
-		resume(t, d, "ansible.crossplane.io/adopt=true")
-		cp.WaitFor(t, run, Condition("Ready", "True"))
-		waitForEvent(t, run, "Adopted", 1, "recorded")
-
-		remove(t, d)
-		cp.WaitGone(t, run)
-
-		if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "absent\n" {
-			t.Errorf("Only the deletion should run, got %q", got)
 		}
 	})
 }

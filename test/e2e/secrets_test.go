@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
@@ -255,53 +253,6 @@ func TestNoSecretLeaves(t *testing.T) {
 		for name, found := range c.Below(dir, began) {
 			t.Errorf("A file has the secrets of %s after the runs: %s", strings.Join(found, ", "), name)
 		}
-	}
-}
-
-// TestOutputsWhole has a run with outputs that are connection details, too. Another run and the XR get them as they
-// are, and get none with a password in it.
-func TestOutputsWhole(t *testing.T) {
-	t.Parallel()
-
-	d := xrData{Kind: "Connected", Namespace: cp.Namespace(t), Composition: "connected-sites", Title: "Hello", Directory: directory(t)}
-	xr := siteWith(t, d, compositionOf+`
-      defaults: {providerConfigRef: {kind: ProviderConfig, name: default}}
-      runs:
-      - name: db
-        playbookInline: |
-          - hosts: localhost
-            gather_facts: false
-            tasks:
-            - ansible.builtin.set_stats:
-                data:
-                  endpoint: "db.example.org:5432"
-                  url: "postgres://app:s3cret-s3cret@db.example.org"
-                  connection_details: {host: db.example.org, port: "5432", username: app, password: s3cret-s3cret}
-      - name: app
-        vars: {endpoint: "${runs.db.outputs.endpoint}", directory: "${xr.spec.directory}"}
-        playbookInline: |
-          - hosts: localhost
-            gather_facts: false
-            tasks:
-            - ansible.builtin.copy: {dest: "{{ directory }}/app.conf", content: "db={{ endpoint }}", mode: "0600"}
-      status: {path: "${runs.db.outputs.endpoint}"}
-      connectionDetails: [{name: password, value: "${runs.db.connectionDetails.password}"}]
-`, "{}")
-
-	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.path", "db.example.org:5432"))
-
-	if got := readFile(t, filepath.Join(d.Directory, "app.conf")); got != "db=db.example.org:5432" {
-		t.Errorf("The next run should get the output as it is, got %q", got)
-	}
-
-	withheld := map[string]any{}
-	for _, u := range cp.List(t, apiNamespaced, "AnsibleRun", d.Namespace) {
-		all, _ := Value(&u, "status.atProvider.withheldOutputs").(map[string]any)
-		maps.Copy(withheld, all)
-	}
-
-	if diff := cmp.Diff(map[string]any{"url": "the value of password is in it"}, withheld); diff != "" {
-		t.Errorf("The output with the password should be withheld: -want, +got:\n%s", diff)
 	}
 }
 

@@ -118,7 +118,8 @@ func (d *drive) strikes() []fault {
 	out = append(out,
 		fault{
 			"SIGKILL at any time",
-			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }},
+			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) },
+		},
 		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget})
 
 	if d.inPods() {
@@ -259,8 +260,8 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 	return d.run(ctx, r)
 }
 
-// isolate the leader from the API until it gives up, which it has to do before another one may lead. That one is started
-// for it if it does not wait already.
+// isolate the leader from the API until it gives up, which it has to do before another one may lead. That one is
+// started for it if it does not wait already.
 func (d *drive) isolate(ctx context.Context) (string, error) {
 	d.api.Lock()
 	defer d.api.Unlock()
@@ -451,9 +452,6 @@ func (d *drive) processesOf(r *replica) []string {
 
 	return out
 }
-
-// isWarm is true for the process that runs start from. Those that it forks say what they are.
-func isWarm(args string) bool { return strings.Contains(args, "/warm.py") }
 
 // eventually waits for something, at most for some time.
 func (d *drive) eventually(ctx context.Context, atMost time.Duration, is func() bool) bool {

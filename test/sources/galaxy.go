@@ -48,9 +48,7 @@ type role struct {
 
 // NewGalaxy without any content.
 func NewGalaxy() *Galaxy {
-	g := &Galaxy{}
-
-	return g
+	return &Galaxy{}
 }
 
 // Publish an archive that ansible-galaxy collection build made.

@@ -11,8 +11,8 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -46,8 +46,6 @@ const (
 	Down
 	// Garbled is 200 OK with a text that is no answer, to all requests.
 	Garbled
-	// Hanging is no answer until the client gives up or the server is stopped.
-	Hanging
 )
 
 // A Server serves what the tests install. Use Start.
@@ -57,9 +55,7 @@ type Server struct {
 
 	handler http.Handler
 	auth    Auth
-	srv     *http.Server
-	stopped chan struct{}
-	wg      sync.WaitGroup
+	srv     *httptest.Server
 
 	mu       sync.Mutex
 	mood     Mood
@@ -73,33 +69,34 @@ func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
 		return nil, errors.Wrap(err, "cannot listen")
 	}
 
-	s := &Server{URL: "http://" + l.Addr().String(), handler: h, auth: o.Auth, stopped: make(chan struct{})}
-	s.srv = &http.Server{
-		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0),
+	s := &Server{handler: h, auth: o.Auth}
+	s.srv = &httptest.Server{
+		Listener: l, Config: &http.Server{Handler: http.HandlerFunc(s.serve), ErrorLog: log.New(io.Discard, "", 0)}, //nolint:gosec // Clients are those of tests.
 	}
 
-	if o.CA != nil {
-		cert, err := o.CA.issue(l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
-		if err != nil {
-			return nil, err
-		}
+	if o.CA == nil {
+		s.srv.Start()
+		s.URL = s.srv.URL
 
-		s.URL = "https://" + l.Addr().String()
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+		return s, nil
 	}
 
-	s.wg.Go(func() { _ = s.srv.Serve(l) })
+	cert, err := o.CA.issue(l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
+	if err != nil {
+		return nil, err
+	}
+
+	s.srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	s.srv.StartTLS()
+	s.URL = s.srv.URL
 
 	return s, nil
 }
 
 // Stop the server and end its connections.
 func (s *Server) Stop() {
-	close(s.stopped)
-
-	_ = s.srv.Close()
-	s.wg.Wait()
+	s.srv.CloseClientConnections()
+	s.srv.Close()
 }
 
 // Set the mood of the server from now on.
@@ -129,11 +126,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
 	case Garbled:
 		_, _ = fmt.Fprintln(w, "<html><body>Welcome to the proxy</body></html>")
-	case Hanging:
-		select {
-		case <-r.Context().Done():
-		case <-s.stopped:
-		}
 	case Well:
 		if !s.auth.allows(r) {
 			refuse(w, http.StatusUnauthorized, "not_authenticated", "Invalid token.")

@@ -40,9 +40,6 @@ type Options struct {
 	// Command that is run instead of what clients ask for, which it finds in
 	// SSH_ORIGINAL_COMMAND. Empty runs what clients ask for.
 	Command string
-	// Env of the commands, beside what sshd sets. HOME is a directory of the
-	// server's own unless it is set here.
-	Env map[string]string
 	// Host is the address to listen on, 127.0.0.1 by default. With Machine it is one that this machine gets meanwhile.
 	Host string
 	// Port to listen on; by default one that is free.
@@ -72,10 +69,8 @@ type Server struct {
 	path   string
 	listen net.Listener
 
-	mu    sync.Mutex
-	count int
-	wg    sync.WaitGroup
-	end   context.CancelFunc
+	wg  sync.WaitGroup
+	end context.CancelFunc
 }
 
 // Start a server that keeps what it needs in a directory, which is made if need
@@ -138,21 +133,6 @@ func (s *Server) KeyFile() string { return filepath.Join(s.dir, fileKey) }
 // KnownHosts is the line of a file known_hosts that has the server.
 func (s *Server) KnownHosts() string {
 	return fmt.Sprintf("[%s]:%d %s\n", s.Host, s.Port, s.HostKey)
-}
-
-// Connections that clients have made so far.
-func (s *Server) Connections() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return s.count
-}
-
-// Log of all connections so far.
-func (s *Server) Log() string {
-	b, _ := os.ReadFile(filepath.Join(s.dir, fileLog))
-
-	return string(b)
 }
 
 // Stop listening and end all connections. What the server keeps in its directory
@@ -226,21 +206,12 @@ func (s *Server) configure(o Options) error {
 		"Subsystem sftp internal-sftp",
 	}
 
-	// Of several SetEnv the first counts.
-	env := []string{}
-	switch {
-	case o.Machine:
+	if o.Machine {
 		// What is Debian's, and nothing that a developer has installed beside it.
-		env = append(env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
-	case o.Env["HOME"] == "":
-		env = append(env, strconv.Quote("HOME="+s.Home))
+		lines = append(lines, "SetEnv PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+	} else {
+		lines = append(lines, "SetEnv "+strconv.Quote("HOME="+s.Home))
 	}
-
-	for name, value := range o.Env {
-		env = append(env, strconv.Quote(name+"="+value))
-	}
-
-	lines = append(lines, "SetEnv "+strings.Join(env, " "))
 
 	if o.Command != "" {
 		lines = append(lines, "ForceCommand "+o.Command)
@@ -259,10 +230,6 @@ func (s *Server) serve(ctx context.Context) {
 		if err != nil {
 			return
 		}
-
-		s.mu.Lock()
-		s.count++
-		s.mu.Unlock()
 
 		s.wg.Go(func() { s.handle(ctx, c) })
 	}
