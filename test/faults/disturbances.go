@@ -7,10 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
 )
 
@@ -47,8 +43,7 @@ func (d *drive) disturbances() []fault {
 
 	out = append(out,
 		fault{"watches cut", d.cut},
-		fault{"watches stalled", d.stall},
-		fault{"clock was ahead", d.clock})
+		fault{"watches stalled", d.stall})
 
 	if d.inPods() {
 		out = append(out, d.hits()...)
@@ -106,49 +101,4 @@ func (d *drive) stall(ctx context.Context) (string, error) {
 	}
 
 	return "", nil
-}
-
-// clock writes times into a status as a provider does if its clock is a year ahead. The provider must correct them at
-// once, not in a year.
-func (d *drive) clock(ctx context.Context) (string, error) {
-	name := ""
-	if !d.eventually(ctx, maxWait/4, func() bool { name = d.ahead(ctx); return name != "" }) {
-		return "", errMissed
-	}
-
-	return name, nil
-}
-
-// ahead is the name of the object that was chosen, empty when there was none.
-func (d *drive) ahead(ctx context.Context) string {
-	for _, o := range d.population.live() {
-		run := o.blank()
-		if err := d.kube.Get(ctx, client.ObjectKeyFromObject(run), run); err != nil {
-			continue
-		}
-
-		a := run.Observation().LastApply
-		if a == nil || a.CompletionTime == nil || o.policy == common.RunOnChange && a.NextRetryTime == nil ||
-			!run.Observation().LastRun.Phase.Finished() {
-			continue
-		}
-
-		ahead := metav1.NewTime(time.Now().AddDate(1, 0, 0).Truncate(time.Second))
-		a.CompletionTime, run.Observation().LastRun.CompletionTime = &ahead, &ahead
-
-		if a.NextRetryTime != nil {
-			a.NextRetryTime = &ahead
-		}
-
-		if err := d.kube.Status().Update(ctx, run); err != nil {
-			continue
-		}
-
-		d.book.Note(string(o.uid), "CLOCK ahead")
-		d.book.Drift(string(o.uid))
-
-		return o.name
-	}
-
-	return ""
 }

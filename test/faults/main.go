@@ -3,9 +3,7 @@
 // do to a ledger. The command compares the ledger with the statuses, and with what must always hold.
 //
 // A fault that is named for a phase of a run strikes in that phase: the request or the play that
-// marks the phase is held meanwhile. One fault is imitated: for a clock that jumps the status gets
-// the times that such a clock would leave. A static binary does not ask the C library for the time,
-// and the clock of the machine has other users.
+// marks the phase is held meanwhile.
 //
 // The seed decides which faults come, and in which order. The machine decides how long everything
 // takes, and so which faults coincide.

@@ -45,8 +45,6 @@ type object struct {
 	misspelt bool
 	deleted  bool
 	gone     bool
-	// kept for a fault that needs it, and not changed at random.
-	kept bool
 }
 
 // String as in messages.
@@ -161,9 +159,9 @@ func (p *population) roll(n int) int {
 
 func (p *population) pick(of []*object) *object { return of[p.roll(len(of))] }
 
-// live returns the objects that may be changed at random, in the order of their names.
+// live returns the objects that are not deleted, in the order of their names.
 func (p *population) live() []*object {
-	return p.those(func(o *object) bool { return !o.deleted && !o.kept })
+	return p.those(func(o *object) bool { return !o.deleted })
 }
 
 // there returns all objects that are not gone.
@@ -216,27 +214,6 @@ func (p *population) create(ctx context.Context) error {
 	return p.add(ctx, o)
 }
 
-// keep an object from being changed at random. It is run on change.
-func (p *population) keep(ctx context.Context) (*object, error) {
-	p.mu.Lock()
-	p.number++
-	o := &object{
-		name: fmt.Sprintf("run-%d", p.number), policy: common.RunOnChange, value: "v0",
-		kept: true,
-	}
-	p.mu.Unlock()
-
-	return o, p.add(ctx, o)
-}
-
-// release a kept object to the others.
-func (p *population) release(o *object) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	o.kept = false
-}
-
 func (p *population) add(ctx context.Context, o *object) error {
 	run := p.manifest(o)
 
@@ -274,7 +251,7 @@ func (p *population) edit(ctx context.Context, o *object) error {
 		o.value, o.former = fmt.Sprintf("v%d", p.tokens), o.value
 	}
 
-	o.misspelt = !o.misspelt && !o.kept && !o.way.hopeless && p.rng.IntN(12) == 0
+	o.misspelt = !o.misspelt && !o.way.hopeless && p.rng.IntN(12) == 0
 	p.mu.Unlock()
 
 	return p.write(ctx, o, "edited")
@@ -287,15 +264,6 @@ func (p *population) repair(ctx context.Context, o *object) error {
 	p.mu.Unlock()
 
 	return p.write(ctx, o, "repaired")
-}
-
-// revert an object to the value that it had before the last one.
-func (p *population) revert(ctx context.Context, o *object) error {
-	p.mu.Lock()
-	o.value, o.former = o.former, o.value
-	p.mu.Unlock()
-
-	return p.write(ctx, o, "reverted")
 }
 
 // write an object as it is wanted now.

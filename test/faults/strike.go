@@ -9,11 +9,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
@@ -107,7 +104,7 @@ func (d *drive) strikes() []fault {
 		out = append(out,
 			fault{"SIGKILL " + p.name, func(ctx context.Context) (string, error) {
 				return d.strike(ctx, p, func(ctx context.Context, t *trap.Trap) error {
-					return d.kill(ctx, func() error { t.Open(); return nil })
+					return d.kill(ctx, t.Open)
 				})
 			}},
 			fault{
@@ -118,9 +115,8 @@ func (d *drive) strikes() []fault {
 	out = append(out,
 		fault{
 			"SIGKILL at any time",
-			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) },
-		},
-		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget})
+			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() {}) },
+		})
 
 	if d.inPods() {
 		out = append(out, fault{"upgrade", d.upgraded})
@@ -179,75 +175,15 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 	}
 }
 
-// forget a run, in this order: an object is changed while its status cannot be written, the
-// provider is killed once a play has begun, and the object is changed back. If
-// nothing begins because nothing can be written, that is as good.
-func (d *drive) forget(ctx context.Context) (string, error) {
-	o, err := d.population.keep(ctx)
-	if err != nil {
-		return "", err
-	}
-
-	defer d.population.release(o)
-
-	ready := func() bool {
-		run := o.blank()
-
-		return d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) == nil &&
-			run.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
-	}
-	if !d.eventually(ctx, maxWait, ready) {
-		return "", errMissed
-	}
-
-	d.api.Lock()
-	defer d.api.Unlock()
-
-	for _, r := range d.replicas {
-		r.proxy.Set(func(r *http.Request) proxy.Effect {
-			return map[bool]proxy.Effect{true: {Status: http.StatusInternalServerError}}[proxy.Writes(r)]
-		})
-	}
-
-	t := d.traps.Arm(func(e trap.Event) bool { return e.Kind == trap.PlayBegan && e.UID == string(o.uid) })
-	defer d.traps.Disarm(t)
-
-	if err := d.population.edit(ctx, o); err != nil {
-		return "", err
-	}
-
-	word := o.name + ": nothing began"
-
-	select {
-	case <-t.Caught():
-		word = o.name + ": a play began"
-	case <-time.After(8 * time.Second):
-	case <-ctx.Done():
-		return "", errMissed
-	}
-
-	return word, d.kill(ctx, func() error {
-		t.Open()
-
-		for _, r := range d.replicas {
-			r.proxy.Set(nil)
-		}
-
-		return d.population.revert(ctx, o)
-	})
-}
-
 // kill the provider that leads, do something while it is dead, and start it again.
-func (d *drive) kill(ctx context.Context, then func() error) error {
+func (d *drive) kill(ctx context.Context, then func()) error {
 	r := d.leader(ctx)
 
 	if err := r.piece.Kill(ctx); err != nil {
 		return err
 	}
 
-	if err := then(); err != nil {
-		return err
-	}
+	then()
 
 	if r.elects && (len(d.running()) == 1 || d.roll(4) > 0) {
 		if err := d.yield(ctx, r); err != nil {

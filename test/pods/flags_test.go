@@ -17,30 +17,11 @@ import (
 
 // TestFlags has all that needs other flags of the provider, so that it restarts once.
 func TestFlags(t *testing.T) {
-	cp.Provider.Restart(t, "--confinement=Off", "--content-ttl=1s", "--place=PodsOnly")
+	cp.Provider.Restart(t, "--confinement=Off", "--content-ttl=1s")
 
 	t.Run("Attacks", attackUnconfined)
 	t.Run("ContentClaim", contentClaim)
-	t.Run("NoRunsInProvider", noRunsInProvider)
 	t.Run("ProjectMoves", projectMoves)
-}
-
-// noRunsInProvider has a configuration ask for what this provider does not do.
-func noRunsInProvider(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	pod := s.Execution
-	s.Open("present")
-	s.Execution = "{place: Provider}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), Condition("Synced", "False"), Message("Synced", "spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod"))
-	if got := s.Notes(); len(got) > 0 {
-		t.Errorf("Nothing should have run, got %v", got)
-	}
-	s.Execution = pod
-	s.apply(t, config)
-	s.ready(t)
 }
 
 // projectMoves has runs find out themselves which commit a branch has.

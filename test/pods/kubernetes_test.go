@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
@@ -165,26 +163,6 @@ func reviewed(t *testing.T, token string) string {
 	must(t, cp.Kube.Create(t.Context(), r))
 
 	return r.Status.User.Username
-}
-
-// TestKubernetesForbidden makes nothing for a run while the provider gets no token of its account.
-func TestKubernetesForbidden(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Config = "kubernetes: {serviceAccountRef: {name: missing}}"
-	s.Open("present")
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), Field("status.atProvider.lastRun.reason", "Forbidden"), Message("Ready", "the provider may not create serviceaccounts/token in namespace"))
-	must(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
-	cp.WaitFor(t, s.run(), Field("status.atProvider.lastRun.reason", "Forbidden"), Message("Ready", `serviceaccounts "missing" not found`))
-
-	if got := len(s.all(t)) + len(s.secrets(t)); got != 0 {
-		t.Errorf("want no Pods and Secrets, got %d", got)
-	}
-
-	must(t, cp.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "missing"}}))
-	s.ready(t)
 }
 
 // kubectl is a run in the provider. Its play does with kubectl what takes more than a request and its answer.

@@ -170,3 +170,10 @@ func (s *scene) all(t *testing.T) []corev1.Pod {
 	}
 	return l.Items
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
