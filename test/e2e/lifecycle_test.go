@@ -64,23 +64,16 @@ func nothingLeft(t *testing.T) {
 	}
 }
 
-// TestRestarts ends the provider in each way in the middle of a run, and lets content move afterwards. All that restarts
-// the provider is here: nothing else can happen meanwhile.
+// TestRestarts ends the provider in each way in the middle of a run. All that restarts the provider is here: nothing else
+// can happen meanwhile.
 func TestRestarts(t *testing.T) {
 	needsProvider(t, "a run in a Pod goes on, and installs its content itself, which test/pods tests")
 
 	t.Run("Killed", killed)
 	t.Run("Stopped", stopped)
 
-	// The next provider gives runs no time to end, looks for other content soon, and finds no content that was installed: its
-	// volume is another one.
-	s := newMoving(t)
-
-	cp.Provider.Stop(t)
-	must(t, os.RemoveAll(filepath.Join(cp.Stack.StateDir(), "content")))
-	cp.Provider.Start(t, "--shutdown-grace-period=1s", "--content-ttl=2s")
-
-	t.Run("ContentMoves", s.moves)
+	// The next provider gives runs no time to end.
+	cp.Provider.Restart(t, "--shutdown-grace-period=1s")
 	t.Run("Canceled", canceled)
 }
 

@@ -67,8 +67,6 @@ type world struct {
 	home string
 	// start the controllers, instead of a play.
 	start bool
-	// ssh is true for a play on a host, instead of one on this machine.
-	ssh bool
 	// cluster is true for an AnsibleRun of the platform team.
 	cluster bool
 	flags   []string
@@ -77,8 +75,6 @@ type world struct {
 	// want is a part of the output. It says why if a play is refused.
 	want    string
 	refused bool
-	// fault is what the program says today instead; empty where it does what it is to do.
-	fault string
 }
 
 // local are tasks that tell what a run may do on its own machine.
@@ -95,15 +91,10 @@ func TestWorlds(t *testing.T) {
 		confined   = "made=True secret=False"
 		unconfined = "made=True secret=True"
 		started    = `"msg":"Starting"`
-		homeless   = "Unable to create local directories"
 	)
 
 	cases := map[string]world{
-		"NoHome":          {reason: "A run needs neither a home nor a user with a name.", user: openShift, want: confined, fault: homeless},
-		"RootHome":        {reason: "Nor a home that it may write to.", user: openShift, home: "/", want: confined, fault: homeless},
 		"Home":            {reason: "With a home it runs.", user: openShift, home: "HERE", want: confined},
-		"SSH":             {reason: "It reaches hosts.", user: openShift, home: "HERE", ssh: true, want: "reached=True", fault: "No user exists for uid"},
-		"Start":           {reason: "The provider starts as any user.", user: openShift, home: "/", start: true, want: started, fault: homeless},
 		"RHEL9":           {reason: "A kernel that lacks a scope keeps runs from files.", kernel: "RHEL9", want: confined},
 		"StartRHEL9":      {reason: "The provider starts there.", kernel: "RHEL9", start: true, want: started},
 		"Tenant":          {reason: "Without Landlock a tenant's run is refused, with what to do.", kernel: "NoLandlock", want: "--confinement=BestEffort", refused: true},
@@ -123,36 +114,11 @@ func TestWorlds(t *testing.T) {
 			t.Parallel()
 			needLandlock(t)
 
-			if tc.fault == "" {
-				if err := tc.visit(t); err != nil {
-					t.Errorf("%s\n%v", tc.reason, err)
-				}
-
-				return
+			if err := tc.visit(t); err != nil {
+				t.Errorf("%s\n%v", tc.reason, err)
 			}
-
-			knownFault(t, tc.reason, func() error {
-				err := tc.visit(t)
-				if err != nil && !strings.Contains(err.Error(), tc.fault) {
-					t.Errorf("The fault should be %q", tc.fault)
-				}
-
-				return err
-			})
 		})
 	}
-}
-
-// knownFault states what is to be right, and is not. It fails once that is right.
-func knownFault(t *testing.T, right string, check func() error) {
-	t.Helper()
-
-	err := check()
-	if err == nil {
-		t.Fatalf("It is right now, so have the test demand it: %s", right)
-	}
-
-	t.Logf("A known fault. Right would be: %s\n%v", right, err)
 }
 
 // visit a world, and return an error if something else comes of it.
@@ -173,10 +139,6 @@ func (w world) visit(t *testing.T) error {
 	argv := []string{program, "start", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
 	if !w.start {
 		tasks := strings.ReplaceAll(local, "SECRET", write("secret", "of another run"))
-		if w.ssh {
-			tasks = overSSH(t)
-		}
-
 		argv = []string{program, "run", "--file=" + write("run.yaml", manifests(w.cluster, tasks))}
 	}
 
