@@ -15,6 +15,14 @@ import (
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
+// The functions that stand beside ours in pipelines. The one for environments is
+// a stand-in, see test/environment.
+const (
+	functionAutoReady    = "function-auto-ready"
+	functionEnvironments = "function-environment-configs"
+	functionPatches      = "function-patch-and-transform"
+)
+
 // noted is a playbook that notes when it begins and ends.
 const noted = `|
           - hosts: localhost
