@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -59,30 +58,6 @@ func (s *Stack) endPods(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// KillShim kills the process of containerd that watches the containers of a Pod, with SIGKILL. It
-// is the parent of the first process of each of them.
-func (s *Stack) KillShim(uid string) error {
-	ps, err := s.contained()
-	if err != nil {
-		return err
-	}
-	for _, p := range ps {
-		dir := filepath.Join("/proc", strconv.Itoa(p.Pid))
-		group, gerr := os.ReadFile(filepath.Join(dir, "cgroup"))
-		stat, serr := os.ReadFile(filepath.Join(dir, "stat"))
-		if gerr != nil || serr != nil || !strings.Contains(string(group), "/pod"+uid+"/") {
-			continue
-		}
-		above := parent(stat)
-		exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(above), "exe"))
-		if err != nil || filepath.Base(exe) != "containerd-shim-runc-v2" {
-			continue
-		}
-		return errors.Wrap(syscall.Kill(above, syscall.SIGKILL), "cannot kill a shim")
-	}
-	return errors.Errorf("there is no shim of Pod %s", uid)
 }
 
 // contained are the processes in the control groups of the stack's Pods.

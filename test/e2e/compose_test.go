@@ -68,23 +68,6 @@ func lines(t *testing.T, dir string) []string {
 	return nil
 }
 
-// instance is an XR of a composeData, as a template, with the configuration of its runs, which has the name of the Composition.
-func instance(api string) string {
-	return `---
-apiVersion: ` + api + `
-kind: ProviderConfig
-metadata: {name: [[.Composition]], namespace: "[[.Namespace]]"}
-spec: {}
----
-apiVersion: e2e.example.org/v1
-kind: [[.Kind]]
-metadata: {name: shop, namespace: "[[.Namespace]]"}
-spec:
-  crossplane: {compositionRef: {name: [[.Composition]]}}
-  directory: [[.Directory]]
-`
-}
-
 // TestResources has a run refer to what another step composes. When it refers to another resource, core deletes the first
 // one before it composes the second one, and nothing waits for ever. The run is gone before what it refers to is.
 func TestResources(t *testing.T) {
@@ -115,7 +98,19 @@ func TestResources(t *testing.T) {
 `
 	}
 
-	objs := cp.Apply(t, d.definition()+composition("settings")+instance(apiNamespaced), d)
+	objs := cp.Apply(t, d.definition()+composition("settings")+`---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: boxes, namespace: [[.Namespace]]}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: Box
+metadata: {name: shop, namespace: [[.Namespace]]}
+spec:
+  crossplane: {compositionRef: {name: boxes}}
+  directory: [[.Directory]]
+`, d)
 	xr := objs[len(objs)-1]
 
 	// used waits until the run uses a ConfigMap, which it returns. A finalizer holds that until the test has looked.

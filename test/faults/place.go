@@ -51,10 +51,7 @@ func (s *stage) execution() *common.Execution {
 			corev1.ResourceMemory: resource.MustParse("64Mi"),
 		},
 		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
-	}, Tolerations: []corev1.Toleration{{
-		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
-		TolerationSeconds: new(int64(3)),
-	}}}
+	}}
 }
 
 // records has the results of runs that were to be written to a status, and those that were.

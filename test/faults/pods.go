@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -28,11 +27,6 @@ func (d *drive) hits() []fault {
 			return d.kube.SubResource("eviction").Create(ctx, p,
 				&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
 		}},
-		{
-			"containerd-shim killed",
-			func(_ context.Context, p *corev1.Pod) error { return d.stack.KillShim(string(p.UID)) },
-		},
-		{"node gone until its Pods are evicted", d.lose},
 	} {
 		out = append(out, fault{h.name, func(ctx context.Context) (string, error) { return d.hit(ctx, h.name, h.do) }})
 	}
@@ -45,38 +39,6 @@ func (d *drive) hits() []fault {
 
 		return "", errors.Join(k.Kill(ctx), k.Start(ctx))
 	}})
-}
-
-// lose the node of a Pod, and with it all others on it, until the cluster has told the Pod to end.
-func (d *drive) lose(ctx context.Context, p *corev1.Pod) error {
-	k, err := d.stack.Kubelet(ctx)
-	if err != nil {
-		return err
-	}
-
-	if err := k.Stop(ctx); err != nil {
-		return err
-	}
-
-	l := &corev1.PodList{}
-	if err := d.population.try(ctx, func() error { return d.kube.List(ctx, l, client.HasLabels{labelRun}) }); err != nil {
-		return err
-	}
-
-	for _, o := range l.Items {
-		d.book.Strike(ledger.Run{UID: o.Labels["ansible.crossplane.io/uid"], ID: o.Labels[labelRun]}, "node gone")
-	}
-
-	told := d.eventually(ctx, 3*time.Minute, func() bool {
-		return d.kube.Get(ctx, client.ObjectKeyFromObject(p), p) != nil || p.DeletionTimestamp != nil
-	})
-	if !told {
-		d.book.Breach(p.Labels["ansible.crossplane.io/uid"], "the Pods of a node that is gone are evicted",
-			p.Name+" was not, after 3 minutes")
-	}
-
-	// Also when the time is over: there would be no node.
-	return k.Start(context.WithoutCancel(ctx))
 }
 
 // hit the Pod of a run while its play works.

@@ -1,11 +1,9 @@
 package pods
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,7 +57,9 @@ func contentClaim(t *testing.T) {
   register: written
 - ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/' ~ (written is failed) | ternary('kept', 'changed')) }}"}
 `)
-	archive(t, filepath.Join(root, "kept"), filepath.Join(root, "kept-1.0.0.tar.gz"))
+	if out, err := exec.CommandContext(t.Context(), "tar", "-czf", filepath.Join(root, "kept-1.0.0.tar.gz"), "-C", root, "kept").CombinedOutput(); err != nil {
+		t.Fatalf("cannot archive a role: %s\n%s", err, out)
+	}
 	server, err := sources.Start(t.Context(), sources.Files(root), sources.Options{Host: cp.Stack.Address()})
 	must(t, err)
 
@@ -97,16 +97,4 @@ func role(t *testing.T, dir, tasks string) {
 		must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755))
 		must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
-}
-
-// archive a directory.
-func archive(t *testing.T, dir, file string) {
-	t.Helper()
-	b := &bytes.Buffer{}
-	z := gzip.NewWriter(b)
-	w := tar.NewWriter(z)
-	must(t, w.AddFS(os.DirFS(dir)))
-	must(t, w.Close())
-	must(t, z.Close())
-	must(t, os.WriteFile(file, b.Bytes(), 0o600))
 }

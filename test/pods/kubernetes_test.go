@@ -1,9 +1,6 @@
 package pods
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -23,7 +20,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {namespace: [[.Namespace]], name: deployer}
 rules:
-- {apiGroups: [""], resources: [configmaps, pods, pods/exec, pods/log, pods/portforward], verbs: ["*"]}
+- {apiGroups: [""], resources: [configmaps, pods, pods/exec], verbs: ["*"]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -92,11 +89,11 @@ const managing = deployer + config + theRun + `
               stolen: "{{ 'read' in stolen.stdout }}"
 `
 
-// kubernetesScene is a scene with a Pod beside the run, and programs on this machine.
+// kubernetesScene is a scene with a Pod beside the run.
 type kubernetesScene struct {
 	*scene
 
-	Image, Kubectl string
+	Image string
 }
 
 // TestKubernetes has a run in a Pod manage the cluster with the rights of an account: what it makes belongs to its
@@ -163,88 +160,4 @@ func reviewed(t *testing.T, token string) string {
 	must(t, cp.Kube.Create(t.Context(), r))
 
 	return r.Status.User.Username
-}
-
-// kubectl is a run in the provider. Its play does with kubectl what takes more than a request and its answer.
-const kubectl = deployer + config + theRun + `
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        vars:
-          apply: |
-            for title in Hello Bye; do
-              kubectl create configmap "$1" --from-literal=title=$title --dry-run=client -o yaml | kubectl apply $2 -f -
-            done
-            kubectl get configmap "$1" -o jsonpath='{.data.title}'
-        tasks:
-        - ansible.builtin.shell: |
-            set -e
-            kubectl() { [[.Kubectl]] "$@"; }
-            kubectl wait --for=condition=Ready pod/web --timeout=60s >&2
-            case {{ item }} in
-            exec) echo hello | kubectl exec -i web -- cat ;;
-            # The streams have no order among each other.
-            tty) { kubectl exec web -- sh -c 'echo out; echo err >&2; exit 3' 2>&1 || echo "status $?"; } | sort ;;
-            copy) kubectl exec web -- tar cf - -C /etc hostname | tar xOf - ;;
-            logs)
-              timeout 120 kubectl logs -f web >log & follower=$!
-              until grep -q 'GET /marker' log; do
-                kill -0 $follower
-                kubectl exec web -- python3 -c 'import urllib.request as u; u.urlopen("http://127.0.0.1:8080/marker")' 2>/dev/null || sleep 0.1
-              done
-              kill $follower
-              grep -o -m1 'GET /marker' log ;;
-            forward)
-              timeout 120 kubectl port-forward pod/web :8080 >log & forwarder=$!
-              until grep -q Forwarding log; do kill -0 $forwarder; sleep 0.1; done
-              {{ ansible_playbook_python }} -c 'import sys, urllib.request as u; print(u.urlopen("http://" + sys.argv[1] + "/hostname").read().decode())' "$(grep -o -m1 '127.0.0.1:[0-9]*' log)"
-              kill $forwarder ;;
-            apply) {{ apply | replace('"$1"', 'client') | replace('$2', '') }} ;;
-            server) {{ apply | replace('"$1"', 'server') | replace('$2', '--server-side') }} ;;
-            watch)
-              timeout 120 kubectl get configmap client --watch -o jsonpath='{.data.title}{"\n"}' >log & watcher=$!
-              until grep -q Bye log; do kill -0 $watcher; sleep 0.1; done
-              kubectl patch configmap client --type=merge -p '{"data": {"title": "Seen"}}' >&2
-              until grep -q Seen log; do kill -0 $watcher; sleep 0.1; done
-              kill $watcher
-              tail -1 log ;;
-            esac
-          args: {executable: /bin/bash}
-          register: done
-          loop: [exec, tty, copy, logs, forward, apply, server, watch]
-        - ansible.builtin.set_stats: {data: {done: "{{ dict(done.results | map(attribute='item') | zip(done.results | map(attribute='stdout'))) }}"}}
-`
-
-// TestKubectl does with kubectl, by the proxy of a run, what upgrades a connection, and what lasts.
-func TestKubectl(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	must(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
-	s.Execution, s.Config = "{place: Provider}", "kubernetes: {serviceAccountRef: {name: deployer}}"
-	// Runs may read the directory.
-	program := filepath.Join(cp.Stack.SharedDir(), s.Namespace+"-kubectl")
-	text, err := os.ReadFile(cp.Stack.Tool("kubectl"))
-	must(t, err)
-	must(t, os.WriteFile(program, text, 0o755))
-	t.Cleanup(func() { must(t, os.Remove(program)) })
-
-	cp.Apply(t, kubectl, kubernetesScene{scene: s, Image: controlplane.ProviderImage, Kubectl: program})
-	u := s.ready(t)
-
-	want := map[string]any{
-		"exec": "hello", "tty": "command terminated with exit code 3\nerr\nout\nstatus 3", "copy": "web", "logs": "GET /marker",
-		"forward": "web", "watch": "Seen",
-	}
-	got, _ := Value(u, "status.atProvider.outputs.done").(map[string]any)
-	for what, text := range want {
-		if is, _ := got[what].(string); strings.TrimSpace(is) != text {
-			t.Errorf("%s: want %q, got %q", what, text, is)
-		}
-	}
-	for _, what := range []string{"apply", "server"} {
-		if is, _ := got[what].(string); !strings.HasSuffix(is, "Bye") {
-			t.Errorf("%s: want an object that was applied twice, got %q", what, is)
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package security
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -168,24 +166,10 @@ func (l *installFixture) git(t *testing.T, dir string, args ...string) string {
 func (l *installFixture) archive(t *testing.T, path, dir string) {
 	t.Helper()
 
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	must(t, err)
-
-	z := gzip.NewWriter(f)
-	w := tar.NewWriter(z)
-
-	for _, name := range []string{"meta/main.yml", "tasks/main.yml"} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		must(t, err)
-		must(t, w.WriteHeader(&tar.Header{Name: "x/" + name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text))}))
-
-		_, err = w.Write(text)
-		must(t, err)
+	cmd := exec.CommandContext(t.Context(), "tar", "-czf", path, "--transform=s,^,x/,", "-C", dir, "meta/main.yml", "tasks/main.yml")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
 	}
-
-	must(t, w.Close())
-	must(t, z.Close())
-	must(t, f.Close())
 }
 
 // install the required content as the provider does, confined or not. It returns all that an
