@@ -51,18 +51,7 @@ func TestDashboard(t *testing.T) {
 		}
 
 		for _, target := range p.Targets {
-			// Every metric has the label job, names of functions have none.
-			names := regexp.MustCompile(`([a-zA-Z_:]+)\{`).FindAllStringSubmatch(target.Expr, -1)
-			if len(names) == 0 {
-				t.Errorf("Panel %q should show a metric, got %s", p.Title, target.Expr)
-			}
-
-			for _, m := range names {
-				name := strings.TrimSuffix(m[1], "_bucket")
-				if !known[name] {
-					t.Errorf("Panel %q shows %q, which the provider does not have.", p.Title, m[1])
-				}
-
+			for _, name := range metricsIn(t, known, "Panel "+p.Title, target.Expr) {
 				shown[name] = true
 			}
 		}
@@ -73,6 +62,27 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("The dashboard should show %q.", name)
 		}
 	}
+}
+
+// metricsIn an expression of PromQL, which have to be known.
+func metricsIn(t *testing.T, known map[string]bool, what, expr string) []string {
+	t.Helper()
+
+	var names []string
+
+	// Every metric has the label job, names of functions have none.
+	for _, m := range regexp.MustCompile(`([a-zA-Z_:]+)\{`).FindAllStringSubmatch(expr, -1) {
+		name := strings.TrimSuffix(m[1], "_bucket")
+		if names = append(names, name); !known[name] {
+			t.Errorf("%s is about %q, which the provider does not have.", what, m[1])
+		}
+	}
+
+	if names == nil {
+		t.Errorf("%s should be about a metric, got %s", what, expr)
+	}
+
+	return names
 }
 
 // TestAlerts checks that the provider has every metric that the alerts are about.
@@ -102,16 +112,7 @@ func TestAlerts(t *testing.T) {
 		for _, r := range g.Rules {
 			alerts++
 
-			names := regexp.MustCompile(`([a-zA-Z_:]+)\{`).FindAllStringSubmatch(r.Expr, -1)
-			if len(names) == 0 {
-				t.Errorf("Alert %q should be about a metric, got %s", r.Alert, r.Expr)
-			}
-
-			for _, m := range names {
-				if !known[strings.TrimSuffix(m[1], "_bucket")] {
-					t.Errorf("Alert %q is about %q, which the provider does not have.", r.Alert, m[1])
-				}
-			}
+			metricsIn(t, known, "Alert "+r.Alert, r.Expr)
 
 			if !strings.Contains(string(operations), "| `"+r.Alert+"` |") {
 				t.Errorf("The documentation should say what to do about %q.", r.Alert)

@@ -2,10 +2,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/alecthomas/kong"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -18,9 +20,9 @@ import (
 type cli struct {
 	Version versionFlag `help:"Print the versions of the provider and of Ansible, and exit."`
 
-	Start startCommand `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
-	Run   runCommand   `cmd:""                    help:"Carry out one AnsibleRun manifest, or content of a directory, on this machine, without a cluster."`
-	Work  workCommand  `cmd:"" hidden:""          help:"Carry out the run of a Pod that the provider has made."`
+	Start startCommand  `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
+	Run   runCommand    `cmd:""                    help:"Carry out one AnsibleRun manifest, or content of a directory, on this machine, without a cluster."`
+	Work  worker.Worker `cmd:"" hidden:""          help:"Carry out the run of a Pod that the provider has made."`
 }
 
 func main() {
@@ -34,6 +36,8 @@ func main() {
 		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),
 		kong.UsageOnError(),
 		kong.Vars{"state_dir": machine.StateDir()},
+		// It is done when the process is told to stop. Told again, it stops at once.
+		kong.BindTo(ctrl.SetupSignalHandler(), (*context.Context)(nil)),
 	)
 
 	err := ctx.Run()

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,104 +16,71 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestFlags shows which values of flags are refused: those with which a provider
-// would wait in silence, or never rest.
+// parser of a command line, and what it sets.
+func parser(t *testing.T, stateDir string, options ...kong.Option) (*kong.Kong, *cli) {
+	t.Helper()
+
+	c := &cli{}
+
+	p, err := kong.New(c, append(options, kong.Vars{"state_dir": stateDir}, kong.BindTo(t.Context(), (*context.Context)(nil)))...)
+	needs.OK(t, err)
+
+	return p, c
+}
+
+// TestFlags shows which values of flags are refused: those with which a provider would wait in silence, or never rest,
+// and those of run that contradict one another.
 func TestFlags(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		args   string
-		want   string
-	}{
-		"Defaults": {
-			reason: "A provider starts without any flags.",
-		},
-		"NoRuns": {
-			reason: "Every run would wait for ever.",
-			args:   "--max-concurrent-runs=0",
-			want:   "--max-concurrent-runs must be at least 1",
-		},
-		"NoReconciles": {
-			reason: "No object would ever be looked at.",
-			args:   "start --max-reconcile-rate=0",
-			want:   "--max-reconcile-rate must be at least 1",
-		},
-		"NoPollInterval": {
-			reason: "Content would be applied again as soon as it was applied.",
-			args:   "--poll-interval=0s",
-			want:   "--poll-interval must be more than 0: objects that are not to be run at a poll have the run policy RunOnChange",
-		},
-		"NegativeTimeout": {
-			reason: "Every run would be over before it begins.",
-			args:   "--max-timeout=-1m",
-			want:   "--max-timeout must not be negative: 0 means that there is none",
-		},
-		"NegativeTimeoutOfOneRun": {
-			reason: "Also without a cluster.",
-			args:   "run --file=run.yaml --max-timeout=-1m",
-			want:   "--max-timeout must not be negative: 0 means that there is none",
-		},
-		"NegativeTTL": {
-			reason: "Nobody can mean that.",
-			args:   "--content-ttl=-1h",
-			want:   "--content-ttl must not be negative: 0 means for ever",
-		},
+	file := filepath.Join(t.TempDir(), "pod.yaml")
+	write(t, file, `{"spec": {"nodeSelectors": {"pool": "a"}}}`)
+
+	for name, tc := range map[string]struct{ args, want string }{
+		"Defaults":                {"", ""},
+		"NoRuns":                  {"--max-concurrent-runs=0", "--max-concurrent-runs must be at least 1"},
+		"NoReconciles":            {"start --max-reconcile-rate=0", "--max-reconcile-rate must be at least 1"},
+		"NoPollInterval":          {"--poll-interval=0s", "--poll-interval must be more than 0: objects that are not to be run at a poll have the run policy RunOnChange"},
+		"NegativeTimeout":         {"--max-timeout=-1m", "--max-timeout must not be negative: 0 means that there is none"},
+		"NegativeTimeoutOfOneRun": {"run --file=" + file + " --max-timeout=-1m", "--max-timeout must not be negative: 0 means that there is none"},
+		"NegativeTTL":             {"--content-ttl=-1h", "--content-ttl must not be negative: 0 means for ever"},
+		"Misspelt":                {"--pod-template=" + file, `is no PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`},
+		"Nothing":                 {"run", "missing flags: --project=DIR or --file=FILE"},
+		"Both":                    {"run --file=" + file + " --project=.", "--project and --file can't be used together"},
+		"Tags":                    {"run --file=" + file + " --tags=web", "need --project: manifests say it themselves"},
+		"Playbook":                {"run --project=. --role=a site.yml", "--role is in place of a playbook"},
+		"Output":                  {"run --file=" + file + " --output=yaml", "--output=yaml prints what --project runs"},
+		"Lists":                   {"run --project=. --output=json --list-tasks", "--syntax-check and --list-tasks carry out none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
-			needs.OK(t, err)
-
+			p, _ := parser(t, t.TempDir())
 			got := ""
+
 			if _, err := p.Parse(strings.Fields(tc.args)); err != nil {
 				got = err.Error()
 			}
 
 			if !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" {
-				t.Errorf("\n%s\nParse(%q): want an error with %q, got %q", tc.reason, tc.args, tc.want, got)
+				t.Errorf("Parse(%q): want an error with %q, got %q", tc.args, tc.want, got)
 			}
 		})
 	}
 }
 
-// TestPodTemplate reads a file with a template of Pods.
+// TestPodTemplate keeps a template as it is written, so that nothing that it does not say is merged.
 func TestPodTemplate(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		text   string
-		want   string
-		error  string
-	}{
-		"YAML": {
-			reason: "The template is kept as it is written, so that nothing that it does not say is merged.",
-			text:   "spec:\n  nodeSelector: {pool: a}\n",
-			want:   `{"spec":{"nodeSelector":{"pool":"a"}}}`,
-		},
-		"Misspelt": {
-			reason: "A provider whose Pods would lack something should not start.",
-			text:   `{"spec": {"nodeSelectors": {"pool": "a"}}}`,
-			error:  `is no PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "pod.yaml")
-			needs.OK(t, os.WriteFile(file, []byte(tc.text), 0o600))
+	file := filepath.Join(t.TempDir(), "pod.yaml")
+	write(t, file, "spec:\n  nodeSelector: {pool: a}\n")
 
-			c := &cli{}
+	p, c := parser(t, t.TempDir())
 
-			p, err := kong.New(c, kong.Vars{"state_dir": t.TempDir()})
-			needs.OK(t, err)
+	_, err := p.Parse([]string{"--pod-template=" + file})
+	needs.OK(t, err)
 
-			got := ""
-			if _, err := p.Parse([]string{"start", "--pod-template=" + file}); err != nil {
-				got = err.Error()
-			}
-
-			if !strings.HasSuffix(got, tc.error) || tc.error == "" && got != "" || string(c.Start.PodTemplate) != tc.want {
-				t.Errorf("%s\nwant %s and error %q, got %s and error %q", tc.reason, tc.want, tc.error, c.Start.PodTemplate, got)
-			}
-		})
+	if diff := cmp.Diff(`{"spec":{"nodeSelector":{"pool":"a"}}}`, string(c.Start.PodTemplate)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
@@ -118,8 +89,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
 	needs.OK(t, err)
 
-	p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
-	needs.OK(t, err)
+	p, _ := parser(t, t.TempDir())
 
 	for _, f := range p.Model.Children[0].Flags {
 		if !strings.Contains(string(text), "`--"+f.Name+"`") && !strings.Contains(string(text), "`--no-"+f.Name+"`") {
@@ -134,24 +104,61 @@ func TestPodArgs(t *testing.T) {
 	start.Confinement, start.MaxTimeout = sandbox.Off, 5*time.Hour
 
 	dir := t.TempDir()
-	c := &cli{}
+	p, c := parser(t, dir)
 
-	p, err := kong.New(c, kong.Vars{"state_dir": dir})
+	_, err := p.Parse(append([]string{"work", "--payload=/payload"}, start.podArgs()...))
 	needs.OK(t, err)
-
-	if _, err := p.Parse(append([]string{"work", "--payload=/payload"}, start.podArgs()...)); err != nil {
-		t.Fatalf("Parse(...): %v", err)
-	}
 
 	want := start.Machine
 	// The rest has its default: the payload has the timeout of the run, and one run has the container for itself.
 	want.StateDir = dir
 
-	if diff := cmp.Diff(start.ContentTTL, c.Work.ContentTTL); diff != "" {
-		t.Errorf("-want TTL, +got:\n%s", diff)
+	if c.Work.ContentTTL != start.ContentTTL {
+		t.Errorf("want TTL %s, got %s", start.ContentTTL, c.Work.ContentTTL)
 	}
 
 	if diff := cmp.Diff(want, c.Work.Machine, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestVersion asks the tools for their versions, which a bug report has to name. Without them the rest is said still.
+func TestVersion(t *testing.T) {
+	needs.Ansible(t)
+
+	for path, want := range map[string]string{
+		os.Getenv("PATH"): `ansible-core 2\.\d+\.\d+\nansible-runner 2\.\d+\.\d+`,
+		t.TempDir():       `ansible-core not found\nansible-runner not found`,
+	} {
+		t.Setenv("PATH", path)
+
+		out := &bytes.Buffer{}
+		p, _ := parser(t, t.TempDir(), kong.Writers(out, out), kong.Exit(func(int) {}))
+		_, _ = p.Parse([]string{"--version"}) // It goes on where it would have ended.
+
+		want = `^provider-ansible dev\ncommit unknown\ngo1\.\S+\n` + want + "\n"
+		if !regexp.MustCompile(want).Match(out.Bytes()) {
+			t.Errorf("PATH=%s --version: want a match of %s, got %s", path, want, out)
+		}
+	}
+}
+
+// TestSupervisorIsLean asks the runtime what it initialises: a supervisor does not wait for what a provider needs.
+func TestSupervisorIsLean(t *testing.T) {
+	self, err := supervisor.Self()
+	needs.OK(t, err)
+
+	cmd := exec.CommandContext(t.Context(), self[0], append(self[1:], `--enter={}`, "--", "/bin/true")...)
+	cmd.Env = []string{"GODEBUG=inittrace=1"}
+
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("supervise --enter={} -- /bin/true: %v\n%s", err, out)
+	}
+
+	for pkg, want := range map[string]bool{"os": true, "k8s.io/client-go/kubernetes/scheme": false, "sigs.k8s.io/controller-runtime/pkg/client/apiutil": false} {
+		if got := bytes.Contains(out, []byte("\ninit "+pkg+" @")); got != want {
+			t.Errorf("GODEBUG=inittrace=1: init %s: want %t, got %t", pkg, want, got)
+		}
 	}
 }

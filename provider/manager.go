@@ -1,27 +1,21 @@
 package main
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -35,9 +29,7 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 
 	types := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
 		clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme)
-	if err := types.AddToScheme(scheme); err != nil {
-		return nil, nil, errors.Wrap(err, "cannot build the scheme")
-	}
+	utilruntime.Must(types.AddToScheme(scheme))
 
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
@@ -102,24 +94,6 @@ func cacheOptions() cache.Options {
 			&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 			&corev1.Secret{}:    {Transform: config.NameOnly},
 			&corev1.ConfigMap{}: {Transform: config.NameOnly},
-		},
-	}
-}
-
-func (c *startCommand) options(log logging.Logger) controller.Options {
-	mr := managed.NewMRMetricRecorder()
-	state := statemetrics.NewMRStateMetrics()
-	metrics.Registry.MustRegister(mr, state)
-
-	return controller.Options{
-		Logger:                  log,
-		GlobalRateLimiter:       ratelimiter.NewGlobal(c.MaxReconcileRate),
-		PollInterval:            c.PollInterval,
-		MaxConcurrentReconciles: max(c.MaxReconcileRate/10, 1),
-		MetricOptions: &controller.MetricOptions{
-			PollStateMetricInterval: time.Minute,
-			MRMetrics:               mr,
-			MRStateMetrics:          state,
 		},
 	}
 }

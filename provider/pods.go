@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -26,19 +25,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// places of runs, as the flags say.
-func (c *startCommand) places() config.Places {
-	p := config.Places{Default: c.Place, PodsOnly: c.Place == podsOnly, Namespace: c.Namespace}
-	if p.PodsOnly {
-		p.Default = common.PlacePod
-	}
-
-	return p
-}
-
 // lacking says which rights the provider lacks for the runs of a configuration, as far as it is known where they are.
 func (c *startCommand) lacking(kube client.Client) config.Lacking {
-	places := c.places()
+	places := config.Places{Default: c.Place, Namespace: c.Namespace}
 	own := pods.OwnOf(kube, c.Namespace, c.PodImage)
 
 	return func(ctx context.Context, cfg common.Config) (string, error) {
@@ -78,18 +67,21 @@ func (c *startCommand) lacking(kube client.Client) config.Lacking {
 func (c *startCommand) inPods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte,
 	leads func() bool, log logging.Logger,
 ) (*pods.Backend, error) {
-	// Its requests are bounded by the number of Pods, and their order matters little.
+	// Its requests are bounded by the number of Pods, and the API server says when they are too many.
 	cfg := rest.CopyConfig(mgr.GetConfig())
-	cfg.QPS, cfg.Burst, cfg.RateLimiter = podRequests, 2*podRequests, nil
+	cfg.QPS = -1
 
 	kube, err := client.NewWithWatch(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client for Pods")
 	}
 
-	endpoint, err := kubeapi.EndpointOf(cfg)
-	if err != nil {
-		return nil, err
+	// How to reach the network.
+	var env []corev1.EnvVar
+
+	for _, kv := range environ.List(environ.Proxies(os.Environ())) {
+		name, value, _ := strings.Cut(kv, "=")
+		env = append(env, corev1.EnvVar{Name: name, Value: value})
 	}
 
 	x, err := pods.New(pods.Config{
@@ -99,9 +91,9 @@ func (c *startCommand) inPods(ctx context.Context, mgr ctrl.Manager, api *kubeap
 		Own:      pods.OwnOf(kube, c.Namespace, c.PodImage),
 		Template: c.PodTemplate,
 		Args:     c.podArgs(),
-		Env:      podEnv(os.Environ()),
+		Env:      env,
 		Cluster:  api,
-		Endpoint: endpoint,
+		Endpoint: api.Endpoint,
 		Key:      key,
 		Leads:    leads,
 		Over: func(ctx context.Context, ref pods.ObjectReference) (bool, error) {
@@ -122,11 +114,8 @@ func (c *startCommand) inPods(ctx context.Context, mgr ctrl.Manager, api *kubeap
 		return nil, err
 	}
 
-	return x, errors.Wrap(mgr.Add(manager.RunnableFunc(x.Start)), "cannot look after Pods")
+	return x, errors.Wrap(mgr.Add(x), "cannot look after Pods")
 }
-
-// podRequests per second for Pods, their Secrets and their logs, at most.
-const podRequests = 500
 
 // podArgs are the flags that hold in Pods, too.
 func (c *startCommand) podArgs() []string {
@@ -140,16 +129,4 @@ func (c *startCommand) podArgs() []string {
 		fmt.Sprintf("--max-timeout=%s", c.MaxTimeout),
 		fmt.Sprintf("--content-ttl=%s", c.ContentTTL),
 	}
-}
-
-// podEnv is the environment of Pods: how to reach the network.
-func podEnv(own []string) []corev1.EnvVar {
-	var env []corev1.EnvVar
-
-	for _, kv := range environ.List(environ.Proxies(own)) {
-		name, value, _ := strings.Cut(kv, "=")
-		env = append(env, corev1.EnvVar{Name: name, Value: value})
-	}
-
-	return env
 }

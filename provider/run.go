@@ -1,15 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 
 	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +20,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -36,7 +33,7 @@ type runCommand struct {
 	machine.Machine
 	tree.Tree
 
-	Files            []string        `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file"     placeholder:"FILE" sep:"none" short:"f"`
+	Files            []*os.File      `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file" placeholder:"FILE" required:"" sep:"none" short:"f" xor:"what"`
 	Name             string          `help:"Name of the AnsibleRun, when the manifests have more than one."`
 	Check            bool            `help:"Only predict what the run would change."`
 	Diff             bool            `help:"Show the differences in files; --check does so in any case."`
@@ -51,10 +48,6 @@ type runCommand struct {
 // Validate the flags.
 func (c *runCommand) Validate() error {
 	switch {
-	case c.Project == "" && len(c.Files) == 0:
-		return errors.New("give the manifest of an AnsibleRun with --file, or a directory with --project")
-	case c.Project != "" && len(c.Files) > 0:
-		return errors.New("--project is in place of manifests")
 	case c.Project == "" && !reflect.DeepEqual(c.Tree, tree.Tree{}):
 		return errors.New(
 			"a playbook, and the flags that say what of a project runs, need --project: manifests say it themselves")
@@ -71,28 +64,28 @@ func (c *runCommand) Validate() error {
 
 // manifests of the files, or those that stand for a directory.
 func (c *runCommand) manifests() (*config.Manifests, error) {
-	if c.Project == "" {
-		return manifests(c.Files)
+	m := config.NewManifests()
+
+	if c.Project != "" {
+		text, err := c.Manifests()
+		if err != nil {
+			return nil, err
+		}
+
+		return m, m.Add("--project", bytes.NewReader(text))
 	}
 
-	m, err := config.NewManifests()
-	if err != nil {
-		return nil, err
+	for _, f := range c.Files {
+		if err := m.Add(f.Name(), f); err != nil {
+			return nil, err
+		}
 	}
 
-	text, err := c.Manifests()
-	if err != nil {
-		return nil, err
-	}
-
-	return m, m.Add("--project", text)
+	return m, nil
 }
 
 // Run one AnsibleRun on this machine.
-func (c *runCommand) Run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-
+func (c *runCommand) Run(ctx context.Context) error {
 	m, err := c.manifests()
 	if err != nil {
 		return err
@@ -138,23 +131,25 @@ func (c *runCommand) Run() error {
 		return errors.Wrap(err, in.Config)
 	}
 
-	if c.Project != "" {
-		if in.Tree, err = filepath.Abs(c.Project); err != nil {
-			return errors.Wrap(err, "cannot find the project")
-		}
-	}
-
+	in.Tree = c.Project                      // It is absolute.
 	in.Grant.Read, in.Grant.Write = nil, nil // The flags have them. A link may lead elsewhere meanwhile.
 
 	if v := run.Parameters(); c.Verbose > 0 && (v.Verbosity == nil || int(*v.Verbosity) < c.Verbose) {
-		in.Parameters.Verbosity = new(int32(min(c.Verbose, maxVerbosity)))
+		in.Parameters.Verbosity = new(int32(min(c.Verbose, 5))) // Ansible has no more.
 	}
 
 	t := terminal.New(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
 
-	dir, stays, err := c.contentDir(in)
+	req, err := content.NewRequest(in)
 	if err != nil {
 		return err
+	}
+
+	// What may have changed since it was installed does not stay: its author runs what is there now. What a run leaves
+	// here when it is killed, the next one removes.
+	dir, stays := c.ContentDir(), req.Requirements.Pinned() && !req.Requirements.Local()
+	if !stays {
+		dir = filepath.Join(c.RunsDir(), "content")
 	}
 
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { t.Printf("%s", args) }, funcr.Options{}))
@@ -186,72 +181,20 @@ func (c *runCommand) Run() error {
 		StateIgnored: true, // There is no status that could say otherwise.
 	}}
 
-	if todo.Only = c.only(); c.Check && todo.Only == nil {
+	// With one of these ansible-playbook plays nothing.
+	for option, wanted := range map[string]bool{"--syntax-check": c.SyntaxCheck, "--list-tasks": c.ListTasks} {
+		if wanted {
+			todo.Only = append(todo.Only, option)
+		}
+	}
+
+	if c.Check && todo.Only == nil {
 		todo.Mode = common.ModeCheck
 	}
 
 	w := runs.Watch{Progress: t.Progress, Display: t.Display}
 
 	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, todo, w))
-}
-
-// only returns the options with which ansible-playbook plays nothing.
-func (c *runCommand) only() []string {
-	var o []string
-
-	if c.SyntaxCheck {
-		o = append(o, "--syntax-check")
-	}
-
-	if c.ListTasks {
-		o = append(o, "--list-tasks")
-	}
-
-	return o
-}
-
-// contentDir is where the content of a run is installed, and whether it stays for the next one. What may have changed
-// since then does not: its author runs what is there now.
-func (c *runCommand) contentDir(in inputs.Inputs) (dir string, stays bool, err error) {
-	req, err := content.NewRequest(in)
-	if stays = req.Requirements.Pinned() && !req.Requirements.Local(); stays {
-		return c.ContentDir(), true, err
-	}
-
-	// What a run leaves here when it is killed, the next one removes.
-	return filepath.Join(c.RunsDir(), "content"), false, err
-}
-
-// maxVerbosity of Ansible.
-const maxVerbosity = 5
-
-// manifests of files.
-func manifests(files []string) (*config.Manifests, error) {
-	m, err := config.NewManifests()
-	if err != nil {
-		return nil, err
-	}
-
-	for _, f := range files {
-		data, err := read(f)
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read %q", f)
-		}
-
-		if err := m.Add(f, data); err != nil {
-			return nil, err
-		}
-	}
-
-	return m, nil
-}
-
-func read(file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(os.Stdin)
-	}
-
-	return os.ReadFile(filepath.Clean(file))
 }
 
 // choose the run that is meant.
@@ -266,13 +209,9 @@ func choose(runs []common.AnsibleRun, name string) (common.AnsibleRun, error) {
 		names = append(names, r.GetName())
 	}
 
-	switch {
-	case len(runs) == 0:
+	if names == nil {
 		return nil, errors.New("the manifests have no AnsibleRun")
-	case name == "":
-		return nil, errors.Errorf("the manifests have more than one AnsibleRun, choose with --name: %s",
-			strings.Join(names, ", "))
 	}
 
-	return nil, errors.Errorf("the manifests have no AnsibleRun named %q, but %s", name, strings.Join(names, ", "))
+	return nil, errors.Errorf("choose an AnsibleRun of the manifests with --name: %s", strings.Join(names, ", "))
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
 	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -35,10 +34,7 @@ func TestRunProject(t *testing.T) {
 		"web/playbooks/group_vars/all.yml": "greeting: beside the playbook\n",
 		"database/site.yml":                play("database"),
 	} {
-		file := filepath.Join(repo, filepath.FromSlash(name))
-		test.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
-
-		test.OK(t, os.WriteFile(file, []byte(text), 0o600))
+		write(t, filepath.Join(repo, name), text)
 	}
 
 	git(t, repo, "init", "-q")
@@ -65,11 +61,6 @@ func TestRunProject(t *testing.T) {
 			playbook: "playbooks: [playbooks/report.yml, site.yml]",
 			want:     "report beside the playbook\nsite of the project\n",
 		},
-		"Check": {
-			reason:   "A check changes nothing.",
-			playbook: "playbooks: [playbooks/report.yml, site.yml]",
-			args:     []string{"--check"},
-		},
 		"Keep": {
 			reason:   "A deletion that keeps everything runs nothing.",
 			playbook: "playbook: site.yml\n    onDelete: {policy: Keep, playbook: playbooks/report.yml}",
@@ -80,19 +71,14 @@ func TestRunProject(t *testing.T) {
 			reason:   "A deletion runs what it says, also of an object that is being deleted.",
 			playbook: "playbook: site.yml\n    onDelete: {playbook: playbooks/report.yml}",
 			args:     []string{"--state=absent"},
-			deleted:  `, deletionTimestamp: "2026-01-02T03:04:05Z"`,
+			deleted:  `deletionTimestamp: "2026-01-02T03:04:05Z"`,
 			want:     "report beside the playbook\n",
 		},
 		"Deleted": {
 			reason:   "Of such an object the flag says what runs.",
 			playbook: "playbook: site.yml\n    onDelete: {playbook: playbooks/report.yml}",
-			deleted:  `, deletionTimestamp: "2026-01-02T03:04:05Z"`,
+			deleted:  `deletionTimestamp: "2026-01-02T03:04:05Z"`,
 			want:     "site of the project\n",
-		},
-		"Missing": {
-			reason:   "Nothing runs if one of the playbooks is not there.",
-			playbook: "playbooks: [site.yml, other.yml]",
-			err:      `spec.forProvider.playbooks[1]: the project has no "other.yml" (there is: site.yml)`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,43 +86,63 @@ func TestRunProject(t *testing.T) {
 
 			dir := t.TempDir()
 			ledger := filepath.Join(dir, "ledger")
-			manifest := filepath.Join(t.TempDir(), "run.yaml")
+			file := manifest(t, "", `
+    project: {src: "file://`+repo+`", version: v1.0.0, path: web}
+    vars: {ledger: "`+ledger+`"}
+    `+tc.playbook, tc.deleted)
 
-			text := `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: default, name: default}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: default, name: site` + tc.deleted + `}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    project: {src: "file://` + repo + `", version: v1.0.0, path: web}
-    ` + tc.playbook + `
-    vars: {ledger: "` + ledger + `"}
-`
-			test.OK(t, os.WriteFile(manifest, []byte(text), 0o600))
-
-			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest, "--read-path=" + repo, "--write-path=" + dir}, tc.args...)...)
+			got := runCLI(t, t.TempDir(), append([]string{"--file=" + file, "--read-path=" + repo, "--write-path=" + dir}, tc.args...)...)
 
 			if !strings.Contains(got, tc.err) || (tc.err == "") != (got == "") {
 				t.Errorf("\n%s\nRun(): want error %q, got %q", tc.reason, tc.err, got)
 			}
 
-			// It is not there if nothing was changed.
-			done, err := os.ReadFile(ledger)
-			if err != nil && !os.IsNotExist(err) {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff(tc.want, string(done)); diff != "" {
+			if diff := cmp.Diff(tc.want, written(t, ledger)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
+}
+
+// manifest of a configuration and an AnsibleRun, in a file, with what they specify, and more metadata of the AnsibleRun.
+func manifest(t *testing.T, config, run, metadata string) string {
+	t.Helper()
+
+	file := filepath.Join(t.TempDir(), "run.yaml")
+	write(t, file, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: default}
+spec: {`+config+`}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {name: site, `+metadata+`}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+`+run)
+
+	return file
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+
+	test.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	test.OK(t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+// written into a file by a play; nothing if it is not there.
+func written(t *testing.T, file string) string {
+	t.Helper()
+
+	text, err := os.ReadFile(file)
+	if !os.IsNotExist(err) {
+		test.OK(t, err)
+	}
+
+	return string(text)
 }
 
 // git in a directory.
@@ -159,12 +165,11 @@ func commitAll(t *testing.T, repo string) {
 	git(t, repo, "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "change")
 }
 
-// runCLI runs provider-ansible run, and return its error.
+// runCLI runs provider-ansible run, and returns its error.
 func runCLI(t *testing.T, stateDir string, args ...string) string {
 	t.Helper()
 
-	p, err := kong.New(&cli{}, kong.Vars{"state_dir": stateDir})
-	test.OK(t, err)
+	p, _ := parser(t, stateDir)
 
 	k, err := p.Parse(append([]string{"run", "--confinement=BestEffort"}, args...))
 	test.OK(t, err)
@@ -181,10 +186,10 @@ func TestRunGrants(t *testing.T) {
 	test.Ansible(t)
 
 	home := t.TempDir()
-	manifest := filepath.Join(t.TempDir(), "run.yaml")
+	file := filepath.Join(home, "run.yaml")
 
 	write(t, filepath.Join(home, "key"), "mine")
-	write(t, manifest, `
+	write(t, file, `
 apiVersion: v1
 kind: Namespace
 metadata: {name: a}
@@ -234,7 +239,7 @@ spec:
 		t.Run(name, func(t *testing.T) {
 			test.OK(t, os.RemoveAll(filepath.Join(home, "copy")))
 
-			got := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...)
+			got := runCLI(t, t.TempDir(), append([]string{"--file=" + file}, tc.args...)...)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRun(): -want error, +got:\n%s", tc.reason, diff)
 			}
@@ -251,24 +256,12 @@ func TestRunLocalContent(t *testing.T) {
 	test.Ansible(t)
 
 	dir, repo, state := t.TempDir(), t.TempDir(), t.TempDir()
-	ledger, manifest := filepath.Join(dir, "ledger"), filepath.Join(t.TempDir(), "run.yaml")
-
-	write(t, manifest, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: default, name: default}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: default, name: site}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+	ledger := filepath.Join(dir, "ledger")
+	file := manifest(t, "", `
     project: {src: "file://`+repo+`", version: v1.0.0}
     playbook: site.yml
     vars: {ledger: "`+ledger+`"}
-`)
+`, "")
 
 	play := func(word string) {
 		write(t, filepath.Join(repo, "site.yml"), `- hosts: localhost
@@ -287,21 +280,18 @@ spec:
 
 		runtime.GC() // The lock of the state directory is that of a process.
 
-		if err := runCLI(t, state, "--file="+manifest, "--read-path="+repo, "--write-path="+dir); err != "" {
+		if err := runCLI(t, state, "--file="+file, "--read-path="+repo, "--write-path="+dir); err != "" {
 			t.Fatal(err)
 		}
 
-		done, err := os.ReadFile(ledger)
-		test.OK(t, err)
-
-		if diff := cmp.Diff(word, string(done)); diff != "" {
+		if diff := cmp.Diff(word, written(t, ledger)); diff != "" {
 			t.Errorf("The version of now runs, whatever was installed before.\n-want, +got:\n%s", diff)
 		}
 	}
 
 	runtime.GC()
 
-	got := runCLI(t, state, "--file="+manifest, "--write-path="+dir)
+	got := runCLI(t, state, "--file="+file, "--write-path="+dir)
 	if !strings.Contains(got, "'"+repo+"' does not appear") || !strings.Contains(got, "--read-path") {
 		t.Errorf("Where the repository may not be read, nothing runs, and the error says how to allow it: got %q", got)
 	}
@@ -316,34 +306,25 @@ spec:
 func TestRunVariables(t *testing.T) {
 	test.Ansible(t)
 
-	dir, manifest := t.TempDir(), filepath.Join(t.TempDir(), "run.yaml")
+	dir := t.TempDir()
+	others := filepath.Join(dir, "others.yaml")
 
-	write(t, manifest, `
+	write(t, others, `
 apiVersion: v1
 kind: Secret
-metadata: {namespace: default, name: connection}
+metadata: {name: connection}
 stringData: {username: app, password: "p@ss: {{ word }} #1", port: "5432", sure: "yes", tls.crt: "one\ntwo\n", 1st-key: "null", pass: "", crypt: "$ANSIBLE_VAULT;1.1;AES256\n3132\n"}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {namespace: default, name: site}
+metadata: {name: site}
 data: {region: eu-central-1, username: other, text: "{% raw %}\u2028\U0001f600"}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: default, name: default}
-spec:
-  varFiles:
-  - {source: ConfigMap, configMapRef: {name: site}}
-  - {source: SecretKey, secretKeyRef: {name: connection, key: password}, variable: of_config}
-  - {source: SecretKey, secretKeyRef: {name: connection, key: port}, variable: stronger}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: default, name: site}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+`)
+
+	file := manifest(t, `varFiles: [
+  {source: ConfigMap, configMapRef: {name: site}},
+  {source: SecretKey, secretKeyRef: {name: connection, key: password}, variable: of_config},
+  {source: SecretKey, secretKeyRef: {name: connection, key: port}, variable: stronger}]`, `
     varFiles:
     - {source: Secret, secretRef: {name: connection}}
     - {source: ConfigMapKey, configMapKeyRef: {name: site, key: text}, variable: stronger}
@@ -356,17 +337,14 @@ spec:
             dest: `+dir+`/out
             mode: "0600"
             content: "{{ [username, password, port, sure, tls_crt, _1st_key, pass, crypt, region, of_config, stronger] | to_json }}"
-`)
+`, "")
 
-	if err := runCLI(t, t.TempDir(), "--file="+manifest, "--write-path="+dir); err != "" {
+	if err := runCLI(t, t.TempDir(), "--file="+others, "--file="+file, "--write-path="+dir); err != "" {
 		t.Fatal(err)
 	}
 
-	text, err := os.ReadFile(filepath.Join(dir, "out"))
-	test.OK(t, err)
-
 	var got []any
-	test.OK(t, json.Unmarshal(text, &got))
+	test.OK(t, json.Unmarshal([]byte(written(t, filepath.Join(dir, "out"))), &got))
 
 	want := []any{
 		"app", "p@ss: {{ word }} #1", "5432", "yes", "one\ntwo\n", "null", "", "$ANSIBLE_VAULT;1.1;AES256\n3132\n",
@@ -382,10 +360,7 @@ spec:
 func TestRunSettings(t *testing.T) {
 	test.Ansible(t)
 
-	outside := t.TempDir()
-	repo := t.TempDir()
-
-	test.OK(t, os.MkdirAll(filepath.Join(repo, "plugins"), 0o700))
+	outside, repo := t.TempDir(), t.TempDir()
 
 	write(t, filepath.Join(repo, "ansible.cfg"), "[defaults]\ncallback_plugins = plugins\ncallbacks_enabled = told\n")
 	write(t, filepath.Join(repo, "plugins", "told.py"), `
@@ -400,58 +375,42 @@ class CallbackModule(CallbackBase):
 	git(t, repo, "init", "-q")
 	commitAll(t, repo)
 
-	config := func(cfg string) string {
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  cfg: |\n    " + strings.ReplaceAll(cfg, "\n", "\n    ")
-	}
-	run := func(credentials, run string) string {
-		return `
+	// logs has a run log to a directory.
+	logs := func(dir string) string {
+		return manifest(t, "credentials: [{filename: ansible.cfg, source: ConfigMapKey, configMapKeyRef: {name: cfg, key: cfg}}]", `
+    playbookInline: "- {hosts: localhost, gather_facts: false, tasks: [ansible.builtin.ping: ]}"
 ---
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: default, name: default}
-spec: {credentials: [` + credentials + `]}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: default, name: site}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-` + run
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cfg}
+data: {cfg: "[defaults]\nlog_path = `+dir+`/ansible.log\n"}
+`, "")
 	}
 
 	for name, tc := range map[string]struct {
-		reason   string
-		manifest string
-		args     []string
-		file     string
+		reason, manifest string
+		args             []string
+		file             string
 	}{
 		"LogPath": {
-			reason: "A log that the run may not write is none, and the run goes on.",
-			manifest: config("[defaults]\nlog_path = "+t.TempDir()+"/ansible.log\n") + run(
-				"{filename: ansible.cfg, source: ConfigMapKey, configMapKeyRef: {name: cfg, key: cfg}}",
-				"    playbookInline: \"- {hosts: localhost, gather_facts: false, tasks: [ansible.builtin.ping: ]}\"\n"),
+			reason:   "A log that the run may not write is none, and the run goes on.",
+			manifest: logs(t.TempDir()),
 		},
 		"LogPathGranted": {
-			reason: "A log that the run may write is written.",
-			manifest: config("[defaults]\nlog_path = "+outside+"/ansible.log\n") + run(
-				"{filename: ansible.cfg, source: ConfigMapKey, configMapKeyRef: {name: cfg, key: cfg}}",
-				"    playbookInline: \"- {hosts: localhost, gather_facts: false, tasks: [ansible.builtin.ping: ]}\"\n"),
-			args: []string{"--write-path=" + outside},
-			file: "ansible.log",
+			reason:   "A log that the run may write is written.",
+			manifest: logs(outside),
+			args:     []string{"--write-path=" + outside},
+			file:     "ansible.log",
 		},
 		"CallbackPlugins": {
 			reason:   "The callback plugins of a project's ansible.cfg are loaded.",
-			manifest: run("", "    project: {src: 'file://"+repo+"'}\n    playbook: site.yml\n"),
+			manifest: manifest(t, "", "    project: {src: 'file://"+repo+"'}\n    playbook: site.yml\n", ""),
 			args:     []string{"--read-path=" + repo, "--write-path=" + outside},
 			file:     "told",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifest := filepath.Join(t.TempDir(), "run.yaml")
-			write(t, manifest, tc.manifest)
-
-			if err := runCLI(t, t.TempDir(), append([]string{"--file=" + manifest}, tc.args...)...); err != "" {
+			if err := runCLI(t, t.TempDir(), append([]string{"--file=" + tc.manifest}, tc.args...)...); err != "" {
 				t.Errorf("\n%s\nRun(): %s", tc.reason, err)
 			}
 
@@ -460,10 +419,4 @@ spec:
 			}
 		})
 	}
-}
-
-func write(t *testing.T, file, text string) {
-	t.Helper()
-
-	test.OK(t, os.WriteFile(file, []byte(text), 0o600))
 }

@@ -2,16 +2,97 @@ package main
 
 import (
 	"context"
+	"os"
+	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
+
+const leaseName = "crossplane-leader-election-provider-ansible"
+
+// A lease that is not renewed is over after leaseDuration. A leader that cannot renew it
+// tries for renewDeadline, and then gives it up, with two requests, each of which may take
+// leaseRequest. All its runs have to be ended by the time when another replica may lead,
+// whether the lease could be given up or not.
+const (
+	leaseDuration = 60 * time.Second
+	renewDeadline = 45 * time.Second
+	renewPeriod   = 2 * time.Second
+	leaseRequest  = 3 * time.Second
+)
+
+// A lease ends all runs before it is given up. A leader that could not renew its lease
+// gives it up before it tells the manager.
+type lease struct {
+	resourcelock.Interface
+
+	// end all runs. It is set before the lease is acquired.
+	end func()
+	// renewed is when the lease was renewed last.
+	renewed atomic.Pointer[time.Time]
+}
+
+// leads is true as long as no other replica may lead, also where this process was stopped meanwhile.
+func (l *lease) leads() bool {
+	t := l.renewed.Load()
+
+	return t != nil && time.Since(*t) < renewDeadline
+}
+
+// Update the lease. A record without a holder gives it up.
+func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if r.HolderIdentity == "" {
+		if l.end != nil {
+			l.end()
+		}
+
+		l.renewed.Store(nil)
+
+		return l.Interface.Update(ctx, r)
+	}
+
+	return l.noted(time.Now(), l.Interface.Update(ctx, r))
+}
+
+// Create the lease.
+func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.noted(time.Now(), l.Interface.Create(ctx, r))
+}
+
+// noted that a request for the lease has succeeded.
+func (l *lease) noted(asked time.Time, err error) error {
+	if err == nil {
+		l.renewed.Store(&asked)
+	}
+
+	return err
+}
+
+// newLease returns the lease that elects one of the replicas in a namespace. A request for
+// it takes no longer than leaseRequest.
+func newLease(cfg *rest.Config, namespace string) (*lease, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot find the name of this host")
+	}
+
+	id := resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}
+	kind := resourcelock.LeasesResourceLock
+	l, err := resourcelock.NewFromKubeconfig(kind, namespace, leaseName, id, cfg, 2*leaseRequest)
+
+	return &lease{Interface: l}, errors.Wrap(err, "cannot make the lease")
+}
 
 // After the grace period of runs, their last results are written for recordGrace, and the
 // manager stops for stopGrace. Together with giving up the lease this takes less than the
@@ -41,14 +122,10 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	}()
 
 	select {
-	case <-alive.Done():
-		endNow(runs, store)
-
-		return err
+	case <-alive.Done(): // There is no grace: all that follows ends with it.
 	case <-ctx.Done():
+		log.Info("Stopping", "grace-period", c.ShutdownGracePeriod)
 	}
-
-	log.Info("Stopping", "grace-period", c.ShutdownGracePeriod)
 
 	over := time.Now().Add(c.ShutdownGracePeriod)
 

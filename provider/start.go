@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,9 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
@@ -54,9 +55,6 @@ type startCommand struct {
 	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
 }
 
-// podsOnly is the place Pod, for all runs.
-const podsOnly common.Place = "PodsOnly"
-
 // Validate the flags. With the values that it refuses the provider would carry out nothing
 // without saying why, or apply without a pause.
 func (c *startCommand) Validate() error {
@@ -78,8 +76,8 @@ func (c *startCommand) Validate() error {
 	return c.Machine.Validate()
 }
 
-// Run the controllers until the process is told to stop.
-func (c *startCommand) Run() error {
+// Run the controllers until the context is done.
+func (c *startCommand) Run(ctx context.Context) error {
 	zl := zap.New(zap.UseDevMode(c.Debug))
 	ctrl.SetLogger(zl)
 	log := logging.NewLogrLogger(zl.WithName("provider-ansible"))
@@ -88,10 +86,6 @@ func (c *startCommand) Run() error {
 	if err != nil {
 		return err
 	}
-
-	// Until now there is nothing to shut down in order: a signal ends the process.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 
 	key, err := c.key(ctx, mgr.GetClient(), log)
 	if err != nil {
@@ -112,7 +106,7 @@ func (c *startCommand) Run() error {
 
 	c.Cluster = api
 
-	c.Idle = c.Place == podsOnly
+	c.Idle = c.Place == config.PodsOnly
 
 	at, local, store, err := c.Parts(ctx, content.Config{
 		Dir: c.ContentDir(), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),
@@ -144,16 +138,25 @@ func (c *startCommand) Run() error {
 		},
 	}, leads)
 
-	metrics.Registry.MustRegister(telemetry.NewPoolMetrics(runs.Stats))
+	objects, states := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
+	metrics.Registry.MustRegister(objects, states, telemetry.NewPoolMetrics(runs.Stats))
 
 	if !c.Idle {
 		metrics.Registry.MustRegister(telemetry.NewConfinementMetric(at.Policy.Kernel))
 	}
 
 	if err := controller.SetupGated(ctx, mgr, controller.Options{
-		Options: c.options(log),
+		Options: xpcontroller.Options{
+			Logger:                  log,
+			GlobalRateLimiter:       ratelimiter.NewGlobal(c.MaxReconcileRate),
+			PollInterval:            c.PollInterval,
+			MaxConcurrentReconciles: max(c.MaxReconcileRate/10, 1),
+			MetricOptions: &xpcontroller.MetricOptions{
+				PollStateMetricInterval: time.Minute, MRMetrics: objects, MRStateMetrics: states,
+			},
+		},
 		Resolver: &config.Resolver{
-			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: c.places(), Unconfined: c.Refuses(at.Policy),
+			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: config.Places{Default: c.Place, Namespace: c.Namespace}, Unconfined: c.Refuses(at.Policy),
 		},
 		Lacking:    c.lacking(mgr.GetClient()),
 		Tracker:    config.NewTracker(mgr.GetClient()),

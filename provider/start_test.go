@@ -17,8 +17,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/tools/leaderelection"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -53,6 +55,8 @@ type apiServer struct {
 	over  <-chan struct{}
 	hangs atomic.Bool
 	lease atomic.Pointer[coordinationv1.Lease]
+	// given is called when the lease is given up.
+	given func()
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -91,15 +95,17 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 
-		s.lease.Store(l)
+		if s.lease.Store(l); *l.Spec.HolderIdentity == "" {
+			s.given()
+		}
 	}
 
-	answer, found := discovery[r.URL.Path]
-	if l := s.lease.Load(); !found && l != nil {
-		answer, found = l, true
+	answer := discovery[r.URL.Path]
+	if l := s.lease.Load(); answer == nil && l != nil {
+		answer = l
 	}
 
-	if !found {
+	if answer == nil {
 		http.NotFound(w, r)
 		return
 	}
@@ -119,8 +125,8 @@ func (untilCanceled) Execute(ctx context.Context, r runs.Run, _ runs.Watch) runs
 	return r.Report()
 }
 
-// newRuns are one run that ends when it is canceled, and that nothing is recorded of.
-func newRuns(t *testing.T) *pool.Pool {
+// newRuns are one run that ends when it is canceled, and that nothing is recorded of, and a store.
+func newRuns(t *testing.T) (*pool.Pool, *content.Store) {
 	t.Helper()
 
 	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: untilCanceled{}, Runs: 1, PerTenant: 1}}, func() bool { return true })
@@ -132,16 +138,10 @@ func newRuns(t *testing.T) *pool.Pool {
 		t.Fatal("There should be a place for a run.")
 	}
 
-	return p
-}
-
-func newStore(t *testing.T) *content.Store {
-	t.Helper()
-
 	s, err := content.NewStore(content.Config{Dir: t.TempDir()})
 	needs.OK(t, err)
 
-	return s
+	return p, s
 }
 
 // TestServe ends a provider when its API server answers no more.
@@ -159,7 +159,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("Only requests for the lease should have a timeout, got %s", got)
 	}
 
-	runs, store := newRuns(t), newStore(t)
+	runs, store := newRuns(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 
@@ -206,7 +206,7 @@ func (l *loser) Start(ctx context.Context) error {
 func TestServeWithoutLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &startCommand{ShutdownGracePeriod: time.Hour}
-		runs, store := newRuns(t), newStore(t)
+		runs, store := newRuns(t)
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 
@@ -254,5 +254,54 @@ func TestCacheOptions(t *testing.T) {
 func TestTerm(t *testing.T) {
 	if took := renewPeriod + renewDeadline + 2*leaseRequest + stopGrace + machine.KillGrace; took >= leaseDuration {
 		t.Errorf("All that a leader runs should have ended %s after it last renewed its lease, not after %s", leaseDuration, took)
+	}
+}
+
+// TestLeaseOutlivesRuns has a leader release its lease: by the time that another
+// process may take it, nothing is running any more.
+func TestLeaseOutlivesRuns(t *testing.T) {
+	kube := newAPIServer(t)
+	runs, store := newRuns(t)
+	running := atomic.Int64{}
+	running.Store(1)
+
+	kube.given = func() { running.Store(int64(runs.Stats()[common.PlaceProvider].Running)) }
+
+	l, err := newLease(&rest.Config{Host: kube.URL}, "crossplane-system")
+	needs.OK(t, err)
+
+	l.end = func() { endNow(runs, store) }
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+		Lock: l, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) {
+				if !l.leads() {
+					t.Error("It should lead.")
+				}
+
+				cancel()
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+
+	if running.Load() != 0 || l.leads() {
+		t.Errorf("Another one may lead: %d runs are in progress, and it leads: %t", running.Load(), l.leads())
+	}
+}
+
+// TestLeads has a process stop for so long that another one may lead by then.
+func TestLeads(t *testing.T) {
+	for renewed, want := range map[time.Duration]bool{time.Second: true, leaseDuration: false} {
+		l := &lease{}
+		l.renewed.Store(new(time.Now().Add(-renewed)))
+
+		if got := l.leads(); got != want {
+			t.Errorf("leads() %s after the lease was renewed: want %t, got %t", renewed, want, got)
+		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -24,28 +24,23 @@ var (
 type versionFlag bool
 
 // BeforeReset is called before commands are looked at, so that none is needed.
-func (versionFlag) BeforeReset(app *kong.Kong) error { //nolint:unparam // As kong wants it.
-	_, _ = fmt.Fprintln(app.Stdout, versions(context.Background(), galaxy.Exec))
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	ctx := context.Background()
 
-	app.Exit(0)
-
-	return nil
-}
-
-// versions of what the provider is made of and of what it runs, a line each.
-func versions(ctx context.Context, run galaxy.Command) string {
-	core, err := galaxy.Version(ctx, run, os.Environ())
+	core, err := galaxy.Version(ctx, galaxy.Exec, os.Environ())
 	if err != nil {
 		core = "core not found"
 	}
 
-	out, runner := &bytes.Buffer{}, "not found"
-	program := galaxy.Program{Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".", Out: out}
-
-	if run(ctx, program) == nil {
-		runner = strings.TrimSpace(out.String())
+	runner, err := exec.CommandContext(ctx, "ansible-runner", "--version").Output()
+	if err != nil {
+		runner = []byte("not found")
 	}
 
-	return fmt.Sprintf("provider-ansible %s\ncommit %s\n%s\nansible-%s\nansible-runner %s",
-		version, commit, runtime.Version(), core, runner)
+	_, err = fmt.Fprintf(app.Stdout, "provider-ansible %s\ncommit %s\n%s\nansible-%s\nansible-runner %s\n",
+		version, commit, runtime.Version(), core, bytes.TrimSpace(runner))
+
+	app.Exit(0)
+
+	return err
 }

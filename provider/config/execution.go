@@ -27,8 +27,12 @@ func (p Places) Execution(c common.Config) (common.Execution, error) {
 	}
 
 	x.Place = cmp.Or(x.Place, p.Default, common.PlaceProvider)
+	if x.Place == PodsOnly {
+		x.Place = common.PlacePod
+	}
+
 	if x.Place != common.PlacePod {
-		if p.PodsOnly {
+		if p.Default == PodsOnly {
 			return x, errors.New(
 				"spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod")
 		}

@@ -96,7 +96,7 @@ func TestExecution(t *testing.T) {
 		},
 		"PodsOnly": {
 			"A provider may refuse to carry out runs itself.",
-			Places{Default: common.PlacePod, PodsOnly: true, Namespace: "jobs"},
+			Places{Default: PodsOnly, Namespace: "jobs"},
 			in(&common.Execution{Place: common.PlaceProvider}),
 			common.Execution{},
 			errors.New("spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod"),

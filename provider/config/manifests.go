@@ -17,6 +17,7 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -49,16 +50,10 @@ type objectKey struct {
 }
 
 // NewManifests returns no manifests yet.
-func NewManifests() (*Manifests, error) {
+func NewManifests() *Manifests {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, clusterv1alpha1.AddToScheme,
-		namespacedv1alpha1.AddToScheme,
-	} {
-		if err := add(s); err != nil {
-			return nil, errors.Wrap(err, "cannot make a scheme")
-		}
-	}
+	types := runtime.NewSchemeBuilder(corev1.AddToScheme, clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme)
+	utilruntime.Must(types.AddToScheme(s))
 
 	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
 
@@ -71,15 +66,15 @@ func NewManifests() (*Manifests, error) {
 			namespaced.WithKind(kindProviderConfig):        crds.ProviderConfigs,
 			namespaced.WithKind(kindClusterProviderConfig): crds.SharedProviderConfigs,
 		},
-	}, nil
+	}
 }
 
 // Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
 // ClusterProviderConfigs, Secrets and ConfigMaps. Objects of other kinds, which no
 // run needs, are Ignored. Unknown fields, and objects that are there already, are
 // errors, which name the file.
-func (m *Manifests) Add(file string, data []byte) error {
-	docs := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+func (m *Manifests) Add(file string, text io.Reader) error {
+	docs := yaml.NewYAMLReader(bufio.NewReader(text))
 
 	for i := 1; ; i++ {
 		doc, err := docs.Read()

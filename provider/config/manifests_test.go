@@ -86,7 +86,7 @@ func TestManifestsAdd(t *testing.T) {
 			m, got := manifests(t), ""
 
 			for _, d := range tc.docs {
-				if err := m.Add("run.yaml", []byte(d)); err != nil {
+				if err := m.Add("run.yaml", strings.NewReader(d)); err != nil {
 					got = err.Error()
 				}
 			}
@@ -138,7 +138,7 @@ func TestRepositories(t *testing.T) {
 		"https://git.example.org/a b": false, "https://git.example.org/a\n": false, "git://git.example.org/a": false, "a/b@c:d": false,
 	} {
 		run := clusterRun + "spec: {forProvider: {playbook: site.yml, project: {src: " + strconv.Quote(src) + "}}}"
-		if err := manifests(t).Add("run.yaml", []byte(run)); (err == nil) != want {
+		if err := manifests(t).Add("run.yaml", strings.NewReader(run)); (err == nil) != want {
 			t.Errorf("%q: %v, want it to be valid: %t", src, err, want)
 		}
 	}
@@ -153,11 +153,11 @@ func TestTenants(t *testing.T) {
 		"confinement":                            "{confinement: {readPaths: [/srv]}}",
 	} {
 		want := "only cluster scoped configurations may have " + field
-		if err := manifests(t).Add("c.yaml", []byte(namespacedConfig+"spec: "+spec)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := manifests(t).Add("c.yaml", strings.NewReader(namespacedConfig+"spec: "+spec)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
 
-		if err := manifests(t).Add("c.yaml", []byte(clusterProviderConfig+"spec: "+spec)); err != nil {
+		if err := manifests(t).Add("c.yaml", strings.NewReader(clusterProviderConfig+"spec: "+spec)); err != nil {
 			t.Errorf("A shared configuration may have %s: %v", field, err)
 		}
 	}

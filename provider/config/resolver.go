@@ -39,12 +39,13 @@ type Resolver struct {
 	Unconfined string
 }
 
+// PodsOnly is the place Pod, for all runs.
+const PodsOnly common.Place = "PodsOnly"
+
 // Places of runs, as the provider's flags say.
 type Places struct {
-	// Default place; empty means the provider.
+	// Default place; empty means the provider, and PodsOnly refuses runs there.
 	Default common.Place
-	// PodsOnly refuses runs in the provider.
-	PodsOnly bool
 	// Namespace of the Pods of cluster scoped configurations that have none of their own. If
 	// it is empty there are no Pods, and all runs are carried out by the provider.
 	Namespace string

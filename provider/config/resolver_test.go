@@ -545,7 +545,7 @@ func TestOtherNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := tc.want + ".namespace: Forbidden: there is no such field"
-			if err := manifests(t).Add("a.yaml", fmt.Appendf(nil, tc.doc, tc.field)); !strings.Contains(fmt.Sprint(err), want) {
+			if err := manifests(t).Add("a.yaml", strings.NewReader(fmt.Sprintf(tc.doc, tc.field))); !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("The definitions have no namespace of a reference.\nAdd(...): got error %v, want %q", err, want)
 			}
 		})
@@ -629,13 +629,11 @@ var schemas = map[kschema.GroupVersionKind]*schema.Schema{}
 func manifests(t *testing.T, docs ...string) *Manifests {
 	t.Helper()
 
-	m, err := NewManifests()
-	needs.OK(t, err)
-
+	m := NewManifests()
 	m.schemas = schemas
 
 	for _, d := range docs {
-		needs.OK(t, m.Add("file.yaml", []byte(d)))
+		needs.OK(t, m.Add("file.yaml", strings.NewReader(d)))
 	}
 
 	return m

@@ -48,6 +48,9 @@ func CheckRights(ctx context.Context, kube client.Client, namespace, account str
 
 // API is how runs reach the API server. Use New, or InPod.
 type API struct {
+	// Endpoint for the Pods of runs; none in such a Pod.
+	Endpoint Endpoint
+
 	// kube requests tokens; nil in the Pod of a run.
 	kube client.Client
 	// tokens of a ServiceAccount.
@@ -79,7 +82,12 @@ func New(cfg *rest.Config, kube client.Client) (*API, error) {
 		return nil, err
 	}
 
-	a.kube = kube
+	authority := rest.AnonymousClientConfig(cfg)
+	if err := rest.LoadTLSFiles(authority); err != nil {
+		return nil, errors.Wrap(err, "cannot read the authority of the API server")
+	}
+
+	a.kube, a.Endpoint = kube, Endpoint{Server: authority.Host, Authority: authority.CAData}
 	a.tokens = func(k inputs.Kubernetes) oauth2.TokenSource {
 		return newSource(func() (authenticationv1.TokenRequestStatus, error) {
 			return a.Token(context.Background(), k, lifetime, nil)

@@ -8,8 +8,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -19,16 +17,6 @@ type Endpoint struct {
 	Server string
 	// Authority of its certificate, in PEM; empty for those of the system.
 	Authority []byte
-}
-
-// EndpointOf the API server that a configuration names.
-func EndpointOf(cfg *rest.Config) (Endpoint, error) {
-	cfg = rest.AnonymousClientConfig(cfg)
-	if err := rest.LoadTLSFiles(cfg); err != nil {
-		return Endpoint{}, errors.Wrap(err, "cannot read the authority of the API server")
-	}
-
-	return Endpoint{Server: cfg.Host, Authority: cfg.CAData}, nil
 }
 
 // InPod returns how the run of this process's own Pod reaches the API server: with the token in a file, which

@@ -41,10 +41,10 @@ func TestInPod(t *testing.T) {
 	}
 	write(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 
-	e, err := EndpointOf(&rest.Config{Host: "https://192.0.2.1", BearerToken: "token-of-the-provider", TLSClientConfig: rest.TLSClientConfig{CAFile: ca}})
+	provider, err := New(&rest.Config{Host: "https://192.0.2.1", BearerToken: "token-of-the-provider", TLSClientConfig: rest.TLSClientConfig{CAFile: ca}}, nil)
 	needs.OK(t, err)
 
-	a, err := InPod(e, token)
+	a, err := InPod(provider.Endpoint, token)
 	needs.OK(t, err)
 
 	if _, err := a.Open(t.Context(), spec()); err == nil || !strings.Contains(err.Error(), "failed to read token file") {

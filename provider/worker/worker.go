@@ -41,8 +41,17 @@ type Worker struct {
 	Install        bool          `help:"Only install the content, for the container of the run."`
 }
 
-// Work does what the payload says.
-func (c *Worker) Work(ctx context.Context) error {
+// Run does what the payload says. Kubernetes looks for the reason why a container has ended in a file.
+func (c *Worker) Run(ctx context.Context) error {
+	err := c.work(ctx)
+	if err != nil {
+		_ = os.WriteFile("/dev/termination-log", []byte(err.Error()), 0o600) // The log of the container has it, too.
+	}
+
+	return err
+}
+
+func (c *Worker) work(ctx context.Context) error {
 	p, err := pods.ReadPayload(os.DirFS(c.Payload))
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestWorkEnd(t *testing.T) {
 	needs.OK(t, c.keep(installation{Failed: &failed}))
 
 	written := output(t, func() {
-		if err := c.Work(t.Context()); !errors.As(err, new(*DisplayedError)) {
+		if err := c.work(t.Context()); !errors.As(err, new(*DisplayedError)) {
 			t.Errorf("The log should show why the run has failed: %v", err)
 		}
 	})
