@@ -2,6 +2,7 @@ package dependents
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -21,11 +23,10 @@ import (
 
 const (
 	// firstPause is how long a change waits for others before the object is woken. The pause doubles
-	// with each change within calm, up to longestPause: another controller that fights with a run over
-	// an object does not keep the provider busy.
+	// with each change, up to longestPause, until there was none for twice as long: another controller that fights with a
+	// run over an object does not keep the provider busy.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
-	calm         = 10 * time.Minute
 	// again is when objects are looked at again that could not be watched.
 	again = 30 * time.Second
 	// maxWatches of the accounts of one namespace, and of all of them.
@@ -50,18 +51,10 @@ type Subject struct {
 type Watcher struct {
 	ctx    context.Context //nolint:containedctx // Watches go on from one reconcile to the next.
 	client func(inputs.Kubernetes) (metadata.Interface, error)
-	now    func() time.Time
+	pauses *flowcontrol.Backoff
 
 	mu      sync.Mutex
 	watches map[types.UID]*following
-	// streaks of changes.
-	streaks map[types.UID]streak
-}
-
-// A streak of changes, one soon after the other.
-type streak struct {
-	n    int
-	last time.Time
 }
 
 // following is the watch of one AnsibleRun.
@@ -71,9 +64,8 @@ type following struct {
 	watches int
 	stop    context.CancelFunc
 	changed bool
-	// errs of kinds that cannot be watched, and err, which says so of all of them.
+	// errs of kinds that cannot be watched, or that of all of them.
 	errs []error
-	err  error
 	// listing is locked while objects of a kind are listed: there may be many kinds.
 	listing sync.Mutex
 }
@@ -85,8 +77,8 @@ func (f *following) of(s Subject) bool { return f != nil && equality.Semantic.De
 // of an account.
 func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface, error)) *Watcher {
 	return &Watcher{
-		ctx: ctx, client: client, now: time.Now, watches: map[types.UID]*following{},
-		streaks: map[types.UID]streak{},
+		ctx: ctx, client: client, pauses: flowcontrol.NewBackOff(firstPause, longestPause),
+		watches: map[types.UID]*following{},
 	}
 }
 
@@ -104,13 +96,15 @@ func (w *Watcher) Watch(s Subject, wake func()) {
 	w.stop(s.UID)
 
 	ctx, stop := context.WithCancel(w.ctx)
-	f = &following{subject: s, stop: stop, errs: make([]error, len(s.Kinds)), err: w.full(s)}
-	w.watches[s.UID] = f
-
-	if f.err == nil {
+	f = &following{subject: s, stop: stop, errs: make([]error, len(s.Kinds))}
+	if err := w.full(s); err != nil {
+		f.errs = []error{err}
+	} else {
 		f.watches = len(s.Kinds)
 		go w.follow(ctx, f, wake)
 	}
+
+	w.watches[s.UID] = f
 }
 
 // full returns an error if there are too many watches for those of a subject.
@@ -145,7 +139,7 @@ func (w *Watcher) Changed(s Subject) (bool, error) {
 		return false, nil
 	}
 
-	return f.changed, f.err
+	return f.changed, all(f.errs)
 }
 
 // Stop to watch the dependents of an AnsibleRun.
@@ -169,7 +163,7 @@ func (w *Watcher) Forget(uid types.UID) {
 	defer w.mu.Unlock()
 
 	w.stop(uid)
-	delete(w.streaks, uid)
+	w.pauses.Reset(string(uid))
 }
 
 // follow the dependents of a subject until one was changed. Each kind is watched by itself: one that cannot be does not
@@ -192,7 +186,7 @@ func (w *Watcher) follow(ctx context.Context, f *following, wake func()) {
 	}
 
 	w.mu.Lock()
-	f.changed, f.err = true, nil
+	f.changed, f.errs = true, nil
 	w.mu.Unlock()
 
 	wake()
@@ -203,11 +197,10 @@ func (w *Watcher) tell(f *following, kind int, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	was := f.err
+	was := fmt.Sprint(all(f.errs))
 	f.errs[kind] = err
-	f.err = all(f.errs)
 
-	return (was == nil) != (f.err == nil) || was != nil && was.Error() != f.err.Error()
+	return fmt.Sprint(all(f.errs)) != was
 }
 
 // all errors as one: the first, and how many others there are.
@@ -257,18 +250,9 @@ func (w *Watcher) followKind(ctx context.Context, f *following, k common.Depende
 
 // pause before a change is told.
 func (w *Watcher) pause(uid types.UID) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.pauses.Next(string(uid), time.Now())
 
-	s, now := w.streaks[uid], w.now()
-	if now.Sub(s.last) > calm {
-		s.n = 0
-	}
-
-	d := min(firstPause<<min(s.n, 10), longestPause)
-	w.streaks[uid] = streak{n: s.n + 1, last: now.Add(d)}
-
-	return d
+	return w.pauses.Get(string(uid))
 }
 
 // wait for a while. It is false if the context is done before.

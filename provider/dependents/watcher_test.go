@@ -149,8 +149,19 @@ func TestWatcher(t *testing.T) {
 	}
 	resource, things := deployments(), deployments()
 	things.Kind, things.Resource = "Thing", "things"
-	notFound := kerrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "")
+	notFound, forbidden := kerrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, ""), errors.New("forbidden")
 	gvr := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+
+	deleting := func(name string) func(*fake.FakeMetadataClient) {
+		return func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), name, metav1.DeleteOptions{})
+		}
+	}
+	refusing := func(resource string, err error) func(*fake.FakeMetadataClient) {
+		return func(c *fake.FakeMetadataClient) {
+			c.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, err })
+		}
+	}
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -161,19 +172,11 @@ func TestWatcher(t *testing.T) {
 		want          bool
 		err           bool
 	}{
-		"Nothing": {"Nothing has changed.", nil, nil, nil, false, false},
-		"Deleted": {"Somebody deletes the object.", nil, nil, func(c *fake.FakeMetadataClient) {
-			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
-		}, true, false},
-		"DeletedBefore": {"Somebody has deleted it while the provider was away.", nil, func(c *fake.FakeMetadataClient) {
-			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
-		}, nil, true, false},
-		"WasGoing": {"Somebody was deleting another object when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, func(c *fake.FakeMetadataClient) {
-			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "going", metav1.DeleteOptions{})
-		}, true, false},
-		"WasMine": {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, func(c *fake.FakeMetadataClient) {
-			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "mine", metav1.DeleteOptions{})
-		}, false, false},
+		"Nothing":       {"Nothing has changed.", nil, nil, nil, false, false},
+		"Deleted":       {"Somebody deletes the object.", nil, nil, deleting("a"), true, false},
+		"DeletedBefore": {"Somebody has deleted it while the provider was away.", nil, deleting("a"), nil, true, false},
+		"WasGoing":      {"Somebody was deleting another object when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, deleting("going"), true, false},
+		"WasMine":       {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, deleting("mine"), false, false},
 		"DeletedBetween": {"Somebody deletes the object between two watches.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
 				ended := make(chan watch.Event)
@@ -181,23 +184,11 @@ func TestWatcher(t *testing.T) {
 
 				return true, watch.NewProxyWatcher(ended), nil
 			})
-		}, func(c *fake.FakeMetadataClient) {
-			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
-		}, true, false},
-		"Gone": {"The kind is gone, and its objects with it.", nil, func(c *fake.FakeMetadataClient) {
-			c.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, notFound })
-		}, nil, true, false},
-		"OtherForbidden": {"The account may not list another kind.", nil, func(c *fake.FakeMetadataClient) {
-			c.PrependReactor("list", "things", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
-		}, nil, false, true},
-		"DeletedBeside": {"An object is deleted beside a kind that the account may not list.", nil, func(c *fake.FakeMetadataClient) {
-			c.PrependReactor("list", "things", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
-		}, func(c *fake.FakeMetadataClient) {
-			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
-		}, true, false},
-		"Forbidden": {"The account may not list.", nil, func(c *fake.FakeMetadataClient) {
-			c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
-		}, nil, false, true},
+		}, deleting("a"), true, false},
+		"Gone":           {"The kind is gone, and its objects with it.", nil, refusing("deployments", notFound), nil, true, false},
+		"OtherForbidden": {"The account may not list another kind.", nil, refusing("things", forbidden), nil, false, true},
+		"DeletedBeside":  {"An object is deleted beside a kind that the account may not list.", nil, refusing("things", forbidden), deleting("a"), true, false},
+		"Forbidden":      {"The account may not list.", nil, refusing("*", forbidden), nil, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -354,25 +345,26 @@ func TestSurvey(t *testing.T) {
 
 // Changes one after another do not keep the provider busy.
 func TestPause(t *testing.T) {
-	now := time.Unix(0, 0)
-	w := New(t.Context(), nil)
-	w.now = func() time.Time { return now }
+	synctest.Test(t, func(t *testing.T) {
+		w := New(t.Context(), nil)
 
-	var got []time.Duration
+		var got []time.Duration
 
-	for range 12 {
-		d := w.pause(run)
-		got = append(got, d)
-		now = now.Add(d)
-	}
+		for range 12 {
+			d := w.pause(run)
+			got = append(got, d)
 
-	if got[0] != firstPause || got[1] != 2*firstPause || got[11] != longestPause {
-		t.Errorf("want pauses that grow up to %s, got %v", longestPause, got)
-	}
+			time.Sleep(d)
+		}
 
-	now = now.Add(calm + time.Second)
+		if got[0] != firstPause || got[1] != 2*firstPause || got[11] != longestPause {
+			t.Errorf("want pauses that grow up to %s, got %v", longestPause, got)
+		}
 
-	if d := w.pause(run); d != firstPause {
-		t.Errorf("want a short pause after a calm time, got %s", d)
-	}
+		time.Sleep(2*longestPause + time.Second)
+
+		if d := w.pause(run); d != firstPause {
+			t.Errorf("want a short pause after a calm time, got %s", d)
+		}
+	})
 }
