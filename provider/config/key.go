@@ -27,12 +27,20 @@ const (
 // get the same key.
 func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
 	name := types.NamespacedName{Namespace: namespace, Name: KeySecret}
-
 	s := &corev1.Secret{}
 
 	err := c.Get(ctx, name, s)
 	if kerrors.IsNotFound(err) {
-		s, err = createKey(ctx, c, name)
+		key := make([]byte, KeySize)
+		_, _ = rand.Read(key) // It never fails.
+
+		s.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: KeySecret}
+		s.Data = map[string][]byte{keyField: key}
+		err = c.Create(ctx, s)
+	}
+
+	if kerrors.IsAlreadyExists(err) { // Another process was first.
+		err = c.Get(ctx, name, s)
 	}
 
 	if err != nil {
@@ -45,26 +53,4 @@ func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error)
 	}
 
 	return s.Data[keyField], nil
-}
-
-// createKey creates the Secret, or returns the one that another process has created first.
-func createKey(ctx context.Context, c client.Client, name types.NamespacedName) (*corev1.Secret, error) {
-	key := make([]byte, KeySize)
-	if _, err := rand.Read(key); err != nil {
-		return nil, errors.Wrap(err, "cannot make a key")
-	}
-
-	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
-		Data:       map[string][]byte{keyField: key},
-	}
-
-	err := c.Create(ctx, s)
-	if !kerrors.IsAlreadyExists(err) {
-		return s, err
-	}
-
-	s = &corev1.Secret{}
-
-	return s, c.Get(ctx, name, s)
 }

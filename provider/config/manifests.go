@@ -5,14 +5,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -102,27 +101,20 @@ func (m *Manifests) add(doc []byte) error {
 		return nil
 	}
 
-	var kind struct {
-		metav1.TypeMeta `json:",inline"`
-
-		Metadata struct {
-			Name any `json:"name"`
-		} `json:"metadata"`
-	}
-
-	if err := json.Unmarshal(text, &kind); err != nil || kind.APIVersion == "" || kind.Kind == "" {
+	var u unstructured.Unstructured
+	if err := json.Unmarshal(text, &u.Object); err != nil || u.GetAPIVersion() == "" || u.GetKind() == "" {
 		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
 	}
 
-	if kind.APIVersion == "v1" && kind.Kind == "List" {
+	if u.GetAPIVersion() == "v1" && u.GetKind() == "List" {
 		return m.list(text)
 	}
 
-	switch needed, err := m.check(kind.GroupVersionKind(), text); {
+	switch needed, err := m.check(u); {
 	case err != nil:
 		return err
 	case !needed:
-		m.ignored = append(m.ignored, strings.TrimSuffix(fmt.Sprintf("%s %v", kind.Kind, kind.Metadata.Name), " <nil>"))
+		m.ignored = append(m.ignored, strings.TrimSpace(u.GetKind()+" "+u.GetName()))
 		return nil
 	}
 
@@ -173,7 +165,8 @@ func (m *Manifests) list(text []byte) error {
 
 // check an object as the API server does. It is false for kinds that runs do not refer to. A kind that the groups of
 // this API do not have is a mistake.
-func (m *Manifests) check(k kschema.GroupVersionKind, text []byte) (needed bool, err error) {
+func (m *Manifests) check(u unstructured.Unstructured) (needed bool, err error) {
+	k := u.GroupVersionKind()
 	definition, ours := m.definitions[k]
 
 	switch {
@@ -194,12 +187,7 @@ func (m *Manifests) check(k kschema.GroupVersionKind, text []byte) (needed bool,
 		}
 	}
 
-	var object map[string]any
-	if err := json.Unmarshal(text, &object); err != nil {
-		return false, errors.Wrap(err, "cannot read the object")
-	}
-
-	return true, m.schemas[k].Validate(object).ToAggregate()
+	return true, m.schemas[k].Validate(u.Object).ToAggregate()
 }
 
 // Runs that were added, in order.

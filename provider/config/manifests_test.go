@@ -46,7 +46,7 @@ func TestManifestsAdd(t *testing.T) {
 			docs: []string{
 				"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}",
 				"apiVersion: apiextensions.crossplane.io/v2\nkind: CompositeResourceDefinition\nmetadata: {name: x}\nspec: {}",
-				"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: Approval\nmetadata: {name: 1}\nspec: {}",
+				"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: Approval\nmetadata: {name: \"1\"}\nspec: {}",
 				"apiVersion: v1\nkind: Pod",
 			},
 			ignored: []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"},
