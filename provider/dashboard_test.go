@@ -157,6 +157,7 @@ func metricNames(t *testing.T) map[string]bool {
 	telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), own)
 	telemetry.NewContentMetrics(own)
 	telemetry.CountStarts(own)
+	telemetry.MeasurePool(own, func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} })
 
 	descs := make(chan *prometheus.Desc)
 
@@ -165,8 +166,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
-			own, telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }),
-			telemetry.NewConfinementMetric(sandbox.Kernel{}), telemetry.NewObjectMetrics(nil, "", nil, nil),
+			own, telemetry.NewConfinementMetric(sandbox.Kernel{}), telemetry.NewObjectMetrics(nil, "", nil, nil),
 		} {
 			c.Describe(descs)
 		}

@@ -139,7 +139,8 @@ func (c *startCommand) Run(ctx context.Context) error {
 	}, leads)
 
 	objects, states := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
-	metrics.Registry.MustRegister(objects, states, telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(objects, states)
+	telemetry.MeasurePool(metrics.Registry, runs.Stats)
 
 	if !c.Idle {
 		metrics.Registry.MustRegister(telemetry.NewConfinementMetric(at.Policy.Kernel))

@@ -34,14 +34,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// Role is the one in examples/operations that has the right to request tokens.
-func Role() rights.Role {
-	return rights.Role{Name: "provider-ansible-tokens", File: "examples/operations/tokens.yaml"}
-}
-
 // CheckRights returns a rights.Error if the provider may not request tokens of a ServiceAccount.
 func CheckRights(ctx context.Context, kube client.Client, namespace, account string) error {
-	return rights.Check(ctx, kube, namespace, Role(), []authorizationv1.ResourceAttributes{
+	role := rights.Role{Name: "provider-ansible-tokens", File: "examples/operations/tokens.yaml"}
+
+	return rights.Check(ctx, kube, namespace, role, []authorizationv1.ResourceAttributes{
 		{Resource: "serviceaccounts", Subresource: "token", Verb: "create", Name: account},
 	})
 }

@@ -22,9 +22,8 @@ const (
 
 // Queues of the pool, as the label queue has them.
 const (
-	queueUrgent     = "urgent"
-	queuePatient    = "patient"
-	queueInstalling = "installing"
+	queueUrgent  = "urgent"
+	queuePatient = "patient"
 )
 
 // maxTasks is how many tasks of a run are counted: more than any run has.
@@ -106,43 +105,27 @@ func (m *metrics) ended(run runs.Run, r runs.Report, took time.Duration) {
 	}
 }
 
-// poolMetrics reads the state of a pool when the metrics are scraped.
-type poolMetrics struct {
-	stats                  func() map[common.Place]pool.Stats
-	length, running, limit *prometheus.Desc
-}
+// MeasurePool registers metrics of each place of a pool, which are read when they are scraped.
+func MeasurePool(r prometheus.Registerer, stats func() map[common.Place]pool.Stats) {
+	f := promauto.With(r)
 
-// NewPoolMetrics returns metrics of a pool.
-func NewPoolMetrics(stats func() map[common.Place]pool.Stats) prometheus.Collector {
-	return &poolMetrics{
-		stats: stats,
-		length: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "queue_length"),
-			"Runs that wait for their content or for their turn, by queue and place.", []string{"queue", labelPlace}, nil),
-		running: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_running"),
-			"Runs in progress, by place.", []string{labelPlace}, nil),
-		limit: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_limit"),
-			"Runs that may be in progress at a time, by place.", []string{labelPlace}, nil),
-	}
-}
+	for place := range stats() {
+		gauge := func(name, help string, labels prometheus.Labels, of func(pool.Stats) int) {
+			labels[labelPlace] = string(place)
 
-// Describe the metrics.
-func (p *poolMetrics) Describe(c chan<- *prometheus.Desc) {
-	c <- p.length
-	c <- p.running
-	c <- p.limit
-}
-
-// Collect the metrics.
-func (p *poolMetrics) Collect(c chan<- prometheus.Metric) {
-	for place, s := range p.stats() {
-		gauge := func(d *prometheus.Desc, v int, labels ...string) {
-			c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), append(labels, string(place))...)
+			f.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels},
+				func() float64 { return float64(of(stats()[place])) })
+		}
+		length := func(queue string, of func(pool.Stats) int) {
+			gauge("queue_length", "Runs that wait for their content or for their turn, by queue and place.",
+				prometheus.Labels{"queue": queue}, of)
 		}
 
-		gauge(p.length, s.Urgent, queueUrgent)
-		gauge(p.length, s.Patient, queuePatient)
-		gauge(p.length, s.Installing, queueInstalling)
-		gauge(p.running, s.Running)
-		gauge(p.limit, s.Limit)
+		length(queueUrgent, func(s pool.Stats) int { return s.Urgent })
+		length(queuePatient, func(s pool.Stats) int { return s.Patient })
+		length("installing", func(s pool.Stats) int { return s.Installing })
+		gauge("runs_running", "Runs in progress, by place.", prometheus.Labels{}, func(s pool.Stats) int { return s.Running })
+		gauge("runs_limit", "Runs that may be in progress at a time, by place.", prometheus.Labels{},
+			func(s pool.Stats) int { return s.Limit })
 	}
 }

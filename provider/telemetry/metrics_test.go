@@ -22,9 +22,10 @@ func TestMetrics(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	o := NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), r)
 	c := NewContentMetrics(r)
-	r.MustRegister(NewPoolMetrics(func() map[common.Place]pool.Stats {
+
+	MeasurePool(r, func() map[common.Place]pool.Stats {
 		return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}}
-	}))
+	})
 
 	execute(t, o, common.PhaseFailed)
 	execute(t, o, common.PhaseFailed)
