@@ -123,9 +123,9 @@ func (c confinement) Refuses(p sandbox.Policy) string {
 
 // allowed is the policy for a state directory that follows from the flags and the files of this machine.
 func (c confinement) allowed(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
-	state, err := absolute(stateDir)
+	state, err := filepath.EvalSymlinks(stateDir)
 	if err != nil {
-		return sandbox.Policy{}, err
+		return sandbox.Policy{}, errors.Wrap(err, "cannot tell where the state directory is")
 	}
 
 	memory, together := c.memory(os.DirFS("/"), log)
@@ -273,21 +273,4 @@ func kubeconfigs() []string {
 	}
 
 	return files
-}
-
-// absolute path of a directory, with its links followed. The directory is made if it is not
-// there.
-func absolute(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", errors.Wrap(err, "cannot make the state directory")
-	}
-
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot tell where the state directory is")
-	}
-
-	abs, err = filepath.EvalSymlinks(abs)
-
-	return abs, errors.Wrap(err, "cannot tell where the state directory is")
 }

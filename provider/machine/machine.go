@@ -34,7 +34,7 @@ const (
 type Machine struct {
 	confinement
 
-	StateDir   string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
+	StateDir   string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time." type:"path"`
 	MaxTimeout time.Duration `default:"1h"           help:"Longest timeout of a run, whatever the AnsibleRun asks for, 20m unless it does; 0 means that there is none."`
 
 	// Warm says how a process is kept that has imported Ansible; by default none is.
