@@ -53,7 +53,7 @@ metadata: {name: run, namespace: team}
 apiVersion: v1
 kind: Secret
 metadata: {name: db, namespace: team}
-stringData: {vars.yml: "password: x", empty.yml: "# nothing\n", list.yml: "- a", vault.yml: "$ANSIBLE_VAULT;1.1;AES256\n3132", tags.yml: "p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n", bad.yml: "a: *s3cret"}
+stringData: {vars.yml: "password: x", empty.yml: "# nothing\n", vault.yml: "$ANSIBLE_VAULT;1.1;AES256\n3132", tags.yml: "p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n", bad.yml: "a: *s3cret"}
 ---
 apiVersion: v1
 kind: Secret
@@ -135,14 +135,18 @@ func TestResolve(t *testing.T) {
 				},
 			}},
 		},
-		"EnvMissing": {
+		"Missing": {
 			reason: "References that lead nowhere are named, those of the configuration too.",
 			docs: []string{
-				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: B, valueFrom: {configMapKeyRef: {name: gone, key: k}}}]}}",
-				namespacedConfig + "spec: {env: [{name: D, valueFrom: {secretKeyRef: {name: gone, key: d}}}]}",
+				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, " +
+					"env: [{name: B, valueFrom: {configMapKeyRef: {name: gone, key: k}}}], varFiles: [{source: Secret, secretRef: {name: none}}]}}",
+				namespacedConfig + "spec: {env: [{name: D, valueFrom: {secretKeyRef: {name: gone, key: d}}}], " +
+					"varFiles: [{source: ConfigMapKey, configMapKeyRef: {name: none, key: a}, variable: a}]}",
 			},
 			want: want{
-				err:     `spec.forProvider.env[0]: ConfigMap "team/gone" not found; ProviderConfig "team/local": spec.env[0]: Secret "team/gone" not found`,
+				err: `spec.forProvider.varFiles[0]: Secret "team/none" not found; spec.forProvider.env[0]: ConfigMap "team/gone" not found; ` +
+					`ProviderConfig "team/local": spec.env[0]: Secret "team/gone" not found; ` +
+					`ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/none" not found`,
 				missing: true,
 			},
 		},
@@ -186,11 +190,6 @@ data: {k: keys}
 					Signatures: "+1", Collections: []common.VerifiedContent{{Name: "acme.web"}}, Roles: []common.VerifiedContent{{Name: "motd"}},
 				},
 			}},
-		},
-		"NoKeyring": {
-			reason: "A keyring that is not there verifies nothing.",
-			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {keyring: keys.gpg}}"},
-			want:   want{err: `ProviderConfig "team/local": spec.verification.keyring: Invalid value: "keys.gpg": must be the filename of one of the credentials`},
 		},
 		"ConfigMissing": {
 			reason: "A configuration may be gone.",
@@ -255,17 +254,6 @@ stringData: {password: "{{ x }}", tls.crt: "é\n", 0-a: ""}
 				},
 			}},
 		},
-		"RawVarsMissing": {
-			reason: "What is missing is named, that of the configuration, too.",
-			docs: []string{
-				namespacedRun + `spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, varFiles: [{source: Secret, secretRef: {name: none}}]}}`,
-				namespacedConfig + "spec: {varFiles: [{source: ConfigMapKey, configMapKeyRef: {name: none, key: a}, variable: a}]}",
-			},
-			want: want{
-				err:     `spec.forProvider.varFiles[0]: Secret "team/none" not found; ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/none" not found`,
-				missing: true,
-			},
-		},
 		"RawVarsAlike": {
 			reason: "No value replaces another one of the same object.",
 			docs: []string{
@@ -317,14 +305,6 @@ spec:
 					`ClusterProviderConfig "default": spec.credentials[0]: Secret "other/none" not found`,
 				missing: true,
 			},
-		},
-		"VarFileList": {
-			reason: "A list is no mapping.",
-			docs: []string{
-				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: db, key: list.yml}}]}}`,
-				clusterProviderConfig, secrets,
-			},
-			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "list.yml": is not a mapping of names to values (line 1)`},
 		},
 		"VarFileMalformed": {
 			reason: "What is in the file does not get into the error.",
@@ -470,11 +450,6 @@ spec:
 			reason: "The error says which item is wrong.",
 			docs:   []string{clusterRun + `spec: {forProvider: {roles: [a.b, 1]}}`, clusterConfig},
 			want:   want{err: "spec.forProvider.roles[1]: must be a string or an object {name, src, version}: json: cannot unmarshal number into Go value of type common.Role"},
-		},
-		"Invalid": {
-			reason: "Inputs are valid.",
-			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site}}`, clusterConfig},
-			want:   want{err: `spec.forProvider.playbook: Invalid value: "site": must be namespace.collection.playbook`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
