@@ -13,17 +13,23 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// network has the variables that say how to reach the network, and the time zone.
+func network() []string {
+	return []string{
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "TZ",
+	}
+}
+
+// authorities has the variables that name files and directories of trusted authorities.
+func authorities() []string {
+	return []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
+}
+
 // Passed returns the variables that pass from the provider's own environment, given as
 // name=value: where programs are, how to reach the network, and the time zone. Others may hold
 // what content must not see. LANG is set, since Ansible wants an encoding of UTF-8.
 func Passed(environ []string) map[string]string {
-	names := []string{
-		"PATH", "TZ",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-	}
-
-	env := pick(environ, names)
+	env := pick(environ, named(slices.Concat(network(), authorities(), []string{"PATH"})...))
 	env["LANG"] = "C.UTF-8"
 
 	return env
@@ -34,20 +40,11 @@ func Passed(environ []string) map[string]string {
 // which identity the Pod has. Ansible's messages are read, so that their language is the provider's
 // to say, too.
 func Image(environ []string) map[string]string {
-	own := append(controlled(), "LANG", "LANGUAGE", "KUBECONFIG")
-	prefixes := []string{"LC_", "AWX_", "RUNNER_", "KUBERNETES_", "AWS_", "AZURE_", "GOOGLE_"}
-	env := map[string]string{}
+	own := named(append(controlled(), "LANG", "LANGUAGE", "KUBECONFIG")...)
 
-	for _, kv := range environ {
-		name, value, ok := strings.Cut(kv, "=")
-		starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-
-		if ok && !slices.Contains(own, name) && !slices.ContainsFunc(prefixes, starts) {
-			env[name] = value
-		}
-	}
-
-	return env
+	return pick(environ, func(name string) bool {
+		return !own(name) && !starts(name, "LC_", "AWX_", "RUNNER_", "KUBERNETES_", "AWS_", "AZURE_", "GOOGLE_")
+	})
 }
 
 // controlled are the variables that the provider sets in each run, or that ansible-runner talks to
@@ -62,34 +59,20 @@ func controlled() []string {
 // Cluster returns where the API server of the provider's own cluster is, for
 // content that may use the service account.
 func Cluster(environ []string) map[string]string {
-	return pick(environ, []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS"})
+	return pick(environ, named("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS"))
 }
 
 // Identity returns the variables by which the workload identities of clouds tell programs where the
 // token of a Pod's service account is, and what it is good for.
 func Identity(environ []string) map[string]string {
-	env := map[string]string{}
-
-	for _, kv := range environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "AZURE_") || strings.HasPrefix(name, "GOOGLE_") {
-			env[name] = value
-		}
-	}
-
-	return env
+	return pick(environ, func(name string) bool { return starts(name, "AWS_", "AZURE_", "GOOGLE_") })
 }
 
 // Home returns the home directory of the provider's user, for its own programs.
-func Home(environ []string) map[string]string { return pick(environ, []string{"HOME"}) }
+func Home(environ []string) map[string]string { return pick(environ, named("HOME")) }
 
 // Proxies returns the variables that say how to reach the network, for the provider's Pods.
-func Proxies(environ []string) map[string]string {
-	return pick(environ, []string{
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
-		"no_proxy", "all_proxy", "TZ",
-	})
-}
+func Proxies(environ []string) map[string]string { return pick(environ, named(network()...)) }
 
 // LookPath finds a program in the directories of the PATH of an environment, which may be relative. The path of the
 // program is absolute.
@@ -104,11 +87,11 @@ func LookPath(environ []string, name string) (string, error) {
 }
 
 // pick variables from an environment by their names.
-func pick(environ, names []string) map[string]string {
+func pick(environ []string, wanted func(name string) bool) map[string]string {
 	env := map[string]string{}
 
 	for _, kv := range environ {
-		if name, value, ok := strings.Cut(kv, "="); ok && slices.Contains(names, name) {
+		if name, value, ok := strings.Cut(kv, "="); ok && wanted(name) {
 			env[name] = value
 		}
 	}
@@ -116,15 +99,20 @@ func pick(environ, names []string) map[string]string {
 	return env
 }
 
+func named(names ...string) func(string) bool {
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+func starts(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
 // Authorities are the files and directories of trusted authorities that an
 // environment names.
 func Authorities(env map[string]string) []string {
 	var paths []string
 
-	for _, name := range []string{
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-		"GIT_SSL_CAINFO",
-	} {
+	for _, name := range authorities() {
 		for _, p := range filepath.SplitList(env[name]) {
 			if filepath.IsAbs(p) {
 				paths = append(paths, filepath.Clean(p))
@@ -146,15 +134,14 @@ func Validate(name, value string) error {
 		"PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
 		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GCONV_PATH", "GLIBC_TUNABLES", "XDG_CONFIG_HOME",
 	)
-	prefixes := []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_", "OPENSSL_", "PERL5"}
-	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 
 	switch {
 	case name == "" || strings.ContainsAny(name, "=\x00"):
 		return errors.New("must be the name of an environment variable")
 	case strings.Contains(value, "\x00"):
 		return errors.New("must not contain NUL")
-	case slices.Contains(own, name), slices.ContainsFunc(prefixes, starts):
+	case slices.Contains(own, name),
+		starts(name, "LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_", "OPENSSL_", "PERL5"):
 		return errors.New("is set by the provider")
 	}
 
@@ -202,8 +189,6 @@ func ValidatePlay(name, value string) error {
 // version, only those pass that are known to be harmless.
 // https://git-scm.com/docs/git#_environment_variables
 func validateGit(name string) error {
-	harmless := []string{"GIT_SSL_", "GIT_HTTP_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_LFS_", "GIT_TERMINAL_PROMPT"}
-
 	switch name {
 	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT":
 		return errors.New(
@@ -216,8 +201,8 @@ func validateGit(name string) error {
 		return errors.New("runs a program in the provider")
 	}
 
-	allowed := slices.ContainsFunc(harmless, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-	if strings.HasPrefix(name, "GIT_") && !allowed {
+	if starts(name, "GIT_") &&
+		!starts(name, "GIT_SSL_", "GIT_HTTP_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_LFS_", "GIT_TERMINAL_PROMPT") {
 		return errors.New("can make git run a program in the provider: of git's variables only GIT_SSL_*, GIT_HTTP_*, " +
 			"GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_LFS_* may be set")
 	}
