@@ -101,11 +101,6 @@ func TestValidate(t *testing.T) {
 			reason: "Well known dot files are fine.",
 			in:     Inputs{Parameters: fine, Credentials: []File{{Name: ".git-credentials"}, {Name: "ansible.cfg"}, {Name: "id_rsa"}}},
 		},
-		"CredentialReserved": {
-			reason: "ansible-runner takes a file args for a command.",
-			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "args"}}},
-			want:   `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`,
-		},
 		"CredentialTwice": {
 			reason: "Two credentials cannot be one file.",
 			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "a"}, {Name: "a"}}},
