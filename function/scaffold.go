@@ -90,12 +90,7 @@ func (c scaffoldCommand) Run(out io.Writer) error {
 // documents of the role or the operator.
 func (c scaffoldCommand) documents() ([]scaffold.Document, error) {
 	if c.Operator != "" {
-		o, err := scaffold.LoadOperator(c.Operator, c.Watches, c.Source)
-		if err != nil {
-			return nil, err
-		}
-
-		return o.Write()
+		return scaffold.WriteOperator(c.Operator, c.Watches, c.Source)
 	}
 
 	role, err := c.load(context.Background())

@@ -33,19 +33,19 @@ func (c crd) stored() map[string]any {
 	return nil
 }
 
-// crdDirs are where projects have their definitions, by the version of the SDK.
-var crdDirs = [...]string{"config/crd/bases", "deploy/crds"} //nolint:gochecknoglobals // Go has no constant arrays.
+// Projects have their definitions in one of two directories, by the version of the SDK.
+const crdDirs = "config/crd/bases or deploy/crds"
 
 // crds of the project.
 func (p project) crds() (map[metav1.GroupKind]crd, error) {
 	all := map[metav1.GroupKind]crd{}
 
-	for _, file := range manifest.SortedKeys(p.files) {
-		if !slices.Contains(crdDirs[:], path.Dir(file)) || !strings.Contains(path.Ext(file), "ml") {
+	for _, file := range manifest.SortedKeys(p.config) {
+		if !slices.Contains(strings.Split(crdDirs, " or "), path.Dir(file)) || !strings.Contains(path.Ext(file), "ml") {
 			continue
 		}
 
-		documents, err := p.documents(file)
+		documents, err := p.config.documents(file)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (p project) crds() (map[metav1.GroupKind]crd, error) {
 	}
 
 	if len(all) == 0 {
-		return nil, errors.Errorf("the project has no CustomResourceDefinition in %s", strings.Join(crdDirs[:], " or "))
+		return nil, errors.New("the project has no CustomResourceDefinition in " + crdDirs)
 	}
 
 	return all, nil

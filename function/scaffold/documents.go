@@ -110,6 +110,11 @@ func statusColumn() *mapping {
 		set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)
 }
 
+// refer to the configuration of a run.
+func refer(run *mapping, cluster bool, name string) {
+	run.set("providerConfigRef", newMapping().set("kind", configKind(cluster)).set("name", name))
+}
+
 // configOf runs: one for all namespaces if they are namespaced.
 func configOf(cluster bool, name string, spec *mapping, comments ...string) *mapping {
 	group := common.GroupNamespaced
@@ -126,6 +131,51 @@ func configKind(cluster bool) string {
 	}
 
 	return "ClusterProviderConfig"
+}
+
+// A part is content that runs: a role or a playbook.
+type part struct {
+	// field of a run that has its full name.
+	field, name string
+	// tasks are the entry point of a role; empty for the main one.
+	tasks string
+	// dir in the project; empty for a role that requirements bring.
+	dir string
+}
+
+// set the content of a run, or of onDelete, with these variables.
+func (p part) set(in *mapping, vars map[string]any, comments ...string) {
+	play := newMapping()
+
+	switch {
+	case len(vars) == 0 && p.tasks == "":
+		in.set(p.field, p.name, comments...)
+		return
+	case p.field == "role":
+		task := newMapping().
+			set("ansible.builtin.include_role", newMapping().set("name", p.name).some("tasks_from", p.tasks)).
+			some("vars", vars)
+		play.set("hosts", "localhost").set("tasks", []*mapping{task})
+	default:
+		play.set("ansible.builtin.import_playbook", p.name).set("vars", vars)
+	}
+
+	text, err := textOf([]*mapping{play})
+	if err != nil {
+		text = err.Error() // No playbook is valid that is not YAML.
+	}
+
+	in.set("playbookInline", text, comments...)
+}
+
+// setState makes a variable tell a run of the deletion.
+func setState(run *mapping, name string, present, absent any, comment string) {
+	run.set("stateVariable", newMapping().set("name", name).set("present", present).set("absent", absent), comment)
+}
+
+// keep what a run has made when its XR is deleted.
+func keep(run *mapping, comment string) {
+	run.set("onDelete", newMapping().set("policy", "Keep"), comment)
 }
 
 // onDisk is where an item of requirements is on the disk: an absolute path, or the URL of one.

@@ -53,32 +53,3 @@ func pascalCase(name string) string {
 
 	return b.String()
 }
-
-// member of the spec of an XR in an expression.
-func member(property string, required bool) string {
-	switch {
-	case isReserved(property) && required:
-		return "['" + property + "']"
-	case isReserved(property):
-		return "[?'" + property + "']"
-	case required:
-		return "." + property
-	}
-
-	return ".?" + property
-}
-
-// isReserved is true for a word that is no identifier of an expression.
-func isReserved(name string) bool {
-	return name == "in" || name == "true" || name == "false" || name == "null"
-}
-
-// runName of a role or a kind.
-func runName(name string) string {
-	n := camelCase(name)
-	if isReserved(n) {
-		n += "Role"
-	}
-
-	return n
-}

@@ -16,87 +16,72 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Operator is a project of the Operator SDK with Ansible content.
-type Operator struct {
-	project
-
-	watches []watch
-	kinds   map[metav1.GroupKind]crd
-	source  string
-}
-
-// LoadOperator reads the project in a directory: its watches, or those of other files, its
-// CustomResourceDefinitions, and its content. Source is where git has the project, as
-// ansible-galaxy has it: URL,VERSION. Without one the project is on a Galaxy server.
-func LoadOperator(dir string, watches []string, source string) (Operator, error) {
-	o := Operator{source: source}
-
+// WriteOperator writes the documents for a project of the Operator SDK in a directory: for each of its watches, or of
+// those of other files, an XRD, a Composition and a ProviderConfig; for a kind of Kubernetes itself a WatchOperation in
+// place of the first two. Source is where git has the project, as ansible-galaxy has it: URL,VERSION. Without one the
+// project is on a Galaxy server.
+func WriteOperator(dir string, watches []string, source string) ([]Document, error) {
 	if len(watches) == 0 {
 		watches = []string{filepath.Join(dir, "watches.yaml")}
 	}
 
+	var all []watch
+
 	for _, f := range watches {
-		all, err := loadWatches(f)
+		w, err := loadWatches(f)
 		if err != nil {
-			return o, err
+			return nil, err
 		}
 
-		o.watches = append(o.watches, all...)
+		all = append(all, w...)
 	}
 
-	seen := map[metav1.GroupKind]string{}
-
-	for _, w := range o.watches {
-		if at, ok := seen[w.groupKind()]; ok {
-			return o, errors.Errorf("%s is the second one for its kind, after %s: the XRs of a kind have one Composition",
-				w.at, at)
-		}
-
-		seen[w.groupKind()] = w.at
+	p, err := loadProject(dir, source)
+	if err != nil {
+		return nil, err
 	}
 
-	var err error
-	if o.project, err = loadProject(dir); err != nil {
-		return o, err
+	kinds, err := p.crds()
+	if err != nil {
+		return nil, err
 	}
 
-	o.kinds, err = o.crds()
-
-	return o, err
-}
-
-// Write the documents for an operator: for each watch an XRD, a Composition and a
-// ProviderConfig; for a kind of Kubernetes itself a WatchOperation in place of the first two.
-func (o Operator) Write() ([]Document, error) {
 	var files []file
 
-	for _, w := range o.watches {
-		all, err := o.filesOf(w)
+	seen := map[metav1.GroupKind]bool{}
+
+	for _, w := range all {
+		if seen[w.groupKind()] {
+			return nil, errors.Errorf("%s is the second one for its kind: the XRs of a kind have one Composition", w.at)
+		}
+
+		seen[w.groupKind()] = true
+
+		written, err := (&operatorRun{project: p, watch: w, crd: kinds[w.groupKind()], object: "xr"}).files()
 		if err != nil {
 			return nil, errors.Wrap(err, w.at)
 		}
 
-		files = append(files, all...)
+		files = append(files, written...)
 	}
 
 	return documentsOf(files)
 }
 
-// filesOf a watch.
-func (o Operator) filesOf(w watch) ([]file, error) {
-	r := &operatorRun{Operator: o, watch: w, crd: o.kinds[w.groupKind()], object: "xr"}
+// files of a watch.
+func (r *operatorRun) files() ([]file, error) {
 	r.name = r.crd.name()
 	dir := r.crd.text("names", "plural")
 
 	switch {
 	case r.crd != nil:
-	case w.isKubernetes():
-		dir = strings.ToLower(w.Kind) + "s"
+	case r.isKubernetes():
+		dir = strings.ToLower(r.Kind) + "s"
 		// Other projects may watch the kind, too.
-		r.name = o.slug() + "-" + strings.TrimSuffix(dir+"."+w.Group, ".")
+		r.name = r.slug() + "-" + strings.TrimSuffix(dir+"."+r.Group, ".")
 		r.object = "required.watched"
 	default:
-		return nil, errors.Errorf("no file in %s defines the kind", strings.Join(crdDirs[:], " or "))
+		return nil, errors.New("no file in " + crdDirs + " defines the kind")
 	}
 
 	run, err := r.run()
@@ -113,7 +98,7 @@ func (o Operator) filesOf(w watch) ([]file, error) {
 		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, {dir + "/providerconfig.yaml", config}}, nil
 	}
 
-	xrd, err := r.crd.definition(o.reported(w.Kind))
+	xrd, err := r.crd.definition(r.reported(r.Kind))
 
 	return []file{
 		{dir + "/xrd.yaml", xrd},
@@ -124,7 +109,7 @@ func (o Operator) filesOf(w watch) ([]file, error) {
 
 // An operatorRun is the run that a watch of an operator becomes.
 type operatorRun struct {
-	Operator
+	project
 	watch
 
 	// crd is nil for a kind of Kubernetes itself.
@@ -139,12 +124,12 @@ type operatorRun struct {
 
 // run of the content.
 func (r *operatorRun) run() (*mapping, error) {
-	run := newMapping().set("name", runName(r.Kind), r.hidden()...)
+	run := newMapping().set("name", camelCase(r.Kind), r.hidden()...)
 	if r.crd == nil {
 		r.each(run)
 	}
 
-	run.set("providerConfigRef", newMapping().set("kind", configKind(r.crd.isCluster())).set("name", r.name))
+	refer(run, r.crd.isCluster(), r.name)
 
 	condition, err := r.condition(r.object)
 	if err != nil {
@@ -154,10 +139,10 @@ func (r *operatorRun) run() (*mapping, error) {
 	if condition != "" {
 		run.set("when", expression("${"+condition+"}"),
 			"The selector of the operator. Of an object that it does not select any more, everything stays.")
-	}
 
-	if condition != "" && r.crd != nil {
-		run.set("prune", false)
+		if r.crd != nil {
+			run.set("prune", false)
+		}
 	}
 
 	literal, err := r.content(run)
@@ -179,11 +164,7 @@ func (r *operatorRun) run() (*mapping, error) {
 	vars := newMapping().add(object(escape(literal)))
 	r.whole(vars)
 
-	if len(vars.Content) > 0 {
-		run.set("vars", vars)
-	}
-
-	return run, nil
+	return run.some("vars", vars), nil
 }
 
 // isSecret is true for a watch of Secrets.
@@ -191,7 +172,7 @@ func (r *operatorRun) isSecret() bool { return r.Kind == "Secret" && r.Group == 
 
 // hidden says what an AnsibleRun must not show.
 func (r *operatorRun) hidden() []string {
-	file := r.mentions(r.variable())
+	file := r.code.mentions(r.variable())
 	if file == "" || !r.isSecret() {
 		return nil
 	}
@@ -206,16 +187,16 @@ func (r *operatorRun) hidden() []string {
 func (r *operatorRun) whole(vars *mapping) {
 	const meta = "ansible_operator_meta"
 
-	if file := r.mentions(r.variable()); file != "" && !r.isSecret() {
+	if file := r.code.mentions(r.variable()); file != "" && !r.isSecret() {
 		vars.set(r.variable(), expression("${"+r.object+"}"), "The object without its status, for "+file+".")
 	}
 
 	spec := r.variable() + "_spec"
-	if file := r.mentions(spec); file != "" && !r.isSecret() {
+	if file := r.code.mentions(spec); file != "" && !r.isSecret() {
 		vars.set(spec, expression("${"+r.object+".spec}"), "For "+file+".")
 	}
 
-	if r.crd == nil || r.mentions(meta) != "" {
+	if r.crd == nil || r.code.mentions(meta) != "" {
 		vars.set(meta, newMapping().
 			set("name", expression("${"+r.object+".metadata.name}")).
 			set("namespace", expression("${"+r.object+".metadata.?namespace}")))
@@ -242,15 +223,11 @@ func (r *operatorRun) parameters(run *mapping) {
 		}
 	}
 
-	if len(exclude) > 0 {
-		from.set("exclude", exclude)
-	}
-
 	if !is(r.MarkUnsafe) {
 		comments = append(comments, "The operator had markUnsafe: false. Here Ansible never templates values of an object.")
 	}
 
-	run.set("varsFrom", []*mapping{from}, comments...)
+	run.set("varsFrom", []*mapping{from.some("exclude", exclude)}, comments...)
 }
 
 // variables that the known fields of the spec become, with the fields.
@@ -267,14 +244,6 @@ func (r *operatorRun) variables() map[string]string {
 	}
 
 	return all
-}
-
-// A part is content that runs: a role or a playbook.
-type part struct {
-	// field of a run that has its full name.
-	field, name string
-	// dir in the project; empty for a role that requirements bring.
-	dir string
 }
 
 // part of a content.
@@ -305,7 +274,7 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 	comments, f := r.elsewhere(), r.Finalizer
 
 	if f == nil || r.crd == nil {
-		run.set(present.field, present.name, comments...)
+		present.set(run, nil, comments...)
 
 		nothing := "The operator has no finalizer for the kind: when an object is deleted nothing runs, " +
 			"and what it owns goes with it."
@@ -313,7 +282,7 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 			nothing = "Nothing runs when the object is deleted: an Operation has no equivalent of a finalizer."
 		}
 
-		run.set("onDelete", newMapping().set("policy", "Keep"), nothing)
+		keep(run, nothing)
 
 		return r.Vars, nil
 	}
@@ -326,9 +295,8 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 	}
 
 	if name, value := r.state(present); absent == present && value != "" {
-		run.set(present.field, present.name, comments...)
-		run.set("stateVariable",
-			newMapping().set("name", name).set("present", escape(value)).set("absent", escape(f.Vars[name])),
+		present.set(run, nil, comments...)
+		setState(run, name, escape(value), escape(f.Vars[name]),
 			"When the object is deleted the content runs once more, with the variable of the operator's finalizer.")
 	} else if err := r.both(run, present, absent, comments); err != nil {
 		return nil, err
@@ -342,11 +310,11 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 func (r *operatorRun) elsewhere() []string {
 	var comments []string
 
-	if file := r.mentions(home); file != "" {
+	if file := r.code.mentions(home); file != "" {
 		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
 	}
 
-	if file := r.mentions("/tmp"); file != "" {
+	if file := r.code.mentions("/tmp"); file != "" {
 		comments = append(comments,
 			file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, "+
 				"which each run has for itself. "+
@@ -376,7 +344,7 @@ func (r *operatorRun) state(present part) (name, value string) {
 
 	value = manifest.Text(r.Vars, name)
 
-	options, _ := defaultsIn(filepath.Join(r.dir, filepath.FromSlash(present.dir)))
+	options, _ := defaultsIn(r.code, present.dir+"/")
 	for _, o := range options {
 		if d, ok := o.Default.(string); ok && o.Name == name {
 			value = cmp.Or(value, d)
@@ -406,29 +374,11 @@ func (r *operatorRun) both(run *mapping, present, absent part, comments []string
 	onDelete := newMapping()
 
 	// Variables of the run would win over those of a deletion.
-	present.set(run, manifest.Pick(r.Vars, names...), comments)
-	absent.set(onDelete, vars, nil)
+	present.set(run, manifest.Pick(r.Vars, names...), comments...)
+	absent.set(onDelete, vars)
 	run.set("onDelete", onDelete, "When the object is deleted, what the operator's finalizer says runs.")
 
 	return nil
-}
-
-// set the content of a run, or of onDelete, with these variables.
-func (p part) set(in *mapping, vars map[string]any, comments []string) {
-	play := newMapping()
-
-	switch {
-	case len(vars) == 0:
-		in.set(p.field, p.name, comments...)
-		return
-	case p.field == "role":
-		task := newMapping().set("ansible.builtin.include_role", newMapping().set("name", p.name)).set("vars", vars)
-		play.set("hosts", "localhost").set("tasks", []*mapping{task})
-	default:
-		play.set("ansible.builtin.import_playbook", p.name).set("vars", vars)
-	}
-
-	setPlaybook(in, []*mapping{play}, comments)
 }
 
 // composition of the XRs, with the run.
@@ -458,7 +408,7 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 			"keepOutput of a run keeps the output of its last run.")
 	}
 
-	in := inputOf(run).set("status", expression("${runs."+runName(r.Kind)+".reported}"),
+	in := inputOf(run).set("status", expression("${runs."+camelCase(r.Kind)+".reported}"),
 		"All that the content reports, its conditions included.")
 
 	if is(r.ManageStatus) {
@@ -504,7 +454,7 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 // config of the run: where its content comes from, and what it may do in the cluster, which is what the operator
 // might.
 func (r *operatorRun) config() (*mapping, error) {
-	requirements, err := r.allRequirements(r.own, r.source)
+	requirements, err := r.allRequirements(r.own)
 	if err != nil {
 		return nil, err
 	}
@@ -514,7 +464,7 @@ func (r *operatorRun) config() (*mapping, error) {
 		spec = requiring(requirements)
 	}
 
-	if m := gathering.FindStringSubmatch(r.files["config/manager/manager.yaml"]); m != nil {
+	if m := gathering.FindStringSubmatch(r.project.config["config/manager/manager.yaml"]); m != nil {
 		spec.set("vars", newMapping().set("ANSIBLE_GATHERING", m[1]), "What the operator's Deployment has, too.")
 	}
 
@@ -525,12 +475,8 @@ func (r *operatorRun) config() (*mapping, error) {
 		namespace, name, comment = "operator-system", "controller-manager", "Name that of the operator. "
 	}
 
-	ref := newMapping().set("name", name)
-	if namespace != "" {
-		ref.set("namespace", namespace)
-	}
-
-	kubernetes := newMapping().set("serviceAccountRef", ref, comment+r.given()).set("ownerReferences", true)
+	kubernetes := newMapping().
+		set("serviceAccountRef", newMapping().set("name", name).some("namespace", namespace), comment+r.given()).set("ownerReferences", true)
 
 	if is(r.WatchDependentResources) {
 		kubernetes.set("watchDependents", true)
@@ -540,9 +486,7 @@ func (r *operatorRun) config() (*mapping, error) {
 			ignored = append(ignored, newMapping().set("group", d.Group).set("kind", d.Kind))
 		}
 
-		if len(ignored) > 0 {
-			kubernetes.set("ignoreDependents", ignored)
-		}
+		kubernetes.some("ignoreDependents", ignored)
 	}
 
 	return configOf(r.crd.isCluster(), r.name, spec.set("kubernetes", kubernetes),

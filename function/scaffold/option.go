@@ -26,27 +26,29 @@ const preserve = "x-kubernetes-preserve-unknown-fields"
 // An Option is a variable of a role, or a key in one.
 type Option struct {
 	// Name as the role calls it.
-	Name string
+	Name string `yaml:"-"`
+	// Property of an XR that it becomes. Below another option it has the name that content knows.
+	Property string `yaml:"-"`
 	// Type as argument specifications have it: str, list, dict, bool, int,
 	// float, path, raw, jsonarg, json, bytes, or bits.
-	Type string
+	Type string `yaml:"type"`
 	// Elements is the type of a list's elements; empty when it is not told.
-	Elements string
+	Elements string `yaml:"elements"`
 	// Required options must be there.
-	Required bool
+	Required bool `yaml:"required"`
 	// Secret options must not be shown.
-	Secret bool
+	Secret bool `yaml:"no_log"`
 	// Choices are the values that there are; of a list, those of its elements.
-	Choices []any
+	Choices []any `yaml:"-"`
 	// Default as the role has it; nil when there is none that does not depend
 	// on other variables.
-	Default any
+	Default any `yaml:"-"`
 	// Description of the option.
-	Description string
+	Description string `yaml:"-"`
 	// Options in a dict, or in each dict of a list.
-	Options []Option
+	Options []Option `yaml:"-"`
 	// Notes are what else the role says of the option, which XRDs cannot.
-	Notes []string
+	Notes []string `yaml:"-"`
 }
 
 // element is the type of what choices and options are of: that of a list's elements, or of
@@ -92,37 +94,30 @@ func (o *Option) fit(v any) (any, bool) {
 	return out, err == nil
 }
 
-// propertiesOf options, in their order, and the names of those that are required. Secret options are left out: an XR
-// is not protected as a Secret is.
-func propertiesOf(options []Option, name func(string) string) (properties *mapping, required []string) {
-	properties = newMapping()
+// setProperties that options become, in their order. Secret options are left out: an XR is not protected as a Secret is.
+func (m *mapping) setProperties(options []Option) *mapping {
+	var required []string
+
+	properties := newMapping()
 
 	for _, o := range options {
 		if o.Secret {
 			continue
 		}
 
-		properties.set(name(o.Name), schemaOf(o))
+		properties.set(o.Property, schemaOf(o))
 
 		if o.Required {
-			required = append(required, name(o.Name))
+			required = append(required, o.Property)
 		}
 	}
 
-	return properties, required
+	return m.set("properties", properties).some("required", required)
 }
-
-// asIs is the name of an option below another: as content has it, which gets the value as a whole.
-func asIs(name string) string { return name }
 
 // schemaOf an option.
 func schemaOf(o Option) *mapping {
-	s := newMapping()
-
-	if o.Description != "" {
-		s.set("description", o.Description)
-	}
-
+	s := newMapping().some("description", o.Description)
 	typed(s, o.Type, o)
 
 	if o.Default != nil {
@@ -161,19 +156,14 @@ func typed(s *mapping, kind string, o Option) {
 			return
 		}
 
-		properties, required := propertiesOf(o.Options, asIs)
-		s.set("properties", properties)
-
-		if len(required) > 0 {
-			s.set("required", required)
-		}
+		s.setProperties(o.Options)
 	default:
 		s.set(preserve, true)
 	}
 }
 
 // exampleOf values for options: all that are required.
-func exampleOf(options []Option, name func(string) string) *mapping {
+func exampleOf(options []Option) *mapping {
 	m := newMapping()
 
 	for _, o := range options {
@@ -193,10 +183,10 @@ func exampleOf(options []Option, name func(string) string) *mapping {
 		case o.Type == typeBool:
 			v = true
 		case o.Type == typeDict:
-			v = exampleOf(o.Options, asIs)
+			v = exampleOf(o.Options)
 		}
 
-		m.set(name(o.Name), v)
+		m.set(o.Property, v)
 	}
 
 	return m

@@ -2,9 +2,7 @@ package scaffold
 
 import (
 	"cmp"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -26,26 +24,23 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // both have their roles in roles and their playbooks in playbooks.
 type project struct {
 	dir string
+	// source is where git has it; empty if it is on a Galaxy server.
+	source string
 	// collection is namespace.name; empty without a galaxy.yml.
 	collection string
 	// requirements are those of its requirements.yml.
 	requirements map[string]any
-	// files of the project, by their paths.
-	files map[string]string
+	// config are the manifests of the operator, and its requirements; code is its roles and playbooks.
+	config, code files
 }
 
 // loadProject in a directory.
-func loadProject(dir string) (project, error) {
-	p := project{requirements: map[string]any{}, files: map[string]string{}}
-
-	switch g, err := loadGalaxy(dir); {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return p, err
-	case !identifier.MatchString(g.Namespace) || !identifier.MatchString(g.Name):
-		return p, errors.New("galaxy.yml must have a namespace and a name of letters, digits and underscores")
-	default:
-		p.collection = g.Namespace + "." + g.Name
+func loadProject(dir, source string) (project, error) {
+	p := project{
+		source:       source,
+		requirements: map[string]any{},
+		config:       filesIn(dir, `^(requirements\.yml$|config/|deploy/)`),
+		code:         filesIn(dir, `^(roles|playbooks)/`),
 	}
 
 	var err error
@@ -53,13 +48,11 @@ func loadProject(dir string) (project, error) {
 		return p, errors.Wrap(err, "cannot find the project")
 	}
 
-	for _, below := range []string{"requirements.yml", "roles", "playbooks", "config", "deploy"} {
-		if err := p.read(below); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return p, errors.Wrap(err, "cannot read the project")
-		}
+	if p.collection, err = collectionIn(dir); err != nil {
+		return p, err
 	}
 
-	documents, err := p.documents("requirements.yml")
+	documents, err := p.config.documents("requirements.yml")
 	for _, d := range documents {
 		if list, ok := d.([]any); ok {
 			d = map[string]any{"roles": list}
@@ -71,26 +64,23 @@ func loadProject(dir string) (project, error) {
 	return p, err
 }
 
-// read the files below a path of the project.
-func (p project) read(below string) error {
-	root := os.DirFS(p.dir)
+// collectionIn a directory, as its galaxy.yml has it: namespace.name; empty without one.
+func collectionIn(dir string) (string, error) {
+	galaxy := struct {
+		Namespace string `yaml:"namespace"`
+		Name      string `yaml:"name"`
+	}{}
 
-	return fs.WalkDir(root, below, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
+	f := filesIn(dir, `^galaxy\.yml$`)
+	if err := f.decode("galaxy.yml", &galaxy); err != nil || len(f) == 0 {
+		return "", err
+	}
 
-		b, err := fs.ReadFile(root, name)
-		p.files[name] = string(b)
+	if !identifier.MatchString(galaxy.Namespace) || !identifier.MatchString(galaxy.Name) {
+		return "", errors.New("galaxy.yml must have a namespace and a name of letters, digits and underscores")
+	}
 
-		return err
-	})
-}
-
-// documents in a YAML file of the project; none if it is not there.
-func (p project) documents(name string) ([]any, error) {
-	documents, err := documentsIn(p.files[name])
-	return documents, errors.Wrapf(err, "cannot read %s", path.Base(name))
+	return galaxy.Namespace + "." + galaxy.Name, nil
 }
 
 // slug is the name of the project as part of the name of an object.
@@ -121,9 +111,9 @@ func (p project) role(name string) (part, error) {
 	}
 
 	for _, dir := range []string{local, path.Join("roles", local)} {
-		if strings.HasPrefix(dir, "roles/") && p.has(dir) {
+		if strings.HasPrefix(dir, "roles/") && p.code.has(dir) {
 			full, err := p.fullName("roles", dir)
-			return part{"role", full, dir}, err
+			return part{field: "role", name: full, dir: dir}, err
 		}
 	}
 
@@ -131,7 +121,7 @@ func (p project) role(name string) (part, error) {
 	full := len(parts) > 2 && !slices.ContainsFunc(parts, func(part string) bool { return !identifier.MatchString(part) })
 
 	if full || len(parts) == 2 && p.requires(name) {
-		return part{"role", name, ""}, nil
+		return part{field: "role", name: name}, nil
 	}
 
 	return part{}, errors.Errorf("cannot find the role %s in the directory roles of the project", name)
@@ -146,7 +136,7 @@ func (p project) playbook(name string) (part, error) {
 
 	ext := path.Ext(local)
 
-	switch _, there := p.files[local]; {
+	switch _, there := p.code[local]; {
 	case !strings.HasPrefix(local, "playbooks/"):
 		return part{}, errors.Errorf(
 			"the playbook %s is not in the directory playbooks of the project, where those of a collection are: move it there",
@@ -159,13 +149,7 @@ func (p project) playbook(name string) (part, error) {
 
 	full, err := p.fullName("playbooks", strings.TrimSuffix(local, ext))
 
-	return part{"playbook", full, path.Dir(local)}, err
-}
-
-// has a directory with files.
-func (p project) has(dir string) bool {
-	return slices.ContainsFunc(manifest.SortedKeys(p.files),
-		func(name string) bool { return strings.HasPrefix(name, dir+"/") })
+	return part{field: "playbook", name: full, dir: path.Dir(local)}, err
 }
 
 // fullName of a role or playbook of the project: that in its collection.
@@ -200,14 +184,14 @@ func (p project) requires(role string) bool {
 
 // allRequirements are those of the project, and the project itself where its content is
 // used: from a source, or by its name from where Galaxy is.
-func (p project) allRequirements(own bool, source string) (string, error) {
+func (p project) allRequirements(own bool) (string, error) {
 	all := maps.Clone(p.requirements)
 
 	if own {
 		item := map[string]any{"name": p.collection}
 
-		if source != "" {
-			url, version, _ := strings.Cut(source, ",")
+		if p.source != "" {
+			url, version, _ := strings.Cut(p.source, ",")
 			item = map[string]any{"name": url, "type": "git"}
 
 			if version != "" {
@@ -225,33 +209,13 @@ func (p project) allRequirements(own bool, source string) (string, error) {
 	return textOf(all)
 }
 
-// content are the paths of the files of roles and playbooks.
-func (p project) content() []string {
-	return slices.DeleteFunc(manifest.SortedKeys(p.files), func(name string) bool {
-		return !strings.HasPrefix(name, "roles/") && !strings.HasPrefix(name, "playbooks/")
-	})
-}
-
-// mentions a word in a role or playbook: the first file, or none.
-func (p project) mentions(text string) string {
-	word := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(text) + `(\W|$)`)
-
-	for _, name := range p.content() {
-		if word.MatchString(p.files[name]) {
-			return name
-		}
-	}
-
-	return ""
-}
-
 // reported are the fields of the status of a kind that tasks of the project set with the
 // module k8s_status.
 func (p project) reported(kind string) []string {
 	names := map[string]bool{}
 
-	for _, name := range p.content() {
-		documents, _ := p.documents(name) // Templates and the like are no YAML.
+	for name := range p.code {
+		documents, _ := p.code.documents(name) // Templates and the like are no YAML.
 		statusFields(documents, kind, names)
 	}
 
@@ -285,7 +249,7 @@ var gathering = regexp.MustCompile(`name: ANSIBLE_GATHERING\s+value: "?(\w+)`)
 // serviceAccount of the operator: its namespace and name, by what kustomize makes of them.
 func (p project) serviceAccount() (namespace, name string) {
 	first := func(file string) map[string]any {
-		documents, _ := p.documents(file) // What cannot be read is as good as missing.
+		documents, _ := p.config.documents(file) // What cannot be read is as good as missing.
 		return object(slices.Concat(documents, []any{nil})[0])
 	}
 

@@ -1,10 +1,8 @@
 package scaffold
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,6 +14,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // EntryPointMain is the entry point of a role that is there without asking.
@@ -36,8 +35,6 @@ type Role struct {
 	Documented bool
 	// Aware is true if a file of the role names the variable that tells it of a deletion.
 	Aware bool
-	// Removal is the entry point that removes what the role has made, by its name; empty when there is none.
-	Removal string
 }
 
 // Install what the requirements in a file bring for a role, below a directory.
@@ -74,11 +71,8 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 
 // Load the role in a directory. An empty name is found out from the directory.
 func Load(dir, name, entryPoint string) (Role, error) {
-	if !slices.ContainsFunc([]string{"tasks", "meta", "defaults"}, func(part string) bool {
-		_, err := os.Stat(filepath.Join(dir, part))
-
-		return err == nil
-	}) {
+	f := filesIn(dir, `^(defaults|handlers|meta|tasks|templates|vars)/`)
+	if !slices.ContainsFunc([]string{"tasks", "meta", "defaults"}, f.has) {
 		return Role{}, errors.Errorf(
 			"%s is no role, since it has no tasks: give the directory of a role, such as roles/web", dir)
 	}
@@ -88,9 +82,11 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		return Role{}, errors.Wrap(err, "cannot find the role")
 	}
 
-	role := Role{Name: cmp.Or(name, nameOf(dir)), EntryPoint: entryPoint}
+	role := Role{
+		Name: cmp.Or(name, nameOf(dir, f)), EntryPoint: entryPoint, Aware: f.mentions(common.ProviderVariable) != "",
+	}
 
-	specs, err := specsIn(dir)
+	specs, err := specsIn(f)
 	if err != nil {
 		return role, err
 	}
@@ -109,7 +105,7 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		return role, errors.Errorf("the role %s has no argument specifications, so nothing is known of its entry point %q",
 			role.Name, entryPoint)
 	default:
-		role.Options, err = defaultsIn(dir)
+		role.Options, err = defaultsIn(f, "")
 	}
 
 	project := varsAround(dir)
@@ -124,52 +120,11 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		}
 	}
 
-	if err != nil {
-		return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
-	}
-
-	if entryPoint == EntryPointMain {
-		role.Removal = removalIn(dir)
-	}
-
-	role.Aware, err = mentions(dir, common.ProviderVariable)
-
-	return role, errors.Wrapf(err, "cannot read the role %s", role.Name)
-}
-
-// removalIn is the entry point of the role in a directory that has the name of a removal.
-func removalIn(dir string) string {
-	for _, name := range []string{"absent", "uninstall", "remove", "delete", "cleanup", "teardown"} {
-		for _, ext := range []string{".yml", ".yaml"} {
-			if _, err := os.Stat(filepath.Join(dir, "tasks", name+ext)); err == nil {
-				return name
-			}
-		}
-	}
-
-	return ""
-}
-
-// mentions is true if a file below a directory has a word.
-func mentions(dir, word string) (bool, error) {
-	found, root := false, os.DirFS(dir)
-
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-
-		text, err := fs.ReadFile(root, name)
-		found = found || bytes.Contains(text, []byte(word))
-
-		return err
-	})
-
-	return found, err
+	return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
 }
 
 // nameOf the role in a directory: its full name as far as there is one.
-func nameOf(dir string) string {
+func nameOf(dir string, f files) string {
 	base := filepath.Base(dir)
 
 	if m := regexp.MustCompile(`/ansible_collections/(\w+)/(\w+)/roles/\w+$`).FindStringSubmatch(
@@ -177,8 +132,8 @@ func nameOf(dir string) string {
 		return m[1] + "." + m[2] + "." + base
 	}
 
-	if g, err := loadGalaxy(filepath.Join(dir, "..", "..")); err == nil && g.Namespace != "" && g.Name != "" {
-		return g.Namespace + "." + g.Name + "." + base
+	if collection, err := collectionIn(filepath.Join(dir, "..", "..")); err == nil && collection != "" {
+		return collection + "." + base
 	}
 
 	meta := struct {
@@ -187,29 +142,12 @@ func nameOf(dir string) string {
 			RoleName  string `yaml:"role_name"`
 		} `yaml:"galaxy_info"`
 	}{}
-	if err := decode(filepath.Join(dir, "meta", "main.yml"), &meta); err == nil && meta.Info.Namespace != "" {
+	if err := f.decode("meta/main.yml", &meta); err == nil && meta.Info.Namespace != "" {
 		return meta.Info.Namespace + "." + cmp.Or(meta.Info.RoleName, base)
 	}
 
 	return base
 }
-
-// A galaxy is what a galaxy.yml says of a collection.
-type galaxy struct {
-	Namespace string `yaml:"namespace"`
-	Name      string `yaml:"name"`
-}
-
-// loadGalaxy of a collection in a directory.
-func loadGalaxy(dir string) (galaxy, error) {
-	g := galaxy{}
-	err := decode(filepath.Join(dir, "galaxy.yml"), &g)
-
-	return g, err
-}
-
-// varsOfProject matches files with variables of groups and hosts.
-var varsOfProject = regexp.MustCompile(`(?:^|/)(?:group|host)_vars/`)
 
 // varsAround a role are the variables that the project with the role sets for groups and hosts, with the files that do.
 func varsAround(role string) map[string]string {
@@ -220,23 +158,16 @@ func varsAround(role string) map[string]string {
 		return all
 	}
 
-	project := filepath.Dir(roles)
+	project := filesIn(filepath.Dir(roles), `(?:^|/)(?:group|host)_vars/`)
 
-	_ = filepath.WalkDir(project, func(path string, _ fs.DirEntry, _ error) error { // What cannot be read tells nothing.
-		file, _ := filepath.Rel(project, path)
-		if !varsOfProject.MatchString(filepath.ToSlash(file)) {
-			return nil
-		}
-
+	for _, file := range manifest.SortedKeys(project) {
 		vars := map[string]any{}
-		_ = decode(path, &vars) // Directories, and files that are encrypted, tell nothing.
+		_ = project.decode(file, &vars) // Files that are encrypted tell nothing.
 
 		for name := range vars {
 			all[name] = file
 		}
-
-		return nil
-	})
+	}
 
 	return all
 }

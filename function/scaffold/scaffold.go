@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane/function-sdk-go/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 )
 
@@ -34,35 +36,61 @@ type Config struct {
 // Write the documents for a role: the XRD, the Composition, the ProviderConfig
 // where there are requirements, and an XR.
 func Write(role Role, c Config) ([]Document, error) {
-	s := &scaffold{role: role, Config: c}
-	s.Kind = cmp.Or(c.Kind, pascalCase(s.base()))
+	base := role.Name[strings.LastIndex(role.Name, ".")+1:]
+
+	s := &scaffold{Config: c, role: role, run: newMapping().set("name", camelCase(base))}
+	s.Kind = cmp.Or(c.Kind, pascalCase(base))
+	s.kind = schema.GroupVersionKind{Group: c.Group, Version: version, Kind: s.Kind}
 
 	if s.Plural == "" {
-		plural, _ := meta.UnsafeGuessKindToResource(s.kind())
+		plural, _ := meta.UnsafeGuessKindToResource(s.kind)
 		s.Plural = plural.Resource
 	}
 
+	s.name = s.Plural + "." + s.Group
+
 	for _, o := range role.Options {
-		if o.Name == s.state() {
-			continue
+		o.Property = propertyOf(o.Name, role.Options)
+
+		why := ansible.CheckVariable(o.Name)
+		if o.Property == "crossplane" {
+			why = errors.New("Crossplane has a field of that name")
 		}
 
-		switch why := ansible.CheckVariable(o.Name); {
-		case s.property(o.Name) == "crossplane":
-			s.leave(o, "Crossplane has a field of that name")
+		switch {
+		case s.state == "" && o.isState():
+			s.state = o.Name
 		case why != nil:
-			s.leave(o, why.Error())
+			s.left = append(s.left, o.Name+" is left out of the XR: "+why.Error()+
+				". Where the role needs it, give it a literal value in vars.")
 		default:
 			s.options = append(s.options, o)
 		}
 	}
 
-	return documentsOf([]file{
+	in := inputOf(s.run,
+		"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, "+
+			"and set them with",
+		`status: {endpoint: "${runs.`+camelCase(base)+`.outputs.endpoint}"}`)
+
+	written := []file{
 		{"xrd.yaml", s.definition()},
-		{"composition.yaml", s.composition()},
-		{"providerconfig.yaml", s.providerConfig()},
-		{FileXR, s.xr()},
-	})
+		{"composition.yaml",
+			compositionOf(s.name, s.kind, in, "How the role "+role.Name+" makes what people ask for.")},
+	}
+
+	if s.Requirements != "" {
+		refer(s.run, s.Cluster, s.name)
+
+		written = append(written, file{"providerconfig.yaml",
+			configOf(s.Cluster, s.name, requiring(s.Requirements), "Where the role comes from.")})
+	}
+
+	s.content()
+	s.secrets()
+	s.vars()
+
+	return documentsOf(append(written, file{FileXR, s.xr()}))
 }
 
 // A scaffold for a role.
@@ -70,60 +98,29 @@ type scaffold struct {
 	Config
 
 	role Role
+	kind schema.GroupVersionKind
+	// name of the XRD, of the Composition and of the configuration.
+	name string
+	// run of the role.
+	run *mapping
+	// state is the name of the option that says whether what the role makes is to be
+	// there; empty when there is none.
+	state string
 	// options that an XR has: all but the state, and those that it cannot give the role.
 	options []Option
 	// left are the others, and why.
 	left []string
 }
 
-// leave an option to the role.
-func (s *scaffold) leave(o Option, why string) {
-	s.left = append(s.left,
-		o.Name+" is left out of the XR: "+why+". Where the role needs it, give it a literal value in vars.")
-}
-
-// property of the spec that an option becomes.
-func (s *scaffold) property(option string) string { return propertyOf(option, s.role.Options) }
-
-// name of the XRD, of the Composition and of the configuration.
-func (s *scaffold) name() string { return s.Plural + "." + s.Group }
-
-func (s *scaffold) kind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}
-}
-
-// base name of the role.
-func (s *scaffold) base() string {
-	return s.role.Name[strings.LastIndex(s.role.Name, ".")+1:]
-}
-
-// state is the name of the option that says whether what the role makes is to be
-// there; empty when there is none.
-func (s *scaffold) state() string {
-	for _, o := range s.role.Options {
-		if (o.Name == "state" || strings.HasSuffix(o.Name, "_state")) && slices.Contains(o.Choices, any("present")) &&
-			slices.Contains(o.Choices, any("absent")) {
-			return o.Name
-		}
-	}
-
-	return ""
+// isState is true for an option that says whether what the role makes is to be there.
+func (o *Option) isState() bool {
+	return (o.Name == "state" || strings.HasSuffix(o.Name, "_state")) && slices.Contains(o.Choices, any("present")) &&
+		slices.Contains(o.Choices, any("absent"))
 }
 
 // definition of the XR.
 func (s *scaffold) definition() *mapping {
-	properties, required := propertiesOf(s.options, s.property)
-
-	spec := newMapping()
-	if s.role.Description != "" {
-		spec.set("description", s.role.Description)
-	}
-
-	spec.set("type", "object").set("properties", properties)
-
-	if len(required) > 0 {
-		spec.set("required", required)
-	}
+	spec := newMapping().some("description", s.role.Description).set("type", "object").setProperties(s.options)
 
 	openAPI := newMapping().set("type", "object").set("required", []string{"spec"}).
 		set("properties", newMapping().set("spec", spec))
@@ -139,7 +136,7 @@ func (s *scaffold) definition() *mapping {
 			"specifications: types are those of the defaults, and nothing is required. Look through it."
 	}
 
-	return definitionOf(s.name(), newMapping().
+	return definitionOf(s.name, newMapping().
 		set("scope", scope).
 		set("group", s.Group).
 		set("names", newMapping().set("kind", s.Kind).set("plural", s.Plural)).
@@ -151,57 +148,11 @@ func (s *scaffold) definition() *mapping {
 			set("schema", newMapping().set("openAPIV3Schema", openAPI))}), comment)
 }
 
-// composition of the XR.
-func (s *scaffold) composition() *mapping {
-	in := inputOf(s.run(),
-		"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, "+
-			"and set them with",
-		`status: {endpoint: "${runs.`+runName(s.base())+`.outputs.endpoint}"}`)
-
-	return compositionOf(s.name(), s.kind(), in, "How the role "+s.role.Name+" makes what people ask for.")
-}
-
-// run of the role.
-func (s *scaffold) run() *mapping {
-	run := newMapping().set("name", runName(s.base()))
-
-	if s.Requirements != "" {
-		run.set("providerConfigRef", newMapping().set("kind", configKind(s.Cluster)).set("name", s.name()))
-	}
-
-	s.content(run)
-
-	if state := s.state(); state != "" {
-		run.set("stateVariable", newMapping().set("name", state).set("present", "present").set("absent", "absent"),
-			"When the XR is deleted the role runs once more, and this variable tells it so.")
-	} else if !s.role.Aware {
-		s.onDelete(run)
-	}
-
-	s.secrets(run)
-
-	vars := newMapping()
-
-	for _, o := range s.options {
-		if !o.Secret {
-			vars.set(o.Name, expression("${xr.spec"+member(s.property(o.Name), o.Required)+"}"), notes(o)...)
-		}
-	}
-
-	if len(vars.Content) > 0 {
-		run.set("vars", vars, "Variables that the XR leaves out keep the defaults of the role.")
-	}
-
-	return run
-}
-
 // content that is run: a role, or one of its entry points.
-func (s *scaffold) content(run *mapping) {
-	comments := []string{
-		"Without inventories the role runs on localhost, in the provider's pod.",
-	}
+func (s *scaffold) content() {
+	comments := []string{"Without inventories the role runs on localhost, in the provider's pod."}
 
-	if s.state() == "" && s.role.Aware {
+	if s.state == "" && s.role.Aware {
 		comments = append(comments,
 			"When the XR is deleted the role runs once more, with ansible_provider_meta.managed_resource.state absent.")
 	}
@@ -212,52 +163,25 @@ func (s *scaffold) content(run *mapping) {
 				"roles, or have a requirement install it by this name.")
 	}
 
-	comments = append(comments, s.left...)
-
-	if s.role.EntryPoint == EntryPointMain {
-		run.set("role", s.role.Name, comments...)
-		return
+	content := part{field: "role", name: s.role.Name}
+	if s.role.EntryPoint != EntryPointMain {
+		content.tasks = s.role.EntryPoint
 	}
 
-	setPlaybook(run, s.play(s.role.EntryPoint), comments)
-}
+	content.set(s.run, nil, append(comments, s.left...)...)
 
-// play of an entry point of the role.
-func (s *scaffold) play(entryPoint string) []*mapping {
-	task := newMapping().set("name", "Run the role").
-		set("ansible.builtin.include_role", newMapping().set("name", s.role.Name).set("tasks_from", entryPoint))
-
-	return []*mapping{newMapping().set("name", s.Kind).set("hosts", "localhost").set("tasks", []*mapping{task})}
-}
-
-// onDelete says what deletion does with a role that does not look at the state.
-func (s *scaffold) onDelete(run *mapping) {
-	does := newMapping()
-
-	if s.role.Removal != "" {
-		setPlaybook(does, s.play(s.role.Removal), nil)
-		run.set("onDelete", does, "When the XR is deleted this entry point of the role runs.")
-
-		return
+	switch {
+	case s.state != "":
+		setState(s.run, s.state, "present", "absent",
+			"When the XR is deleted the role runs once more, and this variable tells it so.")
+	case !s.role.Aware:
+		keep(s.run, "When the XR is deleted nothing runs, since the role is not known to remove what it has made, which "+
+			"stays. Say role, playbook or tags here for what does.")
 	}
-
-	run.set("onDelete", does.set("policy", "Keep"),
-		"When the XR is deleted nothing runs, since the role is not known to remove what it has made, which stays. "+
-			"Say role, playbook or tags here for what does.")
-}
-
-// setPlaybook sets plays as the content of a run.
-func setPlaybook(run *mapping, plays []*mapping, comments []string) {
-	text, err := textOf(plays)
-	if err != nil {
-		text = err.Error() // No playbook is valid that is not YAML.
-	}
-
-	run.set("playbookInline", text, comments...)
 }
 
 // secrets come from a Secret, not from the XR.
-func (s *scaffold) secrets(run *mapping) {
+func (s *scaffold) secrets() {
 	var (
 		names    []string
 		required bool
@@ -285,8 +209,26 @@ func (s *scaffold) secrets(run *mapping) {
 		file.set("optional", true)
 	}
 
-	run.set("varFiles", []*mapping{file},
+	s.run.set("varFiles", []*mapping{file},
 		"The role must not show "+strings.Join(names, ", ")+": put it as YAML into this key of a Secret.")
+}
+
+// vars are the options that an XR has.
+func (s *scaffold) vars() {
+	vars := newMapping()
+
+	for _, o := range s.options {
+		member := ".?"
+		if o.Required {
+			member = "."
+		}
+
+		if !o.Secret {
+			vars.set(o.Name, expression("${xr.spec"+member+o.Property+"}"), notes(o)...)
+		}
+	}
+
+	s.run.some("vars", vars, "Variables that the XR leaves out keep the defaults of the role.")
 }
 
 // notes on an option and those below it, as comments.
@@ -315,15 +257,6 @@ func notes(o Option) []string {
 	return lines
 }
 
-// providerConfig with the requirements; nil when there are none.
-func (s *scaffold) providerConfig() *mapping {
-	if s.Requirements == "" {
-		return nil
-	}
-
-	return configOf(s.Cluster, s.name(), requiring(s.Requirements), "Where the role comes from.")
-}
-
 // xr that asks for as little as it can.
 func (s *scaffold) xr() *mapping {
 	metadata := newMapping()
@@ -335,5 +268,5 @@ func (s *scaffold) xr() *mapping {
 		set("apiVersion", s.Group+"/"+version, "An example: all that is required, with values to replace.").
 		set("kind", s.Kind).
 		set("metadata", metadata.set("name", "example")).
-		set("spec", exampleOf(s.options, s.property))
+		set("spec", exampleOf(s.options))
 }

@@ -3,8 +3,6 @@ package scaffold
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +10,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A spec is the argument specification of an entry point.
@@ -25,10 +25,8 @@ type spec struct {
 
 // An optionSpec is the specification of an option.
 type optionSpec struct {
-	Type        string      `yaml:"type"`
-	Elements    string      `yaml:"elements"`
-	Required    bool        `yaml:"required"`
-	NoLog       bool        `yaml:"no_log"`
+	Option `yaml:",inline"`
+
 	Choices     []yaml.Node `yaml:"choices"`
 	Default     yaml.Node   `yaml:"default"`
 	Description yaml.Node   `yaml:"description"`
@@ -55,19 +53,14 @@ func described(n yaml.Node) string {
 }
 
 // specsIn a role by entry point; empty when it has none.
-func specsIn(dir string) (map[string]spec, error) {
+func specsIn(f files) (map[string]spec, error) {
 	for _, name := range []string{"argument_specs.yml", "argument_specs.yaml", "main.yml", "main.yaml"} {
 		meta := struct {
 			Specs map[string]spec `yaml:"argument_specs"`
 		}{}
 
-		err := decode(filepath.Join(dir, "meta", name), &meta)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-
-		if len(meta.Specs) > 0 {
-			return meta.Specs, nil
+		if err := f.decode("meta/"+name, &meta); err != nil || len(meta.Specs) > 0 {
+			return meta.Specs, err
 		}
 	}
 
@@ -102,10 +95,9 @@ func (s optionSpec) option(name string) (Option, error) {
 		return Option{}, err
 	}
 
-	o := Option{
-		Name: name, Type: cmp.Or(s.Type, typeStr), Elements: s.Elements, Required: s.Required, Secret: s.NoLog,
-		Description: described(s.Description), Options: below, Notes: s.notes(),
-	}
+	o := s.Option
+	o.Name, o.Property, o.Type = name, name, cmp.Or(o.Type, typeStr)
+	o.Description, o.Options, o.Notes = described(s.Description), below, s.notes()
 	o.nest()
 
 	if o.Choices, err = choicesOf(s.Choices, *o.element()); err != nil {
@@ -113,15 +105,11 @@ func (s optionSpec) option(name string) (Option, error) {
 	}
 
 	v, err := valueOf(&s.Default)
-	if err != nil {
-		return o, errors.Wrapf(err, "cannot read the default of %s", name)
-	}
-
 	if !o.Required {
 		o.setDefault(v)
 	}
 
-	return o, nil
+	return o, errors.Wrapf(err, "cannot read the default of %s", name)
 }
 
 // nest makes a dict of what has options, or a list of these, where the type is missing or str. Ansible ignores the
@@ -174,21 +162,25 @@ func (s optionSpec) notes() []string {
 	return notes
 }
 
-// defaultsIn a role, as options of the types that the values have.
-func defaultsIn(dir string) ([]Option, error) {
-	files, _ := filepath.Glob(filepath.Join(dir, "defaults", "main", "*.y*ml")) // The pattern is well formed.
-	files = append(files, filepath.Join(dir, "defaults", "main.yml"), filepath.Join(dir, "defaults", "main.yaml"))
+// mainDefaults of a role are in a file or in several.
+var mainDefaults = regexp.MustCompile(`^defaults/main(/[^/]+)?\.ya?ml$`)
 
+// defaultsIn the role at a prefix of paths, as options of the types that the values have.
+func defaultsIn(f files, role string) ([]Option, error) {
 	var options []Option
 
-	for _, f := range files {
-		n := yaml.Node{}
+	for _, name := range manifest.SortedKeys(f) {
+		below, ok := strings.CutPrefix(name, role)
+		if !ok || !mainDefaults.MatchString(below) {
+			continue
+		}
 
-		switch err := decode(f, &n); {
-		case errors.Is(err, os.ErrNotExist):
-		case err != nil:
+		n := yaml.Node{}
+		if err := f.decode(name, &n); err != nil {
 			return nil, err
-		case len(n.Content) > 0:
+		}
+
+		if len(n.Content) > 0 {
 			options = append(options, guess(n.Content[0])...)
 		}
 	}
@@ -208,7 +200,7 @@ func guess(n *yaml.Node) []Option {
 		}
 
 		v, _ := valueOf(value) // What cannot be read is of any type.
-		o := Option{Name: key.Value, Description: comment(key.HeadComment)}
+		o := Option{Name: key.Value, Property: key.Value, Description: comment(key.HeadComment)}
 		o.Type, o.Elements = typeOf(v)
 		o.Secret = value.Tag == "!vault" || (o.Type == typeStr || o.Type == typeRaw) && isSecret(o.Name)
 		o.setDefault(v)

@@ -1,16 +1,15 @@
 package scaffold
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/selection"
 	syaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -86,30 +85,18 @@ func loadWatches(file string) ([]watch, error) {
 			strings.Join(missing, ", "))
 	}
 
-	var entries []json.RawMessage
-	if err := syaml.Unmarshal([]byte(text), &entries); err != nil {
-		return nil, errors.Wrapf(err, "cannot read %s, which must be a list", name)
+	// As the operator does, this reads names in any case.
+	var watches []watch
+	if err := syaml.UnmarshalStrict([]byte(text), &watches); err != nil {
+		return nil, errors.Wrapf(err, "cannot read %s", name)
 	}
 
-	if len(entries) == 0 {
+	if len(watches) == 0 {
 		return nil, errors.Errorf("%s has no entries", name)
 	}
 
-	watches := make([]watch, len(entries))
-
 	for i := range watches {
-		w := &watches[i]
-		w.at = fmt.Sprintf("entry %d of %s", i+1, name)
-
-		// As the operator does, this reads names in any case.
-		d := json.NewDecoder(bytes.NewReader(entries[i]))
-		d.DisallowUnknownFields()
-
-		if err := d.Decode(w); err != nil {
-			return nil, errors.Wrap(err, w.at)
-		}
-
-		w.at += ", " + w.Kind
+		watches[i].at = fmt.Sprintf("entry %d of %s, %s", i+1, name, watches[i].Kind)
 	}
 
 	return watches, nil
@@ -135,48 +122,34 @@ func (w *watch) variable() string {
 
 // period between runs while nothing changes. That of an operator is 10 hours if nothing else is said.
 func (w *watch) period() string {
-	if w.ReconcilePeriod.Duration == 0 {
-		return "10h"
-	}
-
-	period := w.ReconcilePeriod.Duration.String()
-	if short, ok := strings.CutSuffix(period, "m0s"); ok {
-		return strings.Replace(short+"m", "h0m", "h", 1)
-	}
-
-	return period
+	period := cmp.Or(w.ReconcilePeriod.Duration, 10*time.Hour).String()
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(period)
 }
 
 // condition is the expression that is true for an object that the watch selects;
 // empty for all objects.
 func (w *watch) condition(object string) (string, error) {
-	if w.Selector == nil {
-		return "", nil
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot read the selector")
 	}
 
 	var all []string
 
-	label := func(key string) string { return object + ".metadata.?labels[?'" + key + "']" }
+	requirements, _ := selector.Requirements() // Without a selector, there are none.
+	for _, r := range requirements {
+		label := object + ".metadata.?labels[?'" + r.Key() + "']"
 
-	for _, key := range slices.Sorted(maps.Keys(w.Selector.MatchLabels)) {
-		all = append(all, label(key)+" == optional.of('"+w.Selector.MatchLabels[key]+"')")
-	}
-
-	for _, e := range w.Selector.MatchExpressions {
-		in := label(e.Key) + ".optMap(v, v in ['" + strings.Join(e.Values, "', '") + "']).orValue(false)"
-
-		switch e.Operator {
-		case metav1.LabelSelectorOpIn:
-			all = append(all, in)
-		case metav1.LabelSelectorOpNotIn:
-			all = append(all, "!"+in)
-		case metav1.LabelSelectorOpExists:
-			all = append(all, label(e.Key)+".hasValue()")
-		case metav1.LabelSelectorOpDoesNotExist:
-			all = append(all, "!"+label(e.Key)+".hasValue()")
-		default:
-			return "", errors.Errorf("the selector has no operator %q, only In, NotIn, Exists and DoesNotExist", e.Operator)
+		is := label + ".optMap(v, v in ['" + strings.Join(r.Values().List(), "', '") + "']).orValue(false)"
+		if r.Values().Len() == 0 {
+			is = label + ".hasValue()"
 		}
+
+		if r.Operator() == selection.NotIn || r.Operator() == selection.DoesNotExist {
+			is = "!" + is
+		}
+
+		all = append(all, is)
 	}
 
 	return strings.Join(all, " && "), nil

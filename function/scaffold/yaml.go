@@ -1,51 +1,15 @@
 package scaffold
 
 import (
-	"bufio"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
-	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 	syaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
-
-// decode a YAML file. The error wraps os.ErrNotExist where there is none.
-func decode(path string, into any) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return errors.Wrap(err, "cannot read the file")
-	}
-
-	return errors.Wrapf(yaml.Unmarshal(b, into), "cannot read %s", filepath.Base(path))
-}
-
-// documentsIn YAML, as JSON.
-func documentsIn(text string) ([]any, error) {
-	var all []any
-
-	for r := kyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text))); ; {
-		text, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-
-		var v any
-		if err = errors.Join(err, syaml.Unmarshal(text, &v)); err != nil {
-			return nil, errors.Wrap(err, "cannot read YAML")
-		}
-
-		if v != nil {
-			all = append(all, v)
-		}
-	}
-}
 
 // object is a value that is an object; nil if it is none.
 func object(v any) map[string]any {
@@ -74,6 +38,15 @@ func (m *mapping) set(key string, v any, comments ...string) *mapping {
 	k.SetString(key)
 	k.HeadComment = commentOf(comments)
 	m.Content = append(m.Content, k, nodeOf(v))
+
+	return m
+}
+
+// some sets a key to a value that is not empty.
+func (m *mapping) some(key string, v any, comments ...string) *mapping {
+	if n := nodeOf(v); len(n.Content) > 0 || n.Value != "" && n.Tag != "!!null" {
+		m.set(key, v, comments...)
+	}
 
 	return m
 }

@@ -1,0 +1,81 @@
+package scaffold
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+	syaml "sigs.k8s.io/yaml"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// files of a directory, by their paths below it.
+type files map[string]string
+
+// filesIn a directory whose paths match. What cannot be read is as good as missing.
+func filesIn(dir, paths string) files {
+	all, root, match := files{}, os.DirFS(dir), regexp.MustCompile(paths)
+
+	_ = fs.WalkDir(root, ".", func(name string, _ fs.DirEntry, _ error) error {
+		if !match.MatchString(name) {
+			return nil
+		}
+
+		if text, err := fs.ReadFile(root, name); err == nil {
+			all[name] = string(text)
+		}
+
+		return nil
+	})
+
+	return all
+}
+
+// decode a YAML file, if it is there.
+func (f files) decode(name string, into any) error {
+	return errors.Wrapf(yaml.Unmarshal([]byte(f[name]), into), "cannot read %s", path.Base(name))
+}
+
+// documents in a YAML file, as JSON; none if it is not there.
+func (f files) documents(name string) ([]any, error) {
+	var all []any
+
+	for _, text := range regexp.MustCompile(`(?m)^---(\s|$)`).Split(f[name], -1) {
+		var v any
+		if err := syaml.Unmarshal([]byte(text), &v); err != nil {
+			return nil, errors.Wrapf(err, "cannot read %s", path.Base(name))
+		}
+
+		if v != nil {
+			all = append(all, v)
+		}
+	}
+
+	return all, nil
+}
+
+// has a directory with files.
+func (f files) has(dir string) bool {
+	return slices.ContainsFunc(manifest.SortedKeys(f),
+		func(name string) bool { return strings.HasPrefix(name, dir+"/") })
+}
+
+// mentions a word: the first file, or none.
+func (f files) mentions(text string) string {
+	word := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(text) + `(\W|$)`)
+
+	for _, name := range manifest.SortedKeys(f) {
+		if word.MatchString(f[name]) {
+			return name
+		}
+	}
+
+	return ""
+}
