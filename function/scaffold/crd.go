@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -37,8 +37,8 @@ func (c crd) stored() map[string]any {
 const crdDirs = "config/crd/bases or deploy/crds"
 
 // crds of the project.
-func (p project) crds() (map[metav1.GroupKind]crd, error) {
-	all := map[metav1.GroupKind]crd{}
+func (p project) crds() (map[schema.GroupKind]crd, error) {
+	all := map[schema.GroupKind]crd{}
 
 	for _, file := range manifest.SortedKeys(p.config) {
 		if !slices.Contains(strings.Split(crdDirs, " or "), path.Dir(file)) || !strings.Contains(path.Ext(file), "ml") {
@@ -60,7 +60,7 @@ func (p project) crds() (map[metav1.GroupKind]crd, error) {
 				return nil, errors.Wrap(err, path.Base(file))
 			}
 
-			all[metav1.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}] = c
+			all[schema.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}] = c
 		}
 	}
 
@@ -93,7 +93,7 @@ func (c crd) definition(reported []string) (*mapping, error) {
 	var versions []*mapping
 
 	for _, v := range listOf(c, "versions") {
-		schema, err := openAPI(object(manifest.Nested(object(v), "schema", "openAPIV3Schema")), reported)
+		of, err := openAPI(object(manifest.Nested(object(v), "schema", "openAPIV3Schema")), reported)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%s, version %s", c.name(), manifest.Text(object(v), "name"))
 		}
@@ -106,7 +106,7 @@ func (c crd) definition(reported []string) (*mapping, error) {
 			m.set("subresources", newMapping().set("scale", scale), "Older releases of Crossplane ignore this.")
 		}
 
-		versions = append(versions, m.set("schema", newMapping().set("openAPIV3Schema", schema)))
+		versions = append(versions, m.set("schema", newMapping().set("openAPIV3Schema", of)))
 	}
 
 	return definitionOf(c.name(), newMapping().

@@ -183,17 +183,12 @@ var onDisk = regexp.MustCompile(`(?m)(?:^|[\s\["',{])(?:(?:git\+)?file://)?(/[^\
 
 // requiring is the spec of a configuration with requirements, which may read those on the provider's own disk.
 func requiring(requirements string) *mapping {
-	spec := newMapping().set("requirements", requirements)
-
 	paths := map[string]bool{}
 	for _, m := range onDisk.FindAllStringSubmatch(requirements, -1) {
 		paths[m[1]] = true
 	}
 
-	if len(paths) > 0 {
-		spec.set("confinement", newMapping().set("readPaths", manifest.SortedKeys(paths)),
+	return newMapping().some("requirements", requirements).
+		some("confinement", newMapping().some("readPaths", manifest.SortedKeys(paths)),
 			"Content reads no paths of the provider's container but those named here.")
-	}
-
-	return spec
 }

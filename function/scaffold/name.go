@@ -3,7 +3,6 @@ package scaffold
 import (
 	"regexp"
 	"strings"
-	"unicode"
 )
 
 // propertyOf an XR that an option among others becomes. Kubernetes users expect maxSize for max_size. Options keep
@@ -30,26 +29,15 @@ func camelCase(name string) string {
 		return name
 	}
 
-	if !word.MatchString(name) {
-		return strings.ToLower(name[:1]) + name[1:]
-	}
-
 	return strings.ToLower(p[:1]) + p[1:]
 }
 
 // pascalCase of a name: web_site becomes WebSite.
 func pascalCase(name string) string {
-	b := &strings.Builder{}
-
-	for _, w := range word.Split(name, -1) {
-		for i, r := range w {
-			if i == 0 {
-				r = unicode.ToUpper(r)
-			}
-
-			b.WriteRune(r)
-		}
+	words := strings.Fields(word.ReplaceAllString(name, " "))
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
 	}
 
-	return b.String()
+	return strings.Join(words, "")
 }

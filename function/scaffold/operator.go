@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -48,16 +47,17 @@ func WriteOperator(dir string, watches []string, source string) ([]Document, err
 
 	var files []file
 
-	seen := map[metav1.GroupKind]bool{}
+	seen := map[schema.GroupKind]bool{}
 
 	for _, w := range all {
-		if seen[w.groupKind()] {
+		kind := schema.GroupKind{Group: w.Group, Kind: w.Kind}
+		if seen[kind] {
 			return nil, errors.Errorf("%s is the second one for its kind: the XRs of a kind have one Composition", w.at)
 		}
 
-		seen[w.groupKind()] = true
+		seen[kind] = true
 
-		written, err := (&operatorRun{project: p, watch: w, crd: kinds[w.groupKind()], object: "xr"}).files()
+		written, err := (&operatorRun{project: p, watch: w, crd: kinds[kind], object: "xr"}).files()
 		if err != nil {
 			return nil, errors.Wrap(err, w.at)
 		}
@@ -124,9 +124,15 @@ type operatorRun struct {
 
 // run of the content.
 func (r *operatorRun) run() (*mapping, error) {
-	run := newMapping().set("name", camelCase(r.Kind), r.hidden()...)
+	run := newMapping().set("name", camelCase(r.Kind))
+
 	if r.crd == nil {
-		r.each(run)
+		namespace, _ := r.serviceAccount()
+
+		run.set("namespace", cmp.Or(namespace, "default"),
+			"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
+			set("forEach", expression("${[(has(required.watched.metadata.namespace) ? "+
+				"required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"))
 	}
 
 	refer(run, r.crd.isCluster(), r.name)
@@ -170,18 +176,6 @@ func (r *operatorRun) run() (*mapping, error) {
 // isSecret is true for a watch of Secrets.
 func (r *operatorRun) isSecret() bool { return r.Kind == "Secret" && r.Group == "" }
 
-// hidden says what an AnsibleRun must not show.
-func (r *operatorRun) hidden() []string {
-	file := r.code.mentions(r.variable())
-	if file == "" || !r.isSecret() {
-		return nil
-	}
-
-	return []string{file + " uses the variable " + r.variable() +
-		", which is left out: the AnsibleRun would show what is in the Secret. " +
-		"Name the Secret in varFiles, or let the content read it."}
-}
-
 // whole object, its spec and its name, as variables of the names that operators give them, if content
 // has these.
 func (r *operatorRun) whole(vars *mapping) {
@@ -191,9 +185,8 @@ func (r *operatorRun) whole(vars *mapping) {
 		vars.set(r.variable(), expression("${"+r.object+"}"), "The object without its status, for "+file+".")
 	}
 
-	spec := r.variable() + "_spec"
-	if file := r.code.mentions(spec); file != "" && !r.isSecret() {
-		vars.set(spec, expression("${"+r.object+".spec}"), "For "+file+".")
+	if file := r.code.mentions(r.variable() + "_spec"); file != "" && !r.isSecret() {
+		vars.set(r.variable()+"_spec", expression("${"+r.object+".spec}"), "For "+file+".")
 	}
 
 	if r.crd == nil || r.code.mentions(meta) != "" {
@@ -276,13 +269,12 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 	if f == nil || r.crd == nil {
 		present.set(run, nil, comments...)
 
-		nothing := "The operator has no finalizer for the kind: when an object is deleted nothing runs, " +
-			"and what it owns goes with it."
 		if r.crd == nil {
-			nothing = "Nothing runs when the object is deleted: an Operation has no equivalent of a finalizer."
+			keep(run, "Nothing runs when the object is deleted: an Operation has no equivalent of a finalizer.")
+		} else {
+			keep(run, "The operator has no finalizer for the kind: when an object is deleted nothing runs, "+
+				"and what it owns goes with it.")
 		}
-
-		keep(run, nothing)
 
 		return r.Vars, nil
 	}
@@ -306,9 +298,15 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 	return without(r.Vars, manifest.SortedKeys(f.Vars)...), nil
 }
 
-// elsewhere says what the project refers to that only the operator's container has.
+// elsewhere says what the project refers to that only the operator has.
 func (r *operatorRun) elsewhere() []string {
 	var comments []string
+
+	if file := r.code.mentions(r.variable()); file != "" && r.isSecret() {
+		comments = append(comments, file+" uses the variable "+r.variable()+
+			", which is left out: the AnsibleRun would show what is in the Secret. "+
+			"Name the Secret in varFiles, or let the content read it.")
+	}
 
 	if file := r.code.mentions(home); file != "" {
 		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
@@ -418,16 +416,6 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 	return compositionOf(r.name, schema.GroupVersionKind{Group: r.Group, Version: stored, Kind: r.Kind}, in, comments...)
 }
 
-// each object of one of Kubernetes' own kinds has a run.
-func (r *operatorRun) each(run *mapping) {
-	namespace, _ := r.serviceAccount()
-
-	run.set("namespace", cmp.Or(namespace, "default"),
-		"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
-		set("forEach", expression("${[(has(required.watched.metadata.namespace) ? "+
-			"required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"))
-}
-
 // watchOperation for objects of Kubernetes' own kinds, which no XRD can define.
 func (r *operatorRun) watchOperation(run *mapping) *mapping {
 	watched := newMapping().
@@ -459,11 +447,7 @@ func (r *operatorRun) config() (*mapping, error) {
 		return nil, err
 	}
 
-	spec := newMapping()
-	if requirements != "" {
-		spec = requiring(requirements)
-	}
-
+	spec := requiring(requirements)
 	if m := gathering.FindStringSubmatch(r.project.config["config/manager/manager.yaml"]); m != nil {
 		spec.set("vars", newMapping().set("ANSIBLE_GATHERING", m[1]), "What the operator's Deployment has, too.")
 	}

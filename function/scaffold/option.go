@@ -6,19 +6,20 @@ import (
 
 // Types of options, as argument specifications have them.
 const (
-	typeBits    = "bits"
-	typeBool    = "bool"
-	typeBytes   = "bytes"
-	typeDict    = "dict"
-	typeFloat   = "float"
-	typeInt     = "int"
-	typeJSON    = "json"
-	typeJSONArg = "jsonarg"
-	typeList    = "list"
-	typePath    = "path"
-	typeRaw     = "raw"
-	typeStr     = "str"
+	typeBool  = "bool"
+	typeDict  = "dict"
+	typeFloat = "float"
+	typeInt   = "int"
+	typeList  = "list"
+	typeRaw   = "raw"
+	typeStr   = "str"
 )
+
+// scalars are the types of schemas for those of options.
+var scalars = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
+	typeStr: "string", "path": "string", "json": "string", "jsonarg": "string",
+	typeInt: "integer", typeFloat: "number", typeBool: "boolean",
+}
 
 // preserve is what a schema says of fields that it does not have.
 const preserve = "x-kubernetes-preserve-unknown-fields"
@@ -134,15 +135,7 @@ func typed(s *mapping, kind string, o Option) {
 	}
 
 	switch kind {
-	case typeStr, typePath, typeJSON, typeJSONArg:
-		s.set("type", "string")
-	case typeInt:
-		s.set("type", "integer")
-	case typeFloat:
-		s.set("type", "number")
-	case typeBool:
-		s.set("type", "boolean")
-	case typeBytes, typeBits:
+	case "bytes", "bits":
 		s.set("x-kubernetes-int-or-string", true)
 	case typeList:
 		items := newMapping()
@@ -158,7 +151,9 @@ func typed(s *mapping, kind string, o Option) {
 
 		s.setProperties(o.Options)
 	default:
-		s.set(preserve, true)
+		if s.some("type", scalars[kind]); scalars[kind] == "" {
+			s.set(preserve, true)
+		}
 	}
 }
 

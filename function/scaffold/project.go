@@ -134,8 +134,6 @@ func (p project) playbook(name string) (part, error) {
 		return part{}, err
 	}
 
-	ext := path.Ext(local)
-
 	switch _, there := p.code[local]; {
 	case !strings.HasPrefix(local, "playbooks/"):
 		return part{}, errors.Errorf(
@@ -143,11 +141,9 @@ func (p project) playbook(name string) (part, error) {
 			local)
 	case !there:
 		return part{}, errors.Errorf("cannot find the playbook %s", local)
-	case !slices.Contains([]string{".yml", ".yaml", ".json"}, ext):
-		return part{}, errors.Errorf("the playbook %s does not end in .yml, .yaml or .json", local)
 	}
 
-	full, err := p.fullName("playbooks", strings.TrimSuffix(local, ext))
+	full, err := p.fullName("playbooks", strings.TrimSuffix(local, path.Ext(local)))
 
 	return part{field: "playbook", name: full, dir: path.Dir(local)}, err
 }

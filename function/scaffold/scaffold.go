@@ -236,7 +236,7 @@ func notes(o Option) []string {
 	lines := slices.Clone(o.Notes)
 
 	switch o.Type {
-	case typeBytes, typeBits, typeJSON, typeJSONArg:
+	case "bytes", "bits", "json", "jsonarg":
 		lines = append(lines, "a value of type "+o.Type+", which only the role checks")
 	}
 

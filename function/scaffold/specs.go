@@ -255,14 +255,9 @@ func typeOf(v any) (kind, elements string) {
 // else.
 func comment(s string) string {
 	paragraphs := strings.Split(s, "\n\n")
+	text := regexp.MustCompile(`(?m)^[# ]+`).ReplaceAllString(paragraphs[len(paragraphs)-1], "")
 
-	var words []string
-
-	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
-		words = append(words, strings.Fields(strings.TrimLeft(line, "# "))...)
-	}
-
-	return strings.Join(words, " ")
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // valueOf a node, in which plain words such as yes and off are booleans, as they are to Ansible.

@@ -102,11 +102,6 @@ func loadWatches(file string) ([]watch, error) {
 	return watches, nil
 }
 
-// groupKind of the objects.
-func (w *watch) groupKind() metav1.GroupKind {
-	return metav1.GroupKind{Group: w.Group, Kind: w.Kind}
-}
-
 // isKubernetes is true for a kind that Kubernetes itself has.
 func (w *watch) isKubernetes() bool {
 	return !strings.Contains(w.Group, ".") || strings.HasSuffix(w.Group, ".k8s.io")
