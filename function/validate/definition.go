@@ -1,10 +1,10 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -41,22 +41,25 @@ type version struct {
 
 // define what is in an XRD or a CRD. It copes with XRDs that the API server refuses.
 func define(d document) definition {
-	scope, ok, _ := unstructured.NestedString(d.object, "spec", "scope")
-
 	// Until v2 of the API XRs were cluster-scoped unless they said otherwise.
-	v1 := strings.HasSuffix(manifest.Text(d.object, "apiVersion"), "/v1")
-	namespaced := scope == "Namespaced" || !ok && !v1
-	legacy := scope == "LegacyCluster" || !ok && v1
+	scope := "Namespaced"
+	if strings.HasSuffix(manifest.Text(d.object, "apiVersion"), "/v1") {
+		scope = "LegacyCluster"
+	}
+
+	scope = cmp.Or(manifest.NestedText(d.object, "spec", "scope"), scope)
 
 	def := definition{versions: map[string]*version{}, GroupKind: schema.GroupKind{
 		Group: manifest.NestedText(d.object, "spec", "group"), Kind: manifest.NestedText(d.object, "spec", "names", "kind"),
 	}}
 
-	versions, _, _ := unstructured.NestedSlice(d.object, "spec", "versions")
+	versions, _ := manifest.Nested(d.object, "spec", "versions").([]any)
 	for i := range versions {
 		v, _ := versions[i].(map[string]any)
-		openAPI, _, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema")
-		def.versions[manifest.Text(v, "name")] = &version{namespaced: namespaced, legacy: legacy, schema: openAPI}
+		openAPI, _ := manifest.Nested(v, "schema", "openAPIV3Schema").(map[string]any)
+		def.versions[manifest.Text(v, "name")] = &version{
+			namespaced: scope == "Namespaced", legacy: scope == "LegacyCluster", schema: openAPI,
+		}
 	}
 
 	return def

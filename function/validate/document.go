@@ -42,6 +42,13 @@ func (d document) is(group, kind string) bool {
 	return strings.HasPrefix(manifest.Text(d.object, "apiVersion"), group+"/") && manifest.Text(d.object, "kind") == kind
 }
 
+// mistake at a path below another one, of which people know the last part.
+func (d document) mistake(above, path, message string) Mistake {
+	at := strings.TrimPrefix(above+"."+strings.TrimPrefix(path, "<nil>"), ".")
+
+	return Mistake{File: d.file, Line: line(d.node, at), Path: path, Message: message}
+}
+
 // read the objects in the documents of a file. A document that is no object of
 // Kubernetes is a mistake.
 func read(f File) ([]document, []Mistake) {

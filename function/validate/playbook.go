@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,37 +24,28 @@ const fieldPlaybook = "playbookInline"
 func playbooks(d document, at string, in map[string]any) []Mistake {
 	var mistakes []Mistake
 
-	check := func(path *field.Path, object any) {
-		o, _ := object.(map[string]any)
-		s, _ := o[fieldPlaybook].(string)
-
+	check := func(path *field.Path, object map[string]any) {
 		// What is empty the schema reports, and what is encrypted can be anything.
-		if s == "" || strings.HasPrefix(s, "$ANSIBLE_VAULT;") {
+		text := manifest.Text(object, fieldPlaybook)
+		if text == "" || strings.HasPrefix(text, "$ANSIBLE_VAULT;") {
 			return
 		}
 
-		path = path.Child(fieldPlaybook)
-		whole := strings.TrimPrefix(at+"."+path.String(), ".")
-
-		if at, message := flaw(s); message != "" {
-			mistakes = append(mistakes, Mistake{
-				File: d.file, Line: lineWithin(d.node, whole, at), Path: path.String(), Message: message,
-			})
+		if below, message := flaw(text); message != "" {
+			m := d.mistake(at, path.Child(fieldPlaybook).String(), message)
+			m.Line = lineWithin(d.node, strings.TrimPrefix(at+"."+m.Path, "."), below)
+			mistakes = append(mistakes, m)
 		}
 	}
 
-	both := func(path *field.Path, run any) {
-		check(path, run)
+	defaults, _ := in["defaults"].(map[string]any)
+	runs, _ := input.Runs(in)
 
-		r, _ := run.(map[string]any)
-		check(path.Child("onDelete"), r["onDelete"])
-	}
+	for _, r := range append(runs, input.Run{Path: field.NewPath("defaults"), Own: defaults}) {
+		check(r.Path, r.Own)
 
-	both(field.NewPath("defaults"), in["defaults"])
-
-	runs, _ := in["runs"].([]any)
-	for i := range runs {
-		both(field.NewPath("runs").Index(i), runs[i])
+		onDelete, _ := r.Own["onDelete"].(map[string]any)
+		check(r.Path.Child("onDelete"), onDelete)
 	}
 
 	return mistakes
@@ -75,7 +65,7 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 	for _, r := range runs {
 		run := r.Object
 
-		playbook, _ := run[fieldPlaybook].(string)
+		playbook := manifest.Text(run, fieldPlaybook)
 		_, computed := run["managementPolicies"].(string)
 
 		if playbook == "" || reaches(playbook) || run["onDelete"] != nil || computed ||
@@ -86,7 +76,7 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 		var state *common.StateVariable
 
 		words := []string{common.ProviderVariable}
-		if name, _ := manifest.Nested(run, "stateVariable", "name").(string); name != "" {
+		if name := manifest.NestedText(run, "stateVariable", "name"); name != "" {
 			state = &common.StateVariable{Name: name}
 			words = append(words, name)
 		}
@@ -97,11 +87,9 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 			continue
 		}
 
-		warnings = append(warnings, Mistake{
-			File: d.file, Line: line(d.node, strings.TrimPrefix(at+"."+r.Path.String(), ".")), Path: r.Path.String(),
-			Message: fmt.Sprintf("warning: %s: %s, so that deletion runs nothing, and what was made stays: have them look "+
-				"at the state, or say in onDelete what deletion does", r.Name, common.IgnoresState(state)),
-		})
+		warnings = append(warnings, d.mistake(at, r.Path.String(), "warning: "+r.Name+": "+common.IgnoresState(state)+
+			", so that deletion runs nothing, and what was made stays: have them look at the state, or say in onDelete what "+
+			"deletion does"))
 	}
 
 	return warnings

@@ -1,3 +1,5 @@
+// Package validate checks Compositions before they are applied: everything that can be
+// known of their inputs without an XR, and what they would change for the runs of XRs.
 package validate
 
 import (
@@ -45,7 +47,7 @@ func Files(files ...File) (Result, error) {
 	for _, f := range files {
 		ds, mistakes := read(f)
 		documents = append(documents, ds...)
-		c.result.Mistakes = append(c.result.Mistakes, mistakes...)
+		c.mistake(mistakes...)
 	}
 
 	for _, d := range documents {
@@ -124,8 +126,7 @@ func (c *checker) composition(d document) {
 		found, err := lookup(c.definitions, of("apiVersion"), of("kind"))
 
 		if v = found; err != nil {
-			const path = "spec.compositeTypeRef"
-			c.mistake(d, path, path, err.Error())
+			c.mistake(d.mistake("", "spec.compositeTypeRef", err.Error()))
 		}
 	}
 
@@ -154,11 +155,9 @@ func (c *checker) order(d document, of int, uses []use) {
 	for _, s := range steps {
 		switch {
 		case s.index < of && s.is("function-auto-ready"):
-			path := strings.TrimSuffix(s.path, ".input")
-			c.result.Warnings = append(c.result.Warnings, Mistake{
-				File: d.file, Line: line(d.node, path), Path: path, Message: "warning: " + s.function +
-					" comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last",
-			})
+			c.warn(
+				d.mistake("", strings.TrimSuffix(s.path, ".input"), "warning: "+s.function+
+					" comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"))
 		case s.index > of && strings.HasPrefix(manifest.Text(s.input, "apiVersion"), groupPatch+"/"):
 			patched(s.input, nil, later)
 		}
@@ -180,8 +179,8 @@ func (c *checker) connectionDetails(d document) {
 		}
 
 		if has {
-			c.mistake(d, in.path+".connectionDetails", "connectionDetails",
-				"Forbidden: another step has connectionDetails, and only one step can have these")
+			c.mistake(d.mistake(in.path, "connectionDetails",
+				"Forbidden: another step has connectionDetails, and only one step can have these"))
 		}
 
 		has = true
@@ -196,9 +195,9 @@ func (c *checker) runNames(d document, inputs []step) {
 	for _, in := range inputs {
 		runs, _ := input.Runs(in.input)
 		for _, r := range runs {
-			if path := r.Path.Child("name").String(); r.Name != "" && seen[r.Name] {
-				c.mistake(d, in.path+"."+path, path, fmt.Sprintf(
-					"Invalid value: %q: an earlier step has a run of this name; give the run another name", r.Name))
+			if r.Name != "" && seen[r.Name] {
+				c.mistake(d.mistake(in.path, r.Path.Child("name").String(), fmt.Sprintf(
+					"Invalid value: %q: an earlier step has a run of this name; give the run another name", r.Name)))
 			}
 		}
 
@@ -208,11 +207,9 @@ func (c *checker) runNames(d document, inputs []step) {
 	}
 }
 
-// mistake at a path of a document, of which people know a part.
-func (c *checker) mistake(d document, at, path, message string) {
-	c.result.Mistakes = append(c.result.Mistakes,
-		Mistake{File: d.file, Line: line(d.node, at), Path: path, Message: message})
-}
+func (c *checker) mistake(all ...Mistake) { c.result.Mistakes = append(c.result.Mistakes, all...) }
+
+func (c *checker) warn(all ...Mistake) { c.result.Warnings = append(c.result.Warnings, all...) }
 
 // pipeline checks the inputs in the pipeline that an object has in one of its
 // fields, for what the object uses them for.
@@ -236,65 +233,46 @@ func (c *checker) pipeline(d document, uses func(step int) []use, fields ...stri
 func (c *checker) input(d document, at string, in map[string]any, uses []use) {
 	c.result.Inputs++
 
-	mistakes := func(errs field.ErrorList, message func(*field.Error) string) []Mistake {
-		var all []Mistake
-
-		for _, err := range errs {
-			path := err.Field
-			if at != "" {
-				path = at + "." + strings.TrimPrefix(path, "<nil>")
-			}
-
-			all = append(all, Mistake{File: d.file, Line: line(d.node, path), Path: err.Field, Message: message(err)})
-		}
-
-		return all
+	errs, doubts := c.check(in, uses)
+	for _, err := range errs {
+		c.mistake(d.mistake(at, err.Field, err.ErrorBody()))
 	}
 
-	v := c.check(in, uses)
-	c.result.Mistakes = append(c.result.Mistakes, mistakes(v.mistakes, (*field.Error).ErrorBody)...)
-	c.result.Warnings = append(c.result.Warnings,
-		mistakes(v.warnings,
-			func(err *field.Error) string { return fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail) })...)
+	for _, err := range doubts {
+		c.warn(d.mistake(at, err.Field, fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail)))
+	}
 
 	flawed := playbooks(d, at, in)
-	c.result.Mistakes = append(c.result.Mistakes, flawed...)
+	c.mistake(flawed...)
 
 	// Nothing deletes what Operations have applied.
-	if len(v.mistakes)+len(flawed) == 0 && !strings.HasPrefix(manifest.Text(d.object, "apiVersion"), groupOperations) {
-		c.result.Warnings = append(c.result.Warnings, ignorant(d, at, in)...)
+	if len(errs)+len(flawed) == 0 && !strings.HasPrefix(manifest.Text(d.object, "apiVersion"), groupOperations) {
+		c.warn(ignorant(d, at, in)...)
 	}
 }
 
 // check an input for the use that fits it best. What a reader makes of it is
 // compiled, so it is read once for each.
-func (c *checker) check(in map[string]any, uses []use) verdict {
-	var least verdict
-
+func (c *checker) check(in map[string]any, uses []use) (mistakes, warnings field.ErrorList) {
 	for i, u := range uses {
-		v := c.compile(in, u)
-		if i == 0 || len(v.mistakes) < len(least.mistakes) {
-			least = v
+		errs, doubts := c.compile(in, u)
+		if i == 0 || len(errs) < len(mistakes) {
+			mistakes, warnings = errs, doubts
 		}
 	}
 
-	return least
+	return mistakes, warnings
 }
 
-// A verdict is what was found in an input.
-type verdict struct {
-	mistakes, warnings field.ErrorList
-}
-
-func (c *checker) compile(in map[string]any, u use) verdict {
+func (c *checker) compile(in map[string]any, u use) (mistakes, warnings field.ErrorList) {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
-		return verdict{mistakes: field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}}
+		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}, nil
 	}
 
 	object, errs := c.reader.Read(s)
 	if object == nil {
-		return verdict{mistakes: errs}
+		return errs, nil
 	}
 
 	p, cerrs := u.compile(object)
@@ -305,8 +283,8 @@ func (c *checker) compile(in map[string]any, u use) verdict {
 	}
 
 	if len(errs) > 0 {
-		return verdict{mistakes: errs}
+		return errs, nil
 	}
 
-	return verdict{warnings: append(warningsOf(p), u.doubts(p)...)}
+	return nil, append(warningsOf(p), u.doubts(p)...)
 }
