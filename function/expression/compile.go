@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -35,23 +34,38 @@ func (e *Environment) compile(path *field.Path, source string) (*program, field.
 
 // compileSource of an expression. Each mistake points into it.
 func (e *Environment) compileSource(source string) (*program, []string) {
-	compiled, mistakes := e.check(source)
+	parsed, issues := parse(e.cel, source)
+	if errs := issues.Errors(); len(errs) > 0 {
+		return nil, e.explain(source, errs[:1]) // Further errors of the parser follow from the first.
+	}
+
+	selections, err := selectionsIn(parsed.NativeRep())
+
+	for _, s := range selections {
+		if s.root == rootLocals && len(s.steps) > 0 {
+			e.compileLocal(s.steps[0].name)
+		}
+	}
+
+	compiled, mistakes := e.check(source, parsed)
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
 
-	selections, err := selectionsIn(compiled.NativeRep())
-	u, uerr := usesOf(selections)
-
-	u.published = publishedBy(source, selections)
-
+	u, uerr := usesOf(source, selections)
 	if err := cmp.Or(err, uerr); err != nil {
 		return nil, []string{err.Error()}
 	}
 
-	resources, mistakes := e.compileNames(selections, compiled.NativeRep().SourceInfo())
+	u.computed, mistakes = e.compileNames(selections, parsed.NativeRep().SourceInfo())
 	if len(mistakes) > 0 {
 		return nil, mistakes
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(u.names[rootLocals])) {
+		if local := e.locals.compiled[name]; local != nil {
+			u.join(local.uses, true)
+		}
 	}
 
 	count(compiled.NativeRep())
@@ -59,41 +73,35 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)))
 	if bad := (patternError{}); errors.As(err, &bad) {
 		at := compiled.NativeRep().SourceInfo().GetStartLocation(bad.id)
-		return nil, []string{e.explain(source, &common.Error{Location: at, Message: bad.Error()})}
+		return nil, e.explain(source, []*common.Error{{Location: at, Message: bad.Error()}})
 	}
 
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
 
-	out := &program{
+	return &program{
 		source:     source,
 		cel:        p,
 		ast:        compiled.NativeRep(),
-		declared:   e.forJSON(compiled.OutputType()),
+		declared:   typeOf(compiled),
 		uses:       u,
 		selections: selections,
-		resources:  resources,
 		schema:     e.schema.OpenAPI(),
 		defaulted:  e.defaulted(selections),
-	}
+	}, nil
+}
 
-	// CEL gives what is at a computed key the type of its default.
-	asked := ast.MatchDescendants(ast.NavigateAST(out.ast), ast.FunctionMatcher(operators.OptIndex))
+// typeOf the value of an expression as JSON. CEL gives what is at a computed key the type of its default.
+func typeOf(compiled *cel.Ast) *cel.Type {
+	asked := ast.MatchDescendants(ast.NavigateAST(compiled.NativeRep()), ast.FunctionMatcher(operators.OptIndex))
 	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool {
-		return e.forJSON(x.Children()[0].Type()) == apiservercel.DynType
+		return asJSON(x.Children()[0].Type()).Kind() == types.DynKind
 	}) {
-		out.declared = apiservercel.DynType
+		return cel.DynType
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(u.names[rootLocals])) {
-		local, _ := e.locals.at([]string{name})
-		for p := range local.programs {
-			out.useAlso(p)
-		}
-	}
-
-	return out, nil
+	return asJSON(compiled.OutputType())
 }
 
 // compileNames of resources that are computed.
@@ -121,43 +129,31 @@ func (e *Environment) compileNames(selections []selection, info *ast.SourceInfo)
 	return compiled, nil
 }
 
-// check the types of an expression. With schemas CEL refuses more than is a mistake:
-// an object of a schema can be used as a map all the same, and values of different types
-// may take the place of each other. So what it refuses is checked without schemas.
-func (e *Environment) check(source string) (*cel.Ast, []string) {
-	compiled, issues := compileIn(e.cel, source)
-	if issues.Err() != nil && !slices.ContainsFunc(issues.Errors(), isMistake) {
-		loose, err := e.loose()
-		if err != nil {
-			return nil, []string{err.Error()}
-		}
-
-		compiled, issues = compileIn(loose, source)
-	}
-
-	if issues.Err() == nil {
-		return compiled, nil
-	}
-
+// check the types of an expression. With schemas CEL refuses more than is a mistake: an object of a schema can be used as
+// a map all the same, and values of different types may take the place of each other. So what it refuses is checked
+// without schemas.
+func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string) {
+	compiled, issues := e.cel.Check(parsed)
 	errs := issues.Errors()
 
-	switch {
-	case strings.HasPrefix(errs[0].Message, messageSyntax):
-		errs = errs[:1] // Further errors of the parser follow from the first.
-	case slices.ContainsFunc(errs, isMistake):
-		errs = slices.DeleteFunc(slices.Clone(errs), func(err *common.Error) bool { return !isMistake(err) })
+	mistakes := slices.DeleteFunc(slices.Clone(errs), func(err *common.Error) bool { return !isMistake(err) })
+	if len(mistakes) > 0 || len(errs) == 0 {
+		return compiled, e.explain(source, mistakes)
 	}
 
-	messages := make([]string, len(errs))
-	for i, err := range errs {
-		messages[i] = e.explain(source, err)
+	env, err := loose()
+	if err != nil {
+		return nil, []string{err.Error()}
 	}
 
-	return nil, slices.Compact(messages)
+	parsed, _ = parse(env, source)
+	compiled, issues = env.Check(parsed)
+
+	return compiled, e.explain(source, issues.Errors())
 }
 
-// compileIn a CEL environment. A name that is written in brackets is one after a dot: CEL checks no other.
-func compileIn(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
+// parse an expression. A name that is written in brackets is one after a dot: CEL checks no other.
+func parse(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {
 		return nil, issues
@@ -185,5 +181,5 @@ func compileIn(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
 		}
 	}))
 
-	return env.Check(parsed)
+	return parsed, nil
 }

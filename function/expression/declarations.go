@@ -7,19 +7,16 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
 // Declarations are what an Environment's expressions see.
 type Declarations struct {
-	// Runs by name: true for those that are made by forEach, which are maps by
-	// key.
+	// Runs by name: true for those that are made by forEach, which are maps by key.
 	Runs map[string]bool
-	// Required resources by name: true for those that are selected by labels,
-	// which are lists.
+	// Required resources by name: true for those that are selected by labels, which are lists.
 	Required map[string]bool
-	// Resources that other steps compose, with their OpenAPI v3 schemas as far as
-	// they are known; nil when there may be any.
+	// Resources that other steps compose, with their OpenAPI v3 schemas as far as they are known; nil when there may be
+	// any.
 	Resources map[string]map[string]any
 	// Each is true where each.key and each.value are there.
 	Each bool
@@ -29,109 +26,181 @@ type Declarations struct {
 	Details bool
 	// Operation is true where there is neither an XR nor anything observed of runs.
 	Operation bool
-	// Locals that expressions see; nil for none. Those of which nothing is compiled
-	// yet may be anything.
+	// Locals that expressions see; nil for none. Those of which nothing is compiled yet may be anything.
 	Locals *Locals
 	// Schema of the XR, if it is known.
 	Schema *Schema
-	// Run is the OpenAPI v3 schema of an AnsibleRun; without it, fields of runs
-	// may be anything.
+	// Run is the OpenAPI v3 schema of an AnsibleRun; without it, fields of runs may be anything.
 	Run map[string]any
 }
 
+// declared are the types of the roots by name, and the objects that these are or have.
+type declared struct {
+	objects
+
+	roots map[string]*cel.Type
+}
+
 // types of the roots.
-func (d Declarations) types() rootTypes {
-	t := rootTypes{roots: d.roots(), run: d.runType()}
-	// The type of runs comes last, for it replaces their name.
-	t.provider = apiservercel.NewDeclTypeProvider(append(slices.Collect(maps.Values(t.roots)), t.run)...)
+func (d Declarations) types() declared {
+	t := declared{objects: objects{}}
+	run := d.run(t.objects)
+
+	xr := t.object(typeXR, map[string]*cel.Type{
+		"apiVersion": cel.StringType, "kind": cel.StringType,
+		"metadata": cel.DynType, "spec": cel.DynType, "status": cel.DynType,
+	})
+	if d.Schema != nil {
+		maps.Copy(t.objects, d.Schema.objects)
+	}
+
+	t.roots = map[string]*cel.Type{
+		rootXR:          xr,
+		rootRuns:        t.collection("Runs", run, cel.MapType(cel.StringType, run), d.Runs),
+		rootRequired:    t.collection("Required", cel.DynType, cel.ListType(cel.DynType), d.Required),
+		rootResources:   cel.MapType(cel.StringType, cel.DynType),
+		rootEnvironment: cel.MapType(cel.StringType, cel.DynType),
+		rootContext:     cel.MapType(cel.StringType, cel.DynType),
+		rootLocals:      t.object(prefix+"Locals", d.Locals.types),
+	}
+
+	if d.Each {
+		each := map[string]*cel.Type{"key": cel.StringType, "value": cel.DynType}
+		if d.Item != nil {
+			each["value"] = t.copyOf(d.Item.declared, prefix+"Each.value", d.Item.objects)
+		}
+
+		t.roots[rootEach] = t.object(prefix+"Each", each)
+	}
+
+	if d.Resources != nil {
+		resources := map[string]*cel.Type{}
+		for name, schema := range d.Resources {
+			resources[name] = t.resource(prefix+"Resources."+name, schema)
+			if fields := t.objects[resources[name].TypeName()]; d.Details && fields != nil {
+				fields[connectionDetails] = cel.MapType(cel.StringType, cel.StringType)
+			}
+		}
+
+		t.roots[rootResources] = t.object(prefix+"Resources", resources)
+	}
+
+	if d.Operation {
+		delete(t.roots, rootXR)
+		delete(t.roots, rootRuns)
+		delete(t.roots, rootResources)
+	}
 
 	return t
 }
 
-// roots that are objects, by name, with anything in the XR.
-func (d Declarations) roots() map[string]*apiservercel.DeclType {
-	xr := objectType("XR", apiservercel.DynType, "metadata", "spec", "status")
-	xr.Fields["apiVersion"] = declare("apiVersion", apiservercel.StringType)
-	xr.Fields["kind"] = declare("kind", apiservercel.StringType)
+// collection declares a root with these names, of one type or, where true, of another one.
+func (o objects) collection(name string, one, many *cel.Type, names map[string]bool) *cel.Type {
+	fields := make(map[string]*cel.Type, len(names))
 
-	if d.Schema != nil {
-		xr = d.Schema.declared
-	}
-
-	// All fields of each of many runs would take long to declare.
-	run := objectType(nameRun, apiservercel.DynType)
-
-	roots := map[string]*apiservercel.DeclType{
-		rootXR:   xr,
-		rootRuns: collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs),
-		rootRequired: collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1),
-			d.Required),
-		rootLocals: d.Locals.declared,
-	}
-
-	if d.Each {
-		each := objectType("Each", apiservercel.DynType, "value")
-		each.Fields["key"] = declare("key", apiservercel.StringType)
-		if d.Item != nil {
-			each.Fields["value"] = declare("value", d.Item.declared)
+	for n, isMany := range names {
+		fields[n] = one
+		if isMany {
+			fields[n] = many
 		}
-
-		roots[rootEach] = each
 	}
 
-	if d.Resources != nil {
-		resources := objectType("Resources", apiservercel.DynType)
-		for name, schema := range d.Resources {
-			resource := declaredResource(resources.TypeName()+"."+name, schema)
-			if d.Details && resource.IsObject() {
-				resource.Fields[connectionDetails] = declareDetails()
-			}
-
-			resources.Fields[name] = declare(name, resource)
-		}
-
-		roots[rootResources] = resources
-	}
-
-	if d.Operation {
-		delete(roots, rootXR)
-		delete(roots, rootRuns)
-		delete(roots, rootResources)
-	}
-
-	return roots
+	return o.object(prefix+name, fields)
 }
 
-// runType declares a run by the schema of an AnsibleRun, if that is known.
-func (d Declarations) runType() *apiservercel.DeclType {
-	reported := []string{"outputs", "lastRun", "lastApply", "drift", "content"}
+// run declares a run, by the schema of an AnsibleRun if that is known.
+func (d Declarations) run(o objects) *cel.Type {
+	fields := map[string]*cel.Type{
+		"metadata": cel.DynType, "spec": cel.DynType, "status": cel.DynType, "reported": cel.DynType, "ready": cel.BoolType,
+	}
 
-	run := objectType(nameRun, apiservercel.DynType, append(reported, "reported", "metadata", "spec", "status")...)
-	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
+	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
+		fields[f] = o.typeOf(typeRun+"."+f, below(below(below(d.Run, "status"), "atProvider"), f))
+	}
 
 	if d.Details {
-		run.Fields[connectionDetails] = declareDetails()
+		fields[connectionDetails] = cel.MapType(cel.StringType, cel.StringType)
 	}
 
-	if d.Run == nil {
-		return run
+	if d.Run != nil {
+		fields["metadata"] = o.metadata()
+		fields["spec"] = o.typeOf(typeRun+".spec", below(d.Run, "spec"))
+		fields["status"] = o.typeOf(typeRun+".status", below(d.Run, "status"))
 	}
 
-	run.Fields["metadata"] = declare("metadata", metadata())
-
-	for _, f := range []string{"spec", "status"} {
-		run.Fields[f] = declare(f, declaredType(prefix+nameRun+"."+f, below(d.Run, f)))
-	}
-
-	for _, f := range reported {
-		run.Fields[f] = declare(f, declaredType(prefix+nameRun+"."+f, below(below(below(d.Run, "status"), "atProvider"), f)))
-	}
-
-	return run
+	return o.object(typeRun, fields)
 }
 
-// A Type of JSON, as schemas call it. The empty one is that of a value of which
-// nothing is known before it is computed.
+// fieldsAt returns the fields of an object that is selected from a root; nil for what is no such object.
+func (t declared) fieldsAt(selection []string) map[string]*cel.Type {
+	at := t.roots[selection[0]]
+	for _, name := range selection[1:] {
+		if at != nil {
+			at = t.objects[at.TypeName()][name]
+		}
+	}
+
+	if at == nil {
+		return nil
+	}
+
+	return t.objects[at.TypeName()]
+}
+
+// A provider tells CEL of the fields of objects.
+type provider struct {
+	types.Provider
+
+	objects objects
+}
+
+// FindStructType returns the type with a name.
+func (p provider) FindStructType(name string) (*types.Type, bool) {
+	if _, ok := p.objects[name]; ok {
+		return types.NewTypeTypeWithParam(cel.ObjectType(name)), true
+	}
+
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldType returns the type of a field.
+func (p provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	if fields, ok := p.objects[name]; ok {
+		return &types.FieldType{Type: fields[field]}, fields[field] != nil
+	}
+
+	return p.Provider.FindStructFieldType(name, field)
+}
+
+// asJSON returns the type of what a value of CEL becomes as JSON.
+func asJSON(t *cel.Type) *cel.Type {
+	switch t.Kind() {
+	case types.BoolKind, types.IntKind, types.DoubleKind, types.StringKind:
+		return t
+	case types.UintKind:
+		return cel.IntType
+	case types.BytesKind, types.DurationKind, types.TimestampKind:
+		return cel.StringType
+	case types.ListKind:
+		return cel.ListType(asJSON(t.Parameters()[0]))
+	case types.MapKind:
+		if t.Parameters()[0].Kind() == types.StringKind {
+			return cel.MapType(cel.StringType, asJSON(t.Parameters()[1]))
+		}
+	case types.OpaqueKind: // What is inside of other types than optionals cannot be known.
+		if t.TypeName() == "optional_type" && t.Parameters()[0].Kind() != types.OpaqueKind {
+			return asJSON(t.Parameters()[0])
+		}
+	case types.StructKind:
+		if strings.HasPrefix(t.TypeName(), prefix) {
+			return t
+		}
+	}
+
+	return cel.DynType
+}
+
+// A Type of JSON, as schemas call it. The empty one is that of a value of which nothing is known before it is computed.
 type Type string
 
 // Types of JSON.
@@ -144,133 +213,57 @@ const (
 	Object  Type = "object"
 )
 
-// typeOf values that are declared.
-func typeOf(d *apiservercel.DeclType) Type {
-	switch {
-	case d.IsObject() || d.IsMap():
-		return Object
-	case d.IsList():
-		return Array
-	}
-
-	switch d {
-	case apiservercel.BoolType:
-		return Boolean
-	case apiservercel.IntType:
-		return Integer
-	case apiservercel.DoubleType:
-		return Number
-	case apiservercel.StringType:
-		return String
-	}
-
-	return ""
+// kinds of CEL as JSON has them.
+var kinds = map[types.Kind]Type{ //nolint:gochecknoglobals // It is a constant.
+	types.BoolKind: Boolean, types.IntKind: Integer, types.DoubleKind: Number, types.StringKind: String,
+	types.ListKind: Array, types.MapKind: Object, types.StructKind: Object,
 }
 
-// An Item is what is known of the values of a list or a map, which each.value is
-// one of.
+// Type of the value, as far as it is known: that of all values which are there.
+func (t *Template) Type() Type { return kinds[t.declared.Kind()] }
+
+// Is one of these types, as far as it is known.
+func (t *Template) Is(these ...Type) bool { return t.Type() == "" || slices.Contains(these, t.Type()) }
+
+// ItemType returns the type of the items of an array, as far as it is known.
+func (t *Template) ItemType() Type {
+	if t.declared.Kind() != types.ListKind {
+		return ""
+	}
+
+	is := kinds[t.declared.Parameters()[0].Kind()]
+
+	for i, item := range t.items {
+		if is = item.Type(); is != t.items[0].Type() && i > 0 {
+			return ""
+		}
+	}
+
+	return is
+}
+
+// Known returns the names of the fields that an object can have; none when it can have any.
+func (t *Template) Known() []string {
+	return slices.Sorted(maps.Keys(t.objects[t.declared.TypeName()]))
+}
+
+// An Item is what is known of the values of a list or a map, which each.value is one of.
 type Item struct {
 	// Type of the values, as CEL calls it.
 	Type string
 
-	declared *apiservercel.DeclType
+	declared *cel.Type
+	objects  objects
 }
 
 // Item returns what is known of the values of a list or a map; nil for nothing.
 func (t *Template) Item() *Item {
-	of := t.declared().ElemType
-	if of == nil || of == apiservercel.DynType {
+	parameters := t.declared.Parameters()
+	if len(parameters) == 0 || parameters[len(parameters)-1].Kind() == types.DynKind {
 		return nil
 	}
 
-	return &Item{Type: of.CelType().String(), declared: detached(prefix+"Each.value", of)}
-}
+	of := parameters[len(parameters)-1]
 
-// detached returns a copy of a declaration by another name. Without the schema it is not
-// known which integral numbers in it are doubles, so that numbers may be of any type.
-func detached(name string, d *apiservercel.DeclType) *apiservercel.DeclType {
-	switch {
-	case d.IsObject():
-		fields := make(map[string]*apiservercel.DeclField, len(d.Fields))
-		for f := range d.Fields {
-			fields[f] = declare(f, detached(name+"."+f, d.Fields[f].Type))
-		}
-
-		return apiservercel.NewObjectType(name, fields)
-	case d.IsList():
-		return apiservercel.NewListType(detached(name+".@item", d.ElemType), -1)
-	case d.IsMap():
-		return apiservercel.NewMapType(d.KeyType, detached(name+".@value", d.ElemType), -1)
-	case d == apiservercel.DoubleType:
-		return apiservercel.DynType
-	}
-
-	return d
-}
-
-// rootTypes are the types that an Environment declares.
-type rootTypes struct {
-	// roots that are objects, by name. In them a run is only named.
-	roots map[string]*apiservercel.DeclType
-	run   *apiservercel.DeclType
-	// provider of all types in them, by name.
-	provider *apiservercel.DeclTypeProvider
-}
-
-// forJSON returns the type of what a value of CEL becomes as JSON.
-func (r rootTypes) forJSON(t *cel.Type) *apiservercel.DeclType {
-	switch t.Kind() {
-	case types.BoolKind:
-		return apiservercel.BoolType
-	case types.IntKind, types.UintKind:
-		return apiservercel.IntType
-	case types.DoubleKind:
-		return apiservercel.DoubleType
-	case types.StringKind, types.BytesKind, types.DurationKind, types.TimestampKind:
-		return apiservercel.StringType
-	case types.ListKind:
-		return apiservercel.NewListType(r.forJSON(t.Parameters()[0]), -1)
-	case types.MapKind:
-		if t.Parameters()[0].Kind() == types.StringKind {
-			return apiservercel.NewMapType(apiservercel.StringType, r.forJSON(t.Parameters()[1]), -1)
-		}
-	case types.OpaqueKind: // What is inside of other types than optionals cannot be known.
-		if t.TypeName() == "optional_type" && t.Parameters()[0].Kind() != types.OpaqueKind {
-			return r.forJSON(t.Parameters()[0])
-		}
-	case types.StructKind:
-		if d, ok := r.provider.FindDeclType(t.TypeName()); ok {
-			return d
-		}
-	}
-
-	return apiservercel.DynType
-}
-
-// at returns the type of an object that is selected from a root, or nil.
-func (r rootTypes) at(selection string) *apiservercel.DeclType {
-	root, below, _ := strings.Cut(selection, ".")
-
-	t := r.roots[root]
-	for name := range strings.SplitSeq(below, ".") {
-		if t == nil || below == "" {
-			break
-		}
-
-		f := t.Fields[name]
-		if f == nil {
-			return nil
-		}
-
-		t = f.Type
-		if t.TypeName() == r.run.TypeName() {
-			t = r.run
-		}
-	}
-
-	if t == nil || !t.IsObject() {
-		return nil
-	}
-
-	return t
+	return &Item{Type: of.String(), declared: of, objects: t.objects}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// An Environment compiles expressions, those that are equal once. Its roots are
-// closed: a field of xr, of each or of a run, a run, or a required resource that
-// does not exist is an error. The environment and the context are maps of
+// An Environment compiles expressions, those that are equal once. Its roots are closed: a field of xr, of each or of a
+// run, a run, or a required resource that does not exist is an error. The environment and the context are maps of
 // anything. It is not safe for concurrent use, unlike what it compiles.
 type Environment struct {
-	explainer
+	declared
+
+	// operation is true where there is no XR, and inLocals while locals are compiled.
+	operation, inLocals bool
 
 	cel *cel.Env
-	// loose is the same without schemas.
-	loose func() (*cel.Env, error)
 	// programs that were compiled, by their sources.
 	programs map[string]outcome
-	// declared locals.
+	// locals that are declared.
 	locals *Locals
 	// schema of the XR.
 	schema *Schema
@@ -39,8 +39,22 @@ var base = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals 
 	return env, errors.Wrap(err, "cannot make a CEL environment")
 })
 
-// NewEnvironment returns an Environment of expressions that see these, and
-// always the environment and the context.
+// loose is an environment in which roots may be anything.
+var loose = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // It is a constant that takes long to make.
+	b, err := base()
+	if err != nil {
+		return nil, err
+	}
+
+	var variables []cel.EnvOption
+	for name := range roots {
+		variables = append(variables, cel.Variable(name, cel.DynType))
+	}
+
+	return b.Extend(variables...)
+})
+
+// NewEnvironment returns an Environment of expressions that see these, and always the environment and the context.
 func NewEnvironment(d Declarations) (*Environment, error) {
 	b, err := base()
 	if err != nil {
@@ -52,48 +66,17 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	}
 
 	e := &Environment{
-		explainer: explainer{rootTypes: d.types(), operation: d.Operation},
-		programs:  map[string]outcome{},
-		locals:    d.Locals,
-		schema:    d.Schema,
+		declared: d.types(), operation: d.Operation, programs: map[string]outcome{}, locals: d.Locals, schema: d.Schema,
 	}
 
-	untyped := d
-	untyped.Schema, untyped.Run, untyped.Item, untyped.Resources, untyped.Locals = nil, nil, nil, nil, &Locals{
-		declared: d.Locals.loose,
-	}
-	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b, untyped.types()) })
-
-	e.cel, err = extend(b, e.rootTypes)
-
-	return e, err
-}
-
-// extend a CEL environment by roots that are objects, and by those that are
-// maps.
-func extend(base *cel.Env, t rootTypes) (*cel.Env, error) {
-	types, err := t.provider.EnvOptions(base.CELTypeProvider())
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot declare the types of expressions")
+	options := []cel.EnvOption{cel.CustomTypeProvider(provider{Provider: b.CELTypeProvider(), objects: e.objects})}
+	for name, t := range e.roots {
+		options = append(options, cel.Variable(name, t))
 	}
 
-	options := append(types, //nolint:gocritic // They are one list.
-		cel.Variable(rootEnvironment, cel.MapType(cel.StringType, cel.DynType)),
-		cel.Variable(rootContext, cel.MapType(cel.StringType, cel.DynType)),
-	)
+	e.cel, err = b.Extend(options...)
 
-	for name, root := range t.roots {
-		options = append(options, cel.Variable(name, root.CelType()))
-	}
-
-	// What other steps compose may be anything, unless that is known.
-	if t.roots[rootXR] != nil && t.roots[rootResources] == nil {
-		options = append(options, cel.Variable(rootResources, cel.MapType(cel.StringType, cel.DynType)))
-	}
-
-	env, err := base.Extend(options...)
-
-	return env, errors.Wrap(err, "cannot declare the roots of expressions")
+	return e, errors.Wrap(err, "cannot declare the roots of expressions")
 }
 
 // Runs that the expressions refer to that were compiled so far, by name.

@@ -97,7 +97,7 @@ func count(a *ast.AST) {
 	factory, last := ast.NewExprFactory(), ast.MaxID(a)
 
 	as := func(function string, e ast.Expr) {
-		if e.Kind() == ast.LiteralKind {
+		if e.Kind() == ast.LiteralKind && e.AsLiteral().Type() != types.BytesType {
 			return // It is as long as the expression at most.
 		}
 

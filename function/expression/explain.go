@@ -49,27 +49,26 @@ func isMistake(err *common.Error) bool {
 		!strings.Contains(operands, "optional_type(")
 }
 
-// An explainer of mistakes says what is meant by the messages of CEL.
-type explainer struct {
-	rootTypes
+// explain what is wrong with an expression, and where.
+func (e *Environment) explain(source string, errs []*common.Error) []string {
+	var messages []string
+	for _, err := range errs {
+		messages = append(messages, e.explainOne(source, err))
+	}
 
-	// operation is true where there is no XR.
-	operation bool
-	// inLocals is true while locals are compiled.
-	inLocals bool
+	return slices.Compact(messages)
 }
 
-// explain what is wrong with an expression, and where.
-func (x explainer) explain(source string, err *common.Error) string {
+func (e *Environment) explainOne(source string, err *common.Error) string {
 	message := strings.TrimSuffix(err.Message, " (in container '')")
 	at := point(source, err.Location)
 
 	if name, ok := strings.CutPrefix(message, messageUndeclared); ok {
-		message = x.undeclared(message, strings.TrimSuffix(name, "'"))
+		message = e.undeclared(message, strings.TrimSuffix(name, "'"))
 	}
 
 	if name, ok := strings.CutPrefix(message, messageUndefined); ok {
-		message = x.unknown(strings.TrimSuffix(name, "'"), at)
+		message = e.unknown(strings.TrimSuffix(name, "'"), at)
 	}
 
 	if strings.HasPrefix(message, messageSyntax) {
@@ -86,17 +85,17 @@ func (x explainer) explain(source string, err *common.Error) string {
 }
 
 // undeclared says why there is no such root, or what may be meant.
-func (x explainer) undeclared(message, name string) string {
+func (e *Environment) undeclared(message, name string) string {
 	switch {
-	case name == rootEach && x.inLocals:
+	case name == rootEach && e.inLocals:
 		return "a local cannot use each, because a local is the same for all items; write the expression where it is used"
 	case name == rootEach:
 		return "each is there only in a run with forEach"
-	case x.operation && name == rootXR:
+	case e.operation && name == rootXR:
 		return "there is no XR in an Operation"
-	case x.operation && name == rootResources:
+	case e.operation && name == rootResources:
 		return "there are no composed resources in an Operation"
-	case x.operation && name == rootRuns:
+	case e.operation && name == rootRuns:
 		return "there are no observed runs in an Operation"
 	}
 
@@ -139,7 +138,7 @@ var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 
 // unknown says what is not there, and what may be meant. It is selected from
 // what ends before the point.
-func (x explainer) unknown(name, at string) string {
+func (e *Environment) unknown(name, at string) string {
 	before, after, _ := strings.Cut(at, "▸")
 	if strings.HasSuffix(before, "has") {
 		before, _, _ = strings.Cut(after, "."+name)
@@ -149,12 +148,14 @@ func (x explainer) unknown(name, at string) string {
 	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !inIdentifier(r) }) + 1
 	from := strings.ReplaceAll(before[start:], "?", "")
 
-	t := x.at(from)
-	if t == nil {
-		return cmp.Or(x.ofMember(from), messageUndefined+name+"'")
+	path := strings.Split(from, ".")
+
+	fields := e.fieldsAt(path)
+	if fields == nil {
+		return cmp.Or(e.ofMember(path), messageUndefined+name+"'")
 	}
 
-	suggestion := spelling.Hint(name, slices.Sorted(maps.Keys(t.Fields)))
+	suggestion := spelling.Hint(name, slices.Sorted(maps.Keys(fields)))
 
 	switch from {
 	case rootRuns:
@@ -178,18 +179,12 @@ func (x explainer) unknown(name, at string) string {
 
 // ofMember says how to write a field of the runs of a set, which follows the set as the key of one would; "" for what
 // is none.
-func (x explainer) ofMember(from string) string {
-	path := strings.Split(from, ".")
-	if len(path) != 3 || path[0] != rootRuns || x.run.Fields[path[2]] == nil && path[2] != connectionDetails {
+func (e *Environment) ofMember(path []string) string {
+	if len(path) != 3 || path[0] != rootRuns || e.objects[typeRun][path[2]] == nil && path[2] != connectionDetails {
 		return ""
 	}
 
-	run := x.roots[rootRuns].Fields[path[1]]
-	if run == nil || !run.Type.IsMap() {
-		return ""
-	}
-
-	set, name := rootRuns+"."+path[1], path[2]
+	set, name := strings.Join(path[:2], "."), path[2]
 
 	return fmt.Sprintf("%s is a map of the members of forEach: write %s[\"KEY\"].%s, or "+
 		"%s.transformList(key, run, run.%s)", set, set, name, set, name)

@@ -94,7 +94,7 @@ func ownFunctions() []cel.EnvOption {
 	}
 
 	return []cel.EnvOption{
-		counted(functionKey, func(key ref.Val) ref.Val { return key }),
+		counted(functionKey, mapKey),
 		counted(functionRange, inOrder),
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
@@ -108,6 +108,16 @@ func ownFunctions() []cel.EnvOption {
 		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"),
 			cel.UnaryBinding(fail))),
 	}
+}
+
+// mapKey returns a key that a map can have. With any other one CEL would panic.
+func mapKey(key ref.Val) ref.Val {
+	switch key.(type) {
+	case types.Bool, types.Int, types.Uint, types.Double, types.String:
+		return key
+	}
+
+	return types.NewErr("the keys of a map must be strings, numbers or booleans")
 }
 
 // merge returns a map with the entries of two. Those of the second one win.

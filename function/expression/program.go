@@ -3,7 +3,6 @@ package expression
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -24,13 +22,11 @@ type program struct {
 	cel    cel.Program
 	ast    *ast.AST
 	// declared is the type of its value as JSON.
-	declared *apiservercel.DeclType
+	declared *cel.Type
 	uses     uses
 	schema   map[string]any
 	// selections from roots.
 	selections []selection
-	// resources are their computed names.
-	resources []resourceName
 	// defaulted are the paths of the fields that the expression does without.
 	defaulted [][]string
 }
@@ -91,69 +87,8 @@ func (p *program) result(ctx context.Context, data *Data, isText bool) (v any, o
 	return v, ok, nil
 }
 
-// useAlso what the program of a local uses that this one refers to.
-func (p *program) useAlso(local *program) {
-	p.uses.waits = p.uses.waits || local.uses.waits
-	// What the expression tests for itself, it does not need because of a local.
-	add(p.uses.sets, local.uses.sets)
-	add(p.uses.published, local.uses.published)
-
-	for root, names := range p.uses.names {
-		add(names, local.uses.names[root])
-	}
-
-	// Locals that refer to each other lead to the same name in many ways.
-	for _, name := range local.resources {
-		if !slices.Contains(p.resources, name) {
-			p.resources = append(p.resources, name)
-		}
-	}
-}
-
-func add(names, more map[string]bool) {
-	for name, needed := range more {
-		if was, ok := names[name]; !ok || was {
-			names[name] = was || needed
-		}
-	}
-}
-
-// resourcesIn data that the expression refers to, by name, are added to those that are
-// known.
-func (p *program) resourcesIn(ctx context.Context, data *Data, all map[string]bool) *Problem {
-	join(all, p.uses.names[rootResources])
-
-	for _, r := range p.resources {
-		v, problem := r.evaluate(ctx, data)
-		if problem != nil {
-			return problem
-		}
-
-		name, ok := v.(types.String)
-		if !ok {
-			return &Problem{Kind: Invalid, Message: "the name of a resource must be a string: " + r.show()}
-		}
-
-		all[string(name)] = all[string(name)] || r.needed
-	}
-
-	return nil
-}
-
 // messageNoOverload is how CEL says that operands do not go together.
 const messageNoOverload = "no such overload"
-
-// messageKeys is the message of a map literal with a key that no map can have.
-const messageKeys = "the keys of a map must be strings, numbers or booleans"
-
-// panicMessage returns the text of a panic in words that users understand.
-func panicMessage(text string) string {
-	if strings.Contains(text, "hash of unhashable type") {
-		return messageKeys
-	}
-
-	return text
-}
 
 // problem says why an expression has no value.
 func (p *program) problem(e *evaluation, err error) *Problem {
@@ -181,7 +116,7 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.optional())}
 	}
 
-	message := panicMessage(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), maxMessage))
+	message := clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), maxMessage)
 
 	if strings.HasPrefix(message, messageNoOverload) {
 		message += "; the types of its operands do not go together: convert them with string(…), int(…) or double(…)"

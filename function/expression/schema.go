@@ -1,24 +1,37 @@
 package expression
 
 import (
-	apiservercel "k8s.io/apiserver/pkg/cel"
+	"maps"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Names of types.
 const (
-	prefix  = "ansible."
-	nameRun = "Run"
+	prefix       = "ansible."
+	typeXR       = prefix + "XR"
+	typeRun      = prefix + "Run"
+	typeMetadata = prefix + "metadata"
 
 	connectionDetails = "connectionDetails"
 )
 
-// A Schema of an XR. It says which fields there are, and which numbers are
-// integers.
+// Objects have fields of known types, by the names of their own types.
+type objects map[string]map[string]*cel.Type
+
+// object of a type with these fields.
+func (o objects) object(name string, fields map[string]*cel.Type) *cel.Type {
+	o[name] = fields
+	return cel.ObjectType(name)
+}
+
+// A Schema of an XR. It says which fields there are, and which numbers are integers.
 type Schema struct {
-	declared *apiservercel.DeclType
-	openAPI  map[string]any
+	objects objects
+	openAPI map[string]any
 }
 
 // OpenAPI returns the schema that this one was made of; nil if there is none.
@@ -30,121 +43,105 @@ func (s *Schema) OpenAPI() map[string]any {
 	return s.openAPI
 }
 
-// NewSchema returns the Schema that an OpenAPI v3 schema is, as an XRD or the
-// API server has it. Fields that Crossplane adds to each XR are always there.
-// Whatever the schema does not tell may be anything. An empty schema is none:
-// nil.
+// NewSchema returns the Schema that an OpenAPI v3 schema is, as an XRD or the API server has it. Fields that Crossplane
+// adds to each XR are always there. Whatever the schema does not tell may be anything. An empty schema is none: nil.
 func NewSchema(openAPI map[string]any) *Schema {
 	if len(openAPI) == 0 {
 		return nil
 	}
 
-	return &Schema{declared: declaredResource(prefix+"XR", openAPI), openAPI: openAPI}
+	s := &Schema{objects: objects{}, openAPI: openAPI}
+	s.objects.resource(typeXR, openAPI)
+
+	return s
 }
 
-// declaredResource returns the type of an object that is a resource of Kubernetes, and
-// may be an XR.
-func declaredResource(name string, openAPI map[string]any) *apiservercel.DeclType {
+// resource returns the type of an object that is a resource of Kubernetes, and may be an XR.
+func (o objects) resource(name string, openAPI map[string]any) *cel.Type {
 	if len(openAPI) == 0 {
-		return apiservercel.DynType
+		return cel.DynType
 	}
 
-	root := apiservercel.NewObjectType(name, map[string]*apiservercel.DeclField{
-		"apiVersion": declare("apiVersion", apiservercel.StringType),
-		"kind":       declare("kind", apiservercel.StringType),
-		"metadata":   declare("metadata", metadata()),
-	})
+	fields := map[string]*cel.Type{}
+
+	properties, _ := openAPI["properties"].(map[string]any)
+	for f := range properties {
+		fields[f] = o.typeOf(name+"."+f, below(openAPI, f))
+	}
+
+	fields["apiVersion"], fields["kind"], fields["metadata"] = cel.StringType, cel.StringType, o.metadata()
 
 	for field, own := range map[string][]string{
 		"spec":   append(manifest.LegacySpec[:], "crossplane"),
 		"status": manifest.LegacyStatus[:],
 	} {
-		t := declaredType(name+"."+field, below(openAPI, field))
-		if t.IsObject() {
-			for _, f := range own {
-				if t.Fields[f] == nil {
-					t.Fields[f] = declare(f, apiservercel.DynType)
-				}
+		if fields[field] == nil {
+			fields[field] = cel.DynType
+		}
+
+		known := o[fields[field].TypeName()]
+		for _, f := range own {
+			if known != nil && known[f] == nil {
+				known[f] = cel.DynType
 			}
 		}
-
-		root.Fields[field] = declare(field, t)
 	}
 
-	properties, _ := openAPI["properties"].(map[string]any)
-	for f := range properties {
-		if root.Fields[f] == nil {
-			root.Fields[f] = declare(f, declaredType(name+"."+f, below(openAPI, f)))
-		}
-	}
-
-	return root
+	return o.object(name, fields)
 }
 
 // metadata of any object.
-func metadata() *apiservercel.DeclType {
-	texts := apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1)
-	t := objectType(
-		"XR.metadata", apiservercel.StringType,
-		"name", "generateName", "namespace", "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp",
-	)
+func (o objects) metadata() *cel.Type {
+	texts := cel.MapType(cel.StringType, cel.StringType)
 
-	t.Fields["generation"] = declare("generation", apiservercel.IntType)
-	t.Fields["deletionGracePeriodSeconds"] = declare("deletionGracePeriodSeconds", apiservercel.IntType)
-	t.Fields["labels"] = declare("labels", texts)
-	t.Fields["annotations"] = declare("annotations", texts)
-	t.Fields["finalizers"] = declare("finalizers", apiservercel.NewListType(apiservercel.StringType, -1))
-	t.Fields["ownerReferences"] = declare("ownerReferences", apiservercel.DynType)
-
-	return t
+	return o.object(typeMetadata, map[string]*cel.Type{
+		"name": cel.StringType, "generateName": cel.StringType, "namespace": cel.StringType, "uid": cel.StringType,
+		"resourceVersion": cel.StringType, "selfLink": cel.StringType,
+		"creationTimestamp": cel.StringType, "deletionTimestamp": cel.StringType,
+		"generation": cel.IntType, "deletionGracePeriodSeconds": cel.IntType,
+		"labels": texts, "annotations": texts,
+		"finalizers": cel.ListType(cel.StringType), "ownerReferences": cel.DynType,
+	})
 }
 
-// declaredType returns the type of values with a schema. Strings are strings
-// whatever their format, so that an expression means the same without the
-// schema. Kubernetes' own way from schemas to types knows no fields that the
-// schema does not.
-func declaredType(name string, schema map[string]any) *apiservercel.DeclType {
-	if isTrue(schema, "x-kubernetes-int-or-string") || isTrue(schema, "x-kubernetes-preserve-unknown-fields") ||
-		isTrue(schema, "nullable") {
-		return apiservercel.DynType
-	}
-
-	switch schema["type"] {
-	case "string":
-		return apiservercel.StringType
-	case "boolean":
-		return apiservercel.BoolType
-	case "integer":
-		return apiservercel.IntType
-	case "number":
-		return apiservercel.DoubleType
-	case "array":
-		if items, ok := schema["items"].(map[string]any); ok {
-			return apiservercel.NewListType(declaredType(name+".@item", items), -1)
+// typeOf values with a schema. Strings are strings whatever their format, so that an expression means the same without
+// the schema. Kubernetes' own way from schemas to types knows no fields that the schema does not.
+func (o objects) typeOf(name string, schema map[string]any) *cel.Type {
+	for _, open := range []string{
+		"x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "nullable",
+	} {
+		if schema[open] == true {
+			return cel.DynType
 		}
-	case "object":
-		return declaredObject(name, schema)
 	}
 
-	return apiservercel.DynType
-}
-
-func declaredObject(name string, schema map[string]any) *apiservercel.DeclType {
-	if values, ok := schema["additionalProperties"].(map[string]any); ok {
-		return apiservercel.NewMapType(apiservercel.StringType, declaredType(name+".@value", values), -1)
-	}
-
+	items, isList := schema["items"].(map[string]any)
+	values, isMap := schema["additionalProperties"].(map[string]any)
 	properties, _ := schema["properties"].(map[string]any)
-	if len(properties) == 0 || isTrue(schema, "x-kubernetes-embedded-resource") {
-		return apiservercel.DynType
+
+	switch is := schema["type"]; {
+	case is == "string":
+		return cel.StringType
+	case is == "boolean":
+		return cel.BoolType
+	case is == "integer":
+		return cel.IntType
+	case is == "number":
+		return cel.DoubleType
+	case is == "array" && isList:
+		return cel.ListType(o.typeOf(name+".@item", items))
+	case is == "object" && isMap:
+		return cel.MapType(cel.StringType, o.typeOf(name+".@value", values))
+	case is == "object" && len(properties) > 0:
+		fields := make(map[string]*cel.Type, len(properties))
+		for f := range properties {
+			fields[f] = o.typeOf(name+"."+f, below(schema, f))
+		}
+
+		return o.object(name, fields)
 	}
 
-	fields := make(map[string]*apiservercel.DeclField, len(properties))
-	for f := range properties {
-		fields[f] = declare(f, declaredType(name+"."+f, below(schema, f)))
-	}
-
-	return apiservercel.NewObjectType(name, fields)
+	return cel.DynType
 }
 
 // below returns the schema of a property.
@@ -155,40 +152,24 @@ func below(schema map[string]any, name string) map[string]any {
 	return p
 }
 
-func isTrue(schema map[string]any, name string) bool {
-	b, _ := schema[name].(bool)
-	return b
-}
-
-// collection declares a root with these names, of one type or, where true, of
-// another one.
-func collection(name string, one, many *apiservercel.DeclType, names map[string]bool) *apiservercel.DeclType {
-	t := objectType(name, one)
-
-	for n, isMany := range names {
-		t.Fields[n] = declare(n, one)
-		if isMany {
-			t.Fields[n] = declare(n, many)
+// copyOf a type that is known elsewhere, by another name. Without the schema it is not known which integral numbers in
+// it are doubles, so that numbers may be of any type.
+func (o objects) copyOf(t *cel.Type, name string, from objects) *cel.Type {
+	switch t.Kind() {
+	case types.StructKind:
+		fields := maps.Clone(from[t.TypeName()])
+		for f := range fields {
+			fields[f] = o.copyOf(fields[f], name+"."+f, from)
 		}
+
+		return o.object(name, fields)
+	case types.ListKind:
+		return cel.ListType(o.copyOf(t.Parameters()[0], name+".@item", from))
+	case types.MapKind:
+		return cel.MapType(t.Parameters()[0], o.copyOf(t.Parameters()[1], name+".@value", from))
+	case types.DoubleKind:
+		return cel.DynType
 	}
 
 	return t
-}
-
-func declare(name string, t *apiservercel.DeclType) *apiservercel.DeclField {
-	return apiservercel.NewDeclField(name, t, true, nil, nil)
-}
-
-func declareDetails() *apiservercel.DeclField {
-	return declare(connectionDetails, apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
-}
-
-// objectType declares an object with fields of one type.
-func objectType(name string, t *apiservercel.DeclType, fields ...string) *apiservercel.DeclType {
-	decls := make(map[string]*apiservercel.DeclField, len(fields))
-	for _, f := range fields {
-		decls[f] = declare(f, t)
-	}
-
-	return apiservercel.NewObjectType(prefix+name, decls)
 }

@@ -2,11 +2,14 @@ package expression
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -143,33 +146,61 @@ func stepOf(e, operand ast.Expr) (s step, index ast.Expr, isName bool) {
 	return s, nil, isName
 }
 
-// uses are what an expression refers to.
+// uses are what expressions refer to.
 type uses struct {
 	// names below the roots whose names are known: runs, required, resources (by their composition resource names) and
-	// locals; true when the expression needs them to be there.
+	// locals; true when an expression needs them to be there, and does not ask whether they are.
 	names map[string]map[string]bool
-	// sets are runs by name of which it refers to more than the member with the key of
-	// the item.
+	// computed names of resources.
+	computed []resourceName
+	// sets are runs by name of which an expression refers to more than the member with the key of the item.
 	sets map[string]bool
-	// published are the runs, by name, of which it refers to the connection details, or to the Secret that has them.
+	// published are the runs, by name, of which an expression refers to the connection details, or to the Secret that
+	// has them.
 	published map[string]bool
-	// waits is true when it refers to what may be there later without an edit of the XR.
+	// waits is true when an expression refers to what may be there later without an edit of the XR.
 	waits bool
-	// each is true when it refers to each.
+	// each is true when an expression refers to each.
 	each bool
-	// beyond is true when it refers to more than the identity of the XR and the
-	// key of an item.
+	// beyond is true when an expression refers to more than the identity of the XR and the key of an item.
 	beyond bool
 }
 
-// usesOf finds out what an expression refers to by its selections.
-func usesOf(selections []selection) (uses, error) {
-	u := uses{
+func newUses() uses {
+	return uses{
 		names: map[string]map[string]bool{rootRuns: {}, rootRequired: {}, rootResources: {}, rootLocals: {}},
-		sets:  map[string]bool{},
+		sets:  map[string]bool{}, published: map[string]bool{},
+	}
+}
+
+// join what is used as well: by another expression, or by a local that the same expression refers to. What the
+// expression asks for, it does not need because of a local.
+func (u *uses) join(more uses, isLocal bool) {
+	for root, names := range more.names {
+		for name, needed := range names {
+			was, known := u.names[root][name]
+			u.names[root][name] = was || needed && !(known && isLocal)
+		}
 	}
 
+	// Locals that refer to each other lead to the same name in many ways.
+	for _, name := range more.computed {
+		if !slices.Contains(u.computed, name) {
+			u.computed = append(u.computed, name)
+		}
+	}
+
+	maps.Copy(u.sets, more.sets)
+	maps.Copy(u.published, more.published)
+
+	u.waits, u.each, u.beyond = u.waits || more.waits, u.each || more.each, u.beyond || more.beyond
+}
+
+// usesOf finds out what an expression refers to by its selections.
+func usesOf(source string, selections []selection) (uses, error) {
 	var err error
+
+	u := newUses()
 
 	for _, s := range selections {
 		path := s.path(len(s.steps))
@@ -189,8 +220,8 @@ func usesOf(selections []selection) (uses, error) {
 			needed, known := names[path[0]]
 			names[path[0]] = (needed || !known) && !s.steps[0].optional
 
-			if s.root == rootRuns && !s.ofItem {
-				u.sets[path[0]] = true
+			if s.root == rootRuns {
+				u.refer(source, path, s.ofItem)
 			}
 		}
 	}
@@ -198,25 +229,98 @@ func usesOf(selections []selection) (uses, error) {
 	return u, err
 }
 
-// publishedBy an expression and its selections: all runs of which it may select the field, also by the variable of a
-// comprehension.
-func publishedBy(source string, selections []selection) map[string]bool {
-	all := map[string]bool{}
+// refer to a run, or to what is at a path below it.
+func (u *uses) refer(source string, path []string, ofItem bool) {
+	if !ofItem {
+		u.sets[path[0]] = true
+	}
 
-	for _, field := range []string{connectionDetails, "writeConnectionSecretToRef"} {
-		if !strings.Contains(source, field) {
-			continue
-		}
+	if publishes(source, path) {
+		u.published[path[0]] = true
+	}
+}
 
-		for _, s := range selections {
-			path := s.path(len(s.steps))
-			if s.root == rootRuns && (len(path) == 1 || slices.Contains(path, field)) {
-				all[path[0]] = true
-			}
+// publishes is true for the path of a run below which an expression may select the connection details, or the Secret
+// that has them, also by the variable of a comprehension.
+func publishes(source string, path []string) bool {
+	return slices.ContainsFunc([]string{connectionDetails, "writeConnectionSecretToRef"}, func(field string) bool {
+		return strings.Contains(source, field) && (len(path) == 1 || slices.Contains(path, field))
+	})
+}
+
+// Runs that the expressions refer to, by name: true when one of them needs the run to be there, and does not ask whether
+// it is. They must not be changed.
+func (t *Template) Runs() map[string]bool { return t.uses.names[rootRuns] }
+
+// Required resources that the expressions refer to, by name: true when one of them needs the resource to be there, and
+// does not ask whether it is. They must not be changed.
+func (t *Template) Required() map[string]bool { return t.uses.names[rootRequired] }
+
+// Sets are the runs, by name, of which the expressions refer to more than the member with the key of the item.
+func (t *Template) Sets() map[string]bool { return t.uses.sets }
+
+// Published are the runs, by name, of which the expressions refer to the connection details, or to the Secret that has
+// them.
+func (t *Template) Published() map[string]bool { return t.uses.published }
+
+// Each is true when an expression refers to each.
+func (t *Template) Each() bool { return t.uses.each }
+
+// Identifies is true when the expressions refer to nothing but what the XR is called, its claim included, and the key of
+// an item: a value that stays the same as long as the XR is there.
+func (t *Template) Identifies() bool { return !t.uses.beyond }
+
+// PathTo the first expression that cannot be without a run; "" when there is none.
+func (t *Template) PathTo(run string) string {
+	for at, p := range t.programs {
+		if p.uses.names[rootRuns][run] {
+			return at.path
 		}
 	}
 
-	return all
+	return ""
+}
+
+// ResourceNames are the composition resource names of what other steps compose that the expressions refer to: literal
+// ones (true), and expressions that compute them.
+func (t *Template) ResourceNames() map[string]bool {
+	names := map[string]bool{}
+
+	for name := range t.uses.names[rootResources] {
+		names[name] = true
+	}
+
+	for _, r := range t.uses.computed {
+		names[r.show()] = false
+	}
+
+	return names
+}
+
+// Resources that the expressions refer to, by their composition resource names: true when one of them needs the resource
+// to be there. The problems are those of names that are computed.
+func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, []Problem) {
+	var problems []Problem
+
+	resources := maps.Clone(t.uses.names[rootResources])
+
+	for _, r := range t.uses.computed {
+		v, problem := r.evaluate(ctx, &data)
+
+		name, ok := v.(types.String)
+		if problem == nil && !ok {
+			problem = &Problem{Kind: Invalid, Message: "the name of a resource must be a string: " + r.show()}
+		}
+
+		if problem != nil {
+			problems = append(problems, t.problem(*problem))
+			continue
+		}
+
+		resources[string(name)] = resources[string(name)] || r.needed
+	}
+
+	return resources, problems
 }
 
 // computable says what is wrong with an expression that computes the name of a
@@ -240,57 +344,69 @@ func computable(index ast.Expr) error {
 func (e *Environment) defaulted(selections []selection) [][]string {
 	var all [][]string
 
-	// Locals that refer to each other lead to the same field in many ways.
-	add := func(path []string) {
-		if !slices.ContainsFunc(all, func(other []string) bool { return slices.Equal(other, path) }) {
-			all = append(all, path)
-		}
-	}
-
 	for _, s := range selections {
 		for n := len(s.steps); n >= 0; n-- { // The longest path says best what is missing.
 			if path, ok := e.pathOf(s.root, s.path(n)); ok && s.optional(n) {
-				add(path)
+				all = append(all, path)
 			}
 		}
 
-		if s.root != rootLocals {
-			continue
+		if s.root == rootLocals {
+			local, _ := e.locals.find(s.path(len(s.steps)))
+			all = append(all, local.Defaulted()...)
 		}
+	}
 
-		local, _ := e.locals.at(s.path(len(s.steps)))
-		for p := range local.programs {
-			for _, path := range p.defaulted {
-				add(path)
-			}
+	return distinct(all)
+}
+
+// distinct paths: locals that refer to each other lead to the same field in many ways.
+func distinct(paths [][]string) [][]string {
+	var all [][]string
+
+	for _, path := range paths {
+		if !contains(all, path) {
+			all = append(all, path)
 		}
 	}
 
 	return all
 }
 
-// pathOf returns the path, from a root that is one of given, of what is at a path below a
-// root. It is false when that is elsewhere, or when a local computes it.
+func contains(paths [][]string, path []string) bool {
+	return slices.ContainsFunc(paths, func(other []string) bool { return slices.Equal(other, path) })
+}
+
+// pathOf returns the path, from a root that is one of given, of what is at a path below a root. It is false when that is
+// elsewhere, or when a local computes it.
 func (e *Environment) pathOf(root string, path []string) ([]string, bool) {
 	if root != rootLocals {
 		return slices.Concat([]string{root}, path), roots[root].given
 	}
 
-	local, rest := e.locals.at(path)
+	local, rest := e.locals.find(path)
 
-	p := local.expression()
-	if p == nil {
-		return nil, false
-	}
-
-	for _, s := range p.selections {
-		if s.whole {
-			above, ok := e.pathOf(s.root, s.path(len(s.steps)))
-			return slices.Concat(above, rest), ok
+	if p := local.expression(); p != nil {
+		for _, s := range p.selections {
+			if s.whole {
+				above, ok := e.pathOf(s.root, s.path(len(s.steps)))
+				return slices.Concat(above, rest), ok
+			}
 		}
 	}
 
 	return nil, false
+}
+
+// Defaulted returns the paths of the fields of the XR, of required resources, of the environment and of the context that
+// the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
+func (t *Template) Defaulted() [][]string {
+	var all [][]string
+	for _, p := range t.programs {
+		all = append(all, p.defaulted...)
+	}
+
+	return all
 }
 
 // A Reference is what an expression selects.
@@ -307,12 +423,11 @@ type Reference struct {
 func (t *Template) References() []Reference {
 	var all []Reference
 
-	for at, p := range t.expressions {
+	for at, p := range t.programs {
 		for _, s := range p.selections {
 			for n := len(s.steps); n >= 0; n-- {
 				path := slices.Concat([]string{s.root}, s.path(n))
-				tested := slices.ContainsFunc(p.defaulted, func(p []string) bool { return slices.Equal(p, path) })
-				all = append(all, Reference{At: at.path, Path: path, Tested: tested || s.optional(n)})
+				all = append(all, Reference{At: at.path, Path: path, Tested: s.optional(n) || contains(p.defaulted, path)})
 			}
 		}
 	}

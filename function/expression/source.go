@@ -12,6 +12,8 @@ import (
 type part struct {
 	text       string
 	expression bool
+	// program of an expression, once it is compiled without a mistake.
+	program *program
 }
 
 // split a string into text and expressions. $${ is the text ${. The error says
@@ -71,7 +73,7 @@ func end(s string) int {
 
 			depth--
 		case '\'', '"':
-			n := quoted(s[i:], raw(s[:i]))
+			n := quoted(s[i:])
 			if n < 0 {
 				return -1
 			}
@@ -92,33 +94,16 @@ func end(s string) int {
 	return -1
 }
 
-// raw is true when a quote after this source starts a raw string, r"…" or
-// br"…".
-func raw(before string) bool {
-	prefix := ""
-
-	for i := len(before) - 1; i >= 0 && inIdentifier(before[i]); i-- {
-		prefix = before[i:]
-	}
-
-	switch strings.ToLower(prefix) {
-	case "r", "rb", "br":
-		return true
-	}
-
-	return false
-}
-
-// quoted returns the length of the string literal at the start of s, or -1 when
-// it has no end.
-func quoted(s string, raw bool) int {
+// quoted returns the length of the string literal at the start of s, or -1 when it has no end. A raw one may hold a
+// backslash, but not before its end.
+func quoted(s string) int {
 	quote := s[:1]
 	if strings.HasPrefix(s, strings.Repeat(quote, 3)) {
 		quote = s[:3]
 	}
 
 	for i := len(quote); i < len(s); i++ {
-		if s[i] == '\\' && !raw {
+		if s[i] == '\\' {
 			i++
 			continue
 		}
@@ -131,32 +116,26 @@ func quoted(s string, raw bool) int {
 	return -1
 }
 
-// point shows what is around a location in a source, with a ▸ before it.
+// point shows what is around a location in a source, in one line with a ▸ before it.
 func point(source string, at common.Location) string {
 	const around = 60
 
-	lines := strings.Split(source, "\n")
-	if at.Line() < 1 || at.Line() > len(lines) {
+	offset, ok := common.NewTextSource(source).LocationOffset(at)
+	if !ok {
 		return strings.Join(strings.Fields(source), " ")
 	}
 
-	before := []rune(strings.Join(lines[:at.Line()-1], " "))
-	if len(before) > 0 {
-		before = append(before, ' ')
+	line := []rune(strings.ReplaceAll(source, "\n", " "))
+	n := max(0, min(int(offset), len(line)))
+	before, after := string(line[:n]), string(line[n:])
+
+	if n > around {
+		before = "…" + string(line[n-around:n])
 	}
 
-	line := []rune(lines[at.Line()-1])
-	column := min(max(at.Column(), 0), len(line))
-	before = append(before, line[:column]...)
-	after := line[column:]
-
-	if len(before) > around {
-		before = append([]rune("…"), before[len(before)-around:]...)
+	if len(line)-n > around {
+		after = string(line[n:n+around]) + "…"
 	}
 
-	if len(after) > around {
-		after = append(after[:around:around], '…')
-	}
-
-	return string(before) + "▸" + string(after)
+	return before + "▸" + after
 }

@@ -135,7 +135,7 @@ func TestEvaluate(t *testing.T) {
 		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload; the types of its operands do not go together: convert them with string(…), int(…) or double(…), here: xr.spec.size ▸+ xr.spec.key")},
 		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number: ${quantity(\"1Gi\")}")},
 		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1: ${{1: 2}}")},
-		"KeyOfNoMap":        {reason: "Nor are there maps with any key.", value: "${{1: 2, dyn(b''): 3}}", want: problem(Invalid, "the keys of a map must be strings, numbers or booleans: ${{1: 2, dyn(b''): 3}}")},
+		"KeyOfNoMap":        {reason: "Nor are there maps with any key.", value: "${{1: 2, dyn(b''): 3}}", want: problem(Invalid, "the keys of a map must be strings, numbers or booleans, here: {1: 2, dyn▸(b''): 3}")},
 		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
 		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "this takes too much work: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
 		"EachKey":           {reason: "A run of forEach has a key.", value: "db-${each.key}", want: value("db-a")},
@@ -198,7 +198,7 @@ func TestCompile(t *testing.T) {
 		"Lines": {
 			reason: "The message stays one line.",
 			value:  "${xr.spec.a\n  + foo\n  + 1}",
-			want:   []string{"vars.x: Invalid value: \"${xr.spec.a\\n  + foo\\n  + 1}\": undeclared reference to 'foo', here: xr.spec.a   + ▸foo"},
+			want:   []string{"vars.x: Invalid value: \"${xr.spec.a\\n  + foo\\n  + 1}\": undeclared reference to 'foo', here: xr.spec.a   + ▸foo   + 1"},
 		},
 		"Syntax": {
 			reason: "So are errors of syntax.",

@@ -42,7 +42,7 @@ func (u use) of(there [][]string, templates ...*expression.Template) field.Error
 			continue
 		}
 
-		for at, text := range t.Literals {
+		for at, text := range t.Texts {
 			if foreign.MatchString(text) {
 				doubts = append(doubts, doubt(at, text, "is text, and no expression: these are written as in ${xr.spec.size}"))
 			}
