@@ -93,6 +93,12 @@ func (c *call) Eval(a interpreter.Activation) ref.Val {
 	return types.LabelErrNode(c.ID(), c.function(evaluationOf(a), args))
 }
 
+// compares are the functions that compare values with each other.
+var compares = map[string]bool{ //nolint:gochecknoglobals // It is a constant.
+	operators.Equals: true, operators.NotEquals: true, operators.In: true, "distinct": true, "indexOf": true,
+	"lastIndexOf": true, "sets.contains": true, "sets.equivalent": true, "sets.intersects": true,
+}
+
 // callOf a function.
 func callOf(name string, function *functions.Overload, e *evaluation, args []ref.Val) ref.Val {
 	const two = 2
@@ -100,9 +106,8 @@ func callOf(name string, function *functions.Overload, e *evaluation, args []ref
 	e.spend(workOf(name, args))
 
 	// A map is only asked for a key.
-	_, inList := args[len(args)-1].(traits.Lister)
-	if name == operators.Equals || name == operators.NotEquals || name == operators.In && inList {
-		if err := unusable(args); err != nil {
+	if _, inMap := args[len(args)-1].(traits.Mapper); compares[name] && (name != operators.In || !inMap) {
+		if err := unusable(args...); err != nil {
 			return err
 		}
 	}
@@ -274,25 +279,28 @@ func weighData(v any, n *uint64) {
 }
 
 // unusable returns the error of what is not known in values that are compared, whatever else differs; nil without one.
-func unusable(values []ref.Val) ref.Val {
+func unusable(values ...ref.Val) ref.Val {
 	for _, v := range values {
-		var inside []ref.Val
-
-		switch v := v.(type) {
-		case *types.Err:
+		if types.IsError(v) {
 			return v
-		case traits.Lister:
-			for it := v.Iterator(); it.HasNext() == types.True; {
-				inside = append(inside, it.Next())
-			}
-		case traits.Mapper:
-			for it := v.Iterator(); it.HasNext() == types.True; {
-				inside = append(inside, v.Get(it.Next()))
-			}
 		}
 
-		if err := unusable(inside); err != nil {
-			return err
+		m, isMap := v.(traits.Mapper)
+
+		all, ok := inOrder(v).(traits.Iterable)
+		if !ok {
+			continue
+		}
+
+		for it := all.Iterator(); it.HasNext() == types.True; {
+			item := it.Next()
+			if isMap {
+				item = m.Get(item)
+			}
+
+			if err := unusable(item); err != nil {
+				return err
+			}
 		}
 	}
 

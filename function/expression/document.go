@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,15 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// maxMessage is how many bytes are shown of a message that strangers may have
-// written, for each run perhaps.
+// maxMessage is how many bytes are shown of a message that strangers may have written, for each run perhaps.
 const maxMessage = 1 << 10
-
-// maxDepth is how deep the values may be nested that are read from a text. Messages to
-// core cannot be nested much deeper.
-const maxDepth = 100
-
-var errDeep = errors.Errorf("the text is more than %d levels deep", maxDepth)
 
 // marshalJSON returns a JSON value as text, with the fields of objects in order.
 func marshalJSON(v any) ([]byte, error) {
@@ -54,9 +46,10 @@ func marshalYAML(v any) ([]byte, error) {
 	return b.Bytes(), errors.Wrap(err, "cannot write YAML")
 }
 
-// unmarshalJSON reads one JSON value. Integral numbers are int64, others float64.
+// unmarshalJSON reads one JSON value.
 func unmarshalJSON(text string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
 
 	var v any
 	if err := dec.Decode(&v); err != nil {
@@ -65,48 +58,6 @@ func unmarshalJSON(text string) (any, error) {
 
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("the text is not JSON: there is more after the value")
-	}
-
-	return numbers(v, 0)
-}
-
-// numbers returns a JSON value with numbers that an expression can use: an integral one is
-// an integer. It may not be what was written from 2^53 on.
-func numbers(v any, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errDeep
-	}
-
-	var err error
-
-	switch v := v.(type) {
-	case int:
-		return numbers(float64(v), depth)
-	case uint64:
-		return numbers(float64(v), depth)
-	case float64:
-		switch {
-		case math.IsNaN(v) || math.IsInf(v, 0):
-			return nil, errors.New("the text has a number that is not in JSON")
-		case v != math.Trunc(v):
-			return v, nil
-		case math.Abs(v) >= manifest.MaxExact:
-			return nil, errors.New("the text has an integer beyond 2^53, which is not exact here; make it a string")
-		}
-
-		return int64(v), nil
-	case []any:
-		for i := range v {
-			if v[i], err = numbers(v[i], depth+1); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for k := range v {
-			if v[k], err = numbers(v[k], depth+1); err != nil {
-				return nil, err
-			}
-		}
 	}
 
 	return v, nil
@@ -126,24 +77,22 @@ func unmarshalYAML(text string) (any, error) {
 		return nil, nil
 	}
 
-	return plain(root, 0)
+	return plain(root)
 }
 
 // plain returns what a node of YAML is as JSON, or says what it is. A date is a text. The decoder would compare each
 // key of a mapping with all others.
-func plain(n *yaml.Node, depth int) (any, error) {
+func plain(n *yaml.Node) (any, error) {
 	switch tag := n.ShortTag(); {
-	case depth > maxDepth:
-		return nil, errDeep
 	case n.Kind == yaml.AliasNode:
 		return nil, errors.New("the text has a YAML alias, which cannot be used here")
 	case n.Kind == yaml.MappingNode && tag == "!!map":
-		return mapping(n, depth)
+		return mapping(n)
 	case n.Kind == yaml.SequenceNode && tag == "!!seq":
 		list := make([]any, len(n.Content))
 
 		for i := range n.Content {
-			v, err := plain(n.Content[i], depth+1)
+			v, err := plain(n.Content[i])
 			if err != nil {
 				return nil, err
 			}
@@ -152,22 +101,31 @@ func plain(n *yaml.Node, depth int) (any, error) {
 		}
 
 		return list, nil
+	case tag == "!!int":
+		return scalar[int64](n)
+	case tag == "!!float":
+		return scalar[float64](n)
 	case tag == "!!timestamp":
 		return n.Value, nil
-	case !slices.Contains([]string{"!!str", "!!null", "!!bool", "!!int", "!!float"}, tag):
-		return nil, errors.New("the text has a YAML tag, which cannot be used here")
+	case tag == "!!str" || tag == "!!null" || tag == "!!bool":
+		return scalar[any](n)
 	}
 
-	var v any
+	return nil, errors.New("the text has a YAML tag, which cannot be used here")
+}
+
+// scalar of a type.
+func scalar[T any](n *yaml.Node) (any, error) {
+	var v T
 	if err := n.Decode(&v); err != nil {
 		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), maxMessage))
 	}
 
-	return numbers(v, depth)
+	return v, nil
 }
 
 // mapping returns the object that a node of YAML is.
-func mapping(n *yaml.Node, depth int) (any, error) {
+func mapping(n *yaml.Node) (any, error) {
 	object := make(map[string]any, len(n.Content)/2)
 
 	for pair := range slices.Chunk(n.Content, 2) {
@@ -180,7 +138,7 @@ func mapping(n *yaml.Node, depth int) (any, error) {
 			return nil, errors.New("the text has a key twice")
 		}
 
-		v, err := plain(pair[1], depth+1)
+		v, err := plain(pair[1])
 		if err != nil {
 			return nil, err
 		}

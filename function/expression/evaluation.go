@@ -54,12 +54,17 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 
-	at := view{place: place{name: name}, evaluation: e}
+	var schema map[string]any
 	if name == rootXR {
-		at.schema = e.schema
+		schema = e.schema
 	}
 
-	return newObject(at, r.of(e.data)), true
+	data := r.of(e.data)
+	if data == nil {
+		data = map[string]any(nil)
+	}
+
+	return e.value(place{name: name}, data, schema), true
 }
 
 // Parent is nil.
@@ -136,18 +141,12 @@ func count(a *ast.AST) {
 
 // sorting returns the work to put the keys of a map in order: long ones are compared as far as they are equal.
 func sorting(v ref.Val) uint64 {
-	m, ok := v.(traits.Mapper)
-	if !ok {
-		return 0
-	}
-
-	if o, ok := v.(*object); ok {
-		m = o.Mapper // It has no order yet.
-	}
-
 	n := uint64(0)
-	for it := m.Iterator(); it.HasNext() == types.True; {
-		weigh(it.Next(), &n)
+
+	if m, ok := v.(traits.Mapper); ok {
+		for it := m.Iterator(); it.HasNext() == types.True; {
+			weigh(it.Next(), &n)
+		}
 	}
 
 	return n

@@ -22,6 +22,8 @@ const (
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
 	// empty one takes in memory.
 	perParts = 24
+	// maxDepth is how deep a value may be nested. Messages to core cannot be nested much deeper.
+	maxDepth = 100
 )
 
 // A writer makes JSON of values of CEL, with all numbers float64. Bytes become
@@ -34,6 +36,8 @@ type writer struct {
 	bytes int
 	// fields of objects that were written.
 	fields int
+	// depth of what is being written.
+	depth int
 }
 
 // write counts bytes.
@@ -92,10 +96,8 @@ func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 	case types.Duration, types.Timestamp:
 		s, ok := val.ConvertToType(types.StringType).Value().(string)
 		return s, ok, nil
-	case traits.Lister:
-		return w.list(val)
-	case traits.Mapper:
-		return w.object(val)
+	case traits.Lister, traits.Mapper:
+		return w.nested(val)
 	}
 
 	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number",
@@ -110,14 +112,26 @@ func (w *writer) integer(n int64) any {
 	return float64(n)
 }
 
-func (w *writer) list(list traits.Lister) (any, bool, error) {
+// nested values of a list or a map.
+func (w *writer) nested(val ref.Val) (any, bool, error) {
 	if err := w.write(perParts); err != nil {
 		return nil, false, err
 	}
 
+	w.depth++
+	defer func() { w.depth-- }()
+
+	if w.depth > maxDepth {
+		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
+	}
+
+	if m, ok := val.(traits.Mapper); ok {
+		return w.object(m)
+	}
+
 	l := []any{}
 
-	for it := list.Iterator(); it.HasNext() == types.True; {
+	for it := val.(traits.Lister).Iterator(); it.HasNext() == types.True; { //nolint:forcetypeassert // It is no map.
 		v, ok, err := w.json(it.Next())
 		if err != nil {
 			return nil, false, err
@@ -132,10 +146,6 @@ func (w *writer) list(list traits.Lister) (any, bool, error) {
 }
 
 func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
-	if err := w.write(perParts); err != nil {
-		return nil, false, err
-	}
-
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.

@@ -82,7 +82,7 @@ func ownFunctions() []cel.EnvOption {
 					return types.WrapErr(err)
 				}
 
-				return types.DefaultTypeAdapter.NativeToValue(decoded)
+				return (&evaluation{}).value(place{name: name + "(…)"}, decoded, nil)
 			})))
 	}
 

@@ -11,10 +11,7 @@ import (
 
 // inOrder returns a map with iterators that go in the order of the keys, and any other value as it is.
 func inOrder(v ref.Val) ref.Val {
-	switch m := v.(type) {
-	case *object:
-		return v
-	case traits.Mapper:
+	if m, ok := v.(traits.Mapper); ok {
 		return ordered{Mapper: m}
 	}
 
@@ -44,13 +41,9 @@ func compareKeys(a, b ref.Val) int {
 		return c
 	}
 
-	if c, ok := a.(traits.Comparer); ok {
-		if n, ok := c.Compare(b).(types.Int); ok {
-			return int(n)
-		}
-	}
+	n, _ := a.(traits.Comparer).Compare(b).(types.Int) //nolint:forcetypeassert // Keys can be compared.
 
-	return 0
+	return int(n)
 }
 
 func rank(key ref.Val) int {

@@ -1,7 +1,7 @@
 package expression
 
 import (
-	"maps"
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -14,8 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// remembered misses are enough: the one that ended the evaluation is among the
-// last.
+// remembered misses are enough: the one that ended the evaluation is among the last.
 const remembered = 16
 
 // miss remembers that there is nothing at a place.
@@ -27,8 +26,7 @@ func (e *evaluation) miss(at place) {
 	e.missed = append(e.missed, at)
 }
 
-// missing returns the place that the error of an evaluation tells of; nil when it is
-// not about a place where nothing is.
+// missing returns the place that the error of an evaluation tells of; nil when it is not about a place where nothing is.
 func (e *evaluation) missing(err error) *place {
 	message := err.Error()
 
@@ -48,8 +46,8 @@ func (e *evaluation) missing(err error) *place {
 	return nil
 }
 
-// A view is a JSON value as expressions see it. It is converted as far as it is
-// looked at, and knows its place and its schema.
+// A view is a JSON value as expressions see it. It is converted as far as it is looked at, and knows its place and its
+// schema.
 type view struct {
 	place
 
@@ -57,8 +55,11 @@ type view struct {
 	evaluation *evaluation
 }
 
-// exact is the schema of values in which numbers that are doubles are float64, and
-// others int64.
+// NativeToValue returns a value that CEL itself takes from a list or an object, to compare it for example. A list has
+// the schema of its items.
+func (v *view) NativeToValue(data any) ref.Val { return v.evaluation.value(v.place, data, v.schema) }
+
+// exact is the schema of values in which numbers that are doubles are float64, and others int64.
 var exact = func() map[string]any { //nolint:gochecknoglobals // It is a constant.
 	s := map[string]any{"type": "number"}
 	s["items"], s["additionalProperties"] = s, s
@@ -66,10 +67,8 @@ var exact = func() map[string]any { //nolint:gochecknoglobals // It is a constan
 	return s
 }()
 
-// below returns a value that is in this one.
-func (v *view) below(at place, data any, schema map[string]any) ref.Val {
-	at.up = &v.place
-
+// value of CEL for JSON that is at a place.
+func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 	switch data := data.(type) {
 	case nil:
 		return types.NullValue
@@ -81,13 +80,24 @@ func (v *view) below(at place, data any, schema map[string]any) ref.Val {
 		return types.Int(data)
 	case float64:
 		return number(at, data, schema)
-	case map[string]any, Partial:
-		return newObject(view{place: at, schema: schema, evaluation: v.evaluation}, data)
-	case []any:
-		return &list{
-			Lister: types.NewDynamicList(types.DefaultTypeAdapter, data),
-			view:   view{place: at, schema: schema, evaluation: v.evaluation}, items: data,
+	case json.Number:
+		if i, err := data.Int64(); err == nil {
+			return types.Int(i)
 		}
+
+		f, _ := data.Float64() // What is beyond all numbers is infinite.
+
+		return number(at, f, schema)
+	case map[string]any:
+		return newObject(view{place: at, schema: schema, evaluation: e}, data, data)
+	case Partial:
+		return newObject(view{place: at, schema: schema, evaluation: e}, data.Fields, data.Whole)
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		l := &list{view: view{place: at, schema: items, evaluation: e}, items: data}
+		l.Lister = types.NewDynamicList(&l.view, data)
+
+		return l
 	case Unknown:
 		return types.WrapErr(unusableError{Kind: Withheld, Message: at.String() + " " + string(data)})
 	case []byte:
@@ -126,44 +136,25 @@ type unusableError Problem
 // Error says what is wrong.
 func (e unusableError) Error() string { return e.Message }
 
-// A Partial is a JSON object of which some fields are there by name alone: where the
-// object is used as a whole, as the value of a variable for example, they are not.
+// A Partial is a JSON object of which some fields are there by name alone: the Whole is the value of the object, as that
+// of a variable for example.
 type Partial struct {
-	Fields map[string]any
-	// Whole are the names of the others, in order.
-	Whole []string
+	Fields, Whole map[string]any
 }
 
-// An object is a JSON object as expressions see it. Its iterators go in the
-// order of the keys.
+// An object is a JSON object as expressions see it: the Mapper of the whole, in which all fields can be found.
 type object struct {
 	traits.Mapper
 	view
 
 	fields map[string]any
-	// whole is nil where all fields are part of the whole.
-	whole []string
 }
 
-// newObject of an object of the data. It is empty for data that is no object.
-func newObject(v view, data any) *object {
-	p, isPartial := data.(Partial)
-	if !isPartial {
-		p.Fields, _ = data.(map[string]any)
-	}
+func newObject(v view, fields, whole map[string]any) *object {
+	o := &object{view: v, fields: fields}
+	o.Mapper = types.NewStringInterfaceMap(&o.view, whole)
 
-	return &object{
-		Mapper: types.NewStringInterfaceMap(types.DefaultTypeAdapter, p.Fields), view: v, fields: p.Fields, whole: p.Whole,
-	}
-}
-
-// keys of what is part of the whole, in order.
-func (o *object) keys() []string {
-	if o.whole != nil {
-		return o.whole
-	}
-
-	return slices.Sorted(maps.Keys(o.fields))
+	return o
 }
 
 // Find returns the value of a key, if it is there.
@@ -173,8 +164,13 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 
-	at, schema := place{up: &o.place, name: string(name)}, property(o.schema, string(name))
+	at := place{up: &o.place, name: string(name)}
 	data, found := o.fields[string(name)]
+
+	schema := below(o.schema, string(name))
+	if schema == nil {
+		schema, _ = o.schema["additionalProperties"].(map[string]any)
+	}
 
 	if o.up == nil && o.name == rootLocals {
 		data, found, at.waits = o.evaluation.local(string(name))
@@ -186,18 +182,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 
-	return o.below(at, data, schema), true
-}
-
-// property returns the schema of a field of an object.
-func property(schema map[string]any, name string) map[string]any {
-	if p := below(schema, name); p != nil {
-		return p
-	}
-
-	values, _ := schema["additionalProperties"].(map[string]any)
-
-	return values
+	return o.evaluation.value(at, data, schema), true
 }
 
 // Get the value of a key.
@@ -219,42 +204,6 @@ func (o *object) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// Size is the number of keys.
-func (o *object) Size() ref.Val {
-	if o.whole != nil {
-		return types.Int(len(o.whole))
-	}
-
-	return types.Int(len(o.fields))
-}
-
-// Iterator of the keys.
-func (o *object) Iterator() traits.Iterator {
-	return types.NewStringList(types.DefaultTypeAdapter, o.keys()).Iterator()
-}
-
-// Equal is true for maps with equal keys and values. It looks no further than
-// to what differs.
-func (o *object) Equal(other ref.Val) ref.Val {
-	m, ok := other.(traits.Mapper)
-	if !ok || o.Size() != m.Size() {
-		return types.False
-	}
-
-	for _, k := range o.keys() {
-		theirs, ok := m.Find(types.String(k))
-		if !ok {
-			return types.False
-		}
-
-		if equal := types.Equal(o.Get(types.String(k)), theirs); equal != types.True {
-			return equal
-		}
-	}
-
-	return types.True
-}
-
 // A list is a JSON list as expressions see it.
 type list struct {
 	traits.Lister
@@ -265,19 +214,13 @@ type list struct {
 
 // Get an item.
 func (l *list) Get(index ref.Val) ref.Val {
-	i, err := types.IndexOrError(index)
-	if err != nil {
-		return types.ValOrErr(index, "%v", err)
+	if i, err := types.IndexOrError(index); err == nil && i >= 0 && i < len(l.items) {
+		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true}, l.items[i], l.schema)
 	}
 
-	if i < 0 || i >= len(l.items) {
-		l.evaluation.list = l
-		return types.NewErr("index out of bounds: %d", i)
-	}
+	l.evaluation.list = l
 
-	items, _ := l.schema["items"].(map[string]any)
-
-	return l.below(place{index: i, isIndex: true}, l.items[i], items)
+	return l.Lister.Get(index)
 }
 
 // Size is the number of items.
@@ -288,61 +231,12 @@ func (l *list) Size() ref.Val {
 	return types.Int(len(l.items))
 }
 
-// Contains is true when an item is equal to this value.
-func (l *list) Contains(v ref.Val) ref.Val {
-	return l.plain().Contains(v)
-}
-
-// Add another list.
-func (l *list) Add(other ref.Val) ref.Val {
-	return l.plain().Add(other)
-}
-
 // Iterator of the items.
 func (l *list) Iterator() traits.Iterator {
-	return &items{list: l}
-}
-
-// Equal is true for lists with equal items. It looks no further than to what
-// differs.
-func (l *list) Equal(other ref.Val) ref.Val {
-	theirs, ok := other.(traits.Lister)
-	if !ok || types.Int(len(l.items)) != theirs.Size() {
-		return types.False
-	}
-
-	for i := range l.items {
-		if equal := types.Equal(l.Get(types.Int(i)), theirs.Get(types.Int(i))); equal != types.True {
-			return equal
-		}
-	}
-
-	return types.True
-}
-
-// plain returns the list as CEL's own list.
-func (l *list) plain() traits.Lister {
 	values := make([]ref.Val, len(l.items))
 	for i := range l.items {
 		values[i] = l.Get(types.Int(i))
 	}
 
-	return types.NewRefValList(types.DefaultTypeAdapter, values)
-}
-
-// items are the iterator of a list, which converts them one after another. CEL uses iterators as nothing else.
-type items struct {
-	ref.Val
-
-	list *list
-	next int
-}
-
-// HasNext is true when there is another item.
-func (i *items) HasNext() ref.Val { return types.Bool(i.next < len(i.list.items)) }
-
-// Next returns the next item.
-func (i *items) Next() ref.Val {
-	i.next++
-	return i.list.Get(types.Int(i.next - 1))
+	return types.NewRefValList(types.DefaultTypeAdapter, values).Iterator()
 }

@@ -2,7 +2,6 @@ package observed
 
 import (
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -139,20 +138,17 @@ func viewMetadata(o map[string]any) expression.Partial {
 
 // partial returns an object that has only the named fields when it is taken as a whole.
 func partial(fields map[string]any, names ...string) expression.Partial {
-	return expression.Partial{
-		Fields: fields,
-		Whole: slices.DeleteFunc(manifest.SortedKeys(fields),
-			func(name string) bool { return !slices.Contains(names, name) }),
-	}
+	return expression.Partial{Fields: fields, Whole: manifest.Pick(fields, names...)}
 }
 
 // Without returns an object that lacks the named fields when it is taken as a whole.
 func Without(fields map[string]any, names ...string) expression.Partial {
-	return expression.Partial{
-		Fields: fields,
-		Whole: slices.DeleteFunc(manifest.SortedKeys(fields),
-			func(name string) bool { return slices.Contains(names, name) }),
+	whole := maps.Clone(fields)
+	for _, name := range names {
+		delete(whole, name)
 	}
+
+	return expression.Partial{Fields: fields, Whole: whole}
 }
 
 // withheld returns an AnsibleRun in which the outputs that the provider has withheld are there, and unknown: an
