@@ -1,14 +1,12 @@
 package expression
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -46,25 +44,15 @@ func TestDocs(t *testing.T) {
 			source = second
 		}
 
-		tmpl, errs := e.Compile(field.NewPath("docs"), "${"+source+"}")
-		if len(errs) > 0 {
-			t.Errorf("Compile(%s): %v", source, errs)
-			continue
-		}
-
+		got, problems := evaluateIn(t, e, source, Data{XR: xr})
 		if !isValue {
 			continue
 		}
 
 		evaluated++
 
-		got, _, problems := tmpl.Evaluate(context.Background(), Data{XR: xr})
-		if len(problems) > 0 {
-			t.Errorf("Evaluate(%s): %v", source, problems)
-		}
-
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("Evaluate(%s): -want, +got:\n%s", source, diff)
+		if diff := cmp.Diff(want, got); diff != "" || len(problems) > 0 {
+			t.Errorf("Evaluate(%s): %v, -want, +got:\n%s", source, problems, diff)
 		}
 	}
 

@@ -91,35 +91,26 @@ func (e *Environment) undeclared(message, name string) string {
 		return "a local cannot use each, because a local is the same for all items; write the expression where it is used"
 	case name == rootEach:
 		return "each is there only in a run with forEach"
-	case e.operation && name == rootXR:
-		return "there is no XR in an Operation"
-	case e.operation && name == rootResources:
-		return "there are no composed resources in an Operation"
-	case e.operation && name == rootRuns:
-		return "there are no observed runs in an Operation"
+	case e.operation && isRoot(name):
+		return map[string]string{
+			rootXR: "there is no XR", rootRuns: "there are no observed runs", rootResources: "there are no composed resources",
+		}[name] + " in an Operation"
 	}
 
 	return message + idioms[name]
 }
 
-// syntax returns an error of the parser in plain words. After is the text from the place
-// of the error on: where it is Jinja2, the message says how CEL has it.
+// syntax returns an error of the parser in plain words. After is the text from the place of the error on: where it is
+// Jinja2, the message says how CEL has it.
 func syntax(message, after string) string {
-	message, _, _ = strings.Cut(strings.TrimPrefix(message, messageSyntax), " expecting {")
-	what, expected, _ := strings.Cut(message, " expecting ")
-
-	switch {
-	case after == "" && expected != "":
-		what = "it ends too early, there is no " + expected
-	case after == "" && !strings.HasPrefix(what, "missing "):
-		what = "it ends too early"
-	case expected == "<EOF>":
-		what = strings.NewReplacer("extraneous input ", "unexpected ", "mismatched input ", "unexpected ").Replace(what)
-	}
-
+	message, _, _ = strings.Cut(strings.TrimPrefix(message, messageSyntax), " expecting ")
 	word, _, _ := strings.Cut(after, " ")
 
-	return "syntax error: " + strings.ReplaceAll(what, "'<EOF>'", "the end") + idioms[word]
+	if after == "" {
+		return "syntax error: it ends too early"
+	}
+
+	return "syntax error: " + message + idioms[word]
 }
 
 // idioms of Jinja2 and Python, and how CEL has them.
@@ -157,15 +148,8 @@ func (e *Environment) unknown(name, at string) string {
 
 	suggestion := spelling.Hint(name, slices.Sorted(maps.Keys(fields)))
 
-	switch from {
-	case rootRuns:
-		return fmt.Sprintf("there is no run %q%s", name, suggestion)
-	case rootRequired:
-		return fmt.Sprintf("there is no required resource %q%s", name, suggestion)
-	case rootResources:
-		return fmt.Sprintf("no step composes a resource %q%s", name, suggestion)
-	case rootLocals:
-		return fmt.Sprintf("there is no local %q%s", name, suggestion)
+	if none := roots[from].none; none != "" {
+		return fmt.Sprintf("%s %q%s", none, name, suggestion)
 	}
 
 	// They are there only where nothing shows them.

@@ -74,17 +74,9 @@ func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 	case types.String:
 		return string(val), true, w.write(len(val))
 	case types.Int:
-		if val > manifest.MaxExact || val < -manifest.MaxExact {
-			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
-		}
-
-		return w.integer(int64(val)), true, nil
+		return w.integer(int64(val))
 	case types.Uint:
-		if val > manifest.MaxExact {
-			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
-		}
-
-		return w.integer(int64(val)), true, nil
+		return w.integer(int64(min(val, math.MaxInt64)))
 	case types.Double:
 		if math.IsNaN(float64(val)) || math.IsInf(float64(val), 0) {
 			return nil, false, errors.Errorf("%v is not a number in JSON", val)
@@ -104,12 +96,15 @@ func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 		val.Type().TypeName())
 }
 
-func (w *writer) integer(n int64) any {
-	if w.exact {
-		return n
+func (w *writer) integer(n int64) (any, bool, error) {
+	switch {
+	case n > manifest.MaxExact || n < -manifest.MaxExact:
+		return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", n)
+	case w.exact:
+		return n, true, nil
 	}
 
-	return float64(n)
+	return float64(n), true, nil
 }
 
 // nested values of a list or a map.

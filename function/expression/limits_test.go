@@ -101,15 +101,10 @@ func TestRunaway(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tmpl, errs := e.Compile(field.NewPath("vars", "x"), "${"+tc.source+"}")
-			if len(errs) > 0 {
-				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
-			}
-
 			var problems []Problem
 
 			// What the limits let it do takes a second, and little memory.
-			bomb.Defuse(t, func() { _, _, problems = tmpl.Evaluate(context.Background(), data()) })
+			bomb.Defuse(t, func() { _, problems = evaluateIn(t, e, tc.source, data()) })
 
 			if len(problems) != 1 || problems[0].Kind != Invalid || !strings.HasPrefix(problems[0].Message, tc.want) || !strings.Contains(problems[0].Message, "xr.spec") {
 				t.Errorf("\n%s\nEvaluate(...): want %s, got %v", tc.reason, tc.want, problems)
@@ -122,15 +117,10 @@ func TestRunaway(t *testing.T) {
 func TestBudget(t *testing.T) {
 	e := environment(t)
 
-	tmpl, errs := e.Compile(field.NewPath("vars", "x"), "${lists.range(10000).map(i, i + xr.spec.n).size()}")
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-
 	data := Data{XR: map[string]any{"spec": map[string]any{"n": 1.0}}, Budget: &Budget{}}
 
 	for range 1000 {
-		v, _, problems := tmpl.Evaluate(context.Background(), data)
+		v, problems := evaluateIn(t, e, "lists.range(10000).map(i, i + xr.spec.n).size()", data)
 		if len(problems) == 0 {
 			if v != 10000.0 {
 				t.Fatalf("want 10000, got %v", v)
@@ -139,7 +129,7 @@ func TestBudget(t *testing.T) {
 			continue
 		}
 
-		want := []Problem{{Path: "vars.x", Kind: Invalid, Message: "the expressions for this XR take too much work together: ${lists.range(10000).map(i, i + xr.spec.n).size()}"}}
+		want := []Problem{{Path: "x", Kind: Invalid, Message: "the expressions for this XR take too much work together: ${lists.range(10000).map(i, i + xr.spec.n).size()}"}}
 		if diff := cmp.Diff(want, problems); diff != "" {
 			t.Errorf("Evaluate(...): -want, +got:\n%s", diff)
 		}
@@ -218,18 +208,9 @@ func TestGuarded(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tmpl, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
-			if len(errs) > 0 {
-				t.Fatalf("Compile(...): %v", errs)
-			}
-
-			got, _, problems := tmpl.Evaluate(context.Background(), data())
-			if len(problems) > 0 {
-				t.Fatalf("Evaluate(...): %v", problems)
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("Evaluate(...): -want, +got:\n%s", diff)
+			got, problems := evaluateIn(t, e, tc.source, data())
+			if diff := cmp.Diff(tc.want, got); diff != "" || len(problems) > 0 {
+				t.Errorf("Evaluate(...): %v, -want, +got:\n%s", problems, diff)
 			}
 		})
 	}
@@ -255,13 +236,8 @@ func TestOrder(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tmpl, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
-			if len(errs) > 0 {
-				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
-			}
-
 			for range 20 {
-				got, _, problems := tmpl.Evaluate(context.Background(), data)
+				got, problems := evaluateIn(t, e, tc.source, data)
 				if diff := cmp.Diff(tc.want, got); diff != "" || len(problems) > 0 {
 					t.Fatalf("\n%s\nEvaluate(...): %v, -want, +got:\n%s", tc.reason, problems, diff)
 				}

@@ -138,7 +138,7 @@ func isSearch(function string) bool {
 func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, error) {
 	var literal *pattern
 
-	name, args := made.Function(), made.Args()
+	args := made.Args()
 
 	if c, ok := args[1].(interpreter.InterpretableConst); ok {
 		source, _ := c.Value().(types.String)
@@ -158,41 +158,42 @@ func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, er
 			most, isMost = args[2].(types.Int)
 		}
 
-		if !isText || !isSource || !isMost {
-			return types.NewErr("no such overload: %s", name)
-		}
-
 		p := literal
-		if p == nil {
+
+		switch {
+		case !isText || !isSource || !isMost:
+			return types.NewErr("no such overload: %s", made.Function())
+		case p == nil:
 			var err error
 			if p, err = compilePattern(string(source), e.spend); err != nil {
 				return types.WrapErr(err)
 			}
 		}
 
-		return p.search(name, string(text), int(most), e.spend)
+		e.spend(p.work(made.Function(), len(text)))
+
+		switch made.Function() {
+		case overloads.Matches:
+			return types.Bool(p.MatchString(string(text)))
+		case functionFind:
+			return types.String(p.FindString(string(text)))
+		}
+
+		all := p.FindAllString(string(text), int(most))
+
+		return types.NewStringList(types.DefaultTypeAdapter, append([]string{}, all...))
 	}}, nil
 }
 
-// search a text.
-func (p *pattern) search(function, text string, most int, spend func(uint64)) ref.Val {
+// work to search a text of this many bytes.
+func (p *pattern) work(function string, bytes int) uint64 {
 	const overhead = 3
 
-	once := perCall + uint64(len(text)+1)*(overhead+p.size)/perSteps
-
-	switch function {
-	case overloads.Matches:
-		spend(once)
-
-		return types.Bool(p.MatchString(text))
-	case functionFind:
-		spend(once)
-
-		return types.String(p.FindString(text))
+	once := perCall + uint64(bytes+1)*(overhead+p.size)/perSteps //nolint:gosec // It is not negative.
+	if function != functionFindAll {
+		return once
 	}
 
-	// After each match it may go through all the rest of the text, however short the match is.
-	spend(once * (1 + uint64(len(text))/2)) //nolint:mnd // Half of it is left on average.
-
-	return types.NewStringList(types.DefaultTypeAdapter, append([]string{}, p.FindAllString(text, most)...))
+	// After each match it may go through all the rest of the text, however short the match is: half of it on average.
+	return once * (1 + uint64(bytes)/2) //nolint:gosec,mnd // It is not negative.
 }

@@ -18,7 +18,7 @@ type place struct {
 	// index in a list, where isIndex.
 	index   int
 	isIndex bool
-	// waits is true for a value that may be there later.
+	// waits is true for a value that may be there later without an edit of the XR.
 	waits bool
 }
 
@@ -29,28 +29,6 @@ func (p *place) root() string {
 	}
 
 	return p.name
-}
-
-// member returns what is selected from the root on the way to the place; a root has
-// none: "".
-func (p *place) member() string {
-	if p.up == nil {
-		return ""
-	}
-
-	for p.up.up != nil {
-		p = p.up
-	}
-
-	return p.name
-}
-
-// isMember is true for a place that is selected from a root.
-func (p *place) isMember() bool { return p.up != nil && p.up.up == nil }
-
-// maybeLater is true below a member of which something may be there later.
-func (p *place) maybeLater() bool {
-	return p.waits || p.up != nil && p.up.maybeLater()
 }
 
 // String returns the place as it is written in an expression.

@@ -109,7 +109,7 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	if at := e.missing(err); at != nil {
-		if isPending(at) {
+		if at.waits {
 			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + origin(at)}
 		}
 

@@ -27,17 +27,23 @@ type root struct {
 	given bool
 	// later is true if a value may be there later without an edit of the XR.
 	later bool
+	// none says that there is none of a name below it, where the names are known.
+	none string
 	// bring says what has to bring a value, if that may not be clear.
 	bring string
 }
 
 // roots of expressions by their names.
 var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
-	rootXR:       {of: func(d *Data) any { return d.XR }, given: true},
-	rootRuns:     {of: func(d *Data) any { return d.Runs }, example: "database", later: true},
-	rootRequired: {of: func(d *Data) any { return d.Required }, example: "network", given: true, later: true},
+	rootXR:   {of: func(d *Data) any { return d.XR }, given: true},
+	rootRuns: {of: func(d *Data) any { return d.Runs }, example: "database", later: true, none: "there is no run"},
+	rootRequired: {
+		of: func(d *Data) any { return d.Required }, example: "network", given: true, later: true,
+		none: "there is no required resource",
+	},
 	rootResources: {
 		of: func(d *Data) any { return d.Resources }, example: "machine", later: true,
+		none:  "no step composes a resource",
 		bring: "another step has to compose it",
 	},
 	rootEach: {of: func(d *Data) any { return d.Each }},
@@ -49,7 +55,7 @@ var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
 		of: func(d *Data) any { return d.Context }, given: true, later: true,
 		bring: "an earlier step has to put it into the context",
 	},
-	rootLocals: {of: func(*Data) any { return nil }, example: "fqdn"},
+	rootLocals: {of: func(*Data) any { return nil }, example: "fqdn", none: "there is no local"},
 }
 
 // isRoot is true for the name of a root.
@@ -58,36 +64,23 @@ func isRoot(name string) bool {
 	return ok
 }
 
-// waits is true for a value, of a root and the names that lead to it, which may be
-// there later.
+// waits is true for a value, of a root and the names that lead to it, which may be there later.
 func waits(root string, path []string) bool {
 	return roots[root].later || root == rootXR && (len(path) == 0 || path[0] == "status")
-}
-
-// isPending is true for a place at which something may be there later without an edit of the XR.
-func isPending(at *place) bool {
-	switch at.root() {
-	case rootXR:
-		return at.member() == "status"
-	case rootLocals:
-		return at.maybeLater()
-	}
-
-	return roots[at.root()].later
 }
 
 // origin says what has to put something at a place, if that may not be clear.
 func origin(at *place) string {
 	bring := roots[at.root()].bring
-	if bring == "" || at.root() == rootResources && !at.isMember() {
+	if bring == "" || at.root() == rootResources && at.up.up != nil {
 		return ""
 	}
 
 	return "; " + bring + ", or write " + at.optional() + " if it may be missing"
 }
 
-// identity is what an XR is called: what never changes, and what Crossplane says of
-// its claim. Names that lead there are separated by spaces.
+// identity is what an XR is called: what never changes, and what Crossplane says of its claim. Names that lead there are
+// separated by spaces.
 var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"metadata name",
 	"metadata namespace",
@@ -97,8 +90,8 @@ var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 	"spec claimRef",
 }
 
-// identifies is true for a value, of a root and the names that lead to it, which
-// is part of the identity of an XR, or the key of an item.
+// identifies is true for a value, of a root and the names that lead to it, which is part of the identity of an XR, or
+// the key of an item.
 func identifies(root string, path []string) bool {
 	switch root {
 	case rootEach:

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,18 +150,9 @@ func TestEvaluateWithSchema(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tmpl, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
-			if len(errs) > 0 {
-				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
-			}
-
-			got, _, problems := tmpl.Evaluate(context.Background(), data)
-			if len(problems) > 0 {
-				t.Fatalf("\n%s\nEvaluate(...): %v", tc.reason, problems)
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nEvaluate(...): -want, +got:\n%s", tc.reason, diff)
+			got, problems := evaluateIn(t, e, tc.source, data)
+			if diff := cmp.Diff(tc.want, got); diff != "" || len(problems) > 0 {
+				t.Errorf("\n%s\nEvaluate(...): %v, -want, +got:\n%s", tc.reason, problems, diff)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func (e *evaluation) missing(err error) *place {
 	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && e.list != nil {
 		// What it has an item at is not the list that the error tells of.
 		if i, err := strconv.Atoi(index); err == nil && i >= len(e.list.items) {
-			return &place{up: &e.list.place, index: i, isIndex: true}
+			return &place{up: &e.list.place, index: i, isIndex: true, waits: e.list.waits}
 		}
 	}
 
@@ -164,7 +164,8 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 
-	at := place{up: &o.place, name: string(name)}
+	isRoot := o.up == nil
+	at := place{up: &o.place, name: string(name), waits: o.waits || isRoot && waits(o.name, []string{string(name)})}
 	data, found := o.fields[string(name)]
 
 	schema := below(o.schema, string(name))
@@ -172,7 +173,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		schema, _ = o.schema["additionalProperties"].(map[string]any)
 	}
 
-	if o.up == nil && o.name == rootLocals {
+	if isRoot && o.name == rootLocals {
 		data, found, at.waits = o.evaluation.local(string(name))
 		schema = exact
 	}
@@ -215,7 +216,7 @@ type list struct {
 // Get an item.
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, err := types.IndexOrError(index); err == nil && i >= 0 && i < len(l.items) {
-		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true}, l.items[i], l.schema)
+		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true, waits: l.waits}, l.items[i], l.schema)
 	}
 
 	l.evaluation.list = l
