@@ -139,7 +139,7 @@ func TestMaxInstallsTimeout(t *testing.T) {
 		}
 	})
 
-	waitFor(s, func() bool { return len(s.flights) == 2 })
+	waitFor(s, func() bool { return len(s.installing) == 2 })
 	close(leave)
 	wg.Wait()
 
@@ -161,7 +161,7 @@ func TestInstallMistake(t *testing.T) {
 
 	wantNoLeftovers(t, s)
 
-	if len(s.flights) > 0 {
-		t.Errorf("Nothing is in progress any more: %v", s.flights)
+	if len(s.installing) > 0 {
+		t.Errorf("Nothing is in progress any more: %v", s.installing)
 	}
 }

@@ -9,15 +9,122 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
-// install a set. When the disk is full, all sets that are not in use are removed, and the installation is tried again;
-// not so for a refresh, which can wait.
-func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
-	e, result, err := s.attempt(ctx, digest, req)
+// ensure that a set is there that was not found: it is installed once there is a place, unless another caller has
+// installed it meanwhile, or could not.
+func (s *Store) ensure(ctx context.Context, digest string, req Request) (*entry, error) {
+	asked := s.config.now()
+
+	unlock, err := s.lock(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	if e, err := s.find(digest); e != nil || err != nil {
+		return e, err
+	}
+
+	s.mu.Lock()
+	f := s.failuresOf(digest)
+	s.mu.Unlock()
+
+	if err := f.heldBack(s.config.now()); err != nil && (!req.Asked || f.last.After(asked)) {
+		return nil, err
+	}
+
+	leave, err := s.installPlaces.Enter(ctx, req.Tenant)
+	if err != nil {
+		return nil, gaveUp(ctx)
+	}
+	defer leave()
+
+	ctx, cancel := within(ctx, req.Timeout)
+	defer cancel()
+
+	return s.install(ctx, digest, req, false)
+}
+
+// lock a request, so that nothing else installs it. Processes that share the store are not kept from it.
+func (s *Store) lock(ctx context.Context, digest string) (unlock func(), err error) {
+	for ctx.Err() == nil {
+		s.mu.Lock()
+
+		other, busy := s.installing[digest]
+		if !busy {
+			done := make(chan struct{})
+			s.installing[digest] = done
+			s.mu.Unlock()
+
+			return func() {
+				s.mu.Lock()
+				delete(s.installing, digest)
+				s.mu.Unlock()
+				close(done)
+			}, nil
+		}
+
+		s.mu.Unlock()
+
+		select {
+		case <-other:
+		case <-ctx.Done():
+		}
+	}
+
+	return nil, gaveUp(ctx)
+}
+
+func gaveUp(ctx context.Context) error {
+	return errors.Wrap(context.Cause(ctx), "gave up waiting for the content to be installed")
+}
+
+// within a timeout; 0 means none.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+
+	return context.WithTimeoutCause(ctx, timeout, &galaxy.InstallError{
+		What: "content", Reason: "it took longer than " + timeout.String(), Err: context.DeadlineExceeded,
+	})
+}
+
+// install a set, which is in use then. With again it is installed although it is there, to find out whether the request
+// resolves to another one. The request is locked.
+func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, error) {
+	began := s.config.now()
+	e, result, err := s.tryInstall(ctx, digest, req, again)
+	s.config.Observer.Installed(Installation{Again: again, Result: result, Took: s.config.now().Sub(began)})
+
+	s.mu.Lock()
+
+	// An installation that was canceled has not failed, unless it was too slow.
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
+	}
+
+	dirs := s.tidy()
+	s.mu.Unlock()
+	remove(dirs)
+
+	return e, err
+}
+
+// tryInstall a set. When the disk is full, all sets that are not in use are removed, and the installation is tried
+// again; not so for a refresh, which can wait. A panic must not end the runs of others.
+func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool) (e *entry, r Result, err error) {
+	defer redact.Panic(func() {
+		e, r, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
+	})
+
+	e, r, err = s.attempt(ctx, digest, req)
 	if isFull(err) && !again && s.freeSpace(digest) {
-		e, result, err = s.attempt(ctx, digest, req)
+		e, r, err = s.attempt(ctx, digest, req)
 	}
 
 	if isFull(err) {
@@ -29,7 +136,7 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 		return nil, resultOf(ctx, err), err
 	}
 
-	return e, result, nil
+	return e, r, nil
 }
 
 // attempt an installation in a workspace. What is installed there becomes the content set.

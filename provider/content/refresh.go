@@ -139,6 +139,12 @@ func (s *Store) resolve(digest string, req Request) {
 	}
 	defer leave()
 
+	unlock, err := s.lock(s.background, digest)
+	if err != nil {
+		return
+	}
+	defer unlock()
+
 	s.mu.Lock()
 	due, _ := s.dueAt(digest, req)
 	s.mu.Unlock()
@@ -148,12 +154,10 @@ func (s *Store) resolve(digest string, req Request) {
 		return
 	}
 
-	f, err := s.join(s.background, digest, req, true)
-	if err != nil {
-		return
-	}
+	ctx, cancel := within(s.background, refreshTimeout)
+	defer cancel()
 
-	if e, _ := s.wait(s.background, f, refreshTimeout); e != nil {
+	if e, _ := s.install(ctx, digest, req, true); e != nil {
 		s.drop(e)
 	}
 }

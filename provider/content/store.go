@@ -44,7 +44,8 @@ type Store struct {
 	mu sync.Mutex
 	// entries by their directories.
 	entries map[string]*entry
-	flights map[string]*flight
+	// installing are the requests that are installed now, by digest. Each is closed at its end.
+	installing map[string]chan struct{}
 	// failed are the failures of requests by digest. Resolved is when requests were resolved, by what lasts of them,
 	// for those whose set is not there: it was removed, or a credential has rotated.
 	failed, resolved *lru.Cache
@@ -102,7 +103,7 @@ func NewStore(c Config) (*Store, error) {
 
 	s := &Store{
 		config: c, refreshPlaces: share.NewGate(maxRefreshes), installPlaces: share.NewGate(c.maxInstalls),
-		entries: map[string]*entry{}, flights: map[string]*flight{},
+		entries: map[string]*entry{}, installing: map[string]chan struct{}{},
 		failed: lru.New(maxFailures), resolved: lru.New(maxResolved), refreshes: map[string]map[string]func(){},
 	}
 	s.config.Private = cmp.Or(c.Private, s.temp())
@@ -153,14 +154,13 @@ func (s *Store) Installed(req Request) (digest string, ok bool) {
 	return digest, digest == "" || s.current(digest) != nil
 }
 
-// Ensure returns the set that is requested. It installs the set if need be, once for all
-// callers. The set is in use until release is called. The
-// error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there is
-// not enough space. For some time after that the error is a BackoffError, and nothing is tried,
-// unless a user has asked for it.
+// Ensure returns the set that is requested. It installs the set if need be, once for all callers. The set is in use
+// until release is called. The error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there is
+// not enough space. For some time after that the error is a BackoffError, and nothing is tried, unless a user has asked
+// for it.
 //
-// A caller waits until its context is done, or the timeout of the request is over. The
-// installation ends when no caller waits any more.
+// The installation ends when the context is done, or the timeout of the request is over. Then the next caller that waits
+// begins another one: the pool has one caller for all runs that need the same.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest := s.Digest(req)
 	if digest == "" {
@@ -169,7 +169,7 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 
 	e, err := s.find(digest)
 	if err == nil && e == nil {
-		e, err = s.await(ctx, digest, req)
+		e, err = s.ensure(ctx, digest, req)
 	}
 
 	if err != nil {
@@ -200,20 +200,6 @@ func (s *Store) find(digest string) (*entry, error) {
 	s.config.Observer.Found()
 
 	return e, nil
-}
-
-// await the set that an installation in progress, or a new one, results in.
-func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, error) {
-	if ctx.Err() != nil {
-		return nil, gaveUp(ctx)
-	}
-
-	f, err := s.join(ctx, digest, req, false)
-	if err != nil {
-		return nil, err
-	}
-
-	return s.wait(ctx, f, req.Timeout)
 }
 
 // release a set after a run.

@@ -43,67 +43,63 @@ func TestEnsureOnce(t *testing.T) {
 	}
 }
 
-// TestEnsureCanceled has callers that give up while others go on waiting.
+// TestEnsureCanceled has a caller that gives up while another one waits, which then installs the set.
 func TestEnsureCanceled(t *testing.T) {
 	t.Parallel()
 
-	started, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	var running atomic.Int32
+
+	started := make(chan struct{})
 	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, _, _ []string, _ string, _ io.Writer) error {
+		if running.Add(1) > 1 {
+			t.Error("There is one installation at a time.")
+		}
+		defer running.Add(-1)
+
 		started <- struct{}{}
 		<-ctx.Done()
-		ended <- struct{}{}
 
 		return ctx.Err()
 	}))
-	req := request(t, inputs.Inputs{Requirements: "collections: [a.b]"})
 
-	ensure := func(ctx context.Context) chan error {
-		c := make(chan error, 1)
+	ensure := func() (cancel func(), result chan error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		result = make(chan error, 1)
 
 		go func() {
-			_, _, err := s.Ensure(ctx, req)
-			c <- err
+			_, _, err := s.Ensure(ctx, requires(t, "x"))
+			result <- err
 		}()
 
-		return c
+		return cancel, result
 	}
 
-	firstCtx, cancelFirst := context.WithCancel(t.Context())
-	first := ensure(firstCtx)
+	cancelFirst, first := ensure()
 	<-started
 
-	secondCtx, cancelSecond := context.WithCancel(t.Context())
-	second := ensure(secondCtx)
-	waitFor(s, func() bool { return s.flights[s.Digest(req)].waiting == 2 })
+	cancelSecond, second := ensure()
 
 	cancelFirst()
-
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("\nWho gives up stops waiting.\nEnsure(...): %v", err)
-	}
-
-	select {
-	case <-ended:
-		t.Errorf("\nThe installation goes on for those who wait.\nEnsure(...): ended")
-	default:
-	}
-
+	<-started
 	cancelSecond()
 
-	if err := <-second; !errors.Is(err, context.Canceled) {
-		t.Errorf("\nSo does the last one.\nEnsure(...): %v", err)
+	for _, c := range []chan error{first, second} {
+		if err := <-c; !errors.Is(err, context.Canceled) {
+			t.Errorf("Ensure(...): %v", err)
+		}
 	}
 
-	select {
-	case <-ended:
-	default:
-		t.Errorf("\nThe last one to give up sees the installation end.\nEnsure(...): still running")
+	if running.Load() != 0 {
+		t.Error("No installation goes on for callers that have given up.")
 	}
 
 	wantNoLeftovers(t, s)
 
-	if _, _, err := s.Ensure(firstCtx, req); !errors.Is(err, context.Canceled) {
-		t.Errorf("\nWho has given up already starts nothing.\nEnsure(...): %v", err)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if _, _, err := s.Ensure(canceled, requires(t, "x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("\nA caller that has given up already starts nothing.\nEnsure(...): %v", err)
 	}
 }
 
