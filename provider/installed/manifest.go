@@ -8,8 +8,8 @@ package installed
 import (
 	"context"
 	"encoding/json"
+	"hash"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -60,37 +60,32 @@ func New(ctx context.Context, dir, digest string, required requirements.File, v 
 		return m, err
 	}
 
-	if m.Collections, m.Roles, err = items(ctx, dir); err != nil {
-		return m, err
+	var sums map[string]hash.Hash
+	if !required.Pinned() || v != nil {
+		sums = map[string]hash.Hash{}
 	}
 
-	if err := strip(ctx, dir, m.Collections); err != nil {
-		return m, err
-	}
-
-	if required.Pinned() && v == nil {
-		return m, nil
-	}
-
-	all, err := revisions(ctx, dir)
+	t, err := walk(ctx, dir, sums)
 	if err != nil {
 		return m, err
 	}
 
-	if err := m.verify(v, all); err != nil || required.Pinned() {
+	m.Collections, m.Roles = t.collections, t.roles
+
+	if err := t.verify(v); err != nil || required.Pinned() {
 		return m, err
 	}
 
 	for i, c := range m.Collections {
-		m.Collections[i].Revision = all[collectionPath(c.Name)]
+		m.Collections[i].Revision = t.revision(collectionPath(c.Name))
 	}
 
 	for i, r := range m.Roles {
-		m.Roles[i].Revision = all[path.Join(galaxy.RolesDir, r.Name)]
+		m.Roles[i].Revision = t.revision(rolePath(r.Name))
 	}
 
 	if project != nil {
-		project.Revision = all[galaxy.ProjectDir]
+		project.Revision = t.revision(galaxy.ProjectDir)
 	}
 
 	return m, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -16,8 +17,9 @@ import (
 // TestRevisions tells what makes content another.
 func TestRevisions(t *testing.T) {
 	base := map[string]string{
-		"collections/ansible_collections/a/b/MANIFEST.json": "{}",
+		"collections/ansible_collections/a/b/MANIFEST.json": `{"collection_info": {"namespace": "a", "name": "b", "version": "1.0.0"}}`,
 		"collections/ansible_collections/a/b/plugins/x.py":  "x",
+		"roles/r/meta/.galaxy_install_info":                 "version: main\n",
 		"roles/r/tasks/main.yml":                            "[]",
 	}
 
@@ -27,9 +29,11 @@ func TestRevisions(t *testing.T) {
 		same   bool
 	}{
 		"Description": {
-			reason: "What the provider says of a collection beside its name and version is not what it is.",
+			reason: "What a collection says of itself beside its name and version is not what it is.",
 			change: func(dir string) error {
-				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/MANIFEST.json"), []byte("y"), 0o600)
+				text := strings.Replace(base["collections/ansible_collections/a/b/MANIFEST.json"], "{", `{"format": 2, `, 1)
+
+				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/MANIFEST.json"), []byte(text), 0o600)
 			},
 			same: true,
 		},
@@ -71,19 +75,20 @@ func TestRevisions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir, base)
+			revisions := func(change func(dir string) error) []common.ContentItem {
+				dir := t.TempDir()
+				write(t, dir, base)
+				needs.OK(t, change(dir))
 
-			a, err := revisions(t.Context(), dir)
-			needs.OK(t, err)
+				m, err := New(t.Context(), dir, "x", requirements.File{Roles: []requirements.Role{{Name: "r"}}}, nil, nil, Bounds(0))
+				needs.OK(t, err)
 
-			needs.OK(t, tc.change(dir))
+				return append(m.Collections, m.Roles...)
+			}
 
-			b, err := revisions(t.Context(), dir)
-			needs.OK(t, err)
-
+			a, b := revisions(func(string) error { return nil }), revisions(tc.change)
 			if diff := cmp.Diff(tc.same, cmp.Equal(a, b)); diff != "" {
-				t.Errorf("\n%s\nrevisions(...): -want the same, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nNew(...): -want the same, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -121,7 +126,7 @@ func TestStrip(t *testing.T) {
 	}))
 
 	want := map[string]string{
-		web + "MANIFEST.json":    `{"collection_info":{"dependencies":{},"name":"web","namespace":"acme","version":"1.0.0"},"format":1}`,
+		web + "MANIFEST.json":    `{"format":1,"collection_info":{"namespace":"acme","name":"web","version":"1.0.0","dependencies":{}}}`,
 		web + "plugins/x.py":     "x",
 		"roles/r/tasks/main.yml": "[]",
 	}
