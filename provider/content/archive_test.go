@@ -7,16 +7,20 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
-	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // tarOf members without content, but for files.
@@ -72,112 +76,105 @@ func TestProjectArchives(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	const evil = "$FILES/site.tar: "
-
 	w := newWorld(t)
-	private := map[string]string{".netrc": netLogin, "ca.crt": "$CA"}
-	file := tar.Header{Typeflag: tar.TypeReg, Name: "./site.yml", Mode: 0o600}
-	link := tar.Header{Typeflag: tar.TypeSymlink, Name: "web", Linkname: ".."}
-	released := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site-1.0.0/web/site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "site-1.0.0/README.md"})
+	private := map[string]string{".netrc": netLogin}
+	file := func(name string) tar.Header { return tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600} }
+	link := func(name, to string) tar.Header {
+		return tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}
+	}
 
-	for name, tc := range map[string]struct {
-		reason      string
-		archive     []byte
-		project     common.Project
-		credentials map[string]string
-		files       []string
-		err         string
-	}{
-		"Directory": {
-			reason:  "A directory that has all files is not a part of their paths.",
-			archive: released, project: common.Project{Src: "$FILES/site.tar"}, credentials: private, files: []string{"README.md", "web/site.yml"},
-		},
-		"Path": {
-			reason:  "A directory of the archive comes without what is beside it.",
-			archive: released, project: common.Project{Src: "$FILES/site.tar", Path: "web"}, credentials: private, files: []string{"site.yml"},
-		},
-		"Query": {
-			reason:  "A query belongs to the URL.",
-			archive: released, project: common.Project{Src: "$FILES/site.tar?raw=1", Path: "web"}, credentials: private, files: []string{"site.yml"},
-		},
-		"Zip": {
-			reason:  "Programs stay programs, and links links.",
-			archive: zipOf(t, map[string]fs.FileMode{"site.yml": 0o644, "bin/run.sh": 0o755, "same.yml": fs.ModeSymlink}),
-			project: common.Project{Src: "$FILES/site.zip"}, credentials: private, files: []string{"bin/run.sh is a program", "same.yml is a link", "site.yml"},
-		},
-		"HardLink": {
-			reason: "A hard link is a file.", archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"}),
-			project: common.Project{Src: "$FILES/site.tar"}, credentials: private, files: []string{"a/same.yml", "site.yml"},
-		},
-		"NoPath": {
-			reason:  "A directory that is not there is named.",
-			archive: released, project: common.Project{Src: "$FILES/site.tar", Path: "database"}, credentials: private,
-			err: `$FILES/site.tar has no directory "database"`,
-		},
-		"Missing": {
-			reason: "So is an archive.", project: common.Project{Src: "$FILES/none.tgz"}, credentials: private,
-			err: "Failed to download the file $FILES/none.tgz: HTTP Error 404: Not Found",
-		},
-		"WrongPassword": {
-			reason:  "The advice is that for all archives.",
-			project: common.Project{Src: "$FILES/site.tar"}, credentials: map[string]string{".netrc": "machine $FILEHOST login me password wrong\n", "ca.crt": "$CA"},
-			err: "Failed to download the file $FILES/site.tar: HTTP Error 401: Unauthorized; the credential .netrc must have a line 'machine HOST login USER password PASSWORD' for its host",
-		},
-		"NoArchive": {
-			reason: "A page is no archive.", archive: []byte("<html>Welcome</html>"), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing",
-		},
-		"Above": {
-			reason:  "No file is above the project.",
-			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "a/../../evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "a/../../evil is outside of it",
-		},
-		"Absolute": {
-			reason:  "None is elsewhere on the machine.",
-			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "/tmp/evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "/tmp/evil is outside of it",
-		},
-		"Device": {
-			reason:  "Nobody needs a device in a project.",
-			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "disk is no file, directory or link",
-		},
-		"LinkOut": {
-			reason:  "A link to a file of the machine leads out of each project.",
-			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeSymlink, Name: "users", Linkname: "/etc/passwd"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "users is a link to /etc/passwd, which is not in the project: give a path that has both",
-		},
-		"FileThroughLink": {
-			reason:  "No file is written through a link of the archive.",
-			archive: tarOf(t, link, tar.Header{Typeflag: tar.TypeReg, Name: "web/evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "web is there already",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tc.archive != nil {
-				needs.OK(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
-			}
+	from := func(archive []byte, name, path string) sourceCase {
+		at := filepath.Join(w.root, "../archives", strings.TrimSuffix(name, "?raw=1"))
+		needs.OK(t, os.WriteFile(at, archive, 0o600))
 
-			in := w.inputs("", tc.credentials, map[string]string{"SSL_CERT_FILE": "ca.crt"})
-			tc.project.Src = w.expand(tc.project.Src)
-			in.Parameters.Project = &tc.project
+		return sourceCase{
+			project: &common.Project{Src: "$FILES/" + name, Path: path}, credentials: private,
+			version: fmt.Sprintf("sha256:%x", sha256.Sum256(archive)),
+		}
+	}
+	installed := func(reason string, archive []byte, name, path string, files ...string) sourceCase {
+		tc := from(archive, name, path)
+		tc.reason, tc.files = reason, files
 
-			set, err := installs(t, in)
-			if err == "" {
-				if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(tc.archive)); set.Project.Version != sum || set.Project.Revision == "" {
-					t.Errorf("\nThe status should have the sum %s, and a revision, got %+v", sum, set.Project)
-				}
-			}
+		return tc
+	}
+	refused := func(reason string, archive []byte, name, err string) sourceCase {
+		tc := from(archive, name, "")
+		tc.reason, tc.version, tc.err = reason, "", "project: "+strings.Replace(err, "IT:", "Failed to read the archive $FILES/"+name+":", 1)
 
-			got := strings.TrimPrefix(w.collapse(err), "cannot install project: ")
-			if diff := cmp.Diff(tc.err, got); diff != "" {
-				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
-			}
+		return tc
+	}
 
-			if diff := cmp.Diff(tc.files, filesOf(t, set.ProjectPath())); diff != "" {
-				t.Errorf("\n%s\nFiles: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
+	site := file("./site.yml")
+	released := tarOf(t, file("site-1.0.0/web/site.yml"), file("site-1.0.0/README.md"))
+	zipped := zipOf(t, map[string]fs.FileMode{"site.yml": 0o644, "bin/run.sh": 0o755, "same.yml": fs.ModeSymlink})
+	linked := tarOf(t, site, tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"})
+
+	w.check(t, map[string]sourceCase{
+		"Directory": installed("A directory that has all files is not a part of their paths.", released, "all.tar", "", "README.md", "web/site.yml"),
+		"Path":      installed("A directory comes without what is beside it. A query belongs to the URL.", released, "web.tar?raw=1", "web", "site.yml"),
+		"Zip":       installed("Programs stay programs, and links links.", zipped, "site.zip", "", "bin/run.sh is a program", "same.yml is a link", "site.yml"),
+		"HardLink":  installed("A hard link is a file.", linked, "hard.tar", "", "a/same.yml", "site.yml"),
+		"NoArchive": refused("A page is no archive.", []byte("<html>Welcome</html>"), "page.tar",
+			"IT: it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing"),
+		"Above":    refused("No file is above the project.", tarOf(t, site, file("a/../../evil")), "above.tar", "IT: a/../../evil is outside of it"),
+		"Absolute": refused("None is elsewhere on the machine.", tarOf(t, site, file("/tmp/evil")), "absolute.tar", "IT: /tmp/evil is outside of it"),
+		"Device": refused("No project needs a device.", tarOf(t, site, tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}), "device.tar",
+			"IT: disk is no file, directory or link"),
+		"LinkOut": refused("A link to a file of the machine leads out of each project.", tarOf(t, site, link("users", "/etc/passwd")), "out.tar",
+			"users is a link to /etc/passwd, which is not in the project: give a path that has both"),
+		"FileThroughLink": refused("No file is written through a link of the archive.", tarOf(t, site, link("web", ".."), file("web/evil")), "through.tar",
+			"IT: web is there already"),
+	})
+}
+
+// TestProjectArchiveRedirect downloads an archive from where its server says that it is, which is not told the password.
+func TestProjectArchiveRedirect(t *testing.T) {
+	t.Parallel()
+	needs.Ansible(t)
+
+	passwords := make(chan string, 1)
+	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passwords <- r.Header.Get("Authorization")
+
+		_, _ = w.Write(tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}))
+	}))
+	t.Cleanup(storage.Close)
+
+	source := serve(t, http.RedirectHandler(storage.URL, http.StatusFound), sources.Options{Auth: sources.Auth{User: "me", Password: secret}})
+
+	in := inputs.Inputs{Credentials: []inputs.File{{Name: ".netrc", Data: []byte("machine 127.0.0.1 login me password " + secret)}}}
+	in.Parameters.Project = &common.Project{Src: source.URL + "/site.tar"}
+
+	ensure(t, newStore(t, t.TempDir()), request(t, in))
+
+	if got := <-passwords; got != "" {
+		t.Errorf("Authorization: %q", got)
+	}
+}
+
+// TestProjectArchiveBrokenOff downloads an archive, and the connection ends between the first member and the end of the
+// header of the second, where a tar that is not compressed looks complete.
+func TestProjectArchiveBrokenOff(t *testing.T) {
+	t.Parallel()
+	needs.Ansible(t)
+
+	site := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "group_vars/all.yml"})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(site)))
+
+		_, _ = w.Write(site[:2*512+100])
+	}))
+	t.Cleanup(s.Close)
+
+	url := s.URL + "/site-1.4.0.tar"
+	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: url}}}
+
+	_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, in))
+
+	want := "cannot install project: Failed to download the file " + url + ": the connection ended before the end of the file"
+	if diff := cmp.Diff(want, message(err)); diff != "" {
+		t.Errorf("Ensure(...): -want, +got:\n%s", diff)
 	}
 }
 

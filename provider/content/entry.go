@@ -42,7 +42,13 @@ type entry struct {
 	resolved time.Time
 }
 
-func (s *Store) newEntry(digest string, number int) *entry {
+// newEntry for a set that follows all of its request. The store is locked.
+func (s *Store) newEntry(digest string) *entry {
+	number := 0
+	if n := s.newest(digest, func(*entry) bool { return true }); n != nil {
+		number = n.number + 1
+	}
+
 	return &entry{dir: filepath.Join(s.sets(), fmt.Sprintf("%s-%d", digest, number)), digest: digest, number: number}
 }
 
@@ -114,24 +120,14 @@ func (s *Store) past(t time.Time) time.Time {
 // current is the set that a request has resolved to last, which runs get; nil when there is
 // none. The store is locked.
 func (s *Store) current(digest string) *entry {
-	var c *entry
-
-	for _, e := range s.entries {
-		if e.digest == digest && !e.damaged && (c == nil || e.number > c.number) {
-			c = e
-		}
-	}
-
-	return c
+	return s.newest(digest, func(e *entry) bool { return !e.damaged })
 }
 
-// next returns the number for a new set of a request. The store is locked.
-func (s *Store) next(digest string) int {
-	n := 0
-
+// newest of the sets of a request; nil when there is none. The store is locked.
+func (s *Store) newest(digest string, counts func(*entry) bool) (n *entry) {
 	for _, e := range s.entries {
-		if e.digest == digest {
-			n = max(n, e.number+1)
+		if e.digest == digest && counts(e) && (n == nil || e.number > n.number) {
+			n = e
 		}
 	}
 

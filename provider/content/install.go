@@ -191,7 +191,7 @@ func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved 
 		if e != nil && e.manifest.Same(m) {
 			_ = os.Chtimes(filepath.Join(e.dir, installed.File), resolved, resolved)
 		} else {
-			e, result = s.newEntry(m.Digest, s.next(m.Digest)), ResultInstalled
+			e, result = s.newEntry(m.Digest), ResultInstalled
 			e.manifest = m
 
 			err := os.Rename(dir, e.dir)

@@ -39,51 +39,33 @@ func (s *Store) Resolution(req Request) Resolution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.resolution(digest, req)
-}
-
-// resolution returns the Resolution of a request that requires something. The store is
-// locked.
-func (s *Store) resolution(digest string, req Request) Resolution {
-	r := Resolution{Err: s.failuresOf(digest).err}
-
-	if e := s.current(digest); e != nil {
-		r.Set, r.Found = e.set(), true
-	}
-
-	due, moves := s.dueAt(digest, req)
-	if !moves {
-		return r
-	}
-
+	r := s.resolution(digest, req)
 	if _, busy := s.refreshes[digest]; busy {
-		r.Stale = true
-
-		return r
+		r.Stale, r.Due = true, time.Time{}
 	}
-
-	r.Due = due
-	r.Stale = !s.config.now().Before(r.Due)
 
 	return r
 }
 
-// dueAt is when a request is to be resolved again, at once if it is not known when it was resolved; false when never.
-// The store is locked.
-func (s *Store) dueAt(digest string, req Request) (time.Time, bool) {
-	if s.config.TTL == 0 || req.Requirements.Pinned() {
-		return time.Time{}, false
-	}
+// resolution of a request that requires something, as if it was not being resolved again now. The store is locked.
+func (s *Store) resolution(digest string, req Request) Resolution {
+	failures := s.failuresOf(digest)
+	r := Resolution{Err: failures.err}
 
-	var resolved time.Time
+	var resolved time.Time // The zero time if it is not known.
 
 	if e := s.current(digest); e != nil {
-		resolved = e.resolved
+		r.Set, r.Found, resolved = e.set(), true, e.resolved
 	} else if known, ok := s.resolved.Get(s.lasting(req)); ok {
 		resolved = known.(time.Time) //nolint:forcetypeassert // There is nothing else.
 	}
 
-	return s.failuresOf(digest).due(resolved, s.config.TTL), true
+	if s.config.TTL > 0 && !req.Requirements.Pinned() {
+		r.Due = failures.due(resolved, s.config.TTL)
+		r.Stale = !s.config.now().Before(r.Due)
+	}
+
+	return r
 }
 
 // Refresh resolves a request again in the background if it is stale. Wake is called when that
@@ -146,11 +128,11 @@ func (s *Store) resolve(digest string, req Request) {
 	defer unlock()
 
 	s.mu.Lock()
-	due, _ := s.dueAt(digest, req)
+	stale := s.resolution(digest, req).Stale
 	s.mu.Unlock()
 
 	// An installation for a run may have resolved it meanwhile.
-	if s.config.now().Before(due) {
+	if !stale {
 		return
 	}
 

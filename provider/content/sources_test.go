@@ -36,12 +36,16 @@ var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source"
 type sourceCase struct {
 	reason       string
 	requirements string
+	project      *common.Project
 	credentials  map[string]string
 	vars         map[string]string
 	mood         sources.Mood
-	collections  []common.ContentItem
-	roles        []common.ContentItem
-	err          string
+
+	collections, roles []common.ContentItem
+	// version of the project, and its files, where it matters which they are.
+	version string
+	files   []string
+	err     string
 }
 
 // check cases one by one, with the real ansible-galaxy, git and ssh.
@@ -63,9 +67,23 @@ func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 
 			maps.Copy(vars, tc.vars)
 
-			set, err := installs(t, w.inputs(tc.requirements, credentials, vars))
+			in := w.inputs(tc.requirements, credentials, vars)
+			if tc.project != nil {
+				tc.project.Src = w.expand(tc.project.Src)
+				in.Parameters.Project = tc.project
+			}
+
+			set, err := installs(t, in)
 			got := sourceCase{collections: set.Collections, roles: set.Roles, err: strings.TrimPrefix(w.collapse(err), "cannot install ")}
-			want := sourceCase{collections: tc.collections, roles: tc.roles, err: tc.err}
+			want := sourceCase{collections: tc.collections, roles: tc.roles, version: tc.version, files: tc.files, err: tc.err}
+
+			if set.Project != nil {
+				got.version = set.Project.Version
+			}
+
+			if tc.files != nil {
+				got.files = filesOf(t, set.ProjectPath())
+			}
 
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(sourceCase{}), cmpopts.EquateEmpty(), noRevision); diff != "" {
 				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)

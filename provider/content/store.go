@@ -146,12 +146,7 @@ func (s *Store) Stop() {
 // Installed returns the digest of a request, and whether Ensure would find its set without an
 // installation. That is true for a request that requires nothing.
 func (s *Store) Installed(req Request) (digest string, ok bool) {
-	digest = s.Digest(req)
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return digest, digest == "" || s.current(digest) != nil
+	return s.Digest(req), s.Resolution(req).Found
 }
 
 // Ensure returns the set that is requested. It installs the set if need be, once for all callers. The set is in use

@@ -135,7 +135,8 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 		}
 	}
 
-	if commit, err = in.find(ctx, p, filter); err != nil {
+	at, err := in.find(ctx, p, filter)
+	if err != nil {
 		return "", err
 	}
 
@@ -144,7 +145,7 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 		steps = append(steps, []string{"sparse-checkout", "set", "--no-cone", "/" + patterns.Replace(p.Path) + "/"})
 	}
 
-	steps = append(steps, []string{"checkout", "--quiet", "--detach", commit})
+	steps = append(steps, []string{"checkout", "--quiet", "--detach", at})
 	if p.Submodules {
 		steps = append(steps, []string{
 			"submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", "--",
@@ -152,51 +153,28 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 		})
 	}
 
-	for _, args := range steps {
-		if _, err := in.git(ctx, args...); err != nil {
+	for _, args := range append(steps, []string{"rev-parse", "HEAD"}) {
+		if commit, err = in.git(ctx, args...); err != nil {
 			return "", err
 		}
 	}
 
-	return commit, nil
+	return strings.TrimSpace(commit), nil
 }
 
-// find the version, and return its commit. Servers know the names of branches and tags, and most of them commits
-// by their hash in full.
-func (in *installation) find(ctx context.Context, p *requirements.Project, filter string) (string, error) {
-	_, err := in.git(ctx, "fetch", "--quiet", "--no-tags", "--depth=1", filter, "origin", cmp.Or(p.Version, "HEAD"))
-	at := "FETCH_HEAD"
+// find the version, and return its name in the clone. Servers know the names of branches and tags, and most of them
+// commits by their hash in full.
+func (in *installation) find(ctx context.Context, p *requirements.Project, filter string) (at string, err error) {
+	fetch := []string{"fetch", "--quiet", "--no-tags", filter, "origin"}
 
-	if e := new(InstallError); errors.As(err, &e) && p.IsCommit() {
-		at = p.Version
-		_, err = in.git(ctx, "fetch", "--quiet", "--no-tags", filter, "origin", "+refs/heads/*:refs/remotes/origin/*",
-			"+refs/tags/*:refs/tags/*")
+	_, err = in.git(ctx, append(fetch[:len(fetch):len(fetch)], "--depth=1", cmp.Or(p.Version, "HEAD"))...)
+	if !errors.As(err, new(*InstallError)) || !p.IsCommit() {
+		return "FETCH_HEAD", err
 	}
 
-	if err != nil {
-		return "", in.notFound(p, err)
-	}
+	_, err = in.git(ctx, append(fetch, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")...)
 
-	out, err := in.git(ctx, "rev-parse", "--verify", "--end-of-options", at+"^{commit}")
-
-	return strings.TrimSpace(out), in.notFound(p, err)
-}
-
-// notFound says what git means when it does not find a version.
-func (in *installation) notFound(p *requirements.Project, err error) error {
-	e := new(InstallError)
-	if !errors.As(err, &e) {
-		return err
-	}
-
-	for _, said := range []string{"couldn't find remote ref", "Needed a single revision", "not our ref"} {
-		if strings.Contains(e.Reason, said) {
-			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q",
-				requirements.WithoutUser(p.URL()), cmp.Or(p.Version, "HEAD")))
-		}
-	}
-
-	return err
+	return p.Version, err
 }
 
 // take the directory of the project out of the directory of its repository, or its archive.

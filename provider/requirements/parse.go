@@ -121,20 +121,13 @@ func parseCollection(n *yaml.Node, path *field.Path) (c Collection, err error) {
 		})
 	}
 
-	switch {
+	switch c = normalCollection(c); {
 	case err != nil:
 		return c, err
 	case c.Name == "" && c.Source == "":
 		return c, errors.Errorf("%s must have a name or a source", path)
 	case !slices.Contains([]string{"", Galaxy, Git, "url", "file", "dir", "subdirs"}, c.Type):
 		return c, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
-	case c.Type == "" && isRepository(c.Name):
-		c.Type = Git
-	}
-
-	// It means any version.
-	if c.Version == "*" {
-		c.Version = ""
 	}
 
 	return c, nil

@@ -34,7 +34,7 @@ func (f File) Pinned() bool {
 func (c Collection) pinned() bool {
 	switch c.kind() {
 	case Git:
-		return isCommit(c.gitVersion()) || isVersion(c.gitVersion())
+		return isCommit(c.Version) || isVersion(c.Version)
 	case "url", "file":
 		return namesVersion(c.location())
 	case "dir", "subdirs":
@@ -54,8 +54,6 @@ func (c Collection) kind() string {
 		return c.Type
 	case collectionName.MatchString(name):
 		return Galaxy
-	case c.repository() != "":
-		return Git
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return "url"
 	case isArchive(name):
@@ -68,16 +66,6 @@ func (c Collection) kind() string {
 // location that is not a Galaxy server.
 func (c Collection) location() string {
 	return cmp.Or(c.Source, c.Name)
-}
-
-// gitVersion may also be said after a comma behind the URL.
-// Source: parse_scm of ansible-core.
-func (c Collection) gitVersion() string {
-	if _, version, ok := strings.Cut(c.location(), ","); ok {
-		return version
-	}
-
-	return c.Version
 }
 
 func (r Role) pinned() bool {

@@ -122,6 +122,31 @@ func (r Role) origin() string {
 	return fmt.Sprintf("version %q of %s", r.Version, s)
 }
 
+// normalCollection says in full what ansible-galaxy takes a collection requirement to mean, if it is a repository. What
+// ansible-galaxy would take for an archive, and can be nothing but a repository, gets its type.
+// Source: Requirement.from_requirement_dict and parse_scm of ansible-core.
+func normalCollection(c Collection) Collection {
+	if c.Type == "" && (strings.HasPrefix(c.Name, "git+") || strings.HasPrefix(c.Name, "git@") || isRepository(c.Name)) {
+		c.Type = Git
+	}
+
+	if url, version, ok := strings.Cut(c.location(), ","); ok && c.Type == Git {
+		c.Version = version
+
+		if c.Source == "" {
+			c.Name = url
+		} else {
+			c.Source = url
+		}
+	}
+
+	if c.Version == "*" { // It means any version.
+		c.Version = ""
+	}
+
+	return c
+}
+
 // normalRole says in full what ansible-galaxy takes a role requirement to mean. A
 // repository that ansible-galaxy would take for an archive gets its scm.
 // Source: RoleRequirement.role_yaml_parse of ansible-core.

@@ -1,7 +1,6 @@
 package requirements
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,40 +16,12 @@ const (
 	Galaxy = "galaxy"
 )
 
-// repository returns the URL that the collection is cloned from; empty when it comes
-// another way.
-// Source: Requirement.from_requirement_dict and parse_scm of ansible-core.
-func (c Collection) repository() string {
-	src := c.Name
-
-	switch {
-	case c.Type == Git:
-		src = cmp.Or(c.Source, c.Name)
-	case c.Type != "" || !strings.HasPrefix(src, "git+") && !strings.HasPrefix(src, "git@"):
-		return ""
-	}
-
-	src, _, _ = strings.Cut(strings.TrimPrefix(src, "git+"), ",")
-
-	return src
-}
-
-// repository returns the URL that the role is cloned from; empty when it comes another
-// way.
-func (r Role) repository() string {
-	if r.Scm != Git {
-		return ""
-	}
-
-	return r.Src
-}
-
 // OverSSH is true when git is to use ssh for something that is required, or may have to. What
 // the requirements depend on in turn is not known yet.
 func (f File) OverSSH() bool {
 	return f.Project != nil || // Its requirements are not known, either.
-		slices.ContainsFunc(f.Collections, func(c Collection) bool { return isSSH(c.repository()) }) ||
-		slices.ContainsFunc(f.Roles, func(r Role) bool { return isSSH(r.repository()) })
+		slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.Type == Git && isSSH(c.location()) }) ||
+		slices.ContainsFunc(f.Roles, func(r Role) bool { return r.Scm == Git && isSSH(r.Src) })
 }
 
 var scpLike = regexp.MustCompile(`^[^/:\s]+@?[^/:\s]*:`)
