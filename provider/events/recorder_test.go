@@ -42,10 +42,6 @@ func record(t *testing.T, stream string, o Options) *Recorder {
 }
 
 func TestStreams(t *testing.T) {
-	failure := func(on, task, message string) common.Failure {
-		return common.Failure{Task: task, Host: on, Message: message}
-	}
-
 	type want struct {
 		summary  Summary
 		text     string
@@ -57,29 +53,6 @@ func TestStreams(t *testing.T) {
 		stream string
 		want   want
 	}{
-		"Failures": {
-			reason: "Whatever fails says why, in Ansible's words, except for what no_log hides.",
-			stream: "failures",
-			want: want{summary: Summary{
-				Started: true,
-				Play:    "On dark", Task: "Reach nobody", Tasks: 10, Ran: 9, Behind: "9 of 10 hosts left behind",
-				Totals: common.HostTotals{Failed: 9, Unreachable: 1, Skipped: 10},
-				Failures: []common.Failure{
-					failure("custom", "Fail with a message", "the message of custom"),
-					failure("item", "Fail one item", "item false: non-zero return code: exit status 1"),
-					failure("items", "Fail two items", "item one: non-zero return code: one"),
-					failure("command", "Fail a command", "non-zero return code: the reason"),
-					failure("silent", "Fail silently",
-						"the output has been hidden due to the fact that 'no_log: true' was specified for this result"),
-					failure("object", "Fail with an object", `{"code":1,"why":["because"]}`),
-					failure("assertion", "Fail an assertion", "Assertion failed: inventory_hostname == 'nobody'"),
-					failure("arguments", "Fail with wrong arguments", "missing required arguments: path"),
-					failure("undefined", "Use what is undefined", "Error while resolving value for 'msg': 'nothing' is undefined"),
-					failure("dark", "Reach nobody", "Failed to connect to the host via ssh: connection refused"),
-				},
-				Finished: true, Processed: 11,
-			}},
-		},
 		"Rescued": {
 			reason: "What was rescued may be the cause of what fails in the end; what was ignored is none. Outputs are exact, and withheld if they have a secret.",
 			stream: "rescued",

@@ -49,8 +49,6 @@ func try(t *testing.T, trials map[string]trial) {
 
 			got := must(t, r, run)
 			t.Log(got.Message)
-			// More words of ansible-core 2.21.
-			got.Message = strings.Replace(got.Message, "The command exited with a ", "", 1)
 
 			ignored := []string{"Summary", "IgnoresState", "Output"}
 			if tc.want.Message == "" {
@@ -99,4 +97,17 @@ func configured(cfg string, inventories ...string) func(*inputs.Inputs) {
 			in.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(cfg)}}
 		}
 	}
+}
+
+// failing is the result of a run that has failed.
+func failing(reason, message string) Result {
+	return Result{Phase: common.PhaseFailed, Reason: reason, Message: message}
+}
+
+// refused is one that has failed before a task.
+func refused(reason, message string) Result {
+	r := failing(reason, message)
+	r.Untouched = true
+
+	return r
 }
