@@ -52,6 +52,8 @@ type data struct {
 	Host           string          `json:"host"`
 	IgnoreErrors   bool            `json:"ignore_errors"`
 	Result         json.RawMessage `json:"res"`
+	// Cold is why a play was not forked.
+	Cold string `json:"cold"`
 }
 
 // tools is the data of the versions event.

@@ -131,9 +131,6 @@ func (r *Recorder) Close() {
 	r.watch.Progress(r.Summary())
 }
 
-// Excess is true for inputs with more secrets than can be looked for.
-func (r *Recorder) Excess() bool { return r.inputs.Excess() }
-
 // Err is an error when the summary is incomplete, since reading a line has panicked.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
@@ -243,21 +240,14 @@ func (r *Recorder) record(e event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if e.Kind == versions {
+	switch e.Kind {
+	case versions:
 		r.learnTools(e)
 
 		return false
-	}
-
-	if e.Kind == stats {
+	case stats:
 		r.finish(e)
 		r.show(e.Stdout, r.summary.ConnectionDetails != nil)
-
-		return false
-	}
-
-	if e.Kind == start {
-		r.learnStart(e)
 
 		return false
 	}
@@ -279,6 +269,8 @@ func (r *Recorder) record(e event) bool {
 		r.summary.Play, r.summary.Task = r.name(d.Name), ""
 
 		return true
+	case start:
+		r.summary.Cold = r.name(d.Cold)
 	case noHosts:
 		r.summary.Unmatched = true
 	case taskStart:
@@ -338,16 +330,6 @@ func (r *Recorder) learnTools(e event) {
 	r.summary.Versions = r.name(
 		"ansible-core " + t.AnsibleCore + ", ansible-runner " + t.AnsibleRunner + ", Python " + t.Python)
 	r.summary.Unfit = r.field(t.Unfit, MaxMessage)
-}
-
-// learnStart records why a play was not forked.
-func (r *Recorder) learnStart(e event) {
-	var d struct {
-		Cold string `json:"cold"`
-	}
-
-	_ = json.Unmarshal(e.Data, &d)
-	r.summary.Cold = r.name(d.Cold)
 }
 
 func (r *Recorder) startTask(d data) {

@@ -308,20 +308,20 @@ func Encode(value any) json.RawMessage {
 // storable returns the values that a status can hold. The summary names one that is left
 // out.
 func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.RawMessage {
-	return maps.Collect(func(yield func(string, json.RawMessage) bool) {
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if err := storable(values[name]); err != nil {
-				r.summary.InvalidOutput = r.field("output "+strconv.Quote(clip.Text(name, MaxName))+" cannot be kept: "+err.Error(),
-					MaxMessage)
+	kept := map[string]json.RawMessage{}
 
-				continue
-			}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := storable(values[name]); err != nil {
+			r.summary.InvalidOutput = r.field("output "+strconv.Quote(clip.Text(name, MaxName))+" cannot be kept: "+err.Error(),
+				MaxMessage)
 
-			if !yield(name, values[name]) {
-				return
-			}
+			continue
 		}
-	})
+
+		kept[name] = values[name]
+	}
+
+	return kept
 }
 
 // learnSecrets takes connection details that content publishes for secrets from now on, and

@@ -119,18 +119,18 @@ func (w *Writer) line(line string) string {
 			if strings.HasPrefix(line, s.prefix) {
 				w.color, w.diff = s.color, false
 
-				return w.paint(w.color, cut)
+				return w.style.Paint(w.color, cut)
 			}
 		}
 
 		if before {
-			return w.paint(colorOfDiff(line), cut)
+			return w.style.Paint(colorOfDiff(line), cut)
 		}
 
-		return w.paint(w.color, cut)
+		return w.style.Paint(w.color, cut)
 	}
 
-	return w.paint(colorOfDiff(line), cut)
+	return w.style.Paint(colorOfDiff(line), cut)
 }
 
 // heading with as many stars as fit.
@@ -142,7 +142,7 @@ func (w *Writer) heading(text, line string) string {
 
 	text = w.cut(text)
 
-	return w.paint(bold, text) + " " + strings.Repeat("*", max(n-len([]rune(text))-1, 3))
+	return w.style.Paint(bold, text) + " " + strings.Repeat("*", max(n-len([]rune(text))-1, 3))
 }
 
 func colorOfDiff(line string) string {
@@ -189,13 +189,13 @@ func (w *Writer) recap(line string) string {
 		}
 	}
 
-	return w.paint(worst, w.cut(host)) + " : " + totals.ReplaceAllStringFunc(counts, func(s string) string {
+	return w.style.Paint(worst, w.cut(host)) + " : " + totals.ReplaceAllStringFunc(counts, func(s string) string {
 		name, n, _ := strings.Cut(s, "=")
 		if n == "0" {
 			return s
 		}
 
-		return w.paint(colors[name], s)
+		return w.style.Paint(colors[name], s)
 	})
 }
 
@@ -208,9 +208,6 @@ func (w *Writer) cut(line string) string {
 
 	return fmt.Sprintf("%s… (%d more characters)", string(r[:w.style.Most]), len(r)-w.style.Most)
 }
-
-// paint text in a color, or leave it as it is.
-func (w *Writer) paint(color, text string) string { return w.style.Paint(color, text) }
 
 // Paint text in a color of a terminal, or leave it as it is.
 func (s Style) Paint(color, text string) string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +84,7 @@ func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 		return nil, errors.Wrap(err, run.Inputs.Config)
 	}
 
-	p.Files = append(slices.Clone(p.Files), file{Path: kubeconfigFile, Data: a.Kubeconfig()})
+	p.Files = append(p.Files, file{Path: kubeconfigFile, Data: a.Kubeconfig()})
 
 	return a, nil
 }

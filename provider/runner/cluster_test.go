@@ -45,43 +45,6 @@ func TestClusterEnv(t *testing.T) {
 	}
 }
 
-func TestLoopbackEnv(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		env    map[string]string
-		want   map[string]string
-	}{
-		"None": {
-			"A play may set a proxy itself, which is not for this machine, either.",
-			map[string]string{},
-			map[string]string{"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"},
-		},
-		"One": {
-			"Programs that read only the other variable reach the same hosts by no proxy as before.",
-			map[string]string{"NO_PROXY": "example.org"},
-			map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.org,localhost,127.0.0.1"},
-		},
-		"Both": {
-			"Each variable keeps its hosts.",
-			map[string]string{"NO_PROXY": "example.org", "no_proxy": "example.com"},
-			map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.com,localhost,127.0.0.1"},
-		},
-		"All": {
-			"Python and curl take an asterisk among others for a name.",
-			map[string]string{"no_proxy": "*"},
-			map[string]string{"NO_PROXY": "*", "no_proxy": "*"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			loopbackEnv(tc.env)
-
-			if diff := cmp.Diff(tc.want, tc.env); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 func TestRunCluster(t *testing.T) {
 	t.Parallel()
 

@@ -75,20 +75,20 @@ func TestComputedNames(t *testing.T) {
 			group:  fmt.Sprintf(moved, "n1"), names: []string{"n1"},
 			want: `{"gateway":"gw.internal.example 2","n1":"evil.example 2 {{ 2 }}"}`,
 		},
-		"Host":      {reason: "A host of a Secret keeps its address.", group: fmt.Sprintf(moved, "gateway"), names: []string{"gateway"}, refused: "gateway"},
-		"Range":     {reason: "So does one of a range.", group: fmt.Sprintf(moved, "web07"), names: []string{"n1", "web07"}, refused: "web07"},
-		"Group":     {reason: "A new host is not in a group that has passwords.", group: `{"children": {"infra": {"hosts": {"n1": {}}}}}`, names: []string{"infra", "n1"}, refused: "infra"},
-		"GroupName": {reason: "Nor does a host have the name of a group, which plays select.", group: fmt.Sprintf(moved, "infra"), names: []string{"infra"}, refused: "infra"},
-		"All":       {reason: "Nor is one all of them.", group: `{"children": {"all": {}}}`, names: []string{"all"}, refused: "all"},
+		"Refused": {
+			reason: "A host of a Secret keeps its address, one of a range, too; a new host is in no group that has passwords, has not the name of one, and is not all.",
+			group:  `{"children": {"infra": {"hosts": {"n1": {}}}, "all": {}}, "hosts": {"gateway": {}, "web07": {}}}`,
+			names:  []string{"n1", "web07", "infra", "gateway", "all"}, refused: "all, gateway, infra, web07",
+		},
 		"GoesOn": {
 			reason: "No configuration has Ansible go on without it.",
 			group:  fmt.Sprintf(moved, "gateway"), names: []string{"gateway"}, refused: "gateway", config: "[inventory]\nany_unparsed_is_failed = False\n",
 		},
-		"Script":    {reason: "A script of the project is asked.", project: true, group: fmt.Sprintf(moved, "scripted"), names: []string{"scripted"}, refused: "scripted"},
-		"Plugin":    {reason: "So is a plugin.", project: true, group: fmt.Sprintf(moved, "made-two"), names: []string{"made-two"}, refused: "made-two"},
-		"HostVars":  {reason: "A host for which the project has variables is one of its own.", project: true, group: fmt.Sprintf(moved, "beside"), names: []string{"beside"}, refused: "beside"},
-		"Directory": {reason: "They may be a directory.", project: true, group: fmt.Sprintf(moved, "whole"), names: []string{"whole"}, refused: "whole"},
-		"GroupVars": {reason: "So is such a group.", project: true, group: `{"children": {"racks": {"hosts": {"n1": {}}}}}`, names: []string{"n1", "racks"}, refused: "racks"},
+		"Project": {
+			reason: "Scripts and plugins of the project are asked. Hosts and groups for which it has variables, which may be a directory, are its own.",
+			group:  fmt.Sprintf(moved, "scripted"), project: true,
+			names: []string{"n1", "scripted", "made-two", "beside", "whole", "racks"}, refused: "beside, made-two, racks, scripted, whole",
+		},
 	} {
 		of := trial{reason: tc.reason, playbook: playbook, option: shipped, outputs: tc.want}
 		of.inputs = func(in *inputs.Inputs) {
@@ -106,7 +106,7 @@ func TestComputedNames(t *testing.T) {
 		}
 
 		if tc.refused != "" {
-			of.want = Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: known + tc.refused, Untouched: true}
+			of.want = refused(ReasonPlaybookError, known+tc.refused)
 		}
 
 		trials[name] = of

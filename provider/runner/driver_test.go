@@ -31,6 +31,8 @@ sys.stdout.buffer.write(driver.encode({"event": "playbook_on_stats", "uuid": "u"
 `
 
 func TestStatistics(t *testing.T) {
+	t.Parallel()
+
 	python, err := sandbox.Interpreter(needs.Program(t, "ansible-runner"))
 	needs.OK(t, err)
 

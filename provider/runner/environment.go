@@ -143,10 +143,31 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 	}
 }
 
+// isTrue reads a boolean as Ansible does.
+func isTrue(s string) bool {
+	return slices.Contains([]string{"true", "yes", "on", "1", "y", "t"}, strings.ToLower(s))
+}
+
+// cfgPaths are the paths that an ansible.cfg in a directory has for an option of the
+// section defaults.
+func cfgPaths(cfg inputs.AnsibleConfig, option, dir string) []string {
+	paths := filepath.SplitList(cfg.Get("defaults", option))
+
+	for i, p := range paths {
+		if !filepath.IsAbs(p) && !strings.HasPrefix(p, "~") && !strings.HasPrefix(p, "{{") {
+			paths[i] = filepath.Join(dir, p)
+		}
+	}
+
+	return paths
+}
+
 // hostKeyChecking is on when the credentials have known hosts, or when the ansible.cfg
-// asks for it. ansible-runner would turn it off even then.
+// asks for it. ansible-runner would turn it off even then. Ansible's own default does not count.
 func hostKeyChecking(run Spec, cfg inputs.AnsibleConfig) string {
-	if _, known := inputs.Find(run.Inputs.Credentials, inputs.KnownHostsFile); known || cfgChecksHostKeys(cfg) {
+	_, known := inputs.Find(run.Inputs.Credentials, inputs.KnownHostsFile)
+	if known || isTrue(cfg.Get("defaults", "host_key_checking")) ||
+		isTrue(cfg.Get("ssh_connection", "host_key_checking")) {
 		return yes
 	}
 

@@ -10,35 +10,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
-
-// write the private data directory.
-func (p plan) write() error {
-	return makeDirectory(p.Dir, p.Project,
-		append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
-}
-
-// recorder of what the processes of a run write. It hides secrets of the inputs, others that the run
-// has, and paths of the private data directory.
-func (p plan) recorder(run Spec, w events.Watch, tail bool, others ...[]byte) *events.Recorder {
-	secrets := run.Inputs.Secrets()
-	for _, other := range others {
-		secrets.Add(redact.Secret{Text: string(other)})
-	}
-
-	return events.NewRecorder(events.Options{
-		Secrets:  secrets,
-		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
-		Watch:    w,
-		Tail:     tail,
-		Status:   run.Reported,
-		Withheld: run.Withheld,
-	})
-}
 
 // execute ansible-runner in a private data directory that was written, until everything that
 // it has started has ended, and return its exit status. The cause is why its processes were

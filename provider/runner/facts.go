@@ -61,11 +61,12 @@ func (r *Runner) takeFacts(run Spec, p plan) error {
 	}
 
 	dir := filepath.Join(p.Dir, cacheDir)
-	if err := os.MkdirAll(filepath.Dir(dir), modeDir); err != nil {
-		return errors.Wrap(err, "cannot use the facts of earlier runs")
+
+	err := os.MkdirAll(filepath.Dir(dir), modeDir)
+	if err == nil {
+		err = os.Rename(r.facts(run.Object.UID), dir)
 	}
 
-	err := os.Rename(r.facts(run.Object.UID), dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

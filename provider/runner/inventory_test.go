@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -45,18 +44,16 @@ class InventoryModule(BaseInventoryPlugin):
 		other = "plugin: acme.cloud.other_name\nprefix: a\n"
 	)
 
-	failed, shipped := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}, ships(brought(t))
+	failed, shipped := refused(ReasonPlaybookError, ""), ships(brought(t))
 
 	trials := map[string]trial{
-		"OwnName":   {reason: "Most plugins take files of their own name.", inputs: configured("", "{plugin: acme.cloud.own_name, prefix: a}"), outputs: `{"hosts":["a1"]}`},
-		"OtherName": {reason: "A plugin need not be asked for the name.", inputs: configured("", other), outputs: `{"hosts":["a1"]}`},
 		"Several": {
-			reason:  "Inventories of all kinds may be beside each other.",
+			reason:  "Most plugins take files of their own name. One need not be asked for it. Inventories of all kinds may be beside each other.",
 			inputs:  configured("", other, "plugin: acme.cloud.own_name\nprefix: b\n", "[web]\nh1\n", "all: {hosts: {h2: }}\n"),
 			outputs: `{"hosts":["a1","b1","h1","h2"]}`,
 		},
 		"Enabled": {
-			reason:  "An ansible.cfg may say which plugins there are.",
+			reason:  "An ansible.cfg may say which plugins there are, and leave out the one that reads the defaults.",
 			inputs:  configured("[inventory]\nenable_plugins = acme.cloud.own_name,\n  ini\n", other, "h1\n"),
 			outputs: `{"hosts":["a1","h1"]}`,
 		},
@@ -92,13 +89,14 @@ func TestRunLocalPython(t *testing.T) {
 	}
 
 	try(t, map[string]trial{
-		"Local":      {reason: "A local connection is to this machine.", inputs: configured("", "h1 ansible_connection=local\n"), playbook: play("", own)},
-		"LocalYAML":  {reason: "A group may say so, too.", inputs: configured("", "all: {hosts: {h1: }, vars: {ansible_connection: local}}\n"), playbook: play("", own)},
-		"Keyword":    {reason: "So may a play.", inputs: configured("", "h1\n"), playbook: play("  connection: local\n", own)},
-		"Host":       {reason: "A host may have another Python.", inputs: configured("", "h1 ansible_connection=local "+set), playbook: play("", used)},
-		"All":        {reason: "All hosts may have another one.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("", used)},
-		"Configured": {reason: "So may the ansible.cfg.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("", used)},
-		"Plugins":    {reason: "An ansible.cfg may leave out plugins.", inputs: configured("[inventory]\nenable_plugins = ini\n", "h1 ansible_connection=local "+set), playbook: play("", used)},
+		"Hosts": {
+			reason:   "A local connection, which a group may have, too, is to this machine. A host may have another Python.",
+			inputs:   configured("", "h1 ansible_connection=local\nh2 ansible_connection=local "+set, "all: {children: {g: {hosts: {h3: }, vars: {ansible_connection: local}}}}\n"),
+			playbook: play("", own+" if inventory_hostname != 'h2' else "+used),
+		},
+		"Keyword":    {reason: "A play may have a local connection.", inputs: configured("", "h1\n"), playbook: play("  connection: local\n", own)},
+		"Configured": {reason: "An ansible.cfg may have another one.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("", used)},
+		"All":        {reason: "So may all hosts.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("", used)},
 		"Remote":     {reason: "Any other host is asked for its own.", inputs: configured("", "h1\n"), playbook: play("  gather_facts: false\n", "ansible_python_interpreter == 'auto'")},
 	})
 }

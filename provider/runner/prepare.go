@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	_ "embed"
 	"path/filepath"
 	"slices"
@@ -32,14 +33,12 @@ const ident = "run"
 type plan struct {
 	// Dir is the private data directory of the run.
 	Dir string
-	// Files to write into it, but for the command line of the play.
+	// Files to write into it.
 	Files []file
 	// Project to copy into it before; empty for none.
 	Project string
 	// Args of the driver of ansible-runner.
 	Args []string
-	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
-	Play []string
 	// Env is the whole environment of ansible-runner and of the play.
 	Env []string
 	// Domain that the run is confined to.
@@ -66,6 +65,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		{Path: driverFile, Data: driver},
 		// Events are read from the stream: a file of the output would be a second copy.
 		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n")},
+		{Path: argsFile, Data: commandLine(append(r.playArgv(run, dir, inv, vars), name))},
 	}
 	files = append(files, credentials(in)...)
 	files = append(files, inv...)
@@ -81,7 +81,6 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		Files:   files,
 		Project: run.Content.ProjectPath(),
 		Args:    []string{dir, name, ident, oldestCore, oldestRunner},
-		Play:    append(r.playArgv(run, dir, inv, vars), name),
 		Env:     r.environment(run, dir, domain),
 		Domain:  domain,
 	}, nil
@@ -149,11 +148,26 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 
 // commandLine of an argv, quoted for a POSIX shell: ansible-runner splits it as a shell
 // does.
-func commandLine(argv []string) string {
+func commandLine(argv []string) []byte {
 	quoted := make([]string, len(argv))
 	for i, a := range argv {
 		quoted[i] = shell.Quote(a)
 	}
 
-	return strings.Join(quoted, " ") + "\n"
+	return []byte(strings.Join(quoted, " ") + "\n")
+}
+
+// credentials returns the files of the credentials, in the working directory of the
+// play.
+func credentials(in inputs.Inputs) []file {
+	files := make([]file, len(in.Credentials))
+	for i, c := range in.Credentials {
+		if bytes.HasPrefix(c.Data, []byte("-----BEGIN ")) {
+			c = c.WithLineEnd()
+		}
+
+		files[i] = file{Path: filepath.Join(projectDir, c.Name), Data: c.Data}
+	}
+
+	return files
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,13 @@ func planner() *Runner {
 }
 
 func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
+
+// commandLineOf the play of a plan.
+func commandLineOf(p plan) string {
+	i := slices.IndexFunc(p.Files, func(f file) bool { return f.Path == argsFile })
+
+	return string(p.Files[i].Data)
+}
 
 // TestMeta is what content is told of its object and the run.
 func TestMeta(t *testing.T) {
@@ -81,7 +89,7 @@ func TestAttackArguments(t *testing.T) {
 
 	want := "'/bin/ansible-playbook' '--inventory=/runs/r1/inventory/defaults' '--extra-vars=@/runs/r1/vars/000.yml' " +
 		`'--limit=--it'\''s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n"
-	if diff := cmp.Diff(want, commandLine(plan.Play)); diff != "" {
+	if diff := cmp.Diff(want, commandLineOf(plan)); diff != "" {
 		t.Errorf("prepare(...): -want command, +got:\n%s", diff)
 	}
 }
@@ -141,6 +149,21 @@ func TestPrepareEnv(t *testing.T) {
 				"ANSIBLE_ROLES_PATH":       "/set/roles:/r1:/r2:/runs/r1/project/mine:/r3",
 				"ANSIBLE_COLLECTIONS_PATH": "/shipped:/set/collections:/c1:/c2:/runs/r1/project/c3",
 			},
+		},
+		"NoProxy": {
+			reason: "No proxy is for this machine, and each variable keeps its hosts.",
+			env:    map[string]string{"NO_PROXY": "example.org", "no_proxy": "example.com"},
+			want:   map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.com,localhost,127.0.0.1"},
+		},
+		"NoProxyOnce": {
+			reason: "Programs that read only the other variable reach the same hosts by no proxy as before.",
+			env:    map[string]string{"NO_PROXY": "example.org"},
+			want:   map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.org,localhost,127.0.0.1"},
+		},
+		"NoProxyAll": {
+			reason: "Python and curl take an asterisk among others for a name.",
+			env:    map[string]string{"no_proxy": "*"},
+			want:   map[string]string{"NO_PROXY": "*", "no_proxy": "*"},
 		},
 		"ServiceAccount": {
 			reason:  "A run that may use the provider's service account finds the API server, and nothing of the provider's identity in a cloud.",

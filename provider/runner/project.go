@@ -109,16 +109,22 @@ func inProject(run Spec, root *os.Root) error {
 
 	in := run.Inputs
 	o := in.Parameters.OnDelete
-	want := map[string]string{}
 
+	var missing []string
+
+	look := func(at, name string) {
+		if _, err := root.Stat(name); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: the project has no %q%s", at, name, beside(root, name)))
+		}
+	}
 	playbooks := func(at, one string, more []string) {
-		for i, name := range slices.Concat([]string{one}, more) {
-			switch {
-			case !inputs.IsProjectPlaybook(name):
-			case i == 0:
-				want[at+"playbook"] = name
-			default:
-				want[fmt.Sprintf("%splaybooks[%d]", at, i-1)] = name
+		if inputs.IsProjectPlaybook(one) {
+			look(at+"playbook", one)
+		}
+
+		for i, name := range more {
+			if inputs.IsProjectPlaybook(name) {
+				look(fmt.Sprintf("%splaybooks[%d]", at, i), name)
 			}
 		}
 	}
@@ -135,23 +141,13 @@ func inProject(run Spec, root *os.Root) error {
 
 	for i, inv := range in.Parameters.Inventories {
 		if inv.Path != "" {
-			want[fmt.Sprintf("%sinventories[%d].path", field, i)] = inv.Path
-		}
-	}
-
-	var missing []string
-
-	for at, name := range want {
-		if _, err := root.Stat(name); err != nil {
-			missing = append(missing, fmt.Sprintf("%s: the project has no %q%s", at, name, beside(root, name)))
+			look(fmt.Sprintf("%sinventories[%d].path", field, i), inv.Path)
 		}
 	}
 
 	if len(missing) == 0 {
 		return nil
 	}
-
-	slices.Sort(missing)
 
 	return errors.New(strings.Join(missing, "; "))
 }

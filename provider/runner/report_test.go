@@ -110,30 +110,12 @@ func TestRunReportFailures(t *testing.T) {
 		"Mistake": {
 			reason:   "A mistake in a report fails the run, and says what to write.",
 			playbook: play(`{conditions: [{type: Site up, status: yes, reason: B}]}`), option: shipped,
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "crossplane.ansible.status" failed on host "localhost": conditions[0]: type 'Site up' must be one word in CamelCase such as ` +
-					`DatabaseReachable, or one qualified by a DNS name such as example.org/DatabaseReachable, at most 316 characters long`,
-			},
+			want: failing(ReasonTaskFailed, `task "crossplane.ansible.status" failed on host "localhost": conditions[0]: type 'Site up' must be one word in CamelCase such as `+`DatabaseReachable, or one qualified by a DNS name such as example.org/DatabaseReachable, at most 316 characters long`),
 		},
 		"NoLog": {
 			reason:   "A report that would be hidden says so, although its own words are hidden.",
 			playbook: play("{outputs: {a: 1}}\n    no_log: true"), option: shipped,
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "crossplane.ansible.status" failed on host "localhost": no_log: true hides what crossplane.ansible.status is to report: ` +
-					`leave it out there, and publish secrets with ansible.builtin.set_stats under connection_details`,
-			},
-		},
-		"TooLarge": {
-			reason:   "Outputs that are too large together fail the run.",
-			playbook: play("{outputs: {'a{{ item }}': \"{{ 'x' * 40000 }}\"}}\n    loop: [1, 2]"), option: shipped,
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge, Message: "the content published 80017 bytes of outputs; at most 65536 can be kept"},
-		},
-		"TooMany": {
-			reason:   "So do more conditions than can be kept.",
-			playbook: play("{conditions: [{type: 'T{{ item }}', status: yes, reason: B}]}\n    loop: \"{{ range(21) | list }}\""), option: shipped,
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonTooManyConditions, Message: "the content reported more than 20 types of conditions, which cannot be kept"},
+			want: failing(ReasonTaskFailed, `task "crossplane.ansible.status" failed on host "localhost": no_log: true hides what crossplane.ansible.status is to report: `+`leave it out there, and publish secrets with ansible.builtin.set_stats under connection_details`),
 		},
 	})
 }
@@ -167,7 +149,7 @@ argument_specs:
 		"Mistakes": {
 			reason:  "All mistakes are told: what is missing, is of a wrong type, is none of the choices, or is so inside of another.",
 			content: set, inputs: site(`{"replicas": "many", "size": "huge", "database": {}}`),
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed},
+			want: failing(ReasonTaskFailed, ""),
 			says: []string{
 				"missing required arguments: name", "argument 'replicas' is of type str and we were unable to convert to int",
 				"value of size must be one of: small, large, got: huge", "missing required arguments: host found in database",

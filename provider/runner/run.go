@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -71,7 +72,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 
 	defer access.Close()
 
-	if err := p.write(); err != nil {
+	if err := makeDirectory(p.Dir, p.Project, p.Files); err != nil {
 		return Result{Untouched: true}, err
 	}
 
@@ -83,20 +84,24 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil
 	}
 
-	if err := r.takeFacts(run, p); err != nil {
-		return Result{Untouched: true}, err
-	}
+	secrets := run.Inputs.Secrets()
+	secrets.Add(redact.Secret{Text: string(access.Secret())})
 
-	rec := p.recorder(run, withKinds(w, access), run.KeepOutput, access.Secret())
-	access.Statuses(rec)
-
-	if rec.Excess() {
-		rec.Close()
-
+	if secrets.Excess() {
 		return invalid(
 			"the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no " +
 				"secret into ConfigMaps or a project"), nil
 	}
+
+	if err := r.takeFacts(run, p); err != nil {
+		return Result{Untouched: true}, err
+	}
+
+	rec := events.NewRecorder(events.Options{
+		Secrets: secrets, Hidden: []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
+		Watch: withKinds(w, access), Tail: run.KeepOutput, Status: run.Reported, Withheld: run.Withheld,
+	})
+	access.Statuses(rec)
 
 	code, cause, err := r.execute(ctx, p, lock, rec)
 	r.keepFacts(ctx, run, p)

@@ -14,7 +14,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // The oldest versions with events that are understood.
@@ -68,30 +67,20 @@ type Warm struct {
 }
 
 // New returns a runner that makes private data directories in a directory. The directory is
-// made if need be; it must be on a local disk, and no other provider may use it. The error
-// says which tool is missing.
+// made if need be; it must be on a local disk, and no other provider may use it. Its path and those of the options are
+// absolute. The error says which tool is missing.
 func New(dir string, o Options) (*Runner, error) {
 	// A run that knows the path of another run's file could change its mode, which Landlock
 	// does not prevent. Random names cannot be guessed.
-	r := &Runner{Options: o, name: rand.Text, environ: os.Environ()}
+	r := &Runner{Options: o, dir: dir, name: rand.Text, environ: os.Environ()}
 
 	var err error
 	if r.self, err = supervisor.Self(); err != nil {
 		return nil, err
 	}
 
-	if r.dir, err = filepath.Abs(dir); err != nil {
-		return nil, errors.Wrap(err, "cannot find the directory of the runs")
-	}
-
 	if err = os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot use the directory of the runs")
-	}
-
-	if r.Shipped != "" {
-		if r.Shipped, err = filepath.Abs(r.Shipped); err != nil {
-			return nil, errors.Wrap(err, "cannot find the provider's own collections")
-		}
 	}
 
 	script, err := environ.LookPath(r.environ, "ansible-runner")
@@ -116,13 +105,8 @@ func New(dir string, o Options) (*Runner, error) {
 
 	// An interpreter with options is rare.
 	if r.Warm.Dir != "" && len(r.python) == 1 {
-		if r.Warm.Dir, err = filepath.Abs(r.Warm.Dir); err != nil {
-			return nil, errors.Wrap(err, "cannot find the directory of the process that runs start from")
-		}
-
 		r.keeper = warm.New(warm.Options{
 			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Log: r.Warm.Odd,
-			Remove: func(dir string) { _ = workdir.Remove(dir) },
 		})
 	}
 

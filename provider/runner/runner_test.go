@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,6 +36,13 @@ const patience = time.Minute
 func TestMain(m *testing.M) {
 	if len(os.Args) > 4 && os.Args[1] == "provide" {
 		provide(os.Args[2], os.Args[3], os.Args[4] == "true")
+	}
+
+	flag.Parse()
+
+	// Many tests wait, for what ends and for hosts.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 
 	code := m.Run()
@@ -324,9 +333,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.VarFiles = []inputs.File{{Data: []byte("password: hunter22\n"), Secret: true}}
 			},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed, Message: `task "Log in" failed on host "localhost": bad ********`,
-			},
+			want: failing(ReasonTaskFailed, `task "Log in" failed on host "localhost": bad ********`),
 		},
 		"Unreachable": {
 			reason:   "An unreachable host fails a run.",
@@ -334,10 +341,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Inventories = []inputs.File{{Data: []byte("h1 ansible_ssh_executable=" + ssh + "\n")}}
 			},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable,
-				Message: `host "h1" is unreachable: Failed to connect to the host via ssh: no route`,
-			},
+			want: failing(common.ReasonHostUnreachable, `host "h1" is unreachable: Failed to connect to the host via ssh: no route`),
 		},
 		"NoTasks": {
 			reason:   "A play without tasks, such as that of a role that is still empty, has nothing to do for its hosts.",
@@ -347,10 +351,7 @@ func TestRunFailures(t *testing.T) {
 		"NoHosts": {
 			reason:   "A run for nobody fails.",
 			playbook: "- hosts: nobody\n  tasks: []\n",
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Untouched: true,
-				Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: nobody",
-			},
+			want:     refused(ReasonNoHostsMatched, "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: nobody"),
 		},
 		"Limit": {
 			reason:   "So does one whose limit leaves no host.",
@@ -358,10 +359,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Parameters.Limit, in.Inventories = "h2", []inputs.File{{Data: []byte("h1\n")}}
 			},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Untouched: true,
-				Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: h2",
-			},
+			want: refused(ReasonNoHostsMatched, "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: h2"),
 		},
 		"BadInventory": {
 			reason:   "So does one with an inventory that nothing can read, be there others or not. It is named.",
@@ -369,12 +367,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Inventories = []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("[web\nh1\n"), Name: `ConfigMap "a/b", key "c"`}}
 			},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true,
-				Message: `Completely failed to parse inventory source ConfigMap "a/b", key "c": ` +
-					"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n" +
-					"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)",
-			},
+			want: refused(ReasonPlaybookError, `Completely failed to parse inventory source ConfigMap "a/b", key "c": `+"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n"+"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)"),
 		},
 		"InventoryScript": {
 			reason:   "So does one with a script that fails. No task has begun.",
@@ -383,67 +376,51 @@ func TestRunFailures(t *testing.T) {
 				in.Parameters.ExecutableInventory = true
 				in.Inventories = []inputs.File{{Data: []byte("#!/bin/sh\necho no token >&2\nexit 3\n"), Name: "spec.forProvider.inventoryInline"}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+			want: refused(ReasonPlaybookError, ""),
 		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",
 			playbook: "- hosts: localhost\n  gather_subset: ['!all']\n  tasks:\n  - ansible.builtin.debug:\n",
 			inputs:   func(in *inputs.Inputs) { in.Parameters.Tags = []string{"nonsense"} },
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonNoTasksMatched, Message: "no task has the tags, so that nothing was done",
-			},
+			want:     failing(ReasonNoTasksMatched, "no task has the tags, so that nothing was done"),
 		},
 		"Playbook": {
 			reason:   "An error in the playbook is explained, without paths of this machine.",
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true,
-				Message: "the role 'acme.nothing' was not found\nOrigin: playbook.yml:2:11",
-			},
-		},
-		"Syntax": {
-			reason:   "A playbook that cannot be parsed has no tasks.",
-			playbook: play + "  - a: b\n    c: d\n",
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+			want:     refused(ReasonPlaybookError, "the role 'acme.nothing' was not found\nOrigin: playbook.yml:2:11"),
 		},
 		"SecondPlay": {
 			reason:   "All plays are loaded before the first one begins.",
 			playbook: play + "- hosts: localhost\n  roles: [nothing]\n",
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+			want:     refused(ReasonPlaybookError, ""),
 		},
 		"IncludedRole": {
 			reason:   "A role that is included is missed when it is its turn: there were tasks before.",
 			playbook: play + "  - include_role: {name: nothing}\n",
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed},
+			want:     failing(ReasonTaskFailed, ""),
 		},
 		"Undefined": {
 			reason:   "A play whose variables cannot be templated ends Ansible after the plays before it.",
 			playbook: play + "- hosts: '{{ nothing }}'\n  tasks: []\n",
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+			want:     failing(ReasonPlaybookError, ""),
 		},
 		"Outputs": {
 			reason:   "Outputs that are too large fail the run.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {a: \"{{ 'x' * 70000 }}\"}}\n",
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
-				Message: "the content published 70008 bytes of outputs; at most 65536 can be kept",
-			},
+			want:     failing(ReasonOutputsTooLarge, "the content published 70008 bytes of outputs; at most 65536 can be kept"),
 		},
 		"Prompt": {
 			reason: "Nothing can wait for somebody to type: neither the play, nor a task, nor the vault.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  vars_prompt: [{name: a, prompt: A}]\n  tasks:\n" +
 				"  - ansible.builtin.pause: {prompt: B}\n" +
 				"  - ansible.builtin.shell: (read x </dev/tty || echo none) 2>/dev/null; exit 1\n",
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "ansible.builtin.shell" failed on host "localhost": non-zero return code: none`,
-			},
+			want: failing(ReasonTaskFailed, `task "ansible.builtin.shell" failed on host "localhost": non-zero return code: none`),
 		},
 		"Vault": {
 			reason:   "A vault that would ask for its password is an error.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n",
 			inputs:   func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@prompt"} },
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+			want:     refused(ReasonPlaybookError, ""),
 		},
 		"Memory": {
 			reason:   "A run that takes too much memory fails, by its own fault.",
@@ -451,7 +428,7 @@ func TestRunFailures(t *testing.T) {
 			option: func(r *Runner) {
 				r.Policy = sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonOutOfMemory},
+			want: failing(ReasonOutOfMemory, ""),
 			says: []string{"took more memory than 20 MiB, its share, "},
 		},
 		"LongEnvironment": {
@@ -461,7 +438,7 @@ func TestRunFailures(t *testing.T) {
 				in.Config, in.Env = `ProviderConfig "x"`, map[string]string{"LONG": strings.Repeat("x", 1<<20)}
 			},
 			option: anyStart,
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true},
+			want:   refused(ReasonInvalidInputs, `ProviderConfig "x": spec.vars are too long for an environment`),
 		},
 		"TooManySecrets": {
 			reason:   "What cannot be hidden from reports is not run with.",
@@ -470,10 +447,7 @@ func TestRunFailures(t *testing.T) {
 				in.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
 			},
 			option: anyStart,
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true,
-				Message: "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project",
-			},
+			want:   refused(ReasonInvalidInputs, "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project"),
 		},
 	})
 }
@@ -670,7 +644,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	for name, stopped := range map[string]bool{"Cold": false, "Warm": false, "WarmStopped": true} {
+	for name, stopped := range map[string]bool{"Cold": false, "WarmStopped": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

@@ -120,13 +120,8 @@ func ObjectOf(o metav1.Object) Object {
 
 // approvable returns the annotations that an approval stands for. Content that requires approvals is told of no others.
 func (o Object) approvable() map[string]string {
-	a := map[string]string{}
-
-	for k, v := range o.Annotations {
-		if !treats(k) {
-			a[k] = v
-		}
-	}
+	a := maps.Collect(maps.All(o.Annotations))
+	maps.DeleteFunc(a, func(name, _ string) bool { return treats(name) })
 
 	return a
 }

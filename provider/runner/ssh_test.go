@@ -47,7 +47,7 @@ func TestRunSSH(t *testing.T) {
 	known := inputs.File{Name: "known_hosts", Data: []byte(server.KnownHosts())}
 	// What the server has is not what is known of it.
 	wrong := inputs.File{Name: "known_hosts", Data: []byte(fmt.Sprintf("[%s]:%d %s\n", server.Host, server.Port, other.HostKey))}
-	unreachable := Result{Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable}
+	unreachable := failing(common.ReasonHostUnreachable, "")
 	via := func(vars string, credentials ...inputs.File) func(*inputs.Inputs) {
 		return func(in *inputs.Inputs) {
 			in.Inventories, in.Credentials = []inputs.File{{Data: hostsOf(server, vars, "host")}}, credentials
@@ -79,12 +79,8 @@ func TestRunSSH(t *testing.T) {
 			reason: "Arguments for ssh in an inventory replace those in the environment, but do not make known hosts unknown.",
 			inputs: via(identity+" ansible_ssh_common_args='-o LogLevel=ERROR'", key, known),
 		},
-		"OtherHostKey": {
-			reason: "A host that is not the known one is not talked to.",
-			inputs: via(identity, key, wrong), want: unreachable, says: []string{changed},
-		},
 		"OtherHostKeyAndArguments": {
-			reason: "Neither is it with arguments for ssh in an inventory.",
+			reason: "A host that is not the known one is not talked to, with arguments for ssh in an inventory neither.",
 			inputs: via(identity+" ansible_ssh_common_args='-o LogLevel=ERROR'", key, wrong), want: unreachable, says: []string{changed},
 		},
 		"UnknownHost": {

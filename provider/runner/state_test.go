@@ -3,7 +3,6 @@ package runner
 import (
 	"maps"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -101,7 +100,8 @@ func TestIgnoresState(t *testing.T) {
 				tc.change(&run)
 			}
 
-			r := newRunner(t)
+			r := planner()
+			r.dir = t.TempDir()
 
 			run, err := withProject(run)
 			needs.OK(t, err)
@@ -109,10 +109,50 @@ func TestIgnoresState(t *testing.T) {
 			p, err := r.prepare(run)
 			needs.OK(t, err)
 
-			needs.OK(t, p.write())
+			needs.OK(t, makeDirectory(p.Dir, p.Project, p.Files))
 
 			if got := r.ignoresState(run, p); got != tc.want {
 				t.Errorf("%s\nignoresState(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestPrepareAbsent says what the deletion of a project plays.
+func TestPrepareAbsent(t *testing.T) {
+	set := content.Set{Dir: "/set", Content: common.Content{Project: &common.ContentItem{Name: "https://git.example.org/site.git"}}}
+
+	for name, tc := range map[string]struct {
+		reason   string
+		onDelete common.OnDelete
+		roles    []common.Role
+		// want are the arguments, and made the playbook that is not in the project.
+		want, made string
+	}{
+		"Tags":     {"Tags say what removes.", common.OnDelete{Tags: []string{"uninstall"}}, nil, "'--tags=uninstall' 'site.yml'\n", ""},
+		"SkipTags": {"Or what does not.", common.OnDelete{SkipTags: []string{"uninstall"}}, nil, "'--skip-tags=uninstall' 'site.yml'\n", ""},
+		"Playbook": {"Another playbook does.", common.OnDelete{Playbook: "remove.yml"}, nil, "'remove.yml'\n", ""},
+		"Inline":   {"So does the text of one.", common.OnDelete{PlaybookInline: "[]"}, nil, "'" + projectPlaybookFile + "'\n", "[]"},
+		"Role":     {"So does a role.", common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, "'" + projectPlaybookFile + "'\n", "- name: \"clean\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"clean\"\n"},
+		"Run":      {"What is asked for runs.", common.OnDelete{Policy: common.DeleteRun}, nil, "'site.yml'\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := ofProject(set, "site.yml")
+			run.State, run.Inputs.Parameters.Tags, run.Inputs.Parameters.OnDelete = common.StateAbsent, []string{"a"}, &tc.onDelete
+			run.Inputs.Required = tc.roles
+			run.Inputs = run.Inputs.ForDeletion()
+
+			p, err := planner().prepare(run)
+			needs.OK(t, err)
+
+			made := ""
+			if !p.Files[0].Given {
+				made = string(p.Files[0].Data)
+			}
+
+			_, args, _ := strings.Cut(commandLineOf(p), "/vars/000.yml' ")
+			if diff := cmp.Diff([]string{tc.want, tc.made}, []string{args, made}); diff != "" {
+				t.Errorf("%s\nprepare(...): -want arguments and playbook, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -122,64 +162,18 @@ func TestIgnoresState(t *testing.T) {
 func TestRunAbsent(t *testing.T) {
 	t.Parallel()
 
-	note := func(word, tag string) string {
-		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
-			"  - ansible.builtin.debug: {msg: \"note " + word + "\"}\n    tags: [" + tag + "]\n" +
-			"  - ansible.builtin.debug: {msg: note always}\n"
-	}
-	set := projectSet(t, map[string]string{
-		"project/site.yml": note("site", "uninstall"), "project/remove.yml": note("remove", "all_of_it"),
-		"project/aware.yml":                  note("{{ ansible_provider_meta.managed_resource.state }}", "a"),
-		"project/roles/clean/tasks/main.yml": "- ansible.builtin.debug: {msg: note role}\n",
-	})
-
-	for name, tc := range map[string]struct {
-		reason   string
-		playbook string
-		onDelete *common.OnDelete
-		roles    []common.Role
-		want     []string
-	}{
-		"Tags":     {"Tags say what removes.", "site.yml", &common.OnDelete{Tags: []string{"uninstall"}}, nil, []string{"site"}},
-		"SkipTags": {"Or what does not.", "site.yml", &common.OnDelete{SkipTags: []string{"uninstall"}}, nil, []string{"always"}},
-		"Playbook": {"Another playbook does.", "site.yml", &common.OnDelete{Playbook: "remove.yml"}, nil, []string{"remove", "always"}},
-		"Inline":   {"So does the text of one.", "site.yml", &common.OnDelete{PlaybookInline: note("inline", "a")}, nil, []string{"inline", "always"}},
-		"Role":     {"So does a role.", "site.yml", &common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, []string{"role"}},
-		"Run":      {"What is asked for runs.", "site.yml", &common.OnDelete{Policy: common.DeleteRun}, nil, []string{"site", "always"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := ofProject(set, tc.playbook)
-			run.State, run.Inputs.Parameters.Tags, run.Inputs.Parameters.OnDelete = common.StateAbsent, []string{"a"}, tc.onDelete
-			run.Inputs.Required = tc.roles
-			run.Inputs = run.Inputs.ForDeletion()
-
-			res := must(t, newRunner(t), run)
-			if res.Phase != common.PhaseSucceeded {
-				t.Fatalf("%s\nRun(...): %s: %s\n%s", tc.reason, res.Reason, res.Message, res.Output)
-			}
-
-			var got []string
-			for _, m := range regexp.MustCompile(`"msg": "note (\w+)"`).FindAllStringSubmatch(res.Output, -1) {
-				got = append(got, m[1])
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nRun(...): -want notes, +got:\n%s", tc.reason, diff)
-			}
-		})
+	note := func(word string) map[string]string {
+		return map[string]string{"project/site.yml": "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: \"note " + word + "\"}\n"}
 	}
 
-	// aware.yml looks at the state, so that something of the project may.
-	aware := ofProject(set, "aware.yml")
+	aware := ofProject(projectSet(t, note("{{ ansible_provider_meta.managed_resource.state }}")), "site.yml")
 	aware.State = common.StateAbsent
 
 	if res := must(t, newRunner(t), aware); !strings.Contains(res.Output, "note absent") {
 		t.Errorf("Content that looks at the state should run: %s", res.Output)
 	}
 
-	ignorant := ofProject(projectSet(t, map[string]string{"project/site.yml": note("site", "a")}), "site.yml")
+	ignorant := ofProject(projectSet(t, note("site")), "site.yml")
 	ignorant.State = common.StateAbsent
 
 	if res := must(t, newRunner(t), ignorant); !strings.Contains(res.Output, "note site") {
@@ -188,8 +182,6 @@ func TestRunAbsent(t *testing.T) {
 
 	ignorant.StateIgnored = true
 	for _, ignorant.Mode = range []common.RunMode{common.ModeApply, common.ModeCheck} {
-		ignorant.State = common.StateAbsent
-
 		want := Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}
 		if diff := cmp.Diff(want, must(t, newRunner(t), ignorant)); diff != "" {
 			t.Errorf("A deletion should not apply the content once more: -want, +got:\n%s", diff)
@@ -212,7 +204,7 @@ func TestIgnoresStateBounds(t *testing.T) {
 	run := inline("- hosts: localhost\n")
 	run.Content = content.Set{Dir: filepath.Join(t.TempDir(), "gone")}
 
-	if newRunner(t).ignoresState(run, plan{Dir: t.TempDir()}) {
+	if planner().ignoresState(run, plan{Dir: t.TempDir()}) {
 		t.Error("What cannot be read may look at the state.")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
@@ -30,7 +29,7 @@ func TestRunVault(t *testing.T) {
 
 	passwords := []inputs.File{{Name: ".vault-password", Data: []byte("first\n"), Secret: true}, {Name: "prod.pass", Data: []byte("second\n"), Secret: true}}
 	ids := map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "default@.vault-password, prod@prod.pass"}
-	unread := Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true}
+	unread := refused(ReasonPlaybookError, "")
 	plain := inputs.File{Data: []byte("of_file: in clear\nof_value: " + tagged(one) + "\n"), Name: `ConfigMap "a/b", key "c"`}
 	whole := inputs.File{Data: []byte(file), Name: `Secret "a/b", key "c"`, Secret: true}
 	with := func(env map[string]string, credentials []inputs.File, varFiles ...inputs.File) func(*inputs.Inputs) {
@@ -69,12 +68,12 @@ func TestRunVault(t *testing.T) {
 		"PasswordFile": {
 			reason:   "One password may be all that is needed, and its file be named in the environment. It is tried for other ids, too.",
 			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "prod.pass"}, passwords, plain),
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed}, says: []string{"no vault secrets were found that could decrypt"},
+			want: failing(ReasonTaskFailed, ""), says: []string{"no vault secrets were found that could decrypt"},
 		},
 		"NoPassword": {
 			reason:   "A value that cannot be decrypted fails the task that needs it.",
 			playbook: play("in clear"), inputs: with(nil, nil, plain),
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed}, says: []string{"Attempting to decrypt but no vault secrets found."},
+			want: failing(ReasonTaskFailed, ""), says: []string{"Attempting to decrypt but no vault secrets found."},
 		},
 		"NoPasswordForFile": {
 			reason:   "A file that cannot be decrypted is named as the user knows it.",

@@ -53,35 +53,33 @@ func TestVerdict(t *testing.T) {
 		"TooLarge": {
 			reason: "A run that fills the disk fails, and says so.",
 			ending: ending{summary: events.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &workdir.SizeError{Limit: 10 << 30}},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonRunTooLarge,
-				Message: `wrote more than 10Gi below its private directory, the limit of a run, during task "t" of play "p"`,
-			},
+			want:   failing(ReasonRunTooLarge, `wrote more than 10Gi below its private directory, the limit of a run, during task "t" of play "p"`),
 		},
 		"InvalidOutput": {
 			reason: "A run fails whose outputs no status can hold.",
 			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidOutputs, Message: `output "x" cannot be kept: why`},
+			want:   failing(ReasonInvalidOutputs, `output "x" cannot be kept: why`),
 		},
 		"TooManyDetails": {
 			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
 			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
-				Message: "the content published a connection detail of 262144 characters or more, more than 4194304 bytes of connection details, " +
-					"or too many values, counting each change; nothing is shown of the run since then",
-			},
+			want:   failing(ReasonInvalidConnectionDetails, "the content published a connection detail of 262144 characters or more, more than 4194304 bytes of connection details, "+"or too many values, counting each change; nothing is shown of the run since then"),
+		},
+		"TooManyConditions": {
+			reason: "So do more conditions than can be kept.",
+			ending: ending{summary: with(func(s *events.Summary) { s.Report.Excess = true })},
+			want:   failing(ReasonTooManyConditions, "the content reported more than 20 types of conditions, which cannot be kept"),
 		},
 		"NoPlays": {
 			reason: "Nor did one without a play.",
 			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Play = 0, "" })},
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done"},
+			want:   failing(ReasonNoHostsMatched, "no host matched, so that nothing was done"),
 		},
 		"NoHostsWithTags": {
 			reason: "Unknown tags have the same effect.",
 			tags:   []string{"x"},
 			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 })},
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, or no task has the tags"},
+			want:   failing(ReasonNoHostsMatched, "no host matched, or no task has the tags"),
 		},
 		"FactsOnly": {
 			reason: "Without tags, gathering facts may be all that is wanted.",
@@ -105,9 +103,7 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 2, summary: with(func(s *events.Summary) {
 				s.Failures, s.Totals = failures, common.HostTotals{Failed: 3}
 			})},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed, Message: `task "t" failed on host "h": the reason (and 2 more)`,
-			},
+			want: failing(ReasonTaskFailed, `task "t" failed on host "h": the reason (and 2 more)`),
 		},
 		"Rescued": {
 			reason: "What was rescued before is named, in the first line. Equal failures of several hosts are one.",
@@ -121,11 +117,7 @@ func TestVerdict(t *testing.T) {
 					{Task: "Give up", Host: "d", Message: "cannot remove"},
 				}
 			})},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "Give up" failed on hosts "a", "b" and 1 more: cannot install: /tmp/tmpx8; before, ` +
-					`task "Copy" failed and was rescued: No space left on device: '/tmp/tmpx8/a' (and 1 more)` + "\nmore",
-			},
+			want: failing(ReasonTaskFailed, `task "Give up" failed on hosts "a", "b" and 1 more: cannot install: /tmp/tmpx8; before, `+`task "Copy" failed and was rescued: No space left on device: '/tmp/tmpx8/a' (and 1 more)`+"\nmore"),
 		},
 		"UnreachableHosts": {
 			reason: "Several are named.",
@@ -133,102 +125,63 @@ func TestVerdict(t *testing.T) {
 				s.Failures = []common.Failure{{Host: "a", Message: "the reason"}, {Host: "b", Message: "the reason"}}
 				s.Totals = common.HostTotals{Unreachable: 2}
 			})},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: common.ReasonHostUnreachable,
-				Message: `hosts "a" and "b" are unreachable: the reason`,
-			},
+			want: failing(common.ReasonHostUnreachable, `hosts "a" and "b" are unreachable: the reason`),
 		},
 		"DeadWorker": {
 			reason: "Ansible does not say why a process of its own has ended. Mostly it is memory.",
 			ending: ending{code: 1, text: "A worker was found in a dead state", summary: events.Summary{Play: "p", Task: "t"}},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Summary: events.Summary{Play: "p", Task: "t"},
-				Message: `a process of the play was ended during task "t" of play "p"; it may have taken more memory than a process may have`,
-			},
-		},
-		"NoRole": {
-			reason: "Where Ansible has looked for a role says nothing to users.",
-			ending: ending{code: 1, text: "the role 'acme.web.pag' was not found in roles:/state/sets/1:roles:project\nOrigin: playbook.yml:4:5"},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "the role 'acme.web.pag' was not found\nOrigin: playbook.yml:4:5",
-			},
+			want:   failing(ReasonPlaybookError, `a process of the play was ended during task "t" of play "p"; it may have taken more memory than a process may have`),
 		},
 		"NoPlaybook": {
 			reason: "Ansible says of a playbook that is not there what it says of files for a module.",
 			ending: ending{code: 1, text: "Unable to retrieve file contents.\nCould not find or access 'acme.web.site' on the Ansible Controller.\n" +
 				"If you are using a module and expect the file to exist on the remote, see the remote_src option"},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "the playbook 'acme.web.site' was not found",
-			},
+			want: failing(ReasonPlaybookError, "the playbook 'acme.web.site' was not found"),
 		},
 		"NoFile": {
 			reason: "Files that a playbook includes are none of its own.",
 			ending: ending{code: 1, text: "Could not find or access 'vars.yml' on the Ansible Controller."},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "Could not find or access 'vars.yml' on the Ansible Controller.",
-			},
+			want:   failing(ReasonPlaybookError, "Could not find or access 'vars.yml' on the Ansible Controller."),
 		},
 		"Denied": {
 			reason: "What is not allowed on localhost may be for its configuration to allow.",
 			ending: ending{code: 2, confined: true, summary: denied("localhost")},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'; ` +
-					"localhost is the provider itself, where content may do only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows",
-			},
+			want:   failing(ReasonTaskFailed, `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'; `+"localhost is the provider itself, where content may do only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows"),
 		},
 		"DeniedFile": {
 			reason: "Ansible does not say so of a file that a task copies, or copies to.",
 			ending: ending{code: 2, confined: true, summary: fails("localhost", "Failed to get information on remote file (/srv/page): None")},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "t" failed on host "localhost": Failed to get information on remote file (/srv/page): None` + notAllowed,
-			},
+			want:   failing(ReasonTaskFailed, `task "t" failed on host "localhost": Failed to get information on remote file (/srv/page): None`+notAllowed),
 		},
 		"DeniedPlaybook": {
 			reason: "Nor may a playbook read other files.",
 			ending: ending{code: 1, confined: true, text: "[Errno 13] Permission denied: '/srv/vars.yml'"},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "[Errno 13] Permission denied: '/srv/vars.yml'" + notAllowed,
-			},
+			want:   failing(ReasonPlaybookError, "[Errno 13] Permission denied: '/srv/vars.yml'"+notAllowed),
 		},
 		"DeniedElsewhere": {
 			reason: "On other hosts that has to do with those.",
 			ending: ending{code: 2, confined: true, summary: denied("web1")},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "t" failed on host "web1": [Errno 13] Permission denied: b'/srv/page'`,
-			},
+			want:   failing(ReasonTaskFailed, `task "t" failed on host "web1": [Errno 13] Permission denied: b'/srv/page'`),
 		},
 		"NoTerminal": {
 			reason: "What ansible.builtin.expect says sounds as if there were too few.",
 			ending: ending{code: 2, confined: true, summary: fails("localhost", "out of pty devices")},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "t" failed on host "localhost": out of pty devices; localhost is the provider itself, where content has ` +
-					"no terminals unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths",
-			},
+			want:   failing(ReasonTaskFailed, `task "t" failed on host "localhost": out of pty devices; localhost is the provider itself, where content has `+"no terminals unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"),
 		},
 		"DeniedUnconfined": {
 			reason: "And so it is where runs are not confined.",
 			ending: ending{code: 2, summary: denied("localhost")},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
-				Message: `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'`,
-			},
+			want:   failing(ReasonTaskFailed, `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'`),
 		},
 		"Silent": {
 			reason: "There is always a message.",
 			ending: ending{code: 137},
-			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
-				Message: "ansible-runner ended with exit status 137 without saying why",
-			},
+			want:   failing(ReasonPlaybookError, "ansible-runner ended with exit status 137 without saying why"),
 		},
 		"Unfinished": {
 			reason: "Without final statistics nobody knows what was done.",
 			ending: ending{summary: events.Summary{Play: "p"}, text: "some text"},
-			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "some text"},
+			want:   failing(ReasonPlaybookError, "some text"),
 		},
 		"TimedOutEarly": {
 			reason:  "One that asked for more says who gave it less.",

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // Reasons of cold starts that a Keeper knows.
@@ -40,8 +41,6 @@ type Options struct {
 	Driver []byte
 	// Make returns a new directory for a process, with a home and a tmp in it, and its environment.
 	Make func() (dir string, env []string, err error)
-	// Remove a directory of Make.
-	Remove func(dir string)
 	// Log what is odd.
 	Log func(error)
 }
@@ -115,7 +114,7 @@ func (k *Keeper) start() bool {
 
 		if err == nil {
 			<-p.ended
-			k.o.Remove(p.dir)
+			_ = workdir.Remove(p.dir)
 		}
 	})
 

@@ -43,8 +43,7 @@ func newPlace(t *testing.T) *place {
 
 			return p.made[len(p.made)-1], os.Environ(), nil
 		},
-		Remove: func(dir string) { _ = os.RemoveAll(dir) },
-		Log:    func(err error) { p.logged = append(p.logged, err) },
+		Log: func(err error) { p.logged = append(p.logged, err) },
 	}
 
 	return p

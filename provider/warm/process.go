@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 //go:embed warm.py
@@ -72,7 +73,7 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 	dir, env, err := o.Make()
 	defer func() {
 		if err != nil {
-			o.Remove(dir)
+			_ = workdir.Remove(dir)
 		}
 	}()
 
