@@ -35,9 +35,8 @@ type Tracker interface {
 }
 
 // A Pool carries out runs in the background, never two of one object, see package pool.
-type Pool interface { //nolint:interfacebloat // What is wanted, what there is, and whether that ends.
+type Pool interface {
 	Report(uid types.UID) (runs.Report, bool)
-	Live(uid types.UID) (runs.Report, bool)
 	Want(w pool.Want) (r runs.Report, begun bool)
 	Follow(r runs.Run, wake func())
 	Recorded(uid types.UID, runID string)

@@ -151,15 +151,20 @@ func (l *live) current() []*watched {
 
 // saveOne saves the output of an object. It is false if there is nothing new.
 func (l *live) saveOne(ctx context.Context, w *watched) bool {
+	r, _ := l.Pool.Report(w.run.GetUID())
+	if r.Tail == nil {
+		return false
+	}
+
 	// It takes time to find the secrets in a text.
-	r, ok := l.Pool.Live(w.run.GetUID())
+	r.Output = r.Tail()
 
 	w.saving.Lock()
 	defer w.saving.Unlock()
 
 	// The run may have ended meanwhile.
-	if now, _ := l.Pool.Report(w.run.GetUID()); !ok || w.over || now.Run.ID != r.Run.ID || now.Run.Phase.Finished() ||
-		r.Run.ID == w.id && r.Output == w.output {
+	if now, _ := l.Pool.Report(w.run.GetUID()); r.Output == "" || w.over || now.Run.ID != r.Run.ID ||
+		now.Run.Phase.Finished() || r.Run.ID == w.id && r.Output == w.output {
 		return false
 	}
 

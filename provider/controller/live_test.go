@@ -39,8 +39,8 @@ func TestWatchedUntil(t *testing.T) {
 // not watched any more.
 func TestLive(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	outputs := &fakeOutputs{}
-	pool := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}}
+	outputs, text := &fakeOutputs{}, "PLAY\n"
+	pool := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Tail: func() string { return text }}}
 
 	var woken []types.NamespacedName
 
@@ -65,7 +65,7 @@ func TestLive(t *testing.T) {
 		}
 	}
 
-	pool.report.Output += "ok\n"
+	text += "ok\n"
 
 	if l.save(t.Context()); len(outputs.kept) == 0 {
 		t.Error("What is new should be saved.")
@@ -73,7 +73,7 @@ func TestLive(t *testing.T) {
 
 	outputs.kept = nil
 	pool.report.Run.Phase = common.PhaseSucceeded
-	pool.report.Output += "more\n"
+	text += "more\n"
 
 	if l.save(t.Context()); len(outputs.kept) != 0 {
 		t.Error("The end of a run is for the reconciler to save.")
@@ -106,7 +106,7 @@ func (s *slowOutputs) Save(ctx context.Context, run common.AnsibleRun, kind sche
 func TestLiveSlow(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	outputs := &slowOutputs{saving: make(chan struct{}), saved: make(chan struct{})}
-	p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}}
+	p := &fakePool{report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Tail: func() string { return "PLAY" }}}
 	l := newLive(newConnector(p, func(c *connector) {
 		c.Outputs, c.recorder, c.now = outputs, &reasons{}, func() time.Time { return now }
 	}))

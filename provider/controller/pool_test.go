@@ -126,13 +126,6 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 // Stopping is never true.
 func (p *fakePool) Stopping() bool { return false }
 
-// Live is the report on a run that has not ended.
-func (p *fakePool) Live(uid types.UID) (runs.Report, bool) {
-	r, known := p.Report(uid)
-
-	return r, known && !r.Run.Phase.Finished()
-}
-
 // Report on the run.
 func (p *fakePool) Report(types.UID) (runs.Report, bool) {
 	if p.report == nil {

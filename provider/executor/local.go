@@ -97,14 +97,15 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 
 	run.Content = set
 
-	result, err := l.runner.Run(ctx, run.Spec, events.Watch{
-		Progress: func(s events.Summary) {
-			summarize(&r, s)
-			w.Progress(r)
-		},
-		Display: w.Display,
-		Tail:    w.Tail,
-	})
+	watch := events.Watch{Display: w.Display, Progress: func(s events.Summary) {
+		summarize(&r, s)
+		w.Progress(r)
+	}}
+	if run.KeepOutput {
+		watch.Tail = func(read func() string) { r.Tail = read }
+	}
+
+	result, err := l.runner.Run(ctx, run.Spec, watch)
 	if err != nil {
 		r.Untouched = result.Untouched
 		fault(&r, err)

@@ -43,23 +43,59 @@ func (fn runnerFn) Run(ctx context.Context, r runner.Spec, w events.Watch) (runn
 	return fn(ctx, r, w)
 }
 
+// installs a set, or fails to.
+func installs(set content.Set, err error) installerFn {
+	return func(context.Context, content.Request) (content.Set, func(), error) { return set, func() {}, err }
+}
+
+// ends a run, after some progress.
+func ends(r runner.Result, err error, progress ...events.Summary) runnerFn {
+	return func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
+		for _, s := range progress {
+			w.Progress(s)
+		}
+
+		return r, err
+	}
+}
+
 func TestExecute(t *testing.T) {
 	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	set := content.Set{Content: common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}}}
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
-	installed := func(context.Context, content.Request) (content.Set, func(), error) { return set, func() {}, nil }
+	long := required
+	long.Parameters.Timeout = &metav1.Duration{Duration: time.Hour}
 
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	base := func(phase common.RunPhase, reason, message, digest string) common.Run {
-		return common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, InputsDigest: digest, Reason: reason, Message: message, StartTime: &now, CompletionTime: &now}
-	}
+	begins := []common.RunPhase{common.PhaseInstalling}
+	running, progressed := append(begins, common.PhaseRunning), append(begins, common.PhaseRunning, common.PhaseRunning)
 
-	type want struct {
-		report runs.Report
-		phases []common.RunPhase
+	type change = func(*runs.Report)
+
+	// The reports of a run that has no content, and of one that has. What it was certain of is certain.
+	missing := func(phase common.RunPhase, reason, message string, changes ...change) runs.Report {
+		r := runs.Report{Attempt: 1, Request: "token", Untouched: true, Run: common.Run{
+			ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, Reason: reason,
+			Message: message, InputsDigest: "digest of before", StartTime: &now, CompletionTime: &now,
+		}}
+		for _, fn := range changes {
+			fn(&r)
+		}
+
+		return r
 	}
+	ran := func(phase common.RunPhase, reason, message string, changes ...change) runs.Report {
+		return missing(phase, reason, message, append([]change{func(r *runs.Report) {
+			r.Untouched, r.Run.InputsDigest, r.Content = false, "digest of abc", &common.Content{Digest: "abc", Collections: set.Collections}
+		}}, changes...)...)
+	}
+	blameless, untouched := func(r *runs.Report) { r.Blameless = true }, func(r *runs.Report) { r.Untouched = true }
+	hosts := func(h common.HostTotals) change { return func(r *runs.Report) { r.Run.Hosts = &h } }
+	notBefore := func(at time.Time) change { return func(r *runs.Report) { r.NotBefore = at } }
+	failed, full := common.PhaseFailed, errors.New("disk full")
+	slow := &galaxy.InstallError{Err: context.DeadlineExceeded}
 
 	for name, tc := range map[string]struct {
 		reason    string
@@ -67,285 +103,87 @@ func TestExecute(t *testing.T) {
 		inputs    inputs.Inputs
 		installer installerFn
 		runner    runnerFn
-		want      want
+		want      runs.Report
+		phases    []common.RunPhase
 	}{
 		"Succeeded": {
-			reason:    "A run that succeeds should report its content, totals and outputs.",
-			ctx:       t.Context(),
-			inputs:    required,
-			installer: installed,
-			runner: func(_ context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
+			"A run that succeeds should report its content, totals and outputs.", t.Context(), required, installs(set, nil),
+			func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
 				if diff := cmp.Diff(set, r.Content); diff != "" {
 					t.Errorf("The run should use the content that was installed: -want, +got:\n%s", diff)
 				}
 
-				w.Progress(events.Summary{Task: "Install"})
+				summary := events.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}
 
-				return runner.Result{Phase: common.PhaseSucceeded, Summary: events.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}}, nil
+				return ends(runner.Result{Phase: common.PhaseSucceeded, Summary: summary}, nil, events.Summary{Task: "Install"})(ctx, r, w)
 			},
-			want: want{
-				report: runs.Report{
-					Run: func() common.Run {
-						r := base(common.PhaseSucceeded, "", "", "digest of abc")
-						r.Hosts = &common.HostTotals{OK: 2, Changed: 1}
-
-						return r
-					}(),
-					Attempt: 1,
-					Request: "token",
-					Content: &common.Content{Digest: "abc", Collections: set.Collections},
-					Outputs: &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)},
-				},
-				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning, common.PhaseRunning},
-			},
+			ran(common.PhaseSucceeded, "", "", hosts(common.HostTotals{OK: 2, Changed: 1}), func(r *runs.Report) {
+				r.Outputs = &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)}
+			}), progressed,
 		},
 		"NothingRequired": {
-			reason: "A run that requires no content should not say that it installs any.",
-			ctx:    t.Context(),
-			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, func() {}, nil
-			},
-			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
-				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil
-			},
-			want: want{
-				report: runs.Report{
-					Run: func() common.Run {
-						r := base(common.PhaseFailed, runner.ReasonTaskFailed, "no", "digest of ")
-						r.Hosts = &common.HostTotals{}
-
-						return r
-					}(),
-					Attempt: 1,
-					Request: "token",
-					Content: &common.Content{},
-				},
-				phases: []common.RunPhase{common.PhaseRunning},
-			},
+			"A run that requires no content should not say that it installs any.", t.Context(), inputs.Inputs{}, installs(content.Set{}, nil),
+			ends(runner.Result{Phase: failed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil),
+			ran(failed, runner.ReasonTaskFailed, "no", hosts(common.HostTotals{}), func(r *runs.Report) {
+				r.Run.InputsDigest, r.Content = "digest of ", &common.Content{}
+			}), []common.RunPhase{common.PhaseRunning},
 		},
 		"InstallFailed": {
-			reason: "Content that cannot be installed should fail the run, for the inputs that are known.",
-			ctx:    t.Context(),
-			inputs: required,
-			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &galaxy.InstallError{What: "collections", Reason: "no such collection"}
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseFailed, runs.ReasonInstallFailed, "cannot install collections: no such collection", "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling},
-			},
+			"Content that cannot be installed should fail the run, for the inputs that are known.", t.Context(), required,
+			installs(set, &galaxy.InstallError{What: "collections", Reason: "no such collection"}), nil,
+			missing(failed, runs.ReasonInstallFailed, "cannot install collections: no such collection"), begins,
 		},
 		"InstallBroken": {
-			reason: "A provider that cannot install content is at fault itself.",
-			ctx:    t.Context(),
-			inputs: required,
-			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, errors.New("disk full")
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseFailed, runs.ReasonInternal, "disk full", "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-					Blameless: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling},
-			},
+			"A provider that cannot install content is at fault itself.", t.Context(), required, installs(set, full), nil,
+			missing(failed, runs.ReasonInternal, "disk full", blameless), begins,
 		},
 		"BackOff": {
-			reason: "What has just failed for another is no attempt, and says when there is one.",
-			ctx:    t.Context(),
-			inputs: required,
-			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}
-			},
-			want: want{
-				report: runs.Report{
-					Run: base(common.PhaseFailed, runs.ReasonInstallFailed,
-						"cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-					Blameless: true,
-					NotBefore: now.Time,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling},
-			},
+			"What has just failed for another is no attempt, and says when there is one.", t.Context(), required,
+			installs(set, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}), nil,
+			missing(failed, runs.ReasonInstallFailed, "cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", blameless, notBefore(now.Time)),
+			begins,
 		},
 		"InstallTooSlow": {
-			reason: "An installation that takes too long has timed out, also when it is that of another.",
-			ctx:    t.Context(),
-			inputs: required,
-			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &galaxy.InstallError{Err: context.DeadlineExceeded}
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseTimedOut, runs.ReasonInstallFailed, "installing the content took longer than 1m0s", "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling},
-			},
+			"An installation that takes too long has timed out, also when it is that of another.", t.Context(), required, installs(set, slow), nil,
+			missing(common.PhaseTimedOut, runs.ReasonInstallFailed, "installing the content took longer than 1m0s"), begins,
 		},
 		"InstallCutShort": {
-			reason: "One that the provider gives less than it asks for says so.",
-			ctx:    t.Context(),
-			inputs: inputs.Inputs{Requirements: required.Requirements, Parameters: common.AnsibleRunParameters{Timeout: &metav1.Duration{Duration: time.Hour}}},
-			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &galaxy.InstallError{Err: context.DeadlineExceeded}
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseTimedOut, runs.ReasonInstallFailed, "installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)", "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling},
-			},
+			"One that the provider gives less than it asks for says so.", t.Context(), long, installs(set, slow), nil,
+			missing(common.PhaseTimedOut, runs.ReasonInstallFailed,
+				"installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)"), begins,
 		},
 		"InvalidRequirements": {
-			reason:    "Requirements that cannot be read are a mistake of the configuration.",
-			ctx:       t.Context(),
-			inputs:    inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"},
-			installer: installed,
-			want: want{
-				report: runs.Report{
-					Run: base(common.PhaseFailed, runs.ReasonInstallFailed,
-						`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`, "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-				},
-			},
+			"Requirements that cannot be read are a mistake of the configuration.", t.Context(),
+			inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"}, installs(set, nil), nil,
+			missing(failed, runs.ReasonInstallFailed,
+				`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`), nil,
 		},
 		"CanceledWhileInstalling": {
-			reason: "A job that is canceled while its content is installed is canceled, not failed.",
-			ctx:    canceled,
-			inputs: required,
-			installer: func(ctx context.Context, _ content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, ctx.Err()
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
-					Attempt:   1,
-					Request:   "token",
-					Untouched: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling},
-			},
+			"A job that is canceled while its content is installed is canceled, not failed.", canceled, required, installs(set, context.Canceled), nil,
+			missing(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"), begins,
 		},
 		"Untouched": {
-			reason:    "What the runner is certain of should be reported, whatever was told before.",
-			ctx:       t.Context(),
-			inputs:    required,
-			installer: installed,
-			runner: func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
-				w.Progress(events.Summary{Started: true})
-
-				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil
-			},
-			want: want{
-				report: runs.Report{
-					Run: func() common.Run {
-						r := base(common.PhaseFailed, runner.ReasonPlaybookError, "no such role", "digest of abc")
-						r.Hosts = &common.HostTotals{}
-
-						return r
-					}(),
-					Attempt:   1,
-					Request:   "token",
-					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
-					Untouched: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning, common.PhaseRunning},
-			},
+			"What the runner is certain of should be reported, whatever was told before.", t.Context(), required, installs(set, nil),
+			ends(runner.Result{Phase: failed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil, events.Summary{Started: true}),
+			ran(failed, runner.ReasonPlaybookError, "no such role", hosts(common.HostTotals{}), untouched), progressed,
 		},
 		"RunnerBroken": {
-			reason:    "A machine that cannot run anything should fail the run.",
-			ctx:       t.Context(),
-			inputs:    required,
-			installer: installed,
-			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
-				return runner.Result{}, errors.New("disk full")
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseFailed, runs.ReasonInternal, "disk full", "digest of abc"),
-					Attempt:   1,
-					Request:   "token",
-					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
-					Blameless: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
-			},
-		},
-		"NoAccess": {
-			reason:    "A run that gets no access to the API server is tried again by itself.",
-			ctx:       t.Context(),
-			inputs:    required,
-			installer: installed,
-			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
-				return runner.Result{Untouched: true}, errors.Wrap(&runner.AccessError{Cause: errors.New("no account")}, "config")
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseFailed, runs.ReasonForbidden, "config: no account", "digest of abc"),
-					Attempt:   1,
-					Request:   "token",
-					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
-					Untouched: true,
-					Blameless: true,
-					NotBefore: now.Add(runs.AccessAgain),
-				},
-				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
-			},
+			"A machine that cannot run anything should fail the run.", t.Context(), required, installs(set, nil), ends(runner.Result{}, full),
+			ran(failed, runs.ReasonInternal, "disk full", blameless), running,
 		},
 		"RunnerCannotStart": {
-			reason:    "Where it could not start anything, nothing was changed.",
-			ctx:       t.Context(),
-			inputs:    required,
-			installer: installed,
-			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
-				return runner.Result{Untouched: true}, errors.New("disk full")
-			},
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseFailed, runs.ReasonInternal, "disk full", "digest of abc"),
-					Attempt:   1,
-					Request:   "token",
-					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
-					Untouched: true,
-					Blameless: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
-			},
+			"Where it could not start anything, nothing was changed.", t.Context(), required, installs(set, nil), ends(runner.Result{Untouched: true}, full),
+			ran(failed, runs.ReasonInternal, "disk full", blameless, untouched), running,
+		},
+		"NoAccess": {
+			"A run that gets no access to the API server is tried again by itself.", t.Context(), required, installs(set, nil),
+			ends(runner.Result{Untouched: true}, errors.Wrap(&runner.AccessError{Cause: errors.New("no account")}, "config")),
+			ran(failed, runs.ReasonForbidden, "config: no account", blameless, untouched, notBefore(now.Add(runs.AccessAgain))), running,
 		},
 		"Panic": {
-			reason:    "A mistake of the provider should fail the run that meets it, and no others.",
-			ctx:       t.Context(),
-			inputs:    required,
-			installer: installed,
-			runner:    func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { panic("hunter2") },
-			want: want{
-				report: runs.Report{
-					Run:       base(common.PhaseFailed, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
-					Attempt:   1,
-					Request:   "token",
-					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
-					Blameless: true,
-				},
-				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
-			},
+			"A mistake of the provider should fail the run that meets it, and no others.", t.Context(), required, installs(set, nil),
+			func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { panic("hunter2") },
+			ran(failed, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", blameless), running,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -368,11 +206,11 @@ func TestExecute(t *testing.T) {
 			digests := map[string]string{j.Digest(j.Content): "digest of before", j.Digest(set): "digest of abc", j.Digest(content.Set{}): "digest of "}
 			got.Run.InputsDigest = digests[got.Run.InputsDigest]
 
-			if diff := cmp.Diff(tc.want.report, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nExecute(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.want.phases, phases); diff != "" {
+			if diff := cmp.Diff(tc.phases, phases); diff != "" {
 				t.Errorf("\n%s\nExecute(...): -want phases, +got phases:\n%s", tc.reason, diff)
 			}
 		})
@@ -452,8 +290,7 @@ func TestExecuteApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := 0
-			x := NewLocal(
-				installerFn(func(context.Context, content.Request) (content.Set, func(), error) { return tc.now, func() {}, nil }),
+			x := NewLocal(installs(tc.now, nil),
 				runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
 					begun++
 					return runner.Result{Phase: common.PhaseSucceeded}, nil
@@ -475,40 +312,29 @@ func TestExecuteApproved(t *testing.T) {
 	}
 }
 
-// While a run goes on, it is certain that nothing was changed until a task has begun.
-func TestExecuteStarted(t *testing.T) {
-	x := NewLocal(
-		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
-			return content.Set{}, func() {}, nil
-		}),
-		runnerFn(func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
-			w.Progress(events.Summary{Play: "p"})
-			w.Progress(events.Summary{Play: "p", Task: "t", Started: true})
+// TestExecuteProgress: a run says how the kernel has confined it. While it goes on, it is certain that nothing was changed
+// until a task has begun, and what it has displayed can be read.
+func TestExecuteProgress(t *testing.T) {
+	x := NewLocal(installs(content.Set{}, nil), runnerFn(func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
+		w.Tail(func() string { return "PLAY" })
 
-			return runner.Result{Phase: common.PhaseSucceeded}, nil
-		}),
+		return ends(runner.Result{Phase: common.PhaseSucceeded}, nil, events.Summary{Play: "p"}, events.Summary{Task: "t", Started: true})(ctx, r, w)
+	})).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
+
+	var (
+		got  []bool
+		last runs.Report
 	)
 
-	var got []bool
-
-	r := x.Execute(t.Context(), runs.Run{Spec: runner.Spec{ID: "1"}}, runs.Watch{Progress: func(r runs.Report) { got = append(got, r.Untouched) }})
+	r := x.Execute(t.Context(), runs.Run{Spec: runner.Spec{KeepOutput: true}}, runs.Watch{Progress: func(r runs.Report) {
+		got, last = append(got, r.Untouched), r
+	}})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}
-}
 
-// TestExecuteConfinement: a run says how the kernel has confined it, from when it executes its content.
-func TestExecuteConfinement(t *testing.T) {
-	x := NewLocal(
-		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
-			return content.Set{}, func() {}, nil
-		}),
-		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
-	).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
-
-	r := x.Execute(t.Context(), runs.Run{}, runs.Watch{Progress: func(runs.Report) {}})
-	if diff := cmp.Diff(&common.RunConfinement{Landlock: 6, Seccomp: true}, r.Run.Confinement); diff != "" {
-		t.Errorf("Execute(...): -want, +got:\n%s", diff)
+	if diff := cmp.Diff(&common.RunConfinement{Landlock: 6, Seccomp: true}, r.Run.Confinement); diff != "" || last.Tail() != "PLAY" {
+		t.Errorf("Execute(...): has displayed %q; confinement: -want, +got:\n%s", last.Tail(), diff)
 	}
 }
 

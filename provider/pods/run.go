@@ -91,6 +91,7 @@ func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run 
 		ref: client.ObjectKey{Namespace: todo.Pod().Namespace, Name: todo.Pod().Name},
 	}
 	r.lasting, r.stop = context.WithCancel(x.config.Context)
+	r.report.Tail = r.shown.read
 
 	if todo.Begun == nil {
 		r.report.Run.Pod, r.report.Run.StartTime = todo.Pod(), r.time()
@@ -124,10 +125,6 @@ func (r *run) execute() (report runs.Report) {
 
 		report = r.report
 	})
-
-	if r.watch.Tail != nil {
-		r.watch.Tail(r.shown.read)
-	}
 
 	if r.attached {
 		r.observe(nil)
@@ -286,6 +283,7 @@ func (r *run) adopt(p Payload) {
 	r.todo.Inputs.Execution = was.Inputs.Execution
 
 	r.report = r.todo.Report()
+	r.report.Tail = r.shown.read
 	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
 	r.report.Run = shown
 }
@@ -564,6 +562,7 @@ func (r *run) adoptReport(got runs.Report) {
 	got.Waits, got.Attaching, got.NotBefore, got.Plan = false, false, time.Time{}, ""
 	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, common.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
+	got.Tail = was.Tail
 
 	n, k := &got.Run, was.Run
 	n.ID, n.Mode, n.State, n.Trigger, n.Pod, n.StartTime = k.ID, k.Mode, k.State, k.Trigger, k.Pod, k.StartTime

@@ -91,8 +91,6 @@ type entry struct {
 	lent bool
 	// extra is true for a run that has no place: the pool was attached to it, and its tenant has all that it may have.
 	extra bool
-	// tail reads the end of what the run has displayed so far; nil if it displays nothing.
-	tail func() string
 	// begun is when the run was, told when its object was told something last, and reported is true once that was a
 	// report of its content.
 	begun, told time.Time
@@ -596,7 +594,9 @@ func (p *Pool) lend(e *entry, waits bool) {
 }
 
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
-	report := p.execute(ctx, e)
+	report := e.queue.Execute(ctx, e.run, runs.Watch{
+		Provider: e.provider, Wanted: e.wanted, Progress: func(r runs.Report) { p.progress(e, r) },
+	})
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -605,7 +605,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	defer e.leave()
 	defer e.revoke()
 	e.stopNews()
-	e.report, e.tail = report, nil
+	e.report, e.report.Tail = report, nil
 
 	// Its inputs take memory, and hold secrets.
 	e.run = runs.Run{Begun: e.run.Begun}
@@ -628,42 +628,6 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 
 	p.free(e)
 	p.dispatch(nil)
-}
-
-func (p *Pool) execute(ctx context.Context, e *entry) runs.Report {
-	return e.queue.Execute(ctx, e.run, runs.Watch{
-		Provider: e.provider,
-		Wanted:   e.wanted,
-		Progress: func(r runs.Report) { p.progress(e, r) },
-		Tail: func(read func() string) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-
-			e.tail = read
-		},
-	})
-}
-
-// Live returns what is known of the run in progress of an object, with the end of what it has
-// displayed so far as its Output; false if no run has displayed anything.
-func (p *Pool) Live(uid types.UID) (runs.Report, bool) {
-	p.mu.Lock()
-
-	e, known := p.entries[uid]
-	if !known || e.tail == nil || e.abandoned {
-		p.mu.Unlock()
-
-		return runs.Report{}, false
-	}
-
-	r, read := e.report, e.tail
-
-	p.mu.Unlock()
-
-	// A long text takes its time.
-	r.Output = read()
-
-	return r, r.Output != "" && !r.Run.Phase.Finished()
 }
 
 func (p *Pool) progress(e *entry, r runs.Report) {

@@ -43,7 +43,4 @@ type Watch struct {
 	Progress func(Report)
 	// Display is called with what a terminal would show, redacted.
 	Display func(text string)
-	// Tail is called once the run is about to begin, with what reads the end of what it has displayed so
-	// far, redacted and at most events.MaxTail long.
-	Tail func(read func() string)
 }

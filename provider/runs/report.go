@@ -71,6 +71,8 @@ type Report struct {
 	// most events.MaxTail long. It is set once the run has ended, if the run has
 	// KeepOutput.
 	Output string
+	// Tail reads the same of a run in progress; nil if it displays nothing. It takes its time.
+	Tail func() string `json:"-"`
 }
 
 // Canceled is the report of a run that waits, and that is canceled at a time.
