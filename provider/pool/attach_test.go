@@ -237,30 +237,42 @@ func TestFollowShare(t *testing.T) {
 	}
 }
 
-// A provider that has just begun to lead may see an object as it was a moment ago, and decide on a run of it when the
-// former provider has just begun another. Only one of the two is carried out.
+// TestFollowLate has a provider that has just begun to lead see an object as it was a moment ago, and decide on a run of
+// it when the former provider has just begun another. Or it sees a run that has ended since, and then the one that was
+// begun by then. Only one of the two is carried out.
 func TestFollowLate(t *testing.T) {
+	follow := func(p *Pool, id string) {
+		j := inPod("a")
+		j.ID = id
+		p.Follow(begun(j), func() {})
+	}
+
 	for name, tc := range map[string]struct {
 		reason string
 		// before the run is found.
-		before func(p *Pool, j runs.Run)
+		before func(p *Pool, x *outliving)
 		want   string
 	}{
-		"Turn":  {"A run that no status shows gives way.", func(p *Pool, j runs.Run) { wait(p, j, func() {}) }, "former"},
-		"Begun": {"One that a status has shown may have begun.", func(p *Pool, j runs.Run) { begin(p, j, func() {}) }, "a"},
+		"Turn":  {"A run that no status shows gives way.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), func() {}) }, "former"},
+		"Begun": {"One that a status has shown may have begun.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), func() {}) }, "run-of-a"},
+		"Followed": {"A run that was followed is over.", func(p *Pool, x *outliving) {
+			follow(p, "before")
+			<-x.began
+		}, "former"},
+		"Ended": {"So it is when its end is known, which could not be recorded.", func(p *Pool, x *outliving) {
+			follow(p, "before")
+			<-x.began
+			x.end <- common.PhaseSucceeded
+		}, "former"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, x := newPlaces(t)
+				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
+				p := New(map[common.Place]Place{common.PlacePod: {x, 2, 2}}, leading)
 
-				j := inPod("a")
-				j.ID = "a"
-				tc.before(p, j)
-
-				former := inPod("a")
-				former.ID = "former"
-				former = begun(former)
-				p.Follow(former, func() {})
+				tc.before(p, x)
+				synctest.Wait()
+				follow(p, "former")
 				synctest.Wait()
 
 				if r, _ := p.Report("a"); r.Run.ID != tc.want {
@@ -275,52 +287,6 @@ func TestFollowLate(t *testing.T) {
 
 				if got := p.Stats()[common.PlacePod].Running; got != 0 {
 					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
-				}
-			})
-		})
-	}
-}
-
-// What a provider has seen of an object may be older still: a run that has ended since, and another one that was begun
-// by then.
-func TestFollowLater(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		// before the run is found.
-		before func(p *Pool, x *outliving)
-	}{
-		"Attached": {"A run that was attached to is over.", func(*Pool, *outliving) {}},
-		"Ended":    {"So it is when its end is known, which could not be recorded.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
-				p := New(map[common.Place]Place{common.PlacePod: {x, 2, 2}}, leading)
-				found := func(id string) {
-					j := inPod("a")
-					j.ID = id
-					j = begun(j)
-					p.Follow(j, func() {})
-				}
-
-				found("run-of-a")
-				<-x.began
-				tc.before(p, x)
-				synctest.Wait()
-
-				found("last")
-				synctest.Wait()
-
-				if r, _ := p.Report("a"); r.Run.ID != "last" || !began(&x.scripted) {
-					t.Errorf("%s\nThe other one should be followed, got %+v", tc.reason, r.Run)
-				}
-
-				p.Stop(t.Context())
-
-				for place, s := range p.Stats() {
-					if s.Running != 0 {
-						t.Errorf("%s\nJobs that count in the end in the place %q: %d", tc.reason, place, s.Running)
-					}
 				}
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -165,48 +166,66 @@ func TestNobodyStarves(t *testing.T) {
 	t.Errorf("What can wait should begin after %d others at most, although there is always something urgent", fairness)
 }
 
-// order in which a pool with one place carries out runs that wait together.
-func order(t *testing.T, js ...runs.Run) []string {
-	t.Helper()
-
-	var got []string
-
-	synctest.Test(t, func(*testing.T) {
-		s := newScripted()
-		p := newPool(1, 1, s)
-
-		enter(p, newRun("first", common.TriggerCreated), func() {})
-		<-s.began
-
-		for _, j := range js {
-			enter(p, j, func() {})
-		}
-
-		for range js {
-			s.end <- common.PhaseSucceeded
-
-			j := <-s.began
-			got = append(got, string(j.Object.UID))
-		}
-
-		s.end <- common.PhaseSucceeded
-	})
-
-	return got
-}
-
-// TestNamespaces has one namespace fill the queue before another comes.
-func TestNamespaces(t *testing.T) {
-	of := func(namespace, uid string) runs.Run {
-		j := newRun(uid, common.TriggerCreated)
+// TestOrder has runs wait together, in front of a pool with one place.
+func TestOrder(t *testing.T) {
+	of := func(namespace, uid string, trigger common.RunTrigger) runs.Run {
+		j := newRun(uid, trigger)
 		j.Object.Namespace = namespace
 
 		return j
 	}
+	urgent := func(uid string) runs.Run { return of("", uid, common.TriggerDeleted) }
+	created := func(uid string) runs.Run { return of(uid[:1], uid, common.TriggerCreated) }
+	poll := func(uid string) runs.Run { return of("", uid, common.TriggerPoll) }
+	again := urgent("deletion")
+	again.Attempt = 2
 
-	got := order(t, of("a", "a1"), of("a", "a2"), of("a", "a3"), of("b", "b1"), of("b", "b2"), of("a", "a4"))
-	if diff := cmp.Diff([]string{"a1", "b1", "a2", "b2", "a3", "a4"}, got); diff != "" {
-		t.Errorf("Namespaces should take turns: -want, +got:\n%s", diff)
+	for name, tc := range map[string]struct {
+		reason string
+		waits  []runs.Run
+		want   string
+	}{
+		"Urgent": {
+			"Every fourth place is for what can wait, so that it does not wait for ever.",
+			[]runs.Run{poll("p1"), poll("p2"), urgent("u1"), urgent("u2"), urgent("u3"), urgent("u4"), urgent("u5")}, "u1 u2 p1 u3 u4 u5 p2",
+		},
+		"Namespaces": {
+			"Namespaces take turns.",
+			[]runs.Run{created("a1"), created("a2"), created("a3"), created("b1"), created("b2"), created("a4")}, "a1 b1 a2 b2 a3 a4",
+		},
+		"Retries": {
+			"Retries wait behind urgent runs, and not behind polls.",
+			[]runs.Run{poll("p1"), poll("p2"), of("", "retry", common.TriggerRetry), again, urgent("u1")}, "u1 retry deletion p1 p2",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScripted()
+				p := newPool(1, 1, s)
+
+				enter(p, newRun("first", common.TriggerCreated), func() {})
+				<-s.began
+
+				for _, j := range tc.waits {
+					enter(p, j, func() {})
+				}
+
+				var got []string
+
+				for range tc.waits {
+					s.end <- common.PhaseSucceeded
+
+					j := <-s.began
+					got = append(got, string(j.Object.UID))
+				}
+
+				s.end <- common.PhaseSucceeded
+
+				if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+					t.Errorf("%s\n-want order, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
 	}
 }
 
@@ -236,18 +255,6 @@ func TestNamespaceLimit(t *testing.T) {
 			began(s)
 		}
 	})
-}
-
-// TestRetriesBeforePolls has retries wait behind urgent runs, and not behind polls.
-func TestRetriesBeforePolls(t *testing.T) {
-	again := newRun("deletion", common.TriggerDeleted)
-	again.Attempt = 2
-
-	got := order(t, newRun("poll1", common.TriggerPoll), newRun("poll2", common.TriggerPoll), newRun("retry", common.TriggerRetry), again,
-		newRun("urgent", common.TriggerChanged))
-	if diff := cmp.Diff([]string{"urgent", "retry", "deletion", "poll1", "poll2"}, got); diff != "" {
-		t.Errorf("-want order, +got:\n%s", diff)
-	}
 }
 
 // TestUrgentPlace keeps the last place free of what can wait.

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -177,40 +179,6 @@ func TestOneJobOfAnObject(t *testing.T) {
 	})
 }
 
-func TestOrder(t *testing.T) {
-	s := newScripted()
-	p := newPool(1, 1, s)
-
-	submit := func(uid string, trigger common.RunTrigger) {
-		t.Helper()
-
-		enter(p, newRun(uid, trigger), func() {})
-	}
-
-	submit("first", common.TriggerCreated)
-	submit("drift1", common.TriggerPoll)
-	submit("drift2", common.TriggerPoll)
-
-	for _, uid := range []string{"u1", "u2", "u3", "u4", "u5"} {
-		submit(uid, common.TriggerDeleted)
-	}
-
-	var got []types.UID
-
-	for range 8 {
-		j := <-s.began
-		got = append(got, j.Object.UID)
-		s.end <- common.PhaseSucceeded
-	}
-
-	// The run that was free to begin, then urgent ones; every fourth is a
-	// periodic one, so that they do not wait for ever.
-	want := []types.UID{"first", "u1", "u2", "drift1", "u3", "u4", "u5", "drift2"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want order, +got order:\n%s", diff)
-	}
-}
-
 func TestEnd(t *testing.T) {
 	s := newScripted()
 	p := newPool(1, 1, s)
@@ -362,67 +330,72 @@ func TestNews(t *testing.T) {
 			Outputs string
 		}
 
-		var (
-			p     *Pool
-			got   []told
-			start = time.Now()
-		)
-
-		ended := make(chan struct{})
-
-		p = newPool(1, 1, backend(func(_ context.Context, j runs.Run, w runs.Watch) runs.Report {
+		task := func(name string) func(*runs.Report) { return func(r *runs.Report) { r.Run.CurrentTask = name } }
+		outputs := func(name, text string) func(*runs.Report) {
+			return func(r *runs.Report) {
+				r.Run.CurrentTask, r.Reported.Outputs = name, map[string]json.RawMessage{"a": json.RawMessage(text)}
+			}
+		}
+		phase := func(p common.RunPhase) func(*runs.Report) { return func(r *runs.Report) { r.Run.Phase = p } }
+		start := time.Now()
+		p := newPool(1, 1, backend(func(_ context.Context, j runs.Run, w runs.Watch) runs.Report {
 			r := j.Report()
 
-			step := func(after time.Duration, phase common.RunPhase, task, outputs string) {
-				time.Sleep(after)
+			for _, step := range []struct {
+				at     int
+				change func(*runs.Report)
+			}{
+				{0, phase(common.PhaseRunning)},
+				{1, task("one")},
+				{2, outputs("two", "1")}, // The first report of the content does not wait.
+				{3, outputs("three", "2")},
+				{4, outputs("four", "3")},
+				{5, task("five")},
+				{65, task("six")}, // One task has taken long, with no news.
+				{70, func(r *runs.Report) { r.Reported.Conditions = []xpv2.Condition{{Type: "Up"}} }},
+				{76, func(r *runs.Report) { r.Reported.Status = json.RawMessage("{}") }},
+				{86, phase(common.PhaseInstalling)}, // A phase is told when it has lasted for a moment.
+				{89, task("seven")},                 // Progress waits the longer the longer the run takes.
+				{133, task("eight")},                // But for a minute at most.
+				{193, phase(common.PhaseSucceeded)},
+			} {
+				time.Sleep(start.Add(time.Duration(step.at) * time.Second).Sub(time.Now()))
 
-				r.Run.Phase, r.Run.CurrentTask = phase, task
-				if outputs != "" {
-					r.Reported.Outputs = map[string]json.RawMessage{"a": json.RawMessage(outputs)}
+				if step.change(&r); r.Run.Phase.Finished() {
+					break
 				}
 
 				w.Progress(r)
 			}
 
-			step(0, common.PhaseRunning, "", "")
-			step(time.Second, common.PhaseRunning, "one", "")
-			step(time.Second, common.PhaseRunning, "two", "1")
-			step(time.Second, common.PhaseRunning, "three", "2")
-			step(time.Second, common.PhaseRunning, "four", "3")
-			step(time.Second, common.PhaseRunning, "five", "3")
-			// A task that takes long, with no news.
-			step(time.Minute, common.PhaseRunning, "six", "")
-			time.Sleep(time.Second)
-
-			r.Run.Phase = common.PhaseSucceeded
-
 			return r
 		}))
+
+		var got []told
 
 		woken := make(chan struct{}, 100)
 
 		enter(p, newRun("a", common.TriggerCreated), func() { woken <- struct{}{} })
 
-		go func() {
-			defer close(ended)
+		for range woken {
+			r, _ := p.Report("a")
+			got = append(got, told{time.Since(start) / time.Second, r.Run.Phase, r.Run.CurrentTask, string(r.Reported.Outputs["a"])})
 
-			for range woken {
-				r, _ := p.Report("a")
-				got = append(got, told{time.Since(start), r.Run.Phase, r.Run.CurrentTask, string(r.Reported.Outputs["a"])})
-
-				if r.Run.Phase.Finished() {
-					return
-				}
+			if r.Run.Phase.Finished() {
+				break
 			}
-		}()
-
-		<-ended
+		}
 
 		want := []told{
-			{2 * time.Second, common.PhaseRunning, "two", "1"},
-			{12 * time.Second, common.PhaseRunning, "five", "3"},
-			{65 * time.Second, common.PhaseRunning, "six", "3"},
-			{66 * time.Second, common.PhaseSucceeded, "six", "3"},
+			{2, common.PhaseRunning, "two", "1"},
+			{12, common.PhaseRunning, "five", "3"},
+			{65, common.PhaseRunning, "six", "3"},
+			{75, common.PhaseRunning, "six", "3"},
+			{85, common.PhaseRunning, "six", "3"},
+			{88, common.PhaseInstalling, "six", "3"},
+			{132, common.PhaseInstalling, "seven", "3"},
+			{192, common.PhaseInstalling, "eight", "3"},
+			{193, common.PhaseSucceeded, "eight", "3"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("News should be told when it is time, also when nothing else happens.\n-want, +got:\n%s", diff)

@@ -39,44 +39,6 @@ func something(key string) (n runs.Needs, give chan error, ended chan struct{}) 
 	}}, give, ended
 }
 
-// TestNeeds has an object wait for what it needs without a place.
-func TestNeeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow, give, _ := something("slow")
-		s := preparing{newScripted(), map[types.UID]runs.Needs{"slow": slow}}
-		p := newPool(1, 1, s)
-
-		enter(p, newRun("slow", common.TriggerCreated), func() {})
-
-		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits || p.Stats()[common.PlaceProvider].Installing != 1 {
-			t.Errorf("It should be shown what the object waits for: %+v", r.Run)
-		}
-
-		p.Recorded("slow", "run-of-slow")
-
-		if _, known := p.Report("slow"); !known {
-			t.Error("Who waits should not be forgotten.")
-		}
-
-		// Looking again starts nothing again.
-		enter(p, newRun("slow", common.TriggerCreated), func() {})
-		enter(p, newRun("other", common.TriggerPoll), func() {})
-
-		if j := <-s.began; j.Object.UID != "other" {
-			t.Errorf("Who needs nothing should have the place, not %s", j.Object.UID)
-		}
-
-		s.end <- common.PhaseSucceeded
-		give <- nil
-
-		if j := <-s.began; j.Object.UID != "slow" || j.Missing != nil {
-			t.Errorf("Who has what it needs should have the place, not %s: %v", j.Object.UID, j.Missing)
-		}
-
-		s.end <- common.PhaseSucceeded
-	})
-}
-
 // TestNeedsShared has objects that need the same get it once.
 func TestNeedsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -86,6 +48,10 @@ func TestNeedsShared(t *testing.T) {
 
 		for _, uid := range []string{"a", "b", "c"} {
 			enter(p, newRun(uid, common.TriggerCreated), func() {})
+		}
+
+		if got := p.Stats()[common.PlaceProvider].Installing; got != 3 {
+			t.Errorf("Three should wait for it, got %d", got)
 		}
 
 		// What others wait for goes on.

@@ -138,33 +138,6 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestShownWhileStopping has a run shown when the pool has stopped: it does not begin any more, and its object is woken to
-// say so. Until the status does, the provider does not end: the next one would take the run for one that was cut off.
-func TestShownWhileStopping(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScripted()
-		p := newPool(1, 1, s)
-		woken := 0
-		j := newApply("a")
-		r := wait(p, j, func() { woken++ })
-
-		p.Stop(t.Context())
-
-		if woken != 1 || p.Unrecorded() != 1 {
-			t.Errorf("The object should be woken: %d, unrecorded %d", woken, p.Unrecorded())
-		}
-
-		r, begun := p.Want(Want{UID: "a", Run: &j, Shown: &r.Run, Wake: func() {}})
-		if began(s) || begun || r.Run.StartTime != nil || p.Unrecorded() != 1 {
-			t.Errorf("It should wait, and the status not say so yet: got %+v, unrecorded %d", r.Run, p.Unrecorded())
-		}
-
-		if p.Want(Want{UID: "a", Shown: &r.Run}); p.Unrecorded() != 0 {
-			t.Errorf("The status does not show a start any more, and %d are unrecorded", p.Unrecorded())
-		}
-	})
-}
-
 // TestNotLeading has another provider lead by the time when a run could begin. It begins once this one leads again.
 func TestNotLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
