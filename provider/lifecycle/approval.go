@@ -118,12 +118,9 @@ func predicts(s Situation) bool {
 
 // checkedNow is true when the last run was a check of what is to be applied now, and has ended.
 func checkedNow(s Situation) bool {
-	r, state := s.Recorded.LastRun, common.StatePresent
-	if s.Deleted {
-		state = common.StateAbsent
-	}
+	r := s.Recorded.LastRun
 
-	return r != nil && r.Mode == common.ModeCheck && r.State == state && current(s, r) && r.Phase.Finished() && !cutOff(r)
+	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r) && r.Phase.Finished() && !cutOff(r)
 }
 
 // current is true for a check of the inputs as they are now, and with what its content may have read of the object
@@ -200,17 +197,12 @@ func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObserv
 
 // digest of what a check has predicted.
 func digest(s Situation, check, unchecked string) string {
-	state := common.StatePresent
-	if s.Deleted {
-		state = common.StateAbsent
-	}
-
 	var drift *common.Drift
 	if unchecked == "" {
 		drift = s.Recorded.Drift
 	}
 
-	text, _ := json.Marshal([]any{"approval", state, s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
+	text, _ := json.Marshal([]any{"approval", wanted(s), s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
 
 	return s.Approvals.Seal(text)
 }
@@ -295,43 +287,6 @@ func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
 	return now, true
 }
 
-// decideApproved decides for objects with content that is applied only when what a check has predicted
-// is approved. No run is in progress.
-func decideApproved(s Situation) Decision {
-	until, settled := settled(s)
-
-	switch {
-	case approved(s) && allowed(s) && failedHere(s):
-		return decideFailed(s)
-	case approved(s) && allowed(s):
-		return begin(s, triggerOfApproved(s), 1)
-	case requested(s):
-		return check(common.TriggerRequested)
-	case checked(s):
-		return afterCheck(s)
-	case !settled:
-		return Decision{Until: until}
-	case failedHere(s), s.Unpublished:
-		return check(common.TriggerRetry)
-	case changed(s):
-		return check(trigger(s))
-	case cutOff(s.Recorded.LastRun):
-		return checkAgain(s)
-	case outdated(s) && (s.Recorded.Drift != nil || unchecked(s.Recorded.LastRun) != ""):
-		return check(s.Recorded.LastRun.Trigger)
-	}
-
-	return checkWhenDue(s, nil)
-}
-
-func triggerOfApproved(s Situation) common.RunTrigger {
-	if s.Recorded.LastRun == nil {
-		return trigger(s)
-	}
-
-	return triggerOfApply(s)
-}
-
 // decideAbsentApproved starts a deletion run only when it was approved, and otherwise a check of it,
 // unless there was one.
 func decideAbsentApproved(s Situation, d Decision) Decision {
@@ -342,13 +297,13 @@ func decideAbsentApproved(s Situation, d Decision) Decision {
 	case d.Start == nil, approved(s):
 		return d
 	case requested(s):
-		return checkAbsent(common.TriggerRequested)
+		return check(s, common.TriggerRequested)
 	case checkedNow(s):
 		return Decision{}
 	case !settled:
 		return Decision{Until: until}
 	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, !current(s, r), !cutOff(r):
-		return checkAbsent(common.TriggerDeleted)
+		return check(s, common.TriggerDeleted)
 	}
 
 	again := checkAgain(s)
@@ -356,16 +311,9 @@ func decideAbsentApproved(s Situation, d Decision) Decision {
 		again = checkWhenDue(s, checkFailure(r))
 	}
 
-	if again.Start == nil {
-		return again
+	if again.Start != nil {
+		again.Start.Trigger = common.TriggerDeleted
 	}
 
-	return checkAbsent(common.TriggerDeleted)
-}
-
-func checkAbsent(t common.RunTrigger) Decision {
-	d := check(t)
-	d.Start.State = common.StateAbsent
-
-	return d
+	return again
 }

@@ -8,23 +8,36 @@ import (
 )
 
 // decideChecked decides for objects with content that is applied only when a check
-// run says that it would change something. No run is in progress.
+// run says that it would change something, and where approvals are required only when that is approved. No run is in
+// progress.
 func decideChecked(s Situation) Decision {
+	guarded := s.Approvals.Required
+	until, settled := settled(s)
+	applies := allowed(s) && (!guarded || approved(s))
+
 	switch {
-	case failedHere(s) && allowed(s):
+	case applies && failedHere(s):
 		return decideFailed(s)
-	case s.Unpublished && allowed(s) && !changed(s) && requested(s):
+	case applies && guarded:
+		return begin(s, triggerOfApply(s), 1)
+	case applies && s.Unpublished && !changed(s) && requested(s):
 		return begin(s, common.TriggerRequested, 1)
-	case s.Unpublished && allowed(s) && !changed(s):
+	case applies && s.Unpublished && !changed(s):
 		return begin(s, common.TriggerRetry, 1)
 	case requested(s):
-		return check(common.TriggerRequested)
+		return check(s, common.TriggerRequested)
 	case checked(s):
 		return afterCheck(s)
+	case !settled:
+		return Decision{Until: until}
+	case guarded && (failedHere(s) || s.Unpublished):
+		return check(s, common.TriggerRetry)
 	case changed(s):
-		return check(trigger(s))
+		return check(s, trigger(s))
 	case cutOff(s.Recorded.LastRun):
 		return checkAgain(s)
+	case outdated(s) && (s.Recorded.Drift != nil || unchecked(s.Recorded.LastRun) != ""):
+		return check(s, s.Recorded.LastRun.Trigger)
 	}
 
 	return checkWhenDue(s, nil)
@@ -107,7 +120,7 @@ func checkAgain(s Situation) Decision {
 		return d
 	}
 
-	return check(r.Trigger)
+	return check(s, r.Trigger)
 }
 
 func checkFailure(r *common.Run) error {
@@ -135,7 +148,7 @@ func differs(s Situation) bool {
 // triggerOfApply is why what the last check has found is applied.
 func triggerOfApply(s Situation) common.RunTrigger {
 	switch {
-	case changed(s):
+	case changed(s), s.Recorded.LastRun == nil:
 		return trigger(s)
 	case s.Recorded.LastRun.Trigger == common.TriggerRequested:
 		return common.TriggerRequested
@@ -150,7 +163,7 @@ func triggerOfApply(s Situation) common.RunTrigger {
 // has made was changed. Until then the failure, if any, is reported.
 func checkWhenDue(s Situation, failure error) Decision {
 	if s.Drifted {
-		return check(common.TriggerDependents)
+		return check(s, common.TriggerDependents)
 	}
 
 	if onlyOnChange(s) {
@@ -166,11 +179,11 @@ func checkWhenDue(s Situation, failure error) Decision {
 		return Decision{Until: due, Failure: failure}
 	}
 
-	return check(common.TriggerPoll)
+	return check(s, common.TriggerPoll)
 }
 
-func check(t common.RunTrigger) Decision {
-	return Decision{Start: &Start{Mode: common.ModeCheck, State: common.StatePresent, Trigger: t, Attempt: 1}}
+func check(s Situation, t common.RunTrigger) Decision {
+	return Decision{Start: &Start{Mode: common.ModeCheck, State: wanted(s), Trigger: t, Attempt: 1}}
 }
 
 // NotCheckable is true when the last check run could not tell anything.

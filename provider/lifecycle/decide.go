@@ -154,10 +154,8 @@ func decidePresent(s Situation) Decision {
 	case s.Runs():
 		return decideActive(s)
 	case previews(s):
-		return check(common.TriggerPreview)
-	case s.Approvals.Required:
-		return decideApproved(s)
-	case s.Policy == common.CheckWhenObserve:
+		return check(s, common.TriggerPreview)
+	case s.Approvals.Required, s.Policy == common.CheckWhenObserve:
 		return decideChecked(s)
 	case !allowed(s):
 		return Decision{}
@@ -292,15 +290,19 @@ func nextAttempt(last *common.Apply) int64 {
 }
 
 func begin(s Situation, t common.RunTrigger, attempt int64) Decision {
-	state := common.StatePresent
-	if s.Deleted {
-		state = common.StateAbsent
-	}
-
 	return Decision{Start: &Start{
-		Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt,
+		Mode: common.ModeApply, State: wanted(s), Trigger: t, Attempt: attempt,
 		Approved: s.Approvals.Required,
 	}}
+}
+
+// wanted is the state that the object wants of its target.
+func wanted(s Situation) common.RunState {
+	if s.Deleted {
+		return common.StateAbsent
+	}
+
+	return common.StatePresent
 }
 
 // retry a failed apply when its back-off is over, unless it was tried as often

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,43 +46,9 @@ func but(r runs.Report, by func(*runs.Report)) runs.Report {
 	return r
 }
 
+// TestRecordOutputs tells what is known of outputs, and of those that are withheld.
 func TestRecordOutputs(t *testing.T) {
 	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
-	large := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
-
-	for name, tc := range map[string]struct {
-		reason string
-		was    *apiextensionsv1.JSON
-		report runs.Report
-		want   *apiextensionsv1.JSON
-	}{
-		"First":             {"What is reported is there while the run goes on.", nil, applying(common.PhaseRunning, "a", `{"b":1}`), outputs(`{"a":{"b":1}}`)},
-		"Merged":            {"It is merged over what was there, by its keys.", outputs(`{"a":{"b":1},"n":12345678901234567890,"u":"<&>"}`), applying(common.PhaseRunning, "a", `{"c":2}`), outputs(`{"a":{"c":2},"n":12345678901234567890,"u":"<&>"}`)},
-		"Silent":            {"A run that has reported nothing yet leaves what was there.", outputs(`{"a":1}`), applying(common.PhaseRunning), outputs(`{"a":1}`)},
-		"Failed":            {"A failed run keeps what it has reported, and publishes nothing else.", outputs(`{"a":1}`), but(applying(common.PhaseFailed, "b", `2`), func(r *runs.Report) { r.Outputs = outputs(`{"b":2,"c":3}`) }), outputs(`{"a":1,"b":2}`)},
-		"Succeeded":         {"What a successful run has published replaces what was there.", outputs(`{"a":1,"b":1}`), but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Outputs = outputs(`{"b":2,"c":3}`) }), outputs(`{"b":2,"c":3}`)},
-		"SucceededSilently": {"Also when that is nothing.", outputs(`{"a":1}`), applying(common.PhaseSucceeded), nil},
-		"TooLarge":          {"What does not fit beside what is there waits for the end of the run.", outputs(`{"a":` + large(events.MaxOutputs/2) + `}`), applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)), outputs(`{"a":` + large(events.MaxOutputs/2) + `}`)},
-		"Absent":            {"A run that removes things puts nothing out.", outputs(`{"a":1}`), but(applying(common.PhaseRunning, "b", `2`), func(r *runs.Report) { r.Run.State = common.StateAbsent }), outputs(`{"a":1}`)},
-		"Check":             {"A check run reports nothing.", outputs(`{"a":1}`), but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), outputs(`{"a":1}`)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := &common.AnsibleRunObservation{Outputs: tc.was}
-
-			// Every reconcile records what is known again.
-			for range 2 {
-				Record(o, tc.report)
-
-				if diff := cmp.Diff(tc.want, o.Outputs); diff != "" {
-					t.Errorf("%s\nrecord(...): -want outputs, +got outputs:\n%s", tc.reason, diff)
-				}
-			}
-		})
-	}
-}
-
-// TestRecordWithheld tells what is known of outputs that are not there.
-func TestRecordWithheld(t *testing.T) {
 	withheld := func(names ...string) common.Withheld {
 		all := common.Withheld{}
 		for _, name := range names {
@@ -96,6 +63,11 @@ func TestRecordWithheld(t *testing.T) {
 
 		return r
 	}
+	ending := func(r runs.Report, text string, names ...string) runs.Report {
+		r.Outputs, r.Withheld = outputs(text), withheld(names...)
+
+		return r
+	}
 	many := func(name string, n int) (all []string) {
 		for i := range n {
 			all = append(all, fmt.Sprint(name, i))
@@ -104,72 +76,85 @@ func TestRecordWithheld(t *testing.T) {
 		return all
 	}
 
-	type want struct {
+	type known struct {
 		Outputs  string
 		Withheld common.Withheld
 	}
 
+	one, half := known{`{"a":1}`, nil}, `"`+strings.Repeat("x", events.MaxOutputs/2)+`"`
+
 	for name, tc := range map[string]struct {
 		reason string
-		was    want
+		was    known
 		report runs.Report
-		want   want
+		want   known
 	}{
+		"First": {
+			"What is reported is there while the run goes on.",
+			known{"", nil}, applying(common.PhaseRunning, "a", `{"b":1}`), known{`{"a":{"b":1}}`, nil},
+		},
+		"Merged": {
+			"It is merged over what was there, by its keys.",
+			known{`{"a":{"b":1},"n":12345678901234567890,"u":"<&>"}`, nil}, applying(common.PhaseRunning, "a", `{"c":2}`),
+			known{`{"a":{"c":2},"n":12345678901234567890,"u":"<&>"}`, nil},
+		},
 		"Reported": {
 			"An output that is withheld is not there any more, and what was withheld stays so.",
-			want{`{"a":1,"b":2}`, withheld("c")},
-			reporting(common.PhaseRunning, []string{"a"}),
-			want{`{"b":2}`, withheld("a", "c")},
+			known{`{"a":1,"b":2}`, withheld("c")}, reporting(common.PhaseRunning, []string{"a"}), known{`{"b":2}`, withheld("a", "c")},
 		},
 		"Mended": {
 			"One that is reported whole is withheld no more.",
-			want{`{"b":2}`, withheld("a", "c")},
-			reporting(common.PhaseRunning, nil, "a", "1", "b", "2"),
-			want{`{"a":1,"b":2}`, withheld("c")},
+			known{`{"b":2}`, withheld("a", "c")}, reporting(common.PhaseRunning, nil, "a", "1", "b", "2"), known{`{"a":1,"b":2}`, withheld("c")},
 		},
 		"Failed": {
-			"A failed run keeps what it has reported.",
-			want{`{"a":1}`, nil},
-			reporting(common.PhaseFailed, []string{"a"}, "b", "2"),
-			want{`{"b":2}`, withheld("a")},
+			"A failed run keeps what it has reported, and publishes nothing else.",
+			known{`{"a":1}`, nil}, ending(reporting(common.PhaseFailed, []string{"a"}, "b", "2"), `{"b":2,"c":3}`), known{`{"b":2}`, withheld("a")},
 		},
 		"Succeeded": {
 			"A successful run replaces everything, whatever it has reported on its way.",
-			want{`{"a":1,"b":2}`, withheld("c", "")},
-			but(reporting(common.PhaseSucceeded, []string{"b"}), func(r *runs.Report) {
-				r.Outputs, r.Withheld = &apiextensionsv1.JSON{Raw: []byte(`{"c":3}`)}, withheld("a")
-			}),
-			want{`{"c":3}`, withheld("a")},
+			known{`{"a":1,"b":2}`, withheld("c", "")}, ending(reporting(common.PhaseSucceeded, []string{"b"}, "b", "2"), `{"c":3}`, "a"),
+			known{`{"c":3}`, withheld("a")},
 		},
+		"SucceededSilently": {"Also with nothing.", one, applying(common.PhaseSucceeded), known{"", nil}},
 		"Silent": {
 			"A run that has reported nothing yet changes nothing.",
-			want{`{"b":2}`, withheld("a")},
-			reporting(common.PhaseRunning, nil),
-			want{`{"b":2}`, withheld("a")},
+			known{`{"b":2}`, withheld("a")}, reporting(common.PhaseRunning, nil), known{`{"b":2}`, withheld("a")},
 		},
 		"Full": {
 			"One entry stands for too many.",
-			want{`{"b":2}`, withheld(many("a", 60)...)},
-			reporting(common.PhaseRunning, many("c", 60)),
-			want{`{"b":2}`, common.Withheld{"": "more than 100 are withheld"}},
+			known{`{"b":2}`, withheld(many("a", 60)...)}, reporting(common.PhaseRunning, many("c", 60)),
+			known{`{"b":2}`, common.Withheld{"": "more than 100 are withheld"}},
 		},
 		"TooLarge": {
 			"What does not fit beside what is recorded changes nothing.",
-			want{`{"b":2}`, withheld("a")},
-			reporting(common.PhaseRunning, []string{"b"}, "a", `"`+strings.Repeat("x", events.MaxOutputs)+`"`),
-			want{`{"b":2}`, withheld("a")},
+			known{`{"a":` + half + `}`, withheld("c")}, reporting(common.PhaseRunning, []string{"d"}, "b", half),
+			known{`{"a":` + half + `}`, withheld("c")},
+		},
+		"Absent": {
+			"A run that removes things puts nothing out.",
+			one, but(applying(common.PhaseRunning, "b", `2`), func(r *runs.Report) { r.Run.State = common.StateAbsent }), one,
+		},
+		"Check": {
+			"A check run reports nothing.",
+			one, but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), one,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &common.AnsibleRunObservation{
-				Outputs: &apiextensionsv1.JSON{Raw: []byte(tc.was.Outputs)}, WithheldOutputs: tc.was.Withheld,
+			o := &common.AnsibleRunObservation{WithheldOutputs: tc.was.Withheld}
+			if tc.was.Outputs != "" {
+				o.Outputs = outputs(tc.was.Outputs)
 			}
 
 			// Every reconcile records what is known again.
 			for range 2 {
 				Record(o, tc.report)
 
-				if diff := cmp.Diff(tc.want, want{string(o.Outputs.Raw), o.WithheldOutputs}); diff != "" {
+				got := known{"", o.WithheldOutputs}
+				if o.Outputs != nil {
+					got.Outputs = string(o.Outputs.Raw)
+				}
+
+				if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("%s\nRecord(...): -want, +got:\n%s", tc.reason, diff)
 				}
 			}

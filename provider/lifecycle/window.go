@@ -16,7 +16,9 @@ func inWindow(s Situation, d Decision) Decision {
 
 	opens := opens(s, *d.Start)
 	if opens.IsZero() {
-		d.Until = closes(s, *d.Start) // Until then the run may wait for its turn, or for its Pod.
+		if !isFree(s, *d.Start) { // Until then it may wait for its turn, or for its Pod.
+			d.Until = s.Calendar.Closes(s.Now, d.Start.Trigger == common.TriggerPoll)
+		}
 
 		return d
 	}
@@ -33,22 +35,15 @@ func inWindow(s Situation, d Decision) Decision {
 
 // opens is when the window opens for which a run has to wait; the zero time if it may begin.
 func opens(s Situation, st Start) time.Time {
-	if askedFor(s, st) || predictsNow(s, st) {
+	if isFree(s, st) {
 		return time.Time{}
 	}
 
 	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerPoll)
 }
 
-// closes is when a run that waits for something else has to wait for the next window, too; the zero time if it need
-// not.
-func closes(s Situation, st Start) time.Time {
-	if askedFor(s, st) || predictsNow(s, st) {
-		return time.Time{}
-	}
-
-	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerPoll)
-}
+// isFree is true for a run that waits for no window.
+func isFree(s Situation, st Start) bool { return askedFor(s, st) || predictsNow(s, st) }
 
 // Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too.
 func Closed(s Situation, waits common.Run) bool {
