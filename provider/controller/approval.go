@@ -54,8 +54,6 @@ type approvals struct {
 	list func() client.ObjectList
 }
 
-func newApprovals(kube client.Client, k runKind) Approvals { return approvals{kube, k.approvals} }
-
 // Of an AnsibleRun, from the cache.
 func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
 	l := p.list()

@@ -559,7 +559,7 @@ func TestDeleteApproval(t *testing.T) {
 
 					return c.Delete(ctx, o, os...)
 				}}).Build()
-			p := newApprovals(kube, runKinds()[1])
+			p := approvals{kube, runKinds()[1].approvals}
 
 			all, err := p.Of(t.Context(), run)
 			if err != nil || len(all) != 1 {

@@ -88,8 +88,8 @@ func (c *connector) waker(run common.AnsibleRun) func() {
 	return func() { c.wake(name) }
 }
 
-// Connect reads what the run depends on. A mistake in the inputs is kept for Observe, which
-// reports a run in progress in any case, and knows whether inputs are needed. Connect fails
+// Connect reads what the run depends on, and notes that its configuration is in use. A mistake in the inputs is kept for
+// Observe, which reports a run in progress in any case, and knows whether inputs are needed. Connect fails
 // when an Operation has applied the object since the fresh reconciler looked at it.
 func (c *connector) Connect(ctx context.Context,
 	run common.AnsibleRun,
@@ -103,28 +103,19 @@ func (c *connector) Connect(ctx context.Context,
 
 	// The inputs of a deleted object may be gone already. They are not needed before a
 	// run is to be started.
-	if !meta.WasDeleted(run) {
-		e.inputs, e.request, e.err = c.read(ctx, run)
+	if meta.WasDeleted(run) {
+		return e, nil
 	}
 
-	return e, nil
-}
-
-// read the inputs and the content that they require, and note that the
-// configuration is in use.
-func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, content.Request, error) {
-	if err := c.Tracker.Track(ctx, run); err != nil {
-		return inputs.Inputs{}, content.Request{}, err
-	}
-
-	in, err := c.Resolver.Resolve(ctx, run)
-	if err != nil {
-		return inputs.Inputs{}, content.Request{}, err
+	if e.err = c.Tracker.Track(ctx, run); e.err == nil {
+		e.inputs, e.err = c.Resolver.Resolve(ctx, run)
 	}
 
 	// Requirements that nothing can be installed from are better reported now
 	// than by a run.
-	r, err := content.NewRequest(in)
+	if e.err == nil {
+		e.request, e.err = content.NewRequest(e.inputs)
+	}
 
-	return in, r, err
+	return e, nil
 }

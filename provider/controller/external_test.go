@@ -586,29 +586,32 @@ func TestFollow(t *testing.T) {
 		})
 	}
 
-	// A run that was persisted and has not begun is the next attempt.
-	p := &fakePool{}
-	persisted := status.DeepCopy()
-	persisted.LastRun.Phase = common.PhaseQueued
-	persisted.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
+	// followed is what is followed of an object with another status.
+	followed := func(change func(o *common.AnsibleRunObservation)) []runs.Run {
+		p, run := &fakePool{}, object(observed(*status.DeepCopy()))
+		change(run.Observation())
 
-	if _, err := connect(t, p, object(observed(*persisted)), resolves("a", nil)).Observe(t.Context(), object(observed(*persisted))); err != nil || len(p.followed) != 1 || p.followed[0].Attempt != 5 {
-		t.Errorf("It should be the fifth attempt: %+v, %v", p.followed, err)
+		if _, err := connect(t, p, run, resolves("a", nil)).Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		return p.followed
 	}
 
-	// An edited status does not say where the provider looks for Pods.
-	p = &fakePool{}
-	moved := status.DeepCopy()
-	moved.LastRun.Pod.Namespace = "kube-system"
-
-	if _, err := connect(t, p, object(observed(*moved)), resolves("a", nil)).Observe(t.Context(), object(observed(*moved))); err != nil || len(p.followed) != 1 || p.followed[0].Pod().Namespace != "jobs" {
-		t.Errorf("want the namespace of the configuration, got %+v, %v", p.followed, err)
+	if got := followed(func(o *common.AnsibleRunObservation) {
+		o.LastRun.Phase = common.PhaseQueued
+		o.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
+	}); len(got) != 1 || got[0].Attempt != 5 {
+		t.Errorf("A run that was persisted and has not begun should be the next attempt, the fifth: %+v", got)
 	}
 
-	p = &fakePool{}
-	status.LastRun.Phase, status.LastRun.CompletionTime = common.PhaseSucceeded, at(0)
+	if got := followed(func(o *common.AnsibleRunObservation) { o.LastRun.Pod.Namespace = "kube-system" }); len(got) != 1 || got[0].Pod().Namespace != "jobs" {
+		t.Errorf("An edited status should not say where the provider looks for Pods: %+v", got)
+	}
 
-	if _, err := connect(t, p, object(observed(status)), resolves("a", nil)).Observe(t.Context(), object(observed(status))); err != nil || len(p.followed) > 0 {
-		t.Errorf("A run that has ended is not followed: %v, %v", p.followed, err)
+	if got := followed(func(o *common.AnsibleRunObservation) {
+		o.LastRun.Phase, o.LastRun.CompletionTime = common.PhaseSucceeded, at(0)
+	}); len(got) > 0 {
+		t.Errorf("A run that has ended should not be followed: %+v", got)
 	}
 }

@@ -107,7 +107,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	c := &connector{
 		Options:   o,
 		kind:      k,
-		approvals: newApprovals(kube, k),
+		approvals: approvals{kube, k.approvals},
 		recorder:  telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		secrets:   secrets{kube: kube, cached: mgr.GetCache()},
 		schedule:  newSchedule(o.PollInterval, minPollInterval),
