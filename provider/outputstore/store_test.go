@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,7 +48,8 @@ func kept(namespace, name string, kind schema.GroupVersionKind, uid, output stri
 	}
 }
 
-func TestSave(t *testing.T) {
+// TestStore keeps output, and deletes it.
+func TestStore(t *testing.T) {
 	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
 	report := runs.Report{
 		Run: common.Run{
@@ -65,104 +65,57 @@ func TestSave(t *testing.T) {
 	foreign := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"mine": "yes"}}
 	sibling := kept("ns", name, namespaced, "now", "before")
 	sibling.OwnerReferences[0].Name = "another"
+	now := kept("ns", name, namespaced, "now", "PLAY\n")
+	was := func(uid string) []corev1.ConfigMap {
+		return []corev1.ConfigMap{kept("ns", name, namespaced, uid, "before")}
+	}
+
+	inCluster := &clusterv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "site", UID: "uid-of-now"}}
+	ofCluster := kept("provider", "site.output.ansible.crossplane.io", cluster, "now", "PLAY\n")
+	taken := `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to ` +
+		`the AnsibleRun: remove it`
 
 	for n, tc := range map[string]struct {
-		reason  string
-		run     common.AnsibleRun
-		kind    schema.GroupVersionKind
-		report  runs.Report
-		there   []corev1.ConfigMap
-		want    []corev1.ConfigMap
-		wantErr string
+		reason string
+		run    common.AnsibleRun
+		kind   schema.GroupVersionKind
+		report runs.Report
+		there  []corev1.ConfigMap
+		want   corev1.ConfigMap
+		err    string
 	}{
-		"New": {
-			reason: "Output should be kept in the namespace of its object, which owns it.",
-			run:    site, kind: namespaced, report: report,
-			want: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "PLAY\n")},
-		},
-		"Cluster": {
-			reason: "Output of a cluster scoped object should be kept in the provider's namespace.",
-			run:    &clusterv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "site", UID: "uid-of-now"}}, kind: cluster, report: report,
-			want: []corev1.ConfigMap{kept("provider", "site.output.ansible.crossplane.io", cluster, "now", "PLAY\n")},
-		},
-		"Replaced": {
-			reason: "The output of the run before should be replaced.",
-			run:    site, kind: namespaced, report: report,
-			there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "before")},
-			want:  []corev1.ConfigMap{kept("ns", name, namespaced, "now", "PLAY\n")},
-		},
-		"Inherited": {
-			reason: "What is left of an object of the same name that is gone should be replaced.",
-			run:    site, kind: namespaced, report: report,
-			there: []corev1.ConfigMap{kept("ns", name, namespaced, "then", "before")},
-			want:  []corev1.ConfigMap{kept("ns", name, namespaced, "now", "PLAY\n")},
-		},
-		"NothingDisplayed": {
-			reason: "A run that displayed nothing should say why.",
-			run:    site, kind: namespaced, report: failed,
-			want: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "cannot install\n")},
-		},
-		"NotOurs": {
-			reason: "What somebody else has made should be left alone.",
-			run:    site, kind: namespaced, report: report,
-			there:   []corev1.ConfigMap{foreign},
-			want:    []corev1.ConfigMap{foreign},
-			wantErr: `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to the AnsibleRun: remove it`,
-		},
-		"NotItsOwn": {
-			reason: "So should what belongs to another object.",
-			run:    site, kind: namespaced, report: report,
-			there:   []corev1.ConfigMap{sibling},
-			want:    []corev1.ConfigMap{sibling},
-			wantErr: `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to the AnsibleRun: remove it`,
-		},
+		"New":              {"Output should be kept in the namespace of its object, which owns it.", site, namespaced, report, nil, now, ""},
+		"Cluster":          {"Output of a cluster scoped object should be kept in the provider's namespace.", inCluster, cluster, report, nil, ofCluster, ""},
+		"Replaced":         {"The output of the run before should be replaced.", site, namespaced, report, was("now"), now, ""},
+		"Inherited":        {"What is left of an object of the same name that is gone should be replaced.", site, namespaced, report, was("then"), now, ""},
+		"NothingDisplayed": {"A run that displayed nothing should say why.", site, namespaced, failed, nil, kept("ns", name, namespaced, "now", "cannot install\n"), ""},
+		"NotOurs":          {"What something else has made should be left alone.", site, namespaced, report, []corev1.ConfigMap{foreign}, foreign, taken},
+		"NotItsOwn":        {"So should what belongs to another object.", site, namespaced, report, []corev1.ConfigMap{sibling}, sibling, taken},
 	} {
 		t.Run(n, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
 
 			got, err := New(c, "provider").Save(t.Context(), tc.run, tc.kind, tc.report)
-			if diff := cmp.Diff(tc.wantErr, message(err)); diff != "" {
-				t.Errorf("\n%s\nSave(...): -want error, +got error:\n%s", tc.reason, diff)
+			if (err != nil) != (tc.err != "") || err != nil && err.Error() != tc.err {
+				t.Errorf("\n%s\nSave(...): want error %q, got %v", tc.reason, tc.err, err)
 			}
 
-			if diff := cmp.Diff(tc.want, all(t, c)); diff != "" {
+			if diff := cmp.Diff([]corev1.ConfigMap{tc.want}, all(t, c)); diff != "" {
 				t.Errorf("\n%s\nSave(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
 			}
 
-			want := &common.KeptOutput{Namespace: tc.want[0].Namespace, ConfigMap: tc.want[0].Name, RunID: "1", CompletionTime: &ended}
+			want := &common.KeptOutput{Namespace: tc.want.Namespace, ConfigMap: tc.want.Name, RunID: "1", CompletionTime: &ended}
 			if diff := cmp.Diff(want, got); err == nil && diff != "" {
 				t.Errorf("\n%s\nSave(...): -want, +got:\n%s", tc.reason, diff)
 			}
-		})
-	}
-}
 
-func TestDelete(t *testing.T) {
-	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
+			needs.OK(t, New(c, "provider").Delete(t.Context(), tc.run, tc.kind))
 
-	const name = "site.output.ansible.m.crossplane.io"
-
-	foreign := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
-
-	for n, tc := range map[string]struct {
-		reason string
-		there  []corev1.ConfigMap
-		want   []corev1.ConfigMap
-	}{
-		"Kept":    {reason: "Output should be deleted.", there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "")}},
-		"Nothing": {reason: "Having none should be no error."},
-		"NotOurs": {reason: "What somebody else has made should be left alone.", there: []corev1.ConfigMap{foreign}, want: []corev1.ConfigMap{foreign}},
-	} {
-		t.Run(n, func(t *testing.T) {
-			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
-
-			if err := New(c, "provider").Delete(t.Context(), site, namespaced); err != nil {
-				t.Errorf("\n%s\nDelete(...): %s", tc.reason, err)
+			if left := len(all(t, c)); (left > 0) != (err != nil) {
+				t.Errorf("\n%s\nDelete(...): what is its own should be deleted, and nothing else, left %d", tc.reason, left)
 			}
 
-			if diff := cmp.Diff(tc.want, all(t, c), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("\n%s\nDelete(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
-			}
+			needs.OK(t, New(c, "provider").Delete(t.Context(), tc.run, tc.kind))
 		})
 	}
 }
@@ -207,12 +160,4 @@ func all(t *testing.T, c client.Client) []corev1.ConfigMap {
 	}
 
 	return l.Items
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
 }
