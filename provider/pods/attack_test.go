@@ -90,9 +90,6 @@ func TestAttackReport(t *testing.T) {
 
 // TestTemplate merges templates that contradict what the provider needs.
 func TestTemplate(t *testing.T) {
-	limits := func(memory string) *corev1.ResourceRequirements {
-		return &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: quantity(memory)}}
-	}
 	want := onCluster(t)
 	plain := templateOf(t, want, Own{})
 	secrets := func(names ...string) (all []corev1.LocalObjectReference) {
@@ -178,16 +175,6 @@ func TestTemplate(t *testing.T) {
 					corev1.VolumeMount{Name: "e", MountPath: "/run/secrets/token"}, corev1.VolumeMount{Name: "f", MountPath: "/ansible2/"})
 			},
 		},
-		"Limit": {
-			reason:    "A limit below the default request stands alone: with that request the API server would refuse it.",
-			execution: common.Execution{Resources: limits("128Mi")},
-			change:    func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources = *limits("128Mi") },
-		},
-		"LimitOfTemplate": {
-			reason:   "So does that of a template.",
-			template: `{"spec":{"containers":[{"name":"run","resources":{"limits":{"memory":"128Mi"}}}]}}`,
-			change:   func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources = *limits("128Mi") },
-		},
 		"PullSecrets": {
 			reason:    "Pods in the provider's namespace pull its image as the provider does.",
 			execution: both, own: Own{Namespace: "ns", PullSecrets: secrets("both", "provider")},
@@ -205,7 +192,7 @@ func TestTemplate(t *testing.T) {
 
 			r := onCluster(t)
 			e := &r.todo.Inputs.Execution
-			e.Labels, e.Annotations, e.NodeSelector, e.Resources = tc.execution.Labels, tc.execution.Annotations, tc.execution.NodeSelector, tc.execution.Resources
+			e.Labels, e.Annotations, e.NodeSelector = tc.execution.Labels, tc.execution.Annotations, tc.execution.NodeSelector
 			e.ImagePullSecrets = tc.execution.ImagePullSecrets
 
 			if tc.all != "" {

@@ -155,12 +155,10 @@ func TestInstaller(t *testing.T) {
 }
 
 // TestResources gives all containers that the provider adds to a Pod what its run has: a quota or a LimitRange of the
-// namespace that the run meets refuses no Pod then.
+// namespace that the run meets refuses no Pod then. A limit below the default request stands alone: with that request
+// the API server would refuse it.
 func TestResources(t *testing.T) {
-	limited := corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: quantity("50m"), corev1.ResourceMemory: quantity("64Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceCPU: quantity("500m"), corev1.ResourceMemory: quantity("160Mi")},
-	}
+	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: quantity("128Mi")}}
 
 	for name, tc := range map[string]struct {
 		reason    string
@@ -171,8 +169,9 @@ func TestResources(t *testing.T) {
 		"Configuration": {reason: "The configuration has its resources.", execution: common.Execution{Resources: &limited}, want: limited},
 		"Template": {
 			reason: "Or a template has them.",
-			execution: common.Execution{PodTemplate: &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"containers":[{"name":"run",
-				"resources":{"requests":{"cpu":"50m","memory":"64Mi"},"limits":{"cpu":"500m","memory":"160Mi"}}}]}}`)}},
+			execution: common.Execution{
+				PodTemplate: raw(`{"spec":{"containers":[{"name":"run","resources":{"limits":{"memory":"128Mi"}}}]}}`),
+			},
 			want: limited,
 		},
 	} {
