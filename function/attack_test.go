@@ -259,7 +259,7 @@ observed:
 			large[i] = map[string]any{}
 		}
 
-		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large, "deep": nested(1500)}))
+		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large, "deep": nested(48)}))
 
 		var before, after runtime.MemStats
 
