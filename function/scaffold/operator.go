@@ -9,7 +9,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -131,8 +130,8 @@ func (r *operatorRun) run() (*mapping, error) {
 
 		run.set("namespace", cmp.Or(namespace, "default"),
 			"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
-			set("forEach", expression("${[(has(required.watched.metadata.namespace) ? "+
-				"required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"))
+			set("forEach", "${[(has(required.watched.metadata.namespace) ? "+
+				"required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}")
 	}
 
 	refer(run, r.crd.isCluster(), r.name)
@@ -143,7 +142,7 @@ func (r *operatorRun) run() (*mapping, error) {
 	}
 
 	if condition != "" {
-		run.set("when", expression("${"+condition+"}"),
+		run.set("when", "${"+condition+"}",
 			"The selector of the operator. Of an object that it does not select any more, everything stays.")
 
 		if r.crd != nil {
@@ -161,7 +160,7 @@ func (r *operatorRun) run() (*mapping, error) {
 		period = "${xr.metadata.?annotations[?'ansible.sdk.operatorframework.io/reconcile-period'].orValue('" + period + "')}"
 	}
 
-	run.set("pollInterval", expression(period))
+	run.set("pollInterval", period)
 
 	if r.crd != nil {
 		r.parameters(run)
@@ -182,45 +181,46 @@ func (r *operatorRun) whole(vars *mapping) {
 	const meta = "ansible_operator_meta"
 
 	if file := r.code.mentions(r.variable()); file != "" && !r.isSecret() {
-		vars.set(r.variable(), expression("${"+r.object+"}"), "The object without its status, for "+file+".")
+		vars.set(r.variable(), "${"+r.object+"}", "The object without its status, for "+file+".")
 	}
 
 	if file := r.code.mentions(r.variable() + "_spec"); file != "" && !r.isSecret() {
-		vars.set(r.variable()+"_spec", expression("${"+r.object+".spec}"), "For "+file+".")
+		vars.set(r.variable()+"_spec", "${"+r.object+".spec}", "For "+file+".")
 	}
 
 	if r.crd == nil || r.code.mentions(meta) != "" {
 		vars.set(meta, newMapping().
-			set("name", expression("${"+r.object+".metadata.name}")).
-			set("namespace", expression("${"+r.object+".metadata.?namespace}")))
+			set("name", "${"+r.object+".metadata.name}").
+			set("namespace", "${"+r.object+".metadata.?namespace}"))
 	}
 }
 
 // parameters are the fields of the spec as variables.
 func (r *operatorRun) parameters(run *mapping) {
-	from := newMapping().set("value", expression("${xr.spec}"))
+	from := newMapping().set("value", "${xr.spec}")
 
 	if is(r.SnakeCaseParameters) {
 		from.set("keys", "SnakeCase")
 	}
 
-	var exclude, comments []string
+	var (
+		exclude []string
+		all     comments
+	)
 
 	fields := r.variables()
 
 	for _, variable := range manifest.SortedKeys(fields) {
 		if err := ansible.CheckVariable(variable); err != nil {
 			exclude = append(exclude, fields[variable])
-			comments = append(comments, "spec."+fields[variable]+" is left out: "+err.Error()+
+			all.say(true, "spec."+fields[variable]+" is left out: "+err.Error()+
 				". Give it to the content as another variable, below vars.")
 		}
 	}
 
-	if !is(r.MarkUnsafe) {
-		comments = append(comments, "The operator had markUnsafe: false. Here Ansible never templates values of an object.")
-	}
+	all.say(!is(r.MarkUnsafe), "The operator had markUnsafe: false. Here Ansible never templates values of an object.")
 
-	run.set("varsFrom", []*mapping{from.some("exclude", exclude)}, comments...)
+	run.set("varsFrom", []*mapping{from.some("exclude", exclude)}, all...)
 }
 
 // variables that the known fields of the spec become, with the fields.
@@ -242,14 +242,12 @@ func (r *operatorRun) variables() map[string]string {
 // part of a content.
 func (r *operatorRun) part(c content) (p part, err error) {
 	switch {
-	case c.Role != "" && c.Playbook != "":
-		return p, errors.New("only one of role and playbook can be set")
+	case (c.Role == "") == (c.Playbook == ""):
+		return p, errors.New("one of role and playbook must be set, and not both")
 	case c.Role != "":
 		p, err = r.role(c.Role)
-	case c.Playbook != "":
-		p, err = r.playbook(c.Playbook)
 	default:
-		return p, errors.New("one of role and playbook must be set")
+		p, err = r.playbook(c.Playbook)
 	}
 
 	r.own = r.own || p.dir != ""
@@ -299,28 +297,24 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 }
 
 // elsewhere says what the project refers to that only the operator has.
-func (r *operatorRun) elsewhere() []string {
-	var comments []string
+func (r *operatorRun) elsewhere() comments {
+	var all comments
 
-	if file := r.code.mentions(r.variable()); file != "" && r.isSecret() {
-		comments = append(comments, file+" uses the variable "+r.variable()+
-			", which is left out: the AnsibleRun would show what is in the Secret. "+
-			"Name the Secret in varFiles, or let the content read it.")
-	}
+	file := r.code.mentions(r.variable())
+	all.say(file != "" && r.isSecret(), file+" uses the variable "+r.variable()+
+		", which is left out: the AnsibleRun would show what is in the Secret. "+
+		"Name the Secret in varFiles, or let the content read it.")
 
-	if file := r.code.mentions(home); file != "" {
-		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
-	}
+	file = r.code.mentions(home)
+	all.say(file != "", file+" refers to "+home+", which is not there: call roles and files by their names.")
 
-	if file := r.code.mentions("/tmp"); file != "" {
-		comments = append(comments,
-			file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, "+
-				"which each run has for itself. "+
-				"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's "+
-				"flag --write-path=/tmp: other content with this right finds the same files there.")
-	}
+	file = r.code.mentions("/tmp")
+	all.say(file != "", file+" refers to /tmp, which content cannot write: name the directory of the environment variable "+
+		"TMPDIR instead, which each run has for itself. "+
+		"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's "+
+		"flag --write-path=/tmp: other content with this right finds the same files there.")
 
-	return comments
+	return all
 }
 
 // state is the variable that tells content of the deletion, and its value while the object is there; no value if
@@ -381,39 +375,29 @@ func (r *operatorRun) both(run *mapping, present, absent part, comments []string
 
 // composition of the XRs, with the run.
 func (r *operatorRun) composition(run *mapping) *mapping {
-	comments := []string{"What " + r.at + ", becomes."}
+	all := comments{"What " + r.at + ", becomes."}
 	stored := manifest.Text(r.crd.stored(), "name")
-
-	if r.Version != stored {
-		comments = append(comments,
-			"The operator watched version "+r.Version+". A Composition gets objects in the version that is stored.")
-	}
+	all.say(r.Version != stored,
+		"The operator watched version "+r.Version+". A Composition gets objects in the version that is stored.")
 
 	if f := r.Finalizer; f != nil {
-		comments = append(comments,
-			"Objects that were there before have the operator's finalizer "+f.Name+", and nothing removes it once the operator "+
-				"is gone: remove it from them.")
+		all.say(true, "Objects that were there before have the operator's finalizer "+f.Name+", and nothing removes it once "+
+			"the operator is gone: remove it from them.")
 	}
 
-	if r.WatchAnnotationsChanges {
-		comments = append(comments,
-			"watchAnnotationsChanges: content runs when its variables change. For an annotation, add a variable with the "+
-				"value of that annotation.")
-	}
+	all.say(r.WatchAnnotationsChanges, "watchAnnotationsChanges: content runs when its variables change. For an annotation, "+
+		"add a variable with the value of that annotation.")
+	all.say(r.MaxRunnerArtifacts != nil, "maxRunnerArtifacts has no equivalent: nothing is kept on disk. "+
+		"keepOutput of a run keeps the output of its last run.")
 
-	if r.MaxRunnerArtifacts != nil {
-		comments = append(comments, "maxRunnerArtifacts has no equivalent: nothing is kept on disk. "+
-			"keepOutput of a run keeps the output of its last run.")
-	}
-
-	in := inputOf(run).set("status", expression("${runs."+camelCase(r.Kind)+".reported}"),
+	in := inputOf(run).set("status", "${runs."+camelCase(r.Kind)+".reported}",
 		"All that the content reports, its conditions included.")
 
 	if is(r.ManageStatus) {
 		in.set("operatorConditions", true, "The conditions Running, Successful and Failure.")
 	}
 
-	return compositionOf(r.name, schema.GroupVersionKind{Group: r.Group, Version: stored, Kind: r.Kind}, in, comments...)
+	return compositionOf(r.name, schema.GroupVersionKind{Group: r.Group, Version: stored, Kind: r.Kind}, in, all...)
 }
 
 // watchOperation for objects of Kubernetes' own kinds, which no XRD can define.
@@ -459,8 +443,14 @@ func (r *operatorRun) config() (*mapping, error) {
 		namespace, name, comment = "operator-system", "controller-manager", "Name that of the operator. "
 	}
 
+	comment += "Any AnsibleRun that may refer to this may run any playbook with its rights: let only Crossplane create them."
+	if !r.crd.isCluster() {
+		comment += " This holds for all namespaces. Or leave out the namespace, and give an account of this name to each " +
+			"namespace with objects: then the content has the rights of that."
+	}
+
 	kubernetes := newMapping().
-		set("serviceAccountRef", newMapping().set("name", name).some("namespace", namespace), comment+r.given()).set("ownerReferences", true)
+		set("serviceAccountRef", newMapping().set("name", name).some("namespace", namespace), comment).set("ownerReferences", true)
 
 	if is(r.WatchDependentResources) {
 		kubernetes.set("watchDependents", true)
@@ -475,18 +465,6 @@ func (r *operatorRun) config() (*mapping, error) {
 
 	return configOf(r.crd.isCluster(), r.name, spec.set("kubernetes", kubernetes),
 		"Where the content comes from, and what it may do in the cluster."), nil
-}
-
-// given says which content gets the rights of the account by the configuration, and how to limit that.
-func (r *operatorRun) given() string {
-	if r.crd.isCluster() {
-		return "Any AnsibleRun of the group " + common.GroupCluster +
-			" may run any playbook with its rights: let only Crossplane create them."
-	}
-
-	return "Any AnsibleRun, in any namespace, may run any playbook with its rights: let only Crossplane create them. " +
-		"Or leave out the namespace, and give an account of this name to each namespace with objects: then the content has " +
-		"the rights of that."
 }
 
 // escape is a copy of a literal value, in which nothing is an expression.

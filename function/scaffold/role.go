@@ -108,19 +108,28 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		role.Options, err = defaultsIn(f, "")
 	}
 
-	project := varsAround(dir)
-
-	for i := range role.Options {
-		o := &role.Options[i]
-
-		// The value of an XR would win over that of the project.
-		if file, ok := project[o.Name]; ok && o.Default != nil {
-			o.Default = nil
-			o.Notes = append(o.Notes, "its default is left out, since "+file+" of the project sets it")
-		}
+	if roles := filepath.Dir(dir); filepath.Base(roles) == "roles" {
+		role.yield(filesIn(filepath.Dir(roles), `(^|/)(group|host)_vars/`))
 	}
 
 	return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
+}
+
+// yield to files with variables of groups and hosts: the value of an XR would win over that of the project.
+func (r *Role) yield(project files) {
+	for _, file := range manifest.SortedKeys(project) {
+		vars := map[string]any{}
+		_ = project.decode(file, &vars) // Files that are encrypted tell nothing.
+
+		for i := range r.Options {
+			o := &r.Options[i]
+
+			if _, ok := vars[o.Name]; ok && o.Default != nil {
+				o.Default = nil
+				o.Notes = append(o.Notes, "its default is left out, since "+file+" of the project sets it")
+			}
+		}
+	}
 }
 
 // nameOf the role in a directory: its full name as far as there is one.
@@ -147,27 +156,4 @@ func nameOf(dir string, f files) string {
 	}
 
 	return base
-}
-
-// varsAround a role are the variables that the project with the role sets for groups and hosts, with the files that do.
-func varsAround(role string) map[string]string {
-	all := map[string]string{}
-
-	roles := filepath.Dir(role)
-	if filepath.Base(roles) != "roles" {
-		return all
-	}
-
-	project := filesIn(filepath.Dir(roles), `(?:^|/)(?:group|host)_vars/`)
-
-	for _, file := range manifest.SortedKeys(project) {
-		vars := map[string]any{}
-		_ = project.decode(file, &vars) // Files that are encrypted tell nothing.
-
-		for name := range vars {
-			all[name] = file
-		}
-	}
-
-	return all
 }

@@ -72,21 +72,29 @@ func nodeOf(v any) *yaml.Node {
 		for _, m := range v {
 			n.Content = append(n.Content, &m.Node)
 		}
-	case expression:
-		n.SetString(string(v))
-		n.Style = yaml.DoubleQuotedStyle
 	default:
 		if err := n.Encode(manifest.WithIntegers(v)); err != nil {
 			n.SetString(err.Error())
+		}
+
+		// An expression such as ${a ? "x" : "y"} would be no YAML.
+		if strings.HasPrefix(n.Value, "${") {
+			n.Style = yaml.DoubleQuotedStyle
 		}
 	}
 
 	return n
 }
 
-// An expression is a string that is always quoted, for ${a ? "x" : "y"} would
-// be no YAML.
-type expression string
+// comments on a field.
+type comments []string
+
+// say a comment when it is needed.
+func (c *comments) say(needed bool, comment string) {
+	if needed {
+		*c = append(*c, comment)
+	}
+}
 
 // width of comments.
 const width = 90
