@@ -45,7 +45,9 @@ type plugin struct {
 	// lookup the objects that arguments name, for a command that reads or for another one.
 	lookup func(args []string, reads bool) ([]tree.Reference, error)
 	client *objects.Client
-	single bool // Whether one object was named.
+	// named are the objects that the arguments name, and single is true if that is one.
+	named  []tree.Reference
+	single bool
 }
 
 func newPlugin(out, errs io.Writer) *plugin {
@@ -83,8 +85,8 @@ func (p *plugin) root() *cobra.Command {
 	return root
 }
 
-// command that takes objects.
-func (p *plugin) command(use, short, long string, run func(ctx context.Context, roots []tree.Reference) error,
+// command that takes objects, and gets their trees as they are when it begins.
+func (p *plugin) command(use, short, long string, run func(ctx context.Context, nodes []*tree.Node) error,
 	reads bool,
 ) *cobra.Command {
 	c := &cobra.Command{
@@ -92,12 +94,17 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     p.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			roots, err := p.lookup(args, reads)
+			var err error
+			if p.named, err = p.lookup(args, reads); err != nil {
+				return err
+			}
+
+			nodes, err := p.load(cmd.Context())
 			if err != nil {
 				return err
 			}
 
-			return run(cmd.Context(), roots)
+			return run(cmd.Context(), nodes)
 		},
 	}
 	c.Flags().StringVarP(&p.selector, "selector", "l", "", "Take the objects of a type with matching labels.")
@@ -206,11 +213,11 @@ func (p *plugin) build(namespace string, reads bool, args []string) ([]*resource
 		Infos()
 }
 
-// load the trees of objects. Those that are gone are left out.
-func (p *plugin) load(ctx context.Context, roots []tree.Reference) ([]*tree.Node, error) {
+// load the trees of the objects. Those that are gone are left out.
+func (p *plugin) load(ctx context.Context) ([]*tree.Node, error) {
 	var nodes []*tree.Node
 
-	for _, r := range roots {
+	for _, r := range p.named {
 		n, err := p.client.Tree(ctx, r)
 		if kerrors.IsNotFound(err) {
 			continue
@@ -222,6 +229,16 @@ func (p *plugin) load(ctx context.Context, roots []tree.Reference) ([]*tree.Node
 	}
 
 	return nodes, nil
+}
+
+// each does something to objects, to all of them whatever becomes of the others.
+func each(nodes []*tree.Node, do func(*tree.Node) error) error {
+	var errs []error
+	for _, n := range nodes {
+		errs = append(errs, do(n))
+	}
+
+	return errors.Join(errs...)
 }
 
 // complete the types that have runs, and the names of objects of a type.

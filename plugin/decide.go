@@ -39,8 +39,8 @@ func (p *plugin) decideCommand(use, short, long string, d common.ApprovalDecisio
 		yes, full bool
 	)
 
-	c := p.command(use, short, long, func(ctx context.Context, roots []tree.Reference) error {
-		return p.decide(ctx, roots, common.ApprovalSpec{Decision: d, Reason: reason}, yes, full)
+	c := p.command(use, short, long, func(ctx context.Context, nodes []*tree.Node) error {
+		return p.decide(ctx, nodes, common.ApprovalSpec{Decision: d, Reason: reason}, yes, full)
 	}, false)
 	c.Flags().StringVar(&reason, "reason", "", "Say why, for others to read.")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask.")
@@ -53,12 +53,7 @@ func (p *plugin) decideCommand(use, short, long string, d common.ApprovalDecisio
 const fullUsage = "Show each difference as a whole, however long it is."
 
 // decide about all runs that await it.
-func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common.ApprovalSpec, yes, full bool) error {
-	nodes, err := p.load(ctx, roots)
-	if err != nil {
-		return err
-	}
-
+func (p *plugin) decide(ctx context.Context, nodes []*tree.Node, spec common.ApprovalSpec, yes, full bool) error {
 	runs, _ := pick(nodes, func(n *tree.Node) bool { return n.Decidable(spec.Decision) })
 	if len(runs) == 0 {
 		p.printf("nothing awaits approval\n")
@@ -79,32 +74,28 @@ func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common
 		}
 	}
 
+	var err error
 	if spec.By, err = p.client.WhoAmI(ctx); err != nil {
 		return errors.Wrap(err, "cannot ask the API server for your name")
 	}
-
-	var errs []error
 
 	done := map[common.ApprovalDecision]string{
 		common.DecisionApprove: "approved",
 		common.DecisionReject:  "rejected",
 	}[spec.Decision]
 
-	for _, n := range runs {
-		switch err := p.client.Decide(ctx, n, spec); {
-		case kerrors.IsForbidden(err):
-			errs = append(errs,
-				errors.Wrapf(err,
-					"%s cannot be %s: you need the right to create approvals there, or an admission policy refuses it",
-					n.Resource(), done))
-		case err != nil:
-			errs = append(errs, errors.Wrapf(err, "%s cannot be %s", n.Resource(), done))
-		default:
+	return each(runs, func(n *tree.Node) error {
+		err := p.client.Decide(ctx, n, spec)
+		if err == nil {
 			p.printf("%s %s by %s\n", n.Resource(), done, spec.By)
 		}
-	}
 
-	return errors.Join(errs...)
+		if kerrors.IsForbidden(err) {
+			err = errors.Wrap(err, "you need the right to create approvals there, or an admission policy refuses it")
+		}
+
+		return errors.Wrapf(err, "%s cannot be %s", n.Resource(), done)
+	})
 }
 
 // agreed asks a person at a terminal.
@@ -149,12 +140,7 @@ func read(ctx context.Context, in io.Reader) (string, error) {
 func (p *plugin) historyCommand() *cobra.Command {
 	return p.command("history", "Show the last runs of objects",
 		"Show the last runs of each AnsibleRun of the objects, the latest first: as many as its historyLimit says.",
-		func(ctx context.Context, roots []tree.Reference) error {
-			nodes, err := p.load(ctx, roots)
-			if err != nil {
-				return err
-			}
-
+		func(_ context.Context, nodes []*tree.Node) error {
 			runs, _ := pick(nodes, nil)
 			p.printf("%s", text.History(time.Now(), runs))
 

@@ -24,16 +24,14 @@ func (p *plugin) style(wide bool) text.Style {
 	return text.Style{Color: play.StyleOf(p.out).Color, Wide: wide}
 }
 
-// follow objects: look at them again and again until the callback says that it has seen
+// follow the objects: look at them again and again until the callback says that it has seen
 // enough.
-func (p *plugin) follow(ctx context.Context, roots []tree.Reference,
-	seen func(now []*tree.Node) (enough bool, err error),
-) error {
+func (p *plugin) follow(ctx context.Context, seen func(now []*tree.Node) (enough bool, err error)) error {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 
 	for failures := 0; ; {
-		now, err := p.load(ctx, roots)
+		now, err := p.load(ctx)
 
 		switch {
 		case ctx.Err() != nil:

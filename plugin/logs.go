@@ -37,17 +37,17 @@ func (p *plugin) logsCommand() *cobra.Command {
 		"Show what Ansible displays in the runs of objects, as a terminal would: of runs in progress what they have "+
 			"displayed so far, "+
 			"of others what was kept or, without that, how they have failed.",
-		func(ctx context.Context, roots []tree.Reference) error { return p.logs(ctx, roots, follow) }, true)
+		func(ctx context.Context, _ []*tree.Node) error { return p.logs(ctx, follow) }, true)
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "Go on until no run is in progress any more.")
 
 	return c
 }
 
-func (p *plugin) logs(ctx context.Context, roots []tree.Reference, follow bool) error {
+func (p *plugin) logs(ctx context.Context, follow bool) error {
 	l := &logs{p: p, follow: follow, of: map[types.UID]*log{}}
 	defer l.unwatch(context.WithoutCancel(ctx))
 
-	err := p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
+	err := p.follow(ctx, func(now []*tree.Node) (bool, error) {
 		runs, none := pick(now, nil)
 		awaited := slices.ContainsFunc(now, awaited)
 

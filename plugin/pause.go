@@ -17,25 +17,17 @@ func (p *plugin) pauseCommand() *cobra.Command {
 	return p.command("pause", "Start no more runs of objects",
 		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to "+
 			"their end.",
-		func(ctx context.Context, roots []tree.Reference) error {
+		func(ctx context.Context, nodes []*tree.Node) error {
 			// XRs come first, so that they compose no run that is not paused.
-			if err := p.annotate(ctx, roots, "true", composites); err != nil {
-				return err
-			}
-
-			return p.annotate(ctx, roots, "true", (*tree.Node).All)
+			return p.annotate(ctx, nodes, "true", composites, (*tree.Node).All)
 		}, false)
 }
 
 func (p *plugin) resumeCommand() *cobra.Command {
 	return p.command("resume", "Go on with objects that are paused",
 		"Go on with objects that are paused: AnsibleRuns, and XRs with all of their AnsibleRuns.",
-		func(ctx context.Context, roots []tree.Reference) error {
-			if err := p.annotate(ctx, roots, nil, (*tree.Node).All); err != nil {
-				return err
-			}
-
-			return p.annotate(ctx, roots, nil, composites)
+		func(ctx context.Context, nodes []*tree.Node) error {
+			return p.annotate(ctx, nodes, nil, (*tree.Node).All, composites)
 		}, false)
 }
 
@@ -44,13 +36,26 @@ func composites(n *tree.Node) []*tree.Node {
 	return slices.DeleteFunc(n.Composites(), func(n *tree.Node) bool { return n.Claim })
 }
 
-// annotate objects of trees to be paused, or to be not.
-func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any,
-	which func(*tree.Node) []*tree.Node,
+// annotate objects of trees to be paused, or to be not: first some of them, and then others, as these are by then.
+func (p *plugin) annotate(ctx context.Context, nodes []*tree.Node, value any, first, then func(*tree.Node) []*tree.Node,
 ) error {
-	nodes, err := p.load(ctx, roots)
+	if err := p.annotateEach(ctx, nodes, value, first); err != nil {
+		return err
+	}
+
+	nodes, err := p.load(ctx)
 	if err != nil {
 		return err
+	}
+
+	return p.annotateEach(ctx, nodes, value, then)
+}
+
+func (p *plugin) annotateEach(ctx context.Context, roots []*tree.Node, value any, which func(*tree.Node) []*tree.Node,
+) error {
+	var nodes []*tree.Node
+	for _, root := range roots {
+		nodes = append(nodes, which(root)...)
 	}
 
 	done := "paused"
@@ -58,25 +63,21 @@ func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any
 		done = "resumed"
 	}
 
-	var errs []error
-
-	for _, root := range nodes {
-		for _, n := range which(root) {
-			switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
-			case err != nil:
-				errs = append(errs, errors.Wrapf(err, "%s cannot be %s", n.Resource(), done))
-			case value == nil && n.Unmanaged():
-				errs = append(errs, errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource()))
-			case value == nil && n.Unresponsive:
-				p.printf("%s resumed, but Crossplane may not notice while its circuit breaker is open: if its condition Synced "+
-					"goes on to say ReconcilePaused, pause and resume it again in a minute\n", n.Resource())
-			default:
-				p.printf("%s %s\n", n.Resource(), done)
-			}
+	return each(nodes, func(n *tree.Node) error {
+		switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
+		case err != nil:
+			return errors.Wrapf(err, "%s cannot be %s", n.Resource(), done)
+		case value == nil && n.Unmanaged():
+			return errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource())
+		case value == nil && n.Unresponsive:
+			p.printf("%s resumed, but Crossplane may not notice while its circuit breaker is open: if its condition Synced "+
+				"goes on to say ReconcilePaused, pause and resume it again in a minute\n", n.Resource())
+		default:
+			p.printf("%s %s\n", n.Resource(), done)
 		}
-	}
 
-	return errors.Join(errs...)
+		return nil
+	})
 }
 
 func (p *plugin) cancelCommand() *cobra.Command {
@@ -84,34 +85,23 @@ func (p *plugin) cancelCommand() *cobra.Command {
 		"End the runs of objects that are in progress. They are not tried again before the inputs change or a run is "+
 			"requested. "+
 			"What a run has changed stays. A run that waits for its turn is kept from starting with pause.",
-		func(ctx context.Context, roots []tree.Reference) error {
-			nodes, err := p.load(ctx, roots)
-			if err != nil {
-				return err
-			}
-
+		func(ctx context.Context, nodes []*tree.Node) error {
 			runs, _ := pick(nodes, (*tree.Node).Running)
 			if len(runs) == 0 {
 				p.printf("no run is in progress\n")
 			}
 
-			var errs []error
-
-			for _, n := range runs {
+			return each(runs, func(n *tree.Node) error {
 				if n.Paused {
-					errs = append(errs, errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first",
-						n.Resource()))
-					continue
+					return errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first", n.Resource())
 				}
 
-				if err := p.client.Annotate(ctx, n, common.AnnotationCancel, n.LastRun.ID); err != nil {
-					errs = append(errs, errors.Wrapf(err, "the run of %s cannot be canceled", n.Resource()))
-					continue
+				err := p.client.Annotate(ctx, n, common.AnnotationCancel, n.LastRun.ID)
+				if err == nil {
+					p.printf("%s is asked to end its run\n", n.Resource())
 				}
 
-				p.printf("%s is asked to end its run\n", n.Resource())
-			}
-
-			return errors.Join(errs...)
+				return errors.Wrapf(err, "the run of %s cannot be canceled", n.Resource())
+			})
 		}, false)
 }

@@ -70,7 +70,7 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 
 	r.wait = true
 
-	c := p.command(use, short, long, func(ctx context.Context, roots []tree.Reference) error {
+	c := p.command(use, short, long, func(ctx context.Context, nodes []*tree.Node) error {
 		if timeout < 0 {
 			return errors.New("--timeout must not be negative")
 		}
@@ -82,7 +82,7 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 			defer cancel()
 		}
 
-		return p.request(ctx, roots, r)
+		return p.request(ctx, nodes, r)
 	}, false)
 	if r.check {
 		c.Flags().BoolVar(&r.full, "full", false, fullUsage)
@@ -97,12 +97,7 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 }
 
 // request runs, and wait for them.
-func (p *plugin) request(ctx context.Context, roots []tree.Reference, want request) error {
-	nodes, err := p.load(ctx, roots)
-	if err != nil {
-		return err
-	}
-
+func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) error {
 	all, none := pick(nodes, want.wanted)
 	if len(all) == 0 {
 		if none != nil {
@@ -136,7 +131,7 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 
 	var last []*tree.Node
 
-	err = p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
+	err = p.follow(ctx, func(now []*tree.Node) (bool, error) {
 		last = now
 		runs, _ := pick(now, nil)
 		r.Observe(runs)

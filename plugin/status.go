@@ -34,7 +34,7 @@ func (p *plugin) statusCommand() *cobra.Command {
 		"Show the runs of objects as a tree, in their order: how they are, what they do, what they wait for, and what has "+
 			"failed. With --all-namespaces alone: how many AnsibleRuns there are in each state, and those that do not go on by "+
 			"themselves, the worst first.",
-		func(ctx context.Context, roots []tree.Reference) error { return p.status(ctx, roots, output, watch) }, true)
+		func(ctx context.Context, nodes []*tree.Node) error { return p.status(ctx, nodes, output, watch) }, true)
 	c.PreRunE = func(*cobra.Command, []string) error {
 		switch {
 		case output != "" && !slices.Contains([]string{outputJSON, outputWide, outputYAML}, output):
@@ -62,13 +62,13 @@ func (p *plugin) statusCommand() *cobra.Command {
 	return c
 }
 
-func (p *plugin) status(ctx context.Context, roots []tree.Reference, output string, watch bool) error {
+func (p *plugin) status(ctx context.Context, nodes []*tree.Node, output string, watch bool) error {
 	s := p.style(output == outputWide)
 
 	if watch {
 		progress := text.NewProgress(s)
 
-		err := p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
+		err := p.follow(ctx, func(now []*tree.Node) (bool, error) {
 			p.printf("%s", progress.Lines(time.Now(), now...))
 			return len(now) == 0, nil
 		})
@@ -76,11 +76,6 @@ func (p *plugin) status(ctx context.Context, roots []tree.Reference, output stri
 			return nil //nolint:nilerr // Watching ends that way.
 		}
 
-		return err
-	}
-
-	nodes, err := p.load(ctx, roots)
-	if err != nil {
 		return err
 	}
 
@@ -114,12 +109,7 @@ func (p *plugin) write(output string, shown any) error {
 func (p *plugin) whyCommand() *cobra.Command {
 	return p.command("why", "Say what objects wait for, and what to do",
 		"Say why an object is not ready: what it waits for, what has failed, and what to do.",
-		func(ctx context.Context, roots []tree.Reference) error {
-			nodes, err := p.load(ctx, roots)
-			if err != nil {
-				return err
-			}
-
+		func(_ context.Context, nodes []*tree.Node) error {
 			for i, n := range nodes {
 				if i > 0 {
 					p.printf("\n")
