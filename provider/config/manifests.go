@@ -217,23 +217,21 @@ func (m *Manifests) Get(_ context.Context, key client.ObjectKey, into client.Obj
 	return nil
 }
 
-// defaulted does what the API server does before others see an object.
+// defaulted does what the API server does before others see an object, and what kubectl does about its namespace.
 func defaulted(decoded runtime.Object) (client.Object, error) {
+	namespace := corev1.NamespaceDefault
+
 	switch o := decoded.(type) {
 	case *clusterv1alpha1.AnsibleRun:
-		if o.Spec.ProviderConfigReference == nil {
+		if namespace = ""; o.Spec.ProviderConfigReference == nil {
 			o.Spec.ProviderConfigReference = &xpv2.Reference{Name: "default"}
 		}
-
-		return named(o, "")
 	case *clusterv1alpha1.ProviderConfig, *namespacedv1alpha1.ClusterProviderConfig:
-		return named(o.(client.Object), "") //nolint:forcetypeassert // Both are.
+		namespace = ""
 	case *namespacedv1alpha1.AnsibleRun:
 		if o.Spec.ProviderConfigReference == nil {
 			o.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: kindClusterProviderConfig, Name: "default"}
 		}
-
-		return named(o, corev1.NamespaceDefault)
 	case *corev1.Secret:
 		if o.Data == nil {
 			o.Data = map[string][]byte{}
@@ -244,22 +242,14 @@ func defaulted(decoded runtime.Object) (client.Object, error) {
 		}
 
 		o.StringData = nil
-
-		return named(o, corev1.NamespaceDefault)
-	case *namespacedv1alpha1.ProviderConfig, *corev1.ConfigMap:
-		return named(o.(client.Object), corev1.NamespaceDefault) //nolint:forcetypeassert // Both are.
 	}
 
-	return nil, errors.New("must be a kind that runs refer to")
-}
-
-// named checks that the object has a name and puts it into the namespace, as
-// kubectl does, unless it says another. Cluster scoped objects have none.
-func named(o client.Object, namespace string) (client.Object, error) {
-	if o.GetName() == "" {
+	o, ok := decoded.(client.Object)
+	if !ok || o.GetName() == "" {
 		return nil, errors.New("metadata.name must be set")
 	}
 
+	// Cluster scoped objects have none.
 	if namespace == "" || o.GetNamespace() == "" {
 		o.SetNamespace(namespace)
 	}

@@ -30,11 +30,7 @@ type permitted struct {
 
 // Reconcile a configuration. It is looked at again for as long as rights are missing.
 func (p *permitted) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	c, ok := p.kind.Object().(common.Config)
-	if !ok {
-		return reconcile.Result{}, errors.Errorf("%T is no configuration", p.kind.Object())
-	}
-
+	c := p.kind.Object()
 	if err := p.kube.Get(ctx, req.NamespacedName, c); err != nil || meta.WasDeleted(c) {
 		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the configuration")
 	}

@@ -173,9 +173,8 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 // files that the run and its configuration refer to. All that are missing are
 // named in one error.
 func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
-	_, cluster := run.(resource.LegacyManaged)
 	of := source{
-		reader: r.Reader, left: new(maxReferred), host: r.Host && cluster, namespace: run.GetNamespace(),
+		reader: r.Reader, left: new(maxReferred), host: r.Host && !IsTenant(run), namespace: run.GetNamespace(),
 		kind: common.KindAnsibleRun,
 	}
 	path := field.NewPath("spec", "forProvider")

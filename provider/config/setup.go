@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
@@ -20,15 +21,16 @@ import (
 type Kind struct {
 	resource.ProviderConfigKinds
 
-	config, usage client.Object
-	list          client.ObjectList
+	config common.Config
+	usage  client.Object
+	list   client.ObjectList
 }
 
 // Object of the kind, empty.
-func (k Kind) Object() client.Object {
-	o, _ := k.config.DeepCopyObject().(client.Object)
+func (k Kind) Object() common.Config {
+	c, _ := k.config.DeepCopyObject().(common.Config)
 
-	return o
+	return c
 }
 
 // List of the kind, empty.
