@@ -15,9 +15,8 @@ import (
 func TestMemory(t *testing.T) {
 	const mebi = 1 << 20
 
-	root := fstest.MapFS{
-		"proc/self/cgroup":         {Data: []byte("0::/\n")},
-		"sys/fs/cgroup/memory.max": {Data: []byte("1610612736\n")},
+	container := func(limit string) fstest.MapFS {
+		return fstest.MapFS{"proc/self/cgroup": {Data: []byte("0::/\n")}, "sys/fs/cgroup/memory.max": {Data: []byte(limit + "\n")}}
 	}
 
 	for name, tc := range map[string]struct {
@@ -25,49 +24,34 @@ func TestMemory(t *testing.T) {
 		c              confinement
 		root           fstest.MapFS
 		each, together int64
+		// flag and field are what the warning names.
+		flag, field bool
 	}{
-		"Unlimited": {reason: "A machine has no limit.", each: 4096 * mebi},
-		"Share":     {reason: "A container is shared.", c: confinement{Sharing: 4}, root: root, each: 640 * mebi, together: 320 * mebi},
-	} {
-		t.Run(name, func(t *testing.T) {
-			each, together := tc.c.memory(tc.root, logging.NewNopLogger())
-			if each != tc.each || together != tc.together {
-				t.Errorf("%s\nmemory(...): want %d, %d, got %d, %d", tc.reason, tc.each, tc.together, each, together)
-			}
-		})
-	}
-}
-
-// TestMemoryInPod: in the Pod of a run no flag of the provider's says what memory there is, but the configuration does.
-func TestMemoryInPod(t *testing.T) {
-	root := fstest.MapFS{
-		"proc/self/cgroup":         {Data: []byte("0::/\n")},
-		"sys/fs/cgroup/memory.max": {Data: []byte("167772160\n")},
-	}
-
-	for name, tc := range map[string]struct {
-		reason string
-		c      confinement
-		want   string
-	}{
-		"Provider": {reason: "Runs of the provider's share its memory.", c: confinement{Sharing: 4}, want: "--max-"},
-		"Pod":      {reason: "A Pod has one run.", c: confinement{Sharing: 1, inPod: true}, want: "spec.execution.resources"},
+		"Unlimited": {"A machine has no limit.", confinement{}, nil, 4096 * mebi, 0, false, false},
+		"Share":     {"A container is shared.", confinement{Sharing: 4}, container("1610612736"), 640 * mebi, 320 * mebi, false, false},
+		"Little":    {"Runs of the provider's share its memory.", confinement{Sharing: 4}, container("167772160"), 512 * mebi, 256 * mebi, true, false},
+		"Pod":       {"A Pod has one run.", confinement{Sharing: 1, inPod: true}, container("167772160"), 512 * mebi, 256 * mebi, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			warning := ""
-			tc.c.memory(root, logging.NewLogrLogger(funcr.New(func(_, args string) { warning += args }, funcr.Options{})))
+			log := logging.NewLogrLogger(funcr.New(func(_, args string) { warning += args }, funcr.Options{}))
 
-			for _, text := range []string{warning, tc.c.share()} {
-				if !strings.Contains(text, tc.want) || strings.Contains(text, "--max-") != strings.Contains(tc.want, "--max-") {
-					t.Errorf("%s\nwant %s to be named, got %q", tc.reason, tc.want, text)
-				}
+			each, together := tc.c.memory(tc.root, log)
+			if each != tc.each || together != tc.together {
+				t.Errorf("%s\nmemory(...): want %d, %d, got %d, %d", tc.reason, tc.each, tc.together, each, together)
+			}
+
+			if strings.Contains(warning, "--max-") != tc.flag || strings.Contains(warning, "spec.execution.resources") != tc.field {
+				t.Errorf("%s\ngot the warning %q", tc.reason, warning)
+			}
+
+			if share := tc.c.share(); strings.Contains(share, "--max-") == tc.c.inPod || strings.Contains(share, "resources") != tc.c.inPod {
+				t.Errorf("%s\nshare(): got %q", tc.reason, share)
 			}
 		})
 	}
 }
 
-// TestIdentities lists what a run may read below the secrets of its Pod, if that has a service
-// account: not what the run was given.
 func TestIdentities(t *testing.T) {
 	pod := fstest.MapFS{
 		"ansible.crossplane.io/run/payload.000":      {},
