@@ -47,7 +47,7 @@ func TestFlags(t *testing.T) {
 		"NegativeTimeoutOfOneRun": {"run --file=" + file + " --max-timeout=-1m", "--max-timeout must not be negative: 0 means that there is none"},
 		"NegativeTTL":             {"--content-ttl=-1h", "--content-ttl must not be negative: 0 means for ever"},
 		"Misspelt":                {"--pod-template=" + file, `is no PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`},
-		"Nothing":                 {"run", "missing flags: --project=DIR or --file=FILE"},
+		"Nothing":                 {"run", "give the manifest of an AnsibleRun with --file, or a directory with --project"},
 		"Both":                    {"run --file=" + file + " --project=.", "--project and --file can't be used together"},
 		"Tags":                    {"run --file=" + file + " --tags=web", "need --project: manifests say it themselves"},
 		"Playbook":                {"run --project=. --role=a site.yml", "--role is in place of a playbook"},

@@ -33,7 +33,7 @@ type runCommand struct {
 	machine.Machine
 	tree.Tree
 
-	Files            []*os.File      `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file" placeholder:"FILE" required:"" sep:"none" short:"f" xor:"what"`
+	Files            []*os.File      `help:"Manifests: the AnsibleRun, its configuration, and the Secrets and ConfigMaps that they refer to; - reads standard input." name:"file" placeholder:"FILE" sep:"none" short:"f" xor:"what"`
 	Name             string          `help:"Name of the AnsibleRun, when the manifests have more than one."`
 	Check            bool            `help:"Only predict what the run would change."`
 	Diff             bool            `help:"Show the differences in files; --check does so in any case."`
@@ -48,6 +48,8 @@ type runCommand struct {
 // Validate the flags.
 func (c *runCommand) Validate() error {
 	switch {
+	case c.Project == "" && len(c.Files) == 0:
+		return errors.New("give the manifest of an AnsibleRun with --file, or a directory with --project")
 	case c.Project == "" && !reflect.DeepEqual(c.Tree, tree.Tree{}):
 		return errors.New(
 			"a playbook, and the flags that say what of a project runs, need --project: manifests say it themselves")

@@ -81,15 +81,14 @@ func (l *lease) noted(asked time.Time, err error) error {
 
 // newLease returns the lease that elects one of the replicas in a namespace. A request for
 // it takes no longer than leaseRequest.
-func newLease(cfg *rest.Config, namespace string) (*lease, error) {
+func newLease(cfg *rest.Config, ns string) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot find the name of this host")
 	}
 
 	id := resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}
-	kind := resourcelock.LeasesResourceLock
-	l, err := resourcelock.NewFromKubeconfig(kind, namespace, leaseName, id, cfg, 2*leaseRequest)
+	l, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, ns, leaseName, id, cfg, 2*leaseRequest)
 
 	return &lease{Interface: l}, errors.Wrap(err, "cannot make the lease")
 }

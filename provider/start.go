@@ -104,9 +104,7 @@ func (c *startCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	c.Cluster = api
-
-	c.Idle = c.Place == config.PodsOnly
+	c.Cluster, c.Idle = api, c.Place == config.PodsOnly
 
 	at, local, store, err := c.Parts(ctx, content.Config{
 		Dir: c.ContentDir(), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),

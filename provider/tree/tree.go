@@ -25,7 +25,7 @@ import (
 type Tree struct {
 	Playbook string `arg:"" help:"Playbook of the project; site.yml by default." optional:""`
 
-	Project   string   `help:"Directory to run content of as it is now, in place of manifests."                            placeholder:"DIR" required:"" type:"existingdir" xor:"what"`
+	Project   string   `help:"Directory to run content of as it is now, in place of manifests."                            placeholder:"DIR" type:"existingdir" xor:"what"`
 	Role      string   `help:"Role to run, in place of a playbook."                                                        placeholder:"NAME"`
 	Inventory []string `help:"Inventory: a file or a directory of the project, or names of hosts with a comma after them." placeholder:"PATH" sep:"none" short:"i"`
 	Limit     string   `help:"Hosts to run on, as a pattern."                                                              short:"l"`
