@@ -190,11 +190,6 @@ func TestAnnounce(t *testing.T) {
 			},
 			want: []event.Event{event.Normal(ReasonChangesPredicted, `1 task would change something: "Write the page" on host "web1"`)},
 		},
-		"Failed": {
-			reason: "A run that failed should be announced.",
-			args:   args{run: applied(common.TriggerCreated, common.PhaseFailed, because("no"))},
-			want:   []event.Event{failure("present run, attempt 1: no")},
-		},
 		"FailedAgain": {
 			reason: "A retry that failed as before should not be announced.",
 			args:   args{before: runs.Before{Run: &wrong}, run: wrong, attempt: 2},
@@ -276,13 +271,8 @@ func TestAnnounce(t *testing.T) {
 			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseTimedOut, because("timed out after 20m"))},
 			want:   []event.Event{failed(ReasonRunTimedOut, "present run, attempt 1: timed out after 20m")},
 		},
-		"Interrupted": {
-			reason: "So should one that was interrupted.",
-			args:   args{run: applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended"))},
-			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 1: the provider ended")},
-		},
 		"InterruptedAtLimit": {
-			reason: "What is no attempt is not the last one.",
+			reason: "One that was interrupted is no attempt, and so not the last one.",
 			args:   args{run: applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2},
 			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 2: the provider ended")},
 		},

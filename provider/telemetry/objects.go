@@ -9,8 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -87,55 +85,33 @@ func (c *objectCollector) Collect(metrics chan<- prometheus.Metric) {
 		return
 	}
 
-	counts, failing, oldest := map[group]int{}, map[string]int{}, map[string]time.Time{}
+	objects, failing := list.GetItems(), map[string]int{}
 
-	// The function returns no error.
-	_ = meta.EachListItem(list, func(o runtime.Object) error {
-		mg, ok := o.(resource.Managed)
-		if !ok {
-			return nil
+	for _, o := range objects {
+		failing[o.GetNamespace()] += 0
+
+		if state, _ := stateOf(o); state == stateFailing {
+			failing[o.GetNamespace()]++
 		}
+	}
 
-		state, cond := stateOf(mg)
-		counts[group{mg.GetNamespace(), state, known(cond.Reason)}]++
-		failing[mg.GetNamespace()] += 0
+	label, counts, oldest := bounded(failing), map[group]int{}, map[string]time.Time{}
 
-		if since := cond.LastTransitionTime.Time; state == stateFailing {
-			failing[mg.GetNamespace()]++
+	for _, o := range objects {
+		state, cond := stateOf(o)
+		ns, since := label[o.GetNamespace()], cond.LastTransitionTime.Time
+		counts[group{ns, state, known(cond.Reason)}]++
 
-			if first, ok := oldest[mg.GetNamespace()]; !ok || since.Before(first) {
-				oldest[mg.GetNamespace()] = since
-			}
+		if first, ok := oldest[ns]; state == stateFailing && (!ok || since.Before(first)) {
+			oldest[ns] = since
 		}
-
-		return nil
-	})
-
-	c.send(metrics, bounded(failing), counts, oldest)
-}
-
-// send the metrics, given the label of each namespace.
-func (c *objectCollector) send(
-	metrics chan<- prometheus.Metric, label map[string]string, counts map[group]int, oldest map[string]time.Time,
-) {
-	labeled, first := map[group]int{}, map[string]time.Time{}
+	}
 
 	for g, n := range counts {
-		g.namespace = label[g.namespace]
-		labeled[g] += n
-	}
-
-	for ns, since := range oldest {
-		if f, ok := first[label[ns]]; !ok || since.Before(f) {
-			first[label[ns]] = since
-		}
-	}
-
-	for g, n := range labeled {
 		metrics <- prometheus.MustNewConstMetric(c.count, prometheus.GaugeValue, float64(n), g.namespace, g.state, g.reason)
 	}
 
-	for ns, since := range first {
+	for ns, since := range oldest {
 		metrics <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, float64(since.Unix()), ns)
 	}
 }
