@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,10 +55,6 @@ func TestIsOwn(t *testing.T) {
 			reason: "Without a supervisor nothing can be installed, whatever it is.",
 			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/nonexistent/provider"))}, want: true,
 		},
-		"SupervisorFailed": {
-			reason: "Nor with one that could not do its work.", o: []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/bin/sh", "-c", "exit 125"))},
-			want: true,
-		},
 		"NoTools": {
 			reason: "Nor without ansible-galaxy.",
 			o: []option{withGalaxy(func(ctx context.Context, p galaxy.Program) error {
@@ -70,19 +65,6 @@ func TestIsOwn(t *testing.T) {
 			want: true,
 		},
 		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", o: []option{says("remote: No space left on device\n")}},
-		"Replaced": {
-			reason: "And so is where sets belong, whoever has made something else of it.",
-			o: []option{withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
-				// .../tmp/workspace/set/collections
-				sets := filepath.Join(argv[slices.Index(argv, "-p")+1], "..", "..", "..", "..", "sets")
-				if err := errors.Join(os.RemoveAll(sets), os.WriteFile(sets, nil, 0o600)); err != nil {
-					return err
-				}
-
-				return install(argv, "x", 1)
-			})},
-			want: true,
-		},
 		"Unusable": {
 			reason: "And a directory of its own that it cannot use.",
 			damage: func(t *testing.T, dir string) {

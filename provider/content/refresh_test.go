@@ -1,7 +1,6 @@
 package content
 
 import (
-	"archive/tar"
 	"context"
 	"fmt"
 	"io"
@@ -142,17 +141,6 @@ func TestMoves(t *testing.T) {
 		git(t, dir, "add", ".")
 		git(t, dir, "commit", "-q", "--allow-empty", "-m", "next")
 	}
-	pack := func(t *testing.T, file string, names ...string) {
-		t.Helper()
-
-		members := make([]tar.Header, len(names))
-		for i, name := range names {
-			members[i] = tar.Header{Typeflag: tar.TypeReg, Name: name}
-		}
-
-		needs.OK(t, os.WriteFile(file, tarOf(t, members...), 0o600))
-	}
-
 	for name, tc := range map[string]struct {
 		reason string
 		in     func(src string) inputs.Inputs
@@ -183,13 +171,6 @@ func TestMoves(t *testing.T) {
 				t.Helper()
 				commit(t, src, map[string]string{"web/prod/site.yml": "[]\n"})
 			},
-		},
-		"Archive": {
-			reason: "Another archive may have the same files.",
-			in:     func(src string) inputs.Inputs { return project(common.Project{Src: "file://" + src + ".tar"}) },
-			first:  func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-1/site.yml") },
-			same:   func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-2/site.yml") },
-			other:  func(t *testing.T, src string) { t.Helper(); pack(t, src+".tar", "site-2/site.yml", "site-2/more.yml") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -312,21 +293,10 @@ func TestResolutionNever(t *testing.T) {
 		"NoTTL":   {reason: "Without a TTL no content is.", text: "collections: [a.b]"},
 		"Nothing": {reason: "Nothing is there always.", ttl: time.Hour, want: Resolution{Found: true}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStore(t, t.TempDir(), withTTL(tc.ttl), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
-				t.Error("nothing must run")
-
-				return errors.New("no")
-			}))
-			req := request(t, inputs.Inputs{Requirements: tc.text})
-
-			if diff := cmp.Diff(tc.want, s.Resolution(req)); diff != "" {
-				t.Errorf("\n%s\nResolution(...): -want, +got:\n%s", tc.reason, diff)
-			}
-
-			s.Refresh(req, "me", func() {})
-			s.Stop()
-		})
+		s := newStore(t, t.TempDir(), withTTL(tc.ttl))
+		if diff := cmp.Diff(tc.want, s.Resolution(request(t, inputs.Inputs{Requirements: tc.text}))); diff != "" {
+			t.Errorf("\n%s: %s\nResolution(...): -want, +got:\n%s", name, tc.reason, diff)
+		}
 	}
 }
 

@@ -46,10 +46,6 @@ func TestSourcesFail(t *testing.T) {
 			reason: "A version that is nowhere is named.", requirements: "collections: [{name: acme.base, version: '>=2,<3'}]",
 			err: "collections: Failed to resolve the requested dependencies map. Could not satisfy the following requirements: acme.base:>=2,<3 (direct request)",
 		},
-		"Wildcard": {
-			reason: "Galaxy's ranges have no wildcards.", requirements: "collections: [{name: acme.base, version: '1.*'}]",
-			err: "collections: Non integer values in LooseVersion ('1.*'); give a range without wildcards, such as >=1.0.0,<2.0.0",
-		},
 		"Down": {
 			reason: "A server that is down is named.", requirements: "collections: [acme.base]", mood: sources.Down,
 			err: "collections: Error when finding available api versions from default ($PUBLIC) (HTTP Code: 503, Message: Service Unavailable)",
@@ -61,10 +57,6 @@ func TestSourcesFail(t *testing.T) {
 		"Checksum": {
 			reason: "What is not as it was published is not installed.", requirements: "collections: [{name: acme.base, source: $CORRUPT}]",
 			err: "collections: Failed to download collection tar from 'explicit_requirement_acme.base': Mismatch artifact hash with downloaded file",
-		},
-		"UnknownServer": {
-			reason: "A server of a requirement must be one of ansible.cfg, or a URL.", requirements: "collections: [{name: acme.base, source: private}]",
-			err: "collections: Collections requirement 'source' entry should contain a valid Galaxy API URL but it does not: private is not an HTTP URL.",
 		},
 		"UnknownRole": {
 			reason: "A role that is nowhere is named.", requirements: "roles: [acme.none]",
@@ -113,10 +105,6 @@ func TestSourcesFail(t *testing.T) {
 		"TarballRoleNoPassword": {
 			reason: "So it is for a role.", requirements: "roles: [$FILES/issue.tar.gz]",
 			err: "roles: failed to download the file: HTTP Error 401: Unauthorized; issue was NOT installed successfully" + netrc,
-		},
-		"TarballGarbled": {
-			reason: "What is no archive is named.", requirements: "collections: [$PUBLIC/none.tar.gz]",
-			err: "collections: Collection artifact at 'none.tar.gz' is not a valid tar file.",
 		},
 	})
 }

@@ -45,7 +45,6 @@ var advices = []struct { //nolint:gochecknoglobals // They are never changed.
 		regexp.MustCompile(`\[Errno 13\] Permission denied|'/.*' does not appear to be a git repository`),
 		"installations read only what spec.confinement.readPaths, or the flag --read-path, allows, beside the system",
 	},
-	{regexp.MustCompile(`LooseVersion`), "give a range without wildcards, such as >=1.0.0,<2.0.0"},
 }
 
 // advice says what to do about the reason of a failure; empty when the reason is enough.

@@ -81,14 +81,6 @@ func TestNewRequestCredentials(t *testing.T) {
 			},
 			want: []inputs.File{{Name: "id_rsa", Data: []byte("k\n")}, {Name: "known_hosts", Data: []byte("h")}},
 		},
-		"OverSSHOfRun": {
-			reason: "So they are for a role that the run brings.",
-			in: inputs.Inputs{
-				Roles:       []common.Role{{Name: "x", Src: "git+git@git.example.org:x.git"}},
-				Credentials: []inputs.File{{Name: "id_ed25519", Data: []byte("k\n")}},
-			},
-			want: []inputs.File{{Name: "id_ed25519", Data: []byte("k\n")}},
-		},
 		"Mentioned": {
 			reason: "What the ansible.cfg names may be for Galaxy. A key is for ssh only.",
 			in: inputs.Inputs{
@@ -106,11 +98,6 @@ func TestNewRequestCredentials(t *testing.T) {
 			reason: "Or of the run, whatever the scheme.", in: project("ssh://git:s3cretpassword@example.org/x.git"),
 			err: "spec.forProvider.project.src" + refused,
 		},
-		"PasswordOfArchive": {
-			reason: "So it is for an archive.", in: project("https://me%3as3cret@files.example.org/x.zip"),
-			err: "spec.forProvider.project.src" + refused,
-		},
-		"UserOfProject": {reason: "A user is none.", in: project("ssh://git@example.org/x.git")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := NewRequest(tc.in)

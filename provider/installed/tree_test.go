@@ -110,6 +110,7 @@ func TestStrip(t *testing.T) {
 		"collections/ansible_collections/acme.web-1.0.0.info/GALAXY.yml": "server: https://me:secret@hub.example.org\n",
 	})
 	needs.OK(t, os.Chmod(filepath.Join(dir, web, "plugins"), 0o500))
+	needs.OK(t, os.Symlink("acme", filepath.Join(dir, "collections/ansible_collections/link"))) // It makes no collections.
 
 	m, err := New(t.Context(), dir, "x", requirements.File{Collections: []requirements.Collection{{Name: "acme.web"}}}, nil, nil, Bounds(0))
 	needs.OK(t, err)
@@ -129,12 +130,14 @@ func TestStrip(t *testing.T) {
 		web + "MANIFEST.json":    `{"format":1,"collection_info":{"namespace":"acme","name":"web","version":"1.0.0","dependencies":{}}}`,
 		web + "plugins/x.py":     "x",
 		"roles/r/tasks/main.yml": "[]",
+
+		"collections/ansible_collections/link": "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("What is left should be content: -want, +got:\n%s", diff)
 	}
 
-	if c := m.Collections[0]; c.Source != "https://hub.example.org" || c.Revision == "" || m.Roles[0].Version != "v1" {
+	if c := m.Collections[0]; len(m.Collections) != 1 || c.Source != "https://hub.example.org" || c.Revision == "" || m.Roles[0].Version != "v1" {
 		t.Errorf("What is said of it should be known: %+v, %+v", c, m.Roles)
 	}
 }
