@@ -7,6 +7,7 @@ that takes half of a module's time. Another Python at the same path would read t
 """
 import base64
 import dataclasses
+import functools
 import importlib.util
 import io
 import json
@@ -120,13 +121,19 @@ def _compiled(data):
             if not info.filename.endswith(".py"):
                 continue
 
-            source = archive.read(info)
-            code = compile(AS_SOURCE.encode() + source if info.filename == FIRST else source, info.filename, "exec", dont_inherit=True)
-            # PEP 552: by the hash of the source, which is not checked.
-            header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source)
-            archive.writestr(zipfile.ZipInfo(info.filename + "c", info.date_time), header + marshal.dumps(code), zipfile.ZIP_DEFLATED)
+            code = _code(info.filename, archive.read(info))
+            archive.writestr(zipfile.ZipInfo(info.filename + "c", info.date_time), code, zipfile.ZIP_DEFLATED)
 
     return out.getvalue()
+
+
+@functools.cache
+def _code(name, source):
+    """A compiled file, most of which are in the archives of all modules."""
+    code = compile(AS_SOURCE.encode() + source if name == FIRST else source, name, "exec", dont_inherit=True)
+
+    # PEP 552: by the hash of the source, which is not checked.
+    return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source) + marshal.dumps(code)
 
 
 class Modules:
