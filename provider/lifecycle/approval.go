@@ -120,7 +120,8 @@ func predicts(s Situation) bool {
 func checkedNow(s Situation) bool {
 	r := s.Recorded.LastRun
 
-	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r) && r.Phase.Finished() && !cutOff(r)
+	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r) && r.Phase.Finished() &&
+		!cutOff(r)
 }
 
 // current is true for a check of the inputs as they are now, and with what its content may have read of the object

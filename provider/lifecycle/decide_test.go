@@ -388,25 +388,6 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-func TestBackoff(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason   string
-		attempts int64
-		want     time.Duration
-	}{
-		"None":  {reason: "A run that did not count should be tried again soon.", attempts: 0, want: 5 * time.Second},
-		"First": {reason: "The first pause should be short.", attempts: 1, want: 5 * time.Second},
-		"Third": {reason: "Pauses should double.", attempts: 3, want: 20 * time.Second},
-		"Many":  {reason: "Pauses should be capped, without overflow.", attempts: 1 << 40, want: 10 * time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := backoff(tc.attempts); got != tc.want {
-				t.Errorf("\n%s\nbackoff(%d): want %s, got %s", tc.reason, tc.attempts, tc.want, got)
-			}
-		})
-	}
-}
-
 // A run that was asked for after the attempts were exhausted, and that ended by no fault of its own, is tried again.
 func TestRequestedBlameless(t *testing.T) {
 	for name, r := range map[string]runs.Report{

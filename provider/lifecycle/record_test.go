@@ -10,56 +10,64 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
+// What did not come as far as its content has changed nothing, unless one before it has. What may have been changed once
+// is not forgotten.
 func TestRecordExecuted(t *testing.T) {
-	report := func(phase common.RunPhase, os ...func(*runs.Report)) runs.Report {
-		r := runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
-		for _, o := range os {
-			o(&r)
+	type change = func(*runs.Report)
+
+	report := func(phase common.RunPhase, changes ...change) runs.Report {
+		r := runs.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
+		for _, fn := range changes {
+			fn(&r)
 		}
 
 		return r
 	}
+	of := func(reports ...runs.Report) []runs.Report { return reports }
 	installed := func(r *runs.Report) { r.Content = &common.Content{} }
 	told := func(r *runs.Report) { r.Run.Hosts = &common.HostTotals{} }
-	untouched := func(r *runs.Report) { r.Untouched = true }
+	touched := func(r *runs.Report) { r.Untouched = false }
+	own := func(r *runs.Report) { r.Blameless = true }
+
+	const installing, running, failed, canceled = common.PhaseInstalling, common.PhaseRunning, common.PhaseFailed, common.PhaseCanceled
+
+	succeeded := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded}
+	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: failed}
+	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: failed, Untouched: true}
 
 	for name, tc := range map[string]struct {
 		reason  string
+		before  *common.Apply
 		reports []runs.Report
-		want    bool
+		// executed content may have changed something, and an apply is untouched if neither it nor one before has.
+		executed, untouched bool
 	}{
-		"NotInstalled": {
-			reason:  "Content that could not be installed has changed nothing.",
-			reports: []runs.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
-		},
-		"Untouched": {
-			reason:  "Nor has content that could not be loaded, or found no host, though the run is said to be running.",
-			reports: []runs.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
-		},
-		"Told": {
-			reason:  "A run that has told something may have changed something.",
-			reports: []runs.Report{report(common.PhaseRunning, installed, told)},
-			want:    true,
-		},
-		"Failed": {
-			reason:  "A run that failed may have changed something, whatever it has told.",
-			reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
-			want:    true,
-		},
-		"Stays": {
-			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
-			reports: []runs.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
-			want:    true,
-		},
+		"NotInstalled": {"Content that could not be installed has changed nothing.", succeeded, of(report(installing), report(failed)), false, true},
+		"Own":          {"Nothing could be executed.", succeeded, of(report(running, installed), report(failed, installed, own)), false, true},
+		"Canceled":     {"It was not let begin.", succeeded, of(report(running, installed), report(canceled, installed)), false, true},
+		"Spared":       {"Nor was anything before.", spared, of(report(installing), report(failed)), false, true},
+		"Broken":       {"What failed before may have changed something.", broken, of(report(installing), report(failed)), false, false},
+		"Content":      {"Content that finds no host, or cannot be loaded, has failed.", succeeded, of(report(running, installed, told), report(failed, installed, told)), false, false},
+		"Succeeded":    {"There is nothing to say.", succeeded, of(report(common.PhaseSucceeded, installed)), false, false},
+		"Told":         {"A run that has told something may have changed something.", succeeded, of(report(running, installed, told, touched)), true, false},
+		"Failed":       {"So may one that has failed, whatever it has told.", succeeded, of(report(running, installed, touched), report(failed, installed, touched)), true, false},
+		"Touched":      {"And one that was canceled.", succeeded, of(report(running, installed, touched), report(canceled, installed, touched)), true, false},
+		"Stays":        {"It is still there when a later one does nothing.", nil, of(report(failed, installed, touched), report(failed, installed)), true, false},
+		"Interrupted":  {"A run whose end is not known may have changed something.", succeeded, of(report(running, installed, touched)), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &common.AnsibleRunObservation{}
+			o := &common.AnsibleRunObservation{LastApply: tc.before}
 			for _, r := range tc.reports {
+				Record(o, r)
 				Record(o, r)
 			}
 
-			if o.Executed != tc.want {
-				t.Errorf("\n%s\nrecord(...): want executed %t, got %t", tc.reason, tc.want, o.Executed)
+			if name == "Interrupted" && (o.Executed || Interrupt(o, t0) == nil) {
+				t.Errorf("Nothing is known before: %+v", o)
+			}
+
+			if o.Executed != tc.executed || o.LastApply.Untouched != tc.untouched {
+				t.Errorf("\n%s\nRecord(...): want executed %t, untouched %t, got %t, %+v", tc.reason, tc.executed, tc.untouched, o.Executed, o.LastApply)
 			}
 		})
 	}
@@ -90,65 +98,6 @@ func TestRecordNotBegun(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// What did not come as far as its content has changed nothing, unless one before
-// it has.
-func TestRecordUntouched(t *testing.T) {
-	report := func(phase common.RunPhase, os ...func(*runs.Report)) runs.Report {
-		r := runs.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
-		for _, o := range os {
-			o(&r)
-		}
-
-		return r
-	}
-	installed := func(r *runs.Report) { r.Content = &common.Content{} }
-	own := func(r *runs.Report) { r.Blameless = true }
-	touched := func(r *runs.Report) { r.Untouched = false }
-	succeeded := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded}
-	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed}
-	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Untouched: true}
-
-	for name, tc := range map[string]struct {
-		reason  string
-		before  *common.Apply
-		reports []runs.Report
-		want    bool
-	}{
-		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
-		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
-		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
-		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
-		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []runs.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
-		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []runs.Report{report(common.PhaseSucceeded, installed)}},
-		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
-		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []runs.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := &common.AnsibleRunObservation{LastApply: tc.before}
-			for _, r := range tc.reports {
-				Record(o, r)
-				Record(o, r)
-			}
-
-			if o.LastApply.Untouched != tc.want {
-				t.Errorf("\n%s\nrecord(...): want untouched %t, got %+v", tc.reason, tc.want, o.LastApply)
-			}
-		})
-	}
-}
-
-func TestInterruptedIsExecuted(t *testing.T) {
-	o := &common.AnsibleRunObservation{}
-	Record(o, runs.Report{
-		Run:     common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
-		Content: &common.Content{},
-	})
-
-	if Interrupt(o, t0) == nil || !o.Executed {
-		t.Errorf("A run whose end nobody heard of may have changed something, got %+v", o)
 	}
 }
 

@@ -36,6 +36,12 @@ func TestWindow(t *testing.T) {
 		s.Now = t0.Add(3 * time.Minute)
 	}
 
+	clean := func(digest string) option {
+		return func(s *Situation) {
+			s.Policy = common.CheckWhenObserve
+			s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digest, CompletionTime: at(0)}
+		}
+	}
 	guarded := func(s *Situation) { s.Approvals.Required = true }
 	agreed := func(asked common.RunTrigger) option {
 		return func(s *Situation) {
@@ -79,6 +85,15 @@ func TestWindow(t *testing.T) {
 		"DeletedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
 		"DeletedRequested": {reason: "Who asks for a failed deletion again should not wait.", changes: wait, os: []option{absent, lastFailed(common.StateAbsent, "absent.3", 1, common.PhaseFailed), func(s *Situation) { s.Request = "now" }}, starts: true},
 		"Retried":          {reason: "A retry should wait, and say what has failed.", changes: wait, os: []option{failed}, fails: true},
+		"RetriedAbsent":    {reason: "A deletion should wait, and not say that a run of it has failed.", changes: wait, os: []option{absent, failed}},
+
+		// A request for a check that has found nothing does not ask for what happens later.
+		"CleanUnpublished": {reason: "A run should wait that brings connection details.", changes: wait, os: []option{applied(digestA), clean(digestA), func(s *Situation) { s.Unpublished = true }}},
+		"CleanChanged":     {reason: "So should a change.", changes: wait, os: []option{applied(digestB), clean(digestB)}},
+		"CleanPolicy":      {reason: "And a change without a check.", changes: wait, os: []option{applied(digestB), clean(digestB), policy(common.ObserveAndDelete)}},
+		"FoundDeleted": {reason: "Nor does one that has found something ask for a deletion.", changes: wait, os: []option{applied(digestA), clean(digestA), absent, func(s *Situation) {
+			s.Recorded.Drift = &common.Drift{Changed: 1}
+		}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(append(tc.os, within(t, tc.changes))...)
@@ -157,41 +172,5 @@ func TestSchedule(t *testing.T) {
 	s := given(applied(digestA), func(s *Situation) { s.Calendar, s.Recorded.NextRunTime = c, at(2*time.Minute) })
 	if got := Decide(s); !got.Until.Equal(t0.Add(2 * time.Minute)) {
 		t.Errorf("The content should run when it has asked to: %+v", got)
-	}
-}
-
-// A request for a check that has found nothing does not ask for what happens later.
-func TestWindowAfterRequestedCheck(t *testing.T) {
-	clean := func(s *Situation) {
-		s.Policy = common.CheckWhenObserve
-		s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digestA, CompletionTime: at(0)}
-	}
-
-	for name, o := range map[string]option{
-		"Deleted":     func(s *Situation) { s.Deleted, s.Digest = true, "" },
-		"Unpublished": func(s *Situation) { s.Unpublished = true },
-		"Changed":     func(s *Situation) { s.Digest = digestB },
-		"Policy":      func(s *Situation) { s.Digest = digestB; s.Policy = common.ObserveAndDelete },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := given(applied(digestA), clean, o, within(t, common.ChangesWait))
-			if d := Decide(s); d.Start != nil || !d.Held {
-				t.Errorf("it should wait for the window: %+v %+v", d, d.Start)
-			}
-			if !s.Deleted && s.Digest == digestB {
-				if c := Ready(s, xpv2.Condition{}); c.Reason != common.ReasonWaitingForWindow {
-					t.Errorf("Ready: %+v", c)
-				}
-			}
-		})
-	}
-}
-
-// A deletion that waits for its window says so, and not that a run of it has failed.
-func TestWindowOfDeletionAfterFailure(t *testing.T) {
-	s := given(lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), func(s *Situation) { s.Deleted, s.Digest = true, "" }, within(t, common.ChangesWait))
-
-	if d := Decide(s); !d.Held || d.Failure != nil {
-		t.Errorf("no run of the deletion has failed: %+v", d)
 	}
 }
