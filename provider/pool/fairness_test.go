@@ -187,15 +187,18 @@ func TestOrder(t *testing.T) {
 	}{
 		"Urgent": {
 			"Every fourth place is for what can wait, so that it does not wait for ever.",
-			[]runs.Run{poll("p1"), poll("p2"), urgent("u1"), urgent("u2"), urgent("u3"), urgent("u4"), urgent("u5")}, "u1 u2 p1 u3 u4 u5 p2",
+			[]runs.Run{poll("p1"), poll("p2"), urgent("u1"), urgent("u2"), urgent("u3"), urgent("u4"), urgent("u5")},
+			"u1 u2 p1 u3 u4 u5 p2",
 		},
 		"Namespaces": {
 			"Namespaces take turns.",
-			[]runs.Run{created("a1"), created("a2"), created("a3"), created("b1"), created("b2"), created("a4")}, "a1 b1 a2 b2 a3 a4",
+			[]runs.Run{created("a1"), created("a2"), created("a3"), created("b1"), created("b2"), created("a4")},
+			"a1 b1 a2 b2 a3 a4",
 		},
 		"Retries": {
 			"Retries wait behind urgent runs, and not behind polls.",
-			[]runs.Run{poll("p1"), poll("p2"), of("", "retry", common.TriggerRetry), again, urgent("u1")}, "u1 retry deletion p1 p2",
+			[]runs.Run{poll("p1"), poll("p2"), of("", "retry", common.TriggerRetry), again, urgent("u1")},
+			"u1 retry deletion p1 p2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

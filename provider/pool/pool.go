@@ -246,17 +246,11 @@ func (p *Pool) wait(w Want, report runs.Report, needs runs.Needs) (_ runs.Report
 
 	e.report.Run.StartTime, e.report.Run.Pod = e.start, r.Pod()
 
-	if isShown := equality.Semantic.DeepEqual(w.Shown, &e.report.Run); isShown && p.leads() {
-		p.take(e, r)
-
-		return e.report, true
+	if isShown := equality.Semantic.DeepEqual(w.Shown, &e.report.Run); !isShown || !p.leads() {
+		return e.report, false
 	}
 
-	return e.report, false
-}
-
-// take the place that is kept for an object, and begin its run there.
-func (p *Pool) take(e *entry, r runs.Run) {
+	// It begins in the place that was kept for it.
 	e.reservation.Stop()
 	e.reservation = nil
 	r.Queued = e.queued
@@ -267,6 +261,8 @@ func (p *Pool) take(e *entry, r runs.Run) {
 
 	p.unprepare(e)
 	p.begin(e, r)
+
+	return e.report, true
 }
 
 // onlyPrepared is the report of a run that has what it needs, so that its object is to be looked at, or cannot have it:

@@ -359,7 +359,7 @@ func TestNews(t *testing.T) {
 				{133, task("eight")},                // But for a minute at most.
 				{193, phase(common.PhaseSucceeded)},
 			} {
-				time.Sleep(start.Add(time.Duration(step.at) * time.Second).Sub(time.Now()))
+				time.Sleep(time.Until(start.Add(time.Duration(step.at) * time.Second)))
 
 				if step.change(&r); r.Run.Phase.Finished() {
 					break
