@@ -88,8 +88,8 @@ func (c *connector) waker(run common.AnsibleRun) func() {
 	return func() { c.wake(name) }
 }
 
-// Connect reads what the run depends on, and notes that its configuration is in use. A mistake in the inputs is kept for
-// Observe, which reports a run in progress in any case, and knows whether inputs are needed. Connect fails
+// Connect reads what the run depends on, and notes that its configuration is in use. A mistake in the inputs is kept
+// for Observe, which reports a run in progress in any case, and knows whether inputs are needed. Connect fails
 // when an Operation has applied the object since the fresh reconciler looked at it.
 func (c *connector) Connect(ctx context.Context,
 	run common.AnsibleRun,

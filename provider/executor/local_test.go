@@ -70,7 +70,8 @@ func TestExecute(t *testing.T) {
 	cancel()
 
 	begins := []common.RunPhase{common.PhaseInstalling}
-	running, progressed := append(begins, common.PhaseRunning), append(begins, common.PhaseRunning, common.PhaseRunning)
+	running := []common.RunPhase{common.PhaseInstalling, common.PhaseRunning}
+	progressed := []common.RunPhase{common.PhaseInstalling, common.PhaseRunning, common.PhaseRunning}
 
 	type change = func(*runs.Report)
 
@@ -122,11 +123,14 @@ func TestExecute(t *testing.T) {
 			}), progressed,
 		},
 		"NothingRequired": {
-			"A run that requires no content should not say that it installs any.", t.Context(), inputs.Inputs{}, installs(content.Set{}, nil),
+			"A run that requires no content should not say that it installs any.", t.Context(),
+			inputs.Inputs{},
+			installs(content.Set{}, nil),
 			ends(runner.Result{Phase: failed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil),
 			ran(failed, runner.ReasonTaskFailed, "no", hosts(common.HostTotals{}), func(r *runs.Report) {
 				r.Run.InputsDigest, r.Content = "digest of ", &common.Content{}
-			}), []common.RunPhase{common.PhaseRunning},
+			}),
+			[]common.RunPhase{common.PhaseRunning},
 		},
 		"InstallFailed": {
 			"Content that cannot be installed should fail the run, for the inputs that are known.", t.Context(), required,
@@ -154,7 +158,8 @@ func TestExecute(t *testing.T) {
 		},
 		"InvalidRequirements": {
 			"Requirements that cannot be read are a mistake of the configuration.", t.Context(),
-			inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"}, installs(set, nil), nil,
+			inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"},
+			installs(set, nil), nil,
 			missing(failed, runs.ReasonInstallFailed,
 				`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`), nil,
 		},
