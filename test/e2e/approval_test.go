@@ -62,7 +62,7 @@ func TestApproval(t *testing.T) {
 	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "Hello"}
 	page, run := filepath.Join(d.Directory, "page"), "ansiblerun.ansible.m.crossplane.io/page"
 
-	// Other tests restore statuses, and their namespaces have no such policies.
+	// The namespaces of other tests have no such policies.
 	cp.Apply(t, strings.ReplaceAll(readFile(t, "../../examples/operations/approvals.yaml"), "validationActions: [Deny]",
 		"validationActions: [Deny]\n  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: [[.Namespace]]}}}"), d)
 

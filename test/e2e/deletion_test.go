@@ -48,13 +48,19 @@ spec:
         - ansible.builtin.shell: echo {{ ansible_provider_meta.managed_resource.state }} >> {{ directory | quote }}/ledger
 `
 
-// TestDeletion deletes objects of which nothing is to be removed.
+// TestDeletion deletes objects of which nothing is to be removed, and one that was adopted.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 
 	remove := func(t *testing.T, d runData) {
 		t.Helper()
 		cp.Kubectl(t, "delete", "--wait=false", "--namespace="+d.Namespace, "ansiblerun.ansible.m.crossplane.io/run")
+	}
+	resume := func(t *testing.T, d runData, annotations ...string) {
+		t.Helper()
+		cp.Kubectl(t, append([]string{
+			"annotate", "--namespace=" + d.Namespace, "ansiblerun.ansible.m.crossplane.io/run", "crossplane.io/paused-",
+		}, annotations...)...)
 	}
 
 	t.Run("Unaware", func(t *testing.T) {
@@ -81,11 +87,29 @@ func TestDeletion(t *testing.T) {
 		run := cp.Apply(t, restored, d)[1]
 
 		remove(t, d)
-		cp.Kubectl(t, "annotate", "--namespace="+d.Namespace, "ansiblerun.ansible.m.crossplane.io/run", "crossplane.io/paused-")
+		resume(t, d)
 		cp.WaitGone(t, run)
 
 		if exists(filepath.Join(d.Directory, "ledger")) {
 			t.Errorf("What has never run here should remove nothing, got %q", readFile(t, filepath.Join(d.Directory, "ledger")))
+		}
+	})
+
+	t.Run("Adopted", func(t *testing.T) {
+		t.Parallel()
+
+		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
+		run := cp.Apply(t, restored, d)[1]
+
+		resume(t, d, "ansible.crossplane.io/adopt=true")
+		cp.WaitFor(t, run, Condition("Ready", "True"))
+		waitForEvent(t, run, "Adopted", 1, "recorded")
+
+		remove(t, d)
+		cp.WaitGone(t, run)
+
+		if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "absent\n" {
+			t.Errorf("Only the deletion should run, got %q", got)
 		}
 	})
 }
