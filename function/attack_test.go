@@ -16,24 +16,24 @@ func TestAttacks(t *testing.T) {
 	const (
 		from = `
 runs:
-- {name: app, role: acme.app.server, varsFrom: [{value: "${xr.spec.parameters}", keys: SnakeCase}]}
+- {name: app, role: a.b.c, varsFrom: [{value: "${xr.spec.parameters}", keys: SnakeCase}]}
 `
 		vars = `
 runs:
-- {name: app, role: acme.app.server, vars: {ansible_host: "${xr.spec.host}", ansible_user: "${xr.spec.?user.orValue(\"root\")}", ansible_port: "${xr.spec.?port.orValue(22)}"}}
+- {name: app, role: a.b.c, vars: {ansible_host: "${xr.spec.host}", ansible_user: "${xr.spec.?user.orValue(\"root\")}", ansible_port: "${xr.spec.?port.orValue(22)}"}}
 `
 		hosts = `
 runs:
-- {name: app, role: acme.app.server, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts}"}}}]}
+- {name: app, role: a.b.c, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts}"}}}]}
 `
 		children = `
 runs:
-- {name: app, role: acme.app.server, inventories: [{yaml: {all: {children: "${xr.spec.groups}"}}}]}
+- {name: app, role: a.b.c, inventories: [{yaml: {all: {children: "${xr.spec.groups}"}}}]}
 `
 		literal = `
 runs:
 - name: app
-  role: acme.app.server
+  role: a.b.c
   inventories:
   - yaml:
       infra: {hosts: {gateway: {ansible_host: gw.internal.example}, "web[01:20]:2222": null}, children: {inner: {hosts: [db]}}}
@@ -45,7 +45,7 @@ runs:
 		computed = `
 runs:
 - name: app
-  role: acme.app.server
+  role: a.b.c
   inventories:
   - yaml:
       infra: {hosts: "${{'gw1': {'ansible_host': 'gw1.internal.example', 'token': 't'}, 'plain': {}}}", children: "${{'racks': {}}}"}
@@ -54,7 +54,7 @@ runs:
 `
 		secret = `
 runs:
-- {name: app, role: acme.app.server, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: vars}}]}
+- {name: app, role: a.b.c, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: vars}}]}
 `
 	)
 
@@ -134,19 +134,21 @@ runs:
 		"OtherNamespace":   {reason: "A name cannot lead out of the namespace.", input: secret, spec: `secret: ../other/secret`, want: `varFiles[0].secretKeyRef.name: "../other/secret" cannot be the name of an object`},
 		"AddressIsNumber":  {reason: "What is shown is what was written.", input: vars, spec: "host: 5", want: "vars.ansible_host: 5 is not the address of a host"},
 		"NotAName":         {reason: "A name is a string.", input: secret, spec: `secret: {name: x}`, want: `varFiles[0].secretKeyRef.name: {"name":"x"} cannot be the name of an object`},
-		"Label":            {reason: "What the API server would refuse stops the whole XR.", input: "\nruns:\n- {name: app, role: acme.app.server, labels: {a: \"${xr.spec.a}\"}}\n", spec: `a: "x y"`, want: `labels.a: "x y" cannot be the value of a label`},
-		"RequiredAll":      {reason: "A selector without labels selects everything.", input: "\nrequiredResources: {all: {apiVersion: v1, kind: Secret, matchLabels: {team: \"${xr.spec.?team}\"}}}\nruns:\n- {name: app, role: acme.app.server, vars: {a: \"${required.all}\"}}\n", spec: `a: b`, want: `requiredResources.all.matchLabels: no label is left to select by`},
-		"RequiredName":     {reason: "Nor can a name of what is required.", input: strings.Replace(inputRequired, "other: '${context[\"example.org/other\"].a}'", "", 1), spec: `network: "*"`, want: `requiredResources.network.matchName: "*" cannot be the name of an object`},
+		"Label":            {reason: "What the API server would refuse stops the whole XR.", input: "\nruns:\n- {name: app, role: a.b.c, labels: {a: \"${xr.spec.a}\"}}\n", spec: `a: "x y"`, want: `labels.a: "x y" cannot be the value of a label`},
+		"RequiredAll":      {reason: "A selector without labels selects everything.", input: "\nrequiredResources: {all: {apiVersion: v1, kind: Secret, matchLabels: {team: \"${xr.spec.?team}\"}}}\nruns:\n- {name: app, role: a.b.c, vars: {a: \"${required.all}\"}}\n", spec: `a: b`, want: `requiredResources.all.matchLabels: no label is left to select by`},
+		"RequiredName":     {reason: "Nor can a name of what is required.", input: "\nrequiredResources: {settings: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}, network: {apiVersion: v1, kind: ConfigMap, matchName: \"${xr.spec.network}\"}}\nruns:\n- {name: app, role: a.b.c, vars: {a: \"${required.network}\", b: \"${required.settings}\"}}\n", spec: `network: "*"`, want: `requiredResources.network.matchName: "*" cannot be the name of an object`},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			want := held("InvalidValue", "app: "+tc.want)
+			s := step{reason: tc.reason, input: tc.input, spec: tc.spec}
+			s.response = "desired: {composite: {ready: READY_FALSE}}" + warned("FALSE", "InvalidValue", "app: "+tc.want)
+
 			if name == "RequiredName" {
-				want += "\nrequirements: {resources: {settings: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}}}\n"
+				s.response += "requirements: {resources: {settings: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}}}\n"
 			}
 
-			rendering{input: tc.input, spec: tc.spec, want: want}.check(t, tc.reason)
+			s.check(t)
 		})
 	}
 }
@@ -167,18 +169,10 @@ func again(path, name, first string) string {
 func TestWorkIsLimited(t *testing.T) {
 	const fields = 20_000
 
-	req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs:
-  - name: app
-    role: acme.app.server
-    forEach: "${lists.range(1000).map(i, string(i))}"
-    varsFrom: [{value: "${xr.spec.large}", include: [none], keys: SnakeCase}]
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {large: {}}}}
-`)
+	req := step{runs: `
+- name: app
+  forEach: "${lists.range(1000).map(i, string(i))}"
+  varsFrom: [{value: "${xr.spec.large}", include: [none], keys: SnakeCase}]`, spec: "large: {}"}.request(t)
 
 	large := req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue().GetFields()["large"].GetStructValue()
 	large.Fields = map[string]*structpb.Value{}
@@ -204,15 +198,7 @@ func TestMessagesAreLimited(t *testing.T) {
 	const size = 1 << 20
 
 	for _, source := range []string{"resources[xr.spec.large].x", "environment[xr.spec.large]", "xr.spec[xr.spec.large]", "cidr(xr.spec.large)"} {
-		req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs:
-  - {name: app, role: acme.app.server, forEach: "${lists.range(300).map(i, string(i))}", vars: {x: "${`+source+`}"}}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}
-`)
+		req := step{runs: `[{name: app, forEach: "${lists.range(300).map(i, string(i))}", vars: {x: "${` + source + `}"}}]`}.request(t)
 		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": strings.Repeat("x", size)}))
 
 		var before, after runtime.MemStats
@@ -244,16 +230,8 @@ func TestValuesAreLimited(t *testing.T) {
 		`vars: {x: "${xr.spec.large}"}`: values, `vars: {x: "${locals.large}"}`: values, `varsFrom: [{value: "${{'x': xr.spec.large}}"}]`: values,
 		`inventories: [{yaml: {all: {vars: {x: "${xr.spec.large}"}}}}]`: values, `inventories: [{yaml: {all: {children: "${xr.spec.deep}"}}}]`: state,
 	} {
-		req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  locals: {large: "${xr.spec.large}"}
-  runs:
-  - {name: app, role: acme.app.server, forEach: "${lists.range(1000).map(i, string(i))}", `+variables+`}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}
-`)
+		req := step{locals: `large: "${xr.spec.large}"`, runs: `[{name: app, forEach: "${lists.range(1000).map(i, string(i))}", ` + variables + `}]`}.request(t)
+
 		large := make([]any, 10_000)
 		for i := range large {
 			large[i] = map[string]any{}

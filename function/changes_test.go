@@ -33,21 +33,12 @@ func TestConditionChanges(t *testing.T) {
 
 	for _, next := range []struct{ name, on string }{{"a", ""}, {"b", "a"}, {"c", "b"}} {
 		for _, stage := range stages(next.name, next.on) {
-			rsp := respond(t, request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  defaults: {role: a.b.c, usages: false}
-  runs: [{name: a}, {name: b, dependsOn: [a]}, {name: c, dependsOn: [b]}]
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
-  resources:
-    none: {resource: {apiVersion: v1, kind: ConfigMap}}`+there+stage+`
-`))
+			rsp := step{
+				defaults: "usages: false", runs: "[{name: a}, {name: b, dependsOn: [a]}, {name: c, dependsOn: [b]}]",
+				observed: "\n    none: {resource: {apiVersion: v1, kind: ConfigMap}}" + there + stage,
+			}.respond(t)
 
-			c := rsp.GetConditions()[0]
-			if said := strings.TrimSpace(c.GetReason() + ": " + c.GetMessage()); len(got) == 0 || got[len(got)-1] != said {
+			if said := said(rsp); len(got) == 0 || got[len(got)-1] != said {
 				got = append(got, said)
 			}
 		}
@@ -56,10 +47,10 @@ observed:
 	}
 
 	want := []string{
-		"Running: a: is running\nb: waiting for a\nc: waiting for b",
-		"Running: b: is running\nc: waiting for b",
-		"Running: c: is running",
-		"Available:",
+		"Running a: is running\nb: waiting for a\nc: waiting for b",
+		"Running b: is running\nc: waiting for b",
+		"Running c: is running",
+		"Available",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("RunFunction(...): -want, +got:\n%s", diff)

@@ -1,134 +1,50 @@
 package main
 
-import (
-	"strings"
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "testing"
 
 // Conditions that the input computes for the XR.
 func TestConditions(t *testing.T) {
-	database := existing("database", "", "role: a.b.c")
+	database := existing("db", "", "role: a.b.c")
+	of := func(conditions string) string { return "conditions: [" + conditions + "]" }
 
-	cases := map[string]struct {
-		reason     string
-		conditions string
-		runs       string
-		observed   string
-		want       []string
-		said       string
-	}{
+	check(t, map[string]step{
 		"True": {
-			reason:     "A condition follows from what a run reports.",
-			conditions: `[{type: DatabaseReady, status: "${runs.database.outputs.url == 'there'}", reason: Reached, message: "at ${runs.database.outputs.url}"}]`,
-			observed:   database,
-			want:       []string{"DatabaseReady STATUS_CONDITION_TRUE Reached at there"},
-			said:       "Available",
+			reason: "A condition follows from what a run reports.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${runs.db.outputs.url == 'there'}", reason: Reached, message: "at ${runs.db.outputs.url}"}`),
+			want: "db", conditions: []string{"A|TRUE|Reached|at there"}, said: "Available",
 		},
 		"False": {
-			reason:     "It may be false, and say why.",
-			conditions: `[{type: DatabaseReady, status: "${runs.database.outputs.url == 'here'}", reason: "${runs.database.outputs.url == 'there' ? 'Elsewhere' : 'Here'}"}]`,
-			observed:   database,
-			want:       []string{"DatabaseReady STATUS_CONDITION_FALSE Elsewhere "},
-			said:       "Available",
+			reason: "It may be false, and say why.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${runs.db.outputs.url == 'here'}", reason: "${runs.db.outputs.url == 'there' ? 'Elsewhere' : 'Here'}"}`),
+			want: "db", conditions: []string{"A|FALSE|Elsewhere|"}, said: "Available",
 		},
-		"Literal": {
-			reason:     "It may be literal.",
-			conditions: `[{type: Managed, status: true}]`,
-			observed:   database,
-			want:       []string{"Managed STATUS_CONDITION_TRUE Computed "},
-			said:       "Available",
-		},
+		"Literal": {reason: "It may be literal.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: true}`), want: "db", conditions: []string{"A|TRUE|Computed|"}, said: "Available"},
 		"Pending": {
-			reason:     "What is not there yet is not known, and is no mistake.",
-			conditions: `[{type: DatabaseReady, status: "${runs.database.outputs.url == 'there'}", reason: Reached, message: there}]`,
-			want:       []string{"DatabaseReady STATUS_CONDITION_UNKNOWN ValuePending "},
-			said:       "Running",
+			reason: "What is not there yet is not known, and is no mistake.", runs: "[{name: db}]", input: of(`{type: A, status: "${runs.db.outputs.url == 'there'}", reason: Reached, message: there}`),
+			want: "db", conditions: []string{"A|UNKNOWN|ValuePending|"}, said: "Running db: is running",
 		},
 		"NeverThere": {
-			reason:     "What is not there although the run is ready says so.",
-			conditions: `[{type: DatabaseReady, status: "${runs.database.outputs.port == 1}"}]`,
-			observed:   database,
-			want:       []string{"DatabaseReady STATUS_CONDITION_UNKNOWN ValuePending conditions[0].status: runs.database.outputs.port is not there yet"},
-			said:       "InvalidStatus",
+			reason: "What is not there although the run is ready says so.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${runs.db.outputs.port == 1}"}`),
+			want: "db", conditions: []string{"A|UNKNOWN|ValuePending|conditions[0].status: runs.db.outputs.port is not there yet"},
+			said: "InvalidStatus conditions[0].status: runs.db.outputs.port is not there yet",
 		},
 		"NotSet": {
-			reason:     "So does what the XR lacks.",
-			conditions: `[{type: DatabaseReady, status: "${xr.spec.port == 1}"}]`,
-			observed:   database,
-			want:       []string{"DatabaseReady STATUS_CONDITION_UNKNOWN ValueNotSet conditions[0].status: xr.spec.port is not set; write xr.spec.?port if it may be missing"},
-			said:       "InvalidStatus",
+			reason: "So does what the XR lacks.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${xr.spec.port == 1}"}`),
+			want: "db", conditions: []string{"A|UNKNOWN|ValueNotSet|conditions[0].status: xr.spec.port is not set; write xr.spec.?port if it may be missing"},
+			said: "InvalidStatus conditions[0].status: xr.spec.port is not set; write xr.spec.?port if it may be missing",
 		},
 		"Skipped": {
-			reason:     "Of a run that is not wanted nothing is known.",
-			runs:       `[{name: database, when: false}]`,
-			conditions: `[{type: DatabaseReady, status: "${runs.database.ready}"}]`,
-			want:       []string{"DatabaseReady STATUS_CONDITION_UNKNOWN Skipped database is not wanted"},
-			said:       "Available",
+			reason: "Of a run that is not wanted nothing is known.", runs: "[{name: db, when: false}]", input: of(`{type: A, status: "${runs.db.ready}"}`),
+			conditions: []string{"A|UNKNOWN|Skipped|db is not wanted"}, said: "Available",
 		},
 		"BadReason": {
-			reason:     "A reason that the API server refuses would stop the XR.",
-			conditions: `[{type: DatabaseReady, status: true, reason: "${runs.database.outputs.url + ' is wrong'}"}]`,
-			observed:   database,
-			want:       []string{"DatabaseReady STATUS_CONDITION_TRUE Computed "},
-			said:       "InvalidStatus",
+			reason: "A reason that the API server refuses would stop the XR.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: true, reason: "${runs.db.outputs.url + ' is wrong'}"}`),
+			want: "db", conditions: []string{"A|TRUE|Computed|"}, said: `InvalidStatus conditions[0].reason: "there is wrong" cannot be the reason of a condition: it is a word such as ReplicaLost`,
 		},
 		"NoBoolean": {
-			reason:     "Only true and false are a status.",
-			conditions: `[{type: DatabaseReady, status: "${runs.database.outputs.url}"}]`,
-			observed:   database,
-			want:       []string{"DatabaseReady STATUS_CONDITION_UNKNOWN InvalidValue conditions[0].status: must be true or false"},
-			said:       "InvalidStatus",
+			reason: "Only true and false are a status.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${runs.db.outputs.url}"}`),
+			want: "db", conditions: []string{"A|UNKNOWN|InvalidValue|conditions[0].status: must be true or false"}, said: "InvalidStatus conditions[0].status: must be true or false",
 		},
-		"Reserved": {
-			reason:     "Crossplane's own are not for Compositions.",
-			conditions: `[{type: Ready, status: true}]`,
-			said:       "InvalidInput",
-		},
-		"Twice": {
-			reason:     "One condition has one value.",
-			conditions: `[{type: A, status: true}, {type: A, status: false}]`,
-			said:       "InvalidInput",
-		},
-		"Text": {
-			reason:     "The type of a status is known before.",
-			conditions: `[{type: A, status: "${string(1)}"}]`,
-			said:       "InvalidInput",
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.runs == "" {
-				tc.runs = "[{name: database}]"
-			}
-
-			rsp := respond(t, request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  defaults: {role: a.b.c}
-  runs: `+tc.runs+`
-  conditions: `+tc.conditions+`
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
-  resources: `+tc.observed+`
-`))
-
-			var got []string
-			for _, c := range rsp.GetConditions()[1:] {
-				got = append(got, strings.Join([]string{c.GetType(), c.GetStatus().String(), c.GetReason(), c.GetMessage()}, " "))
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-
-			if said := rsp.GetConditions()[0].GetReason(); said != tc.said {
-				t.Errorf("\n%s\nwant reason %s, got %v", tc.reason, tc.said, rsp.GetConditions()[0])
-			}
-		})
-	}
+		"Reserved": {reason: "Crossplane's own are not for Compositions.", runs: "[{name: db}]", observed: database, input: of(`{type: Ready, status: true}`), said: "invalid input:\nconditions[0].type: Forbidden: this condition is set by Crossplane or by function-ansible itself"},
+		"Twice":    {reason: "One condition has one value.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: true}, {type: A, status: false}`), said: "invalid input:\nconditions[1].type: Duplicate value: \"A\""},
+		"Text":     {reason: "The type of a status is known before.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${string(1)}"}`), said: "invalid input:\nconditions[0].status: Invalid value: \"${string(1)}\": must be of type boolean, and is of type string"},
+	})
 }

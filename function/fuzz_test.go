@@ -23,7 +23,7 @@ func FuzzRunFunction(f *testing.F) {
 	)
 
 	for _, s := range [][3]string{
-		{inputApp, xr, run},
+		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: database, role: a.b.c, vars: {size: "${xr.spec.size}"}}, {name: app, role: a.b.c, vars: {x: "${runs.database.outputs.x}"}}], status: {x: "${runs.database.outputs.x}"}}`, xr, run},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c}, runs: [{name: a, vars: {x: "${xr.spec.size}"}}, {name: b, when: "${runs.a.outputs.x > 0}"}], status: {x: "${runs.b.ready}"}}`, xr, run},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [x, {name: 5, vars: [], when: {}}], status: 1}`, `{}`, `{metadata: {managedFields: [{}]}}`},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c}], status: "${runs.a.outputs}"}`, `{apiVersion: example.org/v1, kind: App, metadata: {name: app, managedFields: [{manager: apiextensions.crossplane.io/composite, operation: Apply, subresource: status, fieldsV1: {"f:status": {"f:x": {}}}}]}, status: {x: 1, y: 2}}`, run},

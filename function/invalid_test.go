@@ -4,188 +4,114 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/structpb"
-
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
+// What a Composition cannot say is a fatal result with all of its mistakes, each with its path.
 func TestInvalidInput(t *testing.T) {
 	const (
-		namespaced = `{resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}`
-		cluster    = `{resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app}}}`
+		cluster   = "apiVersion: example.org/v1, kind: App, metadata: {name: app}"
+		literal   = ": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${"
+		inQuotes  = " is what YAML makes of words such as y, n, on and off: write the name in quotes"
+		cron      = `: must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly: expected exactly 5 fields, found 4: `
+		noDefault = ": Forbidden: defaults do not have this field; write it in each run"
+		ofXR      = ".secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs"
 	)
 
-	cases := map[string]struct {
-		reason string
-		input  string
-		xr     string
-		want   []string
-	}{
-		"None": {
-			reason: "An input is needed.",
-			input:  `{}`,
-			want:   []string{`kind: Invalid value: null: the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`},
-		},
-		"OtherKind": {
-			reason: "An input of another kind is not ours.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: Resources}`,
-			want:   []string{`kind: Invalid value: "Resources": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`},
-		},
-		"Refused": {
-			reason: "What the API server would refuse of an AnsibleRun stops the XR before anything is applied.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{path: hosts}]}]}`,
-			want:   []string{`runs[0].inventories: Invalid value: an inventory that is a path needs project, the repository that has it`},
-		},
-		"AllowedSource": {
-			reason: "No source can be allowed.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {allowed: {project.src: ["*"]}}, runs: [{name: a, role: a.b.c}]}`,
-			want:   []string{`defaults.allowed: Invalid value: only project.version, playbook, playbooks, roles.version and inventories.path can be allowed: no XR chooses a source`},
-		},
-		"Allowed": {
-			reason: "An XR chooses content only where the run lists what, and never a source.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, allowed: {project.version: ["v1.["]}, ` +
-				`project: {src: "${xr.spec.src}", version: "${xr.spec.version}", path: "${xr.spec.path}"}, inventories: [{path: "inventories/${xr.spec.stage}"}]}]}`,
-			want: []string{
-				`runs[0].allowed[project.version][0]: Invalid value: "v1.[": is no pattern, such as v1.* or release/v?`,
-				`runs[0].inventories[0].path: Forbidden: an expression may stand here only beside a list of the values that it may have, with patterns such as v1.*: write allowed: {inventories.path: [...]}`,
-				`runs[0].project.path: Invalid value: "${xr.spec.path}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-				`runs[0].project.src: Invalid value: "${xr.spec.src}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-			},
-		},
+	cases := map[string]step{
 		"Inventories": {
 			reason: "An AnsibleRun has one text of an inventory, after the others, and either reads all or runs all.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c}, runs: [{name: two, inventories: [{inline: a}, {yaml: {}}]}, ` +
-				`{name: first, inventories: [{inline: a}, {secretKeyRef: {name: a, key: b}}]}, {name: beside, inventories: [{script: a}, {secretKeyRef: {name: a, key: b}}]}, ` +
-				`{name: both, inventories: [{inline: a, script: b}]}]}`,
-			want: []string{
-				`runs[0].inventories: Invalid value: only one item can have yaml, inline or script`,
-				`runs[1].inventories: Invalid value: the item with yaml or inline must be the last one: Ansible reads it after the others`,
-				`runs[2].inventories: Invalid value: script must be the only item: beside it, Ansible would run the others as scripts, too`,
-				`runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set`,
-			},
+			runs: `
+- {name: two, inventories: [{inline: a}, {yaml: {}}]}
+- {name: first, inventories: [{inline: a}, {secretKeyRef: {name: a, key: b}}]}
+- {name: beside, inventories: [{script: a}, {secretKeyRef: {name: a, key: b}}]}
+- {name: both, inventories: [{inline: a, script: b}]}`,
+			said: `
+runs[0].inventories: Invalid value: only one item can have yaml, inline or script
+runs[1].inventories: Invalid value: the item with yaml or inline must be the last one: Ansible reads it after the others
+runs[2].inventories: Invalid value: script must be the only item: beside it, Ansible would run the others as scripts, too
+runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set`,
 		},
 		"OfDefaults": {
-			reason: "What is written once is one mistake, where it is written.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}}, ` +
-				`runs: [{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]}`,
-			want: []string{
-				`defaults.schedule.cron: Invalid value: "0 3 * *": must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly: expected exactly 5 fields, found 4: [0 3 * *]`,
-				`defaults.vars.a: Invalid value: "${x}": undeclared reference to 'x', here: ▸x`,
-				`runs[2].schedule.cron: Invalid value: "0 4 * *": must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly: expected exactly 5 fields, found 4: [0 4 * *]`,
-			},
+			reason:   "What is written once is one mistake, where it is written.",
+			defaults: `schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}`,
+			runs:     `[{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]`,
+			said: `
+defaults.schedule.cron: Invalid value: "0 3 * *"` + cron + `[0 3 * *]
+defaults.vars.a: Invalid value: "${x}": undeclared reference to 'x', here: ▸x
+runs[2].schedule.cron: Invalid value: "0 4 * *"` + cron + `[0 4 * *]`,
 		},
 		"Own": {
-			reason: "What a run alone can have is no default.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, name: a, previousNames: [], ` +
-				`forEach: [a], forEachKey: "${each.value}", readyWhen: true, dependsOn: [], retryLimits: 1}, runs: [{name: a}]}`,
-			want: []string{
-				`defaults.dependsOn: Forbidden: defaults do not have this field; write it in each run`,
-				`defaults.forEach: Forbidden: defaults do not have this field; write it in each run`,
-				`defaults.forEachKey: Forbidden: defaults do not have this field; write it in each run`,
-				`defaults.name: Forbidden: defaults do not have this field; write it in each run`,
-				`defaults.previousNames: Forbidden: defaults do not have this field; write it in each run`,
-				`defaults.readyWhen: Forbidden: defaults do not have this field; write it in each run`,
-				`defaults.retryLimits: Forbidden: there is no such field (did you mean "retryLimit"?)`,
-			},
+			reason:   "What a run alone can have is no default.",
+			defaults: `name: a, previousNames: [], forEach: [a], forEachKey: "${each.value}", readyWhen: true, dependsOn: [], retryLimits: 1`, runs: "[{name: a}]",
+			said: `
+defaults.dependsOn` + noDefault + `
+defaults.forEach` + noDefault + `
+defaults.forEachKey` + noDefault + `
+defaults.name` + noDefault + `
+defaults.previousNames` + noDefault + `
+defaults.readyWhen` + noDefault + `
+defaults.retryLimits: Forbidden: there is no such field (did you mean "retryLimit"?)`,
+		},
+		"AllowedSource": {
+			reason:   "No source can be allowed.",
+			defaults: `allowed: {project.src: ["*"]}`, runs: "[{name: a}]",
+			said: `
+defaults.allowed: Invalid value: only project.version, playbook, playbooks, roles.version and inventories.path can be allowed: no XR chooses a source`,
 		},
 		"OtherNamespace": {
-			reason: "A namespaced run refers to its own namespace.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c, ` +
-				`varFiles: [{source: Secret, secretRef: {name: a, namespace: other}}]}, ` +
-				`runs: [{name: a, env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: b, namespace: team}}}]}]}`,
-			want: []string{
-				`defaults.varFiles[0].secretRef.namespace: Forbidden: a namespaced run refers to what is in its own namespace; leave the field out`,
-				`runs[0].env[0].valueFrom.secretKeyRef.namespace: Forbidden: a namespaced run refers to what is in its own namespace; leave the field out`,
-			},
-		},
-		"Annotations": {
-			reason: "Annotations that fields of the run become have one place.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, annotations: {crossplane.io/poll-interval: 1h, ` +
-				`ansible.crossplane.io/keepOutput: 24h, ansible.fn.crossplane.io/prune: never, ansible.fn.crossplane.io/depends-on: b}}]}`,
-			want: []string{
-				`runs[0].annotations[ansible.crossplane.io/keepOutput]: Forbidden: write the field keepOutput of the run in its place`,
-				`runs[0].annotations[ansible.fn.crossplane.io/depends-on]: Forbidden: write the field dependsOn of the run in its place`,
-				`runs[0].annotations[ansible.fn.crossplane.io/prune]: Forbidden: write the field prune of the run in its place`,
-				`runs[0].annotations[crossplane.io/poll-interval]: Forbidden: write the field pollInterval of the run in its place`,
-			},
+			reason:   "A namespaced run refers to its own namespace.",
+			defaults: "varFiles: [{source: Secret, secretRef: {name: a, namespace: other}}]",
+			runs:     "[{name: a, env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: b, namespace: team}}}]}]",
+			said: `
+defaults.varFiles[0].secretRef.namespace: Forbidden: a namespaced run refers to what is in its own namespace; leave the field out
+runs[0].env[0].valueFrom.secretKeyRef.namespace: Forbidden: a namespaced run refers to what is in its own namespace; leave the field out`,
 		},
 		"Member": {
 			reason: "What a set has is that of its members.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: web, role: a.b.c, forEach: [a]}, {name: b, role: a.b.c, vars: {x: "${runs.web.outputs.port}"}}], ` +
-				`connectionDetails: [{name: a, value: "${runs.web.connectionDetails.password}"}]}`,
-			want: []string{
-				`connectionDetails[0].value: Invalid value: "${runs.web.connectionDetails.password}": runs.web is a map of the members of forEach: write runs.web["KEY"].connectionDetails, or runs.web.transformList(key, run, run.connectionDetails), here: runs.web.connectionDetails▸.password`,
-				`runs[1].vars.x: Invalid value: "${runs.web.outputs.port}": runs.web is a map of the members of forEach: write runs.web["KEY"].outputs, or runs.web.transformList(key, run, run.outputs), here: runs.web.outputs▸.port`,
-			},
+			runs:   `[{name: web, forEach: [a]}, {name: b, vars: {x: "${runs.web.outputs.port}"}}]`,
+			input:  `connectionDetails: [{name: a, value: "${runs.web.connectionDetails.password}"}]`,
+			said: `
+connectionDetails[0].value: Invalid value: "${runs.web.connectionDetails.password}": runs.web is a map of the members of forEach: write runs.web["KEY"].connectionDetails, or runs.web.transformList(key, run, run.connectionDetails), here: runs.web.connectionDetails▸.password
+runs[1].vars.x: Invalid value: "${runs.web.outputs.port}": runs.web is a map of the members of forEach: write runs.web["KEY"].outputs, or runs.web.transformList(key, run, run.outputs), here: runs.web.outputs▸.port`,
 		},
-		"Sources": {
-			reason: "A source that is missing has few values.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, varFiles: [{secretKeyRef: {name: a, key: b}}]}]}`,
-			want:   []string{`runs[0].varFiles[0].source: Required value: must be one of ConfigMap, ConfigMapKey, Secret, SecretKey`},
-		},
-		"Env": {
-			reason: "No value of an XR changes how Ansible works, or takes over what the provider starts.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, env: [{name: ANSIBLE_SSH_PIPELINING, value: "${xr.spec.a}"}]}, ` +
-				`{name: b, role: a.b.c, env: [{name: LD_PRELOAD, value: x}]}]}`,
-			want: []string{
-				`runs[0].env[0].value: Forbidden: a variable with a name that begins with ANSIBLE_ changes how Ansible works: its value is literal`,
-				`runs[1].env: Invalid value: a variable is set by the provider, or would take over programs that it starts`,
-			},
-		},
-		"Schedule": {
-			reason: "A time that never comes, or that is none, stops the XR before anything is applied.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, schedule: {cron: "0 0 30 2 *"}}, ` +
-				`{name: b, role: a.b.c, window: {cron: "@daily", timeZone: Mars, duration: 1h}}]}`,
-			want: []string{
-				`runs[0].schedule.cron: Invalid value: "0 0 30 2 *": must be a point in time that comes, and not the 30th of February`,
-				`runs[1].window.timeZone: Invalid value: "Mars": must be a name of the time zone database, such as Europe/Berlin`,
-			},
-		},
-		"ProjectArchive": {
-			reason: "An archive has no versions, unless it is a repository with a strange name.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml, project: {src: "https://files.example.org/site.tgz", version: v1}}, ` +
-				`{name: b, playbook: site.yml, project: {src: "git+https://files.example.org/site.tgz", version: v1}}]}`,
-			want: []string{`runs[0].project: Invalid value: an archive has neither version nor submodules: its URL says which one is meant`},
-		},
-		"ProjectMissing": {
-			reason: "A playbook that is a path is one of a project.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml}]}`,
-			want:   []string{`runs[0]: Invalid value: a playbook that is a path needs project, the repository that has it`},
-		},
-		"RemovalBeyondNumbers": {
-			reason: "A number that no integer can hold should not be taken for another one, nor should the fields behind it be forgotten.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, usages: false, forEach: [x], removal: {atMost: 9999999999}}]}`,
-			want:   []string{`runs[0].removal.atMost: Invalid value: 9999999999: must be a number that is not negative, or a share such as 10%`},
+		"Content": {
+			reason: "An archive has no versions, unless it is a repository with a strange name, and a playbook that is a path is one of a project.",
+			input: `
+runs:
+- {name: a, playbook: site.yml, project: {src: "https://files.example.org/site.tgz", version: v1}}
+- {name: b, playbook: site.yml, project: {src: "git+https://files.example.org/site.tgz", version: v1}}
+- {name: c, playbook: site.yml}`,
+			said: `
+runs[0].project: Invalid value: an archive has neither version nor submodules: its URL says which one is meant
+runs[2]: Invalid value: a playbook that is a path needs project, the repository that has it`,
 		},
 		"Keys": {
 			reason: "What YAML 1.1 makes of n is no name, and a variable whose name is no identifier is one that content cannot read.",
-			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, vars: {n: 1, y: "${xr.spec.y}", max-size: 2, 80: x, "n": 3}}, ` +
-				`{name: b, role: a.b.c, vars: {on: "${xr.spec.y}"}, templated: ["true"]}, ` +
-				`{name: c, role: a.b.c, inventories: [{yaml: {all: {hosts: {no: {off: 1}}, children: {yes: {vars: {a-b: "${xr.spec.y}"}}}}}}]}]}`,
-			want: []string{
-				`runs[0].vars.80: Forbidden: "80" cannot be the name of a variable: it must be an identifier`,
-				`runs[0].vars.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[0].vars.max-size: Forbidden: "max-size" cannot be the name of a variable: it must be an identifier`,
-				`runs[0].vars.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[1].vars.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[2].inventories[0].yaml.all.children.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[2].inventories[0].yaml.all.children.true.vars.a-b: Forbidden: "a-b" cannot be the name of a variable: it must be an identifier`,
-				`runs[2].inventories[0].yaml.all.hosts.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-				`runs[2].inventories[0].yaml.all.hosts.false.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
-			},
+			runs: `
+- {name: a, vars: {n: 1, y: "${xr.spec.y}", max-size: 2, 80: x, "n": 3}}
+- {name: b, vars: {on: "${xr.spec.y}"}, templated: ["true"]}
+- {name: c, inventories: [{yaml: {all: {hosts: {no: {off: 1}}, children: {yes: {vars: {a-b: "${xr.spec.y}"}}}}}}]}`,
+			said: `
+runs[0].vars.80: Forbidden: "80" cannot be the name of a variable: it must be an identifier
+runs[0].vars.false: Forbidden: false` + inQuotes + `
+runs[0].vars.max-size: Forbidden: "max-size" cannot be the name of a variable: it must be an identifier
+runs[0].vars.true: Forbidden: true` + inQuotes + `
+runs[1].vars.true: Forbidden: true` + inQuotes + `
+runs[2].inventories[0].yaml.all.children.true: Forbidden: true` + inQuotes + `
+runs[2].inventories[0].yaml.all.children.true.vars.a-b: Forbidden: "a-b" cannot be the name of a variable: it must be an identifier
+runs[2].inventories[0].yaml.all.hosts.false: Forbidden: false` + inQuotes + `
+runs[2].inventories[0].yaml.all.hosts.false.false: Forbidden: false` + inQuotes,
 		},
 		"NoRuns": {
 			reason: "There must be runs.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: []}`,
-			want:   []string{`runs: Invalid value: 0: should have at least 1 items`},
+			input:  "runs: []",
+			said: `
+runs: Invalid value: 0: should have at least 1 items`,
 		},
 		"Everything": {
 			reason: "All mistakes are in one result, each with its path: unknown fields, wrong types, expressions, and what they mean together.",
 			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
 default: {}
 defaults: {vars: {a: "${foo}"}}
 requiredResources: {network: {apiVersion: example.org/v1, kind: Network, matchName: x}}
@@ -217,47 +143,30 @@ status:
   conditions: []
   x: "${bar}"
 `,
-			want: []string{
-				`default: Forbidden: there is no such field (did you mean "defaults"?)`,
-				`defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
-				`runs[0].forks: Invalid value: "string": must be of type integer: "string"`,
-				`runs[0].hosts: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-				`runs[0].roel: Forbidden: there is no such field (did you mean "role"?)`,
-				`runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"`,
-				`runs[0].verbosity: Invalid value: 9: should be less than or equal to 5`,
-				`runs[0].when: Invalid value: "maybe": must be true, false, or an expression that is one of them`,
-				`runs[1]: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set, not role and playbook`,
-				`runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: write the field runPolicy of the run in its place`,
-				`runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespace`,
-				`runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own`,
-				`runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`,
-				`runs[1].vars.c: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
-				`runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string`,
-				`runs[2].name: Duplicate value: "app"`,
-				`runs[3].name: Invalid value: "Upper-Case": should match '^[a-z][a-zA-Z0-9]*$'`,
-				`status.conditions: Forbidden: this field is Crossplane's own`,
-				`status.x: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
-			},
-		},
-		"Rules": {
-			reason: "Rules of the schema are checked, too.",
-			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
-runs:
-- {name: app, role: a.b.c, varFiles: [{source: SecretKey}, {source: ConfigMap, configMapRef: {name: a}, variable: b}, {source: SecretKey, secretKeyRef: {name: a, key: b}, variable: ansible_provider_meta}]}
-`,
-			want: []string{
-				`runs[0].varFiles[0]: Invalid value: source Secret takes secretRef; for one key write source: SecretKey with secretKeyRef; other sources take neither`,
-				`runs[0].varFiles[1]: Invalid value: variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable`,
-				`runs[0].varFiles[2].variable: Invalid value: "ansible_provider_meta": ansible_provider_meta is the provider's own variable`,
-			},
+			said: `
+default: Forbidden: there is no such field (did you mean "defaults"?)
+defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo
+runs[0].forks: Invalid value: "string": must be of type integer: "string"
+runs[0].hosts: Invalid value: "${xr.spec.limit}"` + literal + `
+runs[0].roel: Forbidden: there is no such field (did you mean "role"?)
+runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"
+runs[0].verbosity: Invalid value: 9: should be less than or equal to 5
+runs[0].when: Invalid value: "maybe": must be true, false, or an expression that is one of them
+runs[1]: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set, not role and playbook
+runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: write the field runPolicy of the run in its place
+runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespace
+runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own
+runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x
+runs[1].vars.c: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables
+runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string
+runs[2].name: Duplicate value: "app"
+runs[3].name: Invalid value: "Upper-Case": should match '^[a-z][a-zA-Z0-9]*$'
+status.conditions: Forbidden: this field is Crossplane's own
+status.x: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
 		},
 		"Cycle": {
 			reason: "Runs cannot wait for each other.",
 			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
 defaults: {role: a.b.c}
 runs:
 - {name: a, vars: {x: "${runs.b.outputs.x}"}}
@@ -265,46 +174,28 @@ runs:
 - {name: c, vars: {x: "${runs.a.outputs.x}"}}
 - {name: d, vars: {x: "${runs.d.outputs.x}"}}
 `,
-			want: []string{
-				`runs: Invalid value: "a → b → c → a": a run cannot depend on itself, directly or through others`,
-				`runs: Invalid value: "d → d": a run cannot depend on itself, directly or through others`,
-			},
+			said: `
+runs: Invalid value: "a → b → c → a": a run cannot depend on itself, directly or through others
+runs: Invalid value: "d → d": a run cannot depend on itself, directly or through others`,
 		},
 		"ClusterScoped": {
 			reason: "What a cluster-scoped XR cannot have.",
 			xr:     cluster,
 			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
 defaults: {role: a.b.c, providerConfigRef: {kind: ClusterProviderConfig, name: default}}
 runs:
 - {name: a}
 - {name: b, namespace: x}
 - {name: d, providerConfigRef: {kind: ProviderConfig, name: d}, dependsOn: [b]}
 `,
-			want: []string{
-				`defaults.providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
-				`runs[2].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
-			},
-		},
-		"LongConfig": {
-			reason: "No configuration has a name that cannot be the value of a label.",
-			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
-defaults: {role: a.b.c}
-runs:
-- {name: a, providerConfigRef: {name: a-configuration-of-the-team-that-builds-the-platform-for-all-of-us}}
-- {name: b, providerConfigRef: {kind: ProviderConfig, name: "${'platform-' + xr.spec.region + '-' + xr.spec.team + '-' + xr.spec.stage}"}}
-`,
-			want: []string{`runs[0].providerConfigRef.name: Too long: may not be more than 63 bytes`},
+			said: `
+defaults.providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig
+runs[2].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
 		},
 		"Namespaces": {
 			reason: "Nothing can be composed in a namespace that cannot be.",
 			xr:     cluster,
 			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
 defaults: {role: a.b.c}
 runs:
 - {name: a, namespace: Team_A}
@@ -312,17 +203,14 @@ runs:
 connectionDetails: [{name: a, value: b}]
 connectionSecret: {namespace: "${xr.spec.team}"}
 `,
-			want: []string{
-				`connectionSecret.namespace: Invalid value: "${xr.spec.team}": cannot be the name of a namespace; it is literal`,
-				`runs[0].namespace: Invalid value: "Team_A": cannot be the name of a namespace; it is literal`,
-				`runs[1].namespace: Invalid value: "${xr.spec.team}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-			},
+			said: `
+connectionSecret.namespace: Invalid value: "${xr.spec.team}": cannot be the name of a namespace; it is literal
+runs[0].namespace: Invalid value: "Team_A": cannot be the name of a namespace; it is literal
+runs[1].namespace: Invalid value: "${xr.spec.team}"` + literal,
 		},
 		"Fields": {
 			reason: "Mistakes in what belongs together.",
 			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
 defaults: {role: a.b.c}
 requiredResources:
   a: {apiVersion: v1, kind: ConfigMap, matchName: "${required.b.metadata.name}"}
@@ -359,56 +247,53 @@ runs:
 - {name: alone, atATime: 1}
 connectionDetails: [{name: a, value: b}]
 `,
-			want: []string{
-				`requiredResources.a: Invalid value: "a": a required resource cannot depend on itself, directly or through others`,
-				`requiredResources.b: Invalid value: "b": a required resource cannot depend on itself, directly or through others`,
-				`requiredResources.both: Required value: exactly one of matchName and matchLabels must be set`,
-				`requiredResources.both.kind: Invalid value: "${xr.kind}": this field is literal, it cannot hold an expression`,
-				`requiredResources.chain5: Invalid value: "chain5": required resources can depend on each other three times in a row at most`,
-				`requiredResources.chosen.namespace: Forbidden: what an expression selects is in the XR's own namespace, or cluster scoped`,
-				`requiredResources.not-a-name: Invalid value: "not-a-name": the name of a required resource must be letters and digits, as in required.network`,
-				`requiredResources.not-a-name.matchLabels: Forbidden: what is required cannot depend on runs`,
-				`runs: Invalid value: "single → single": a run cannot depend on itself, directly or through others`,
-				`runs[0].dependsOn[1]: Invalid value: "nobody": there is no such run`,
-				`runs[0].dependsOn[3]: Duplicate value: "list"`,
-				`runs[0].forEachKey: Forbidden: only with forEach`,
-				`runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,
-				`runs[10].atATime: Invalid value: "${xr.spec.n}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-				`runs[10].atATime: Invalid value: "${xr.spec.n}": must be 1 or more, or a share from 1% to 100%`,
-				`runs[11].atATime: Forbidden: only with forEach`,
-				`runs[1].forEach: Invalid value: 5: must be a map, a list, or an expression that is one of them`,
-				`runs[1].forEachKey: Invalid value: "${each.valu}": each has no field "valu" (did you mean "value"?), here: each▸.valu`,
-				`runs[2].templated[0]: Invalid value: "b": there is no such variable in vars`,
-				`runs[2].vars.ansible_connection: Forbidden: an expression cannot say how Ansible connects and what it executes; name it in templated if the source of its value may run code in the provider`,
-				`runs[2].varsFrom[0].value: Invalid value: "text": must be an expression, as in ${xr.spec.parameters}`,
-				`runs[2].varsFrom[1]: Forbidden: only one of include and exclude can be set`,
-				`runs[2].varsFrom[1].keys: Unsupported value: "CamelCase": supported values: "AsIs", "SnakeCase"`,
-				`runs[3].inventories[0].yaml.all.host: Forbidden: a group has hosts, vars and children only`,
-				`runs[3].inventories[0].yaml.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes`,
-				`runs[3].inventories[0].yaml.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
-				`runs[3].inventories[0].yaml.all.vars.ansible_user: Forbidden: an expression cannot say how all hosts of a group are reached: set the variable for each host`,
-				`runs[4].annotations: Invalid value: "${xr.spec.a}": the names of fields are literal: they cannot hold an expression`,
-				`runs[4].annotations[crossplane.io/composition-resource-name]: Forbidden: Crossplane sets this itself`,
-				`runs[4].labels[a]: Invalid value: "not a value": cannot be the value of a label`,
-				`runs[4].labels[crossplane.io/composite]: Forbidden: Crossplane sets this itself`,
-				`runs[4].labels[no label]: Invalid value: "no label": cannot be the name of a label or an annotation`,
-				`runs[4].providerConfigRef.name: Forbidden: only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig`,
-				`runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
-				`runs[4].varFiles[0].variable: Invalid value: "${xr.spec.b}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
-				`runs[5].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
-				`runs[6].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,
-				`runs[7].atATime: Invalid value: 0: must be 1 or more, or a share from 1% to 100%`,
-				`runs[8].atATime: Invalid value: "101%": must be 1 or more, or a share from 1% to 100%`,
-				`runs[9].atATime: Invalid value: "0%": must be 1 or more, or a share from 1% to 100%`,
-			},
+			said: `
+requiredResources.a: Invalid value: "a": a required resource cannot depend on itself, directly or through others
+requiredResources.b: Invalid value: "b": a required resource cannot depend on itself, directly or through others
+requiredResources.both: Required value: exactly one of matchName and matchLabels must be set
+requiredResources.both.kind: Invalid value: "${xr.kind}": this field is literal, it cannot hold an expression
+requiredResources.chain5: Invalid value: "chain5": required resources can depend on each other three times in a row at most
+requiredResources.chosen.namespace: Forbidden: what an expression selects is in the XR's own namespace, or cluster scoped
+requiredResources.not-a-name: Invalid value: "not-a-name": the name of a required resource must be letters and digits, as in required.network
+requiredResources.not-a-name.matchLabels: Forbidden: what is required cannot depend on runs
+runs: Invalid value: "single → single": a run cannot depend on itself, directly or through others
+runs[0].dependsOn[1]: Invalid value: "nobody": there is no such run
+runs[0].dependsOn[3]: Duplicate value: "list"
+runs[0].forEachKey: Forbidden: only with forEach
+runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key
+runs[10].atATime: Invalid value: "${xr.spec.n}"` + literal + `
+runs[10].atATime: Invalid value: "${xr.spec.n}": must be 1 or more, or a share from 1% to 100%
+runs[11].atATime: Forbidden: only with forEach
+runs[1].forEach: Invalid value: 5: must be a map, a list, or an expression that is one of them
+runs[1].forEachKey: Invalid value: "${each.valu}": each has no field "valu" (did you mean "value"?), here: each▸.valu
+runs[2].templated[0]: Invalid value: "b": there is no such variable in vars
+runs[2].vars.ansible_connection: Forbidden: an expression cannot say how Ansible connects and what it executes; name it in templated if the source of its value may run code in the provider
+runs[2].varsFrom[0].value: Invalid value: "text": must be an expression, as in ${xr.spec.parameters}
+runs[2].varsFrom[1]: Forbidden: only one of include and exclude can be set
+runs[2].varsFrom[1].keys: Unsupported value: "CamelCase": supported values: "AsIs", "SnakeCase"
+runs[3].inventories[0].yaml.all.host: Forbidden: a group has hosts, vars and children only
+runs[3].inventories[0].yaml.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes
+runs[3].inventories[0].yaml.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables
+runs[3].inventories[0].yaml.all.vars.ansible_user: Forbidden: an expression cannot say how all hosts of a group are reached: set the variable for each host
+runs[4].annotations: Invalid value: "${xr.spec.a}": the names of fields are literal: they cannot hold an expression
+runs[4].annotations[crossplane.io/composition-resource-name]: Forbidden: Crossplane sets this itself
+runs[4].labels[a]: Invalid value: "not a value": cannot be the value of a label
+runs[4].labels[crossplane.io/composite]: Forbidden: Crossplane sets this itself
+runs[4].labels[no label]: Invalid value: "no label": cannot be the name of a label or an annotation
+runs[4].providerConfigRef.name: Forbidden: only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig
+runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}"` + literal + `
+runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo
+runs[4].varFiles[0].variable: Invalid value: "${xr.spec.b}"` + literal + `
+runs[5].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%
+runs[6].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%
+runs[7].atATime: Invalid value: 0: must be 1 or more, or a share from 1% to 100%
+runs[8].atATime: Invalid value: "101%": must be 1 or more, or a share from 1% to 100%
+runs[9].atATime: Invalid value: "0%": must be 1 or more, or a share from 1% to 100%`,
 		},
 		"ClusterScopedNames": {
 			reason: "What is chosen by a cluster-scoped XR is in no namespace of its own.",
 			xr:     cluster,
 			input: `
-apiVersion: ansible.fn.crossplane.io/v1alpha1
-kind: AnsibleRuns
 defaults: {role: a.b.c}
 connectionSecret: {namespace: secrets, name: "${xr.metadata.name}"}
 connectionDetails: [{name: a, value: b}]
@@ -424,84 +309,92 @@ runs:
 - {name: i, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${each.value.b}", key: b}}], forEach: "${xr.spec.a}"}
 - {name: j, varFiles: [{source: SecretKey, secretKeyRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels[xr.spec.a]}", key: b}}]}
 `,
-			want: []string{
-				`connectionSecret.name: Forbidden: must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim`,
-				`requiredResources.a.matchLabels: Forbidden: a cluster-scoped XR cannot compute labels, which would select from all namespaces`,
-				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[1].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[2].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[3].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[4].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[5].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[6].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-				`runs[7].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs`,
-			},
+			said: `
+connectionSecret.name: Forbidden: must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim
+requiredResources.a.matchLabels: Forbidden: a cluster-scoped XR cannot compute labels, which would select from all namespaces
+runs[0].varFiles[0]` + ofXR + `
+runs[1].varFiles[0]` + ofXR + `
+runs[2].varFiles[0]` + ofXR + `
+runs[3].varFiles[0]` + ofXR + `
+runs[4].varFiles[0]` + ofXR + `
+runs[5].varFiles[0]` + ofXR + `
+runs[6].varFiles[0]` + ofXR + `
+runs[7].varFiles[0]` + ofXR,
+		},
+		"Runs": {
+			reason: "What the API server would refuse of an AnsibleRun, and what can never be, stops the XR before anything is applied.",
+			runs: `
+- {name: path, inventories: [{path: hosts}]}
+- {name: allowed, allowed: {project.version: ["v1.["]}, project: {src: "${xr.spec.src}", version: "${xr.spec.version}", path: "${xr.spec.path}"}, inventories: [{path: "inventories/${xr.spec.stage}"}]}
+- {name: annotations, annotations: {crossplane.io/poll-interval: 1h, ansible.crossplane.io/keepOutput: 24h, ansible.fn.crossplane.io/prune: never, ansible.fn.crossplane.io/depends-on: b}}
+- {name: source, varFiles: [{secretKeyRef: {name: a, key: b}}]}
+- {name: setting, env: [{name: ANSIBLE_SSH_PIPELINING, value: "${xr.spec.a}"}]}
+- {name: preload, env: [{name: LD_PRELOAD, value: x}]}
+- {name: never, schedule: {cron: "0 0 30 2 *"}}
+- {name: mars, window: {cron: "@daily", timeZone: Mars, duration: 1h}}
+- {name: many, usages: false, forEach: [x], removal: {atMost: 9999999999}}
+- {name: long, providerConfigRef: {name: a-configuration-of-the-team-that-builds-the-platform-for-all-of-us}}
+- {name: computed, providerConfigRef: {kind: ProviderConfig, name: "${'platform-' + xr.spec.region + '-' + xr.spec.team + '-' + xr.spec.stage}"}}
+- {name: files, varFiles: [{source: SecretKey}, {source: ConfigMap, configMapRef: {name: a}, variable: b}, {source: SecretKey, secretKeyRef: {name: a, key: b}, variable: ansible_provider_meta}]}`,
+			said: `
+runs[0].inventories: Invalid value: an inventory that is a path needs project, the repository that has it
+runs[11].varFiles[0]: Invalid value: source Secret takes secretRef; for one key write source: SecretKey with secretKeyRef; other sources take neither
+runs[11].varFiles[1]: Invalid value: variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable
+runs[11].varFiles[2].variable: Invalid value: "ansible_provider_meta": ansible_provider_meta is the provider's own variable
+runs[1].allowed[project.version][0]: Invalid value: "v1.[": is no pattern, such as v1.* or release/v?
+runs[1].inventories[0].path: Forbidden: an expression may stand here only beside a list of the values that it may have, with patterns such as v1.*: write allowed: {inventories.path: [...]}
+runs[1].project.path: Invalid value: "${xr.spec.path}"` + literal + `
+runs[1].project.src: Invalid value: "${xr.spec.src}"` + literal + `
+runs[2].annotations[ansible.crossplane.io/keepOutput]: Forbidden: write the field keepOutput of the run in its place
+runs[2].annotations[ansible.fn.crossplane.io/depends-on]: Forbidden: write the field dependsOn of the run in its place
+runs[2].annotations[ansible.fn.crossplane.io/prune]: Forbidden: write the field prune of the run in its place
+runs[2].annotations[crossplane.io/poll-interval]: Forbidden: write the field pollInterval of the run in its place
+runs[3].varFiles[0].source: Required value: must be one of ConfigMap, ConfigMapKey, Secret, SecretKey
+runs[4].env[0].value: Forbidden: a variable with a name that begins with ANSIBLE_ changes how Ansible works: its value is literal
+runs[5].env: Invalid value: a variable is set by the provider, or would take over programs that it starts
+runs[6].schedule.cron: Invalid value: "0 0 30 2 *": must be a point in time that comes, and not the 30th of February
+runs[7].window.timeZone: Invalid value: "Mars": must be a name of the time zone database, such as Europe/Berlin
+runs[8].removal.atMost: Invalid value: 9999999999: must be a number that is not negative, or a share such as 10%
+runs[9].providerConfigRef.name: Too long: may not be more than 63 bytes`,
 		},
 		"WrongShapes": {
 			reason: "Nothing breaks on what is no run at all.",
-			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: 1, runs: [x, {name: 5, vars: [], when: {}}, {name: in, role: a.b.c}], status: 1}`,
-			want: []string{
-				`defaults: Invalid value: 1: must be an object`,
-				`runs[0]: Invalid value: "x": must be an object`,
-				`runs[1]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults`,
-				`runs[1].name: Invalid value: "integer": must be of type string: "integer"`,
-				`runs[1].vars: Invalid value: []: must be an object`,
-				`runs[1].when: Invalid value: {}: must be true, false, or an expression that is one of them`,
-				`runs[2].name: Invalid value: "in": is a word of the expression language`,
-				`status: Invalid value: 1: must be fields, or an expression that is an object`,
-			},
+			input:  "defaults: 1\nruns: [x, {name: 5, vars: [], when: {}}, {name: in, role: a.b.c}]\nstatus: 1",
+			said: `
+defaults: Invalid value: 1: must be an object
+runs[0]: Invalid value: "x": must be an object
+runs[1]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults
+runs[1].name: Invalid value: "integer": must be of type string: "integer"
+runs[1].vars: Invalid value: []: must be an object
+runs[1].when: Invalid value: {}: must be true, false, or an expression that is one of them
+runs[2].name: Invalid value: "in": is a word of the expression language
+status: Invalid value: 1: must be fields, or an expression that is an object`,
 		},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.xr == "" {
-				tc.xr = namespaced
-			}
-
-			req := request(t, "observed: {composite: "+tc.xr+"}\ndesired: {resources: {theirs: {resource: {kind: X}}}}")
-			req.Input = &structpb.Struct{}
-			fromYAML(t, tc.input, req.GetInput())
-
-			rsp := respond(t, req)
-
-			withDefaults(rsp)
-
-			lines := strings.Join(tc.want, "\n")
-			want := &fnv1.RunFunctionResponse{
-				Desired: req.GetDesired(),
-				Conditions: []*fnv1.Condition{{
-					Type:    "AnsibleRunsReady",
-					Status:  fnv1.Status_STATUS_CONDITION_FALSE,
-					Reason:  "InvalidInput",
-					Message: new(truncate("the input of function-ansible in the Composition is invalid:\n" + lines)),
-					Target:  fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
-				}},
-				Results: []*fnv1.Result{{
-					Severity: fnv1.Severity_SEVERITY_FATAL,
-					Message:  "invalid input:\n" + lines,
-					Target:   fnv1.Target_TARGET_COMPOSITE.Enum(),
-				}},
-			}
-			withDefaults(want)
-
-			if diff := cmp.Diff(strings.Split(want.GetResults()[0].GetMessage(), "\n"), strings.Split(rsp.GetResults()[0].GetMessage(), "\n")); diff != "" {
-				t.Errorf("\n%s\nf.RunFunction(...): -want lines, +got lines:\n%s", tc.reason, diff)
-			}
-
-			if diff := cmp.Diff(want, rsp, protocmp.Transform()); diff != "" {
-				t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", tc.reason, diff)
-			}
-		})
+	for name, s := range cases {
+		s.said = "invalid input:" + s.said
+		cases[name] = s
 	}
+
+	check(t, cases)
 }
 
-// truncate as the condition does.
-func truncate(s string) string {
-	const limit = 4096
-	if len(s) <= limit {
-		return s
+// What is no input is told in whole: other steps go on with what they desire, and the condition holds as much as there is room for.
+func TestNoInput(t *testing.T) {
+	const kind = ": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns"
+
+	for input, want := range map[string]string{"{}": "kind: Invalid value: null" + kind, "{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: Resources}": `kind: Invalid value: "Resources"` + kind} {
+		req := step{earlier: "{theirs: {resource: {kind: X}}}", runs: "[]"}.request(t)
+		req.Input = request(t, "input: "+input).GetInput()
+
+		same(t, input, "desired: {resources: {theirs: {resource: {kind: X}}}}"+
+			condition("FALSE", "InvalidInput", "the input of function-ansible in the Composition is invalid:\n"+want)+
+			"results: [{severity: SEVERITY_FATAL, message: "+quoted("invalid input:\n"+want)+", target: TARGET_COMPOSITE}]", respond(t, req))
 	}
 
-	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
+	rsp := step{runs: "[" + strings.Repeat("{name: a, rol: b},", 200) + "]"}.respond(t)
+	if got := rsp.GetConditions()[0]; len(got.GetMessage()) > 4096 || got.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || len(said(rsp)) < 4096 {
+		t.Errorf("want a condition of 4096 bytes at most, and a result with everything, got %v", rsp)
+	}
 }

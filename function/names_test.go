@@ -52,8 +52,10 @@ func TestSecretsOfRuns(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in := "{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, " + strings.TrimPrefix(tc.input, "{")
-			rsp := respond(t, request(t, "input: "+in+"\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, "+tc.xr+"}}}\n"))
+			req := step{xr: "apiVersion: example.org/v1, kind: App, " + tc.xr}.request(t)
+			req.Input = request(t, "input: {apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, "+strings.TrimPrefix(tc.input, "{")).GetInput()
+
+			rsp := respond(t, req)
 
 			got := map[string]string{}
 
@@ -68,7 +70,7 @@ func TestSecretsOfRuns(t *testing.T) {
 				t.Errorf("\n%s\nRunFunction(...): -want Secrets, +got Secrets:\n%s\n%v", tc.reason, diff, rsp.GetConditions())
 			}
 
-			if said := rsp.GetConditions()[0].GetMessage(); !strings.Contains(said, tc.said) {
+			if said := said(rsp); !strings.Contains(said, tc.said) {
 				t.Errorf("\n%s\nRunFunction(...): want %q, got %q", tc.reason, tc.said, said)
 			}
 		})
@@ -78,17 +80,6 @@ func TestSecretsOfRuns(t *testing.T) {
 // The Secret with the connection details of an XR has the name that the
 // Composition gives it, and keeps the one that it has.
 func TestConnectionSecretName(t *testing.T) {
-	const input = `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: app, role: acme.app.server}]
-  connectionDetails: [{name: a, value: b}]
-  connectionSecret: {%s}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, uid: u1%s}, spec: {crossplane: {}}}}
-  resources: {%s}
-`
 	// exists is a Secret that was composed before.
 	const exists = `connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: old, namespace: %s}, type: connection.crossplane.io/v1alpha1}}`
 
@@ -109,11 +100,14 @@ observed:
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp := respond(t, request(t, fmt.Sprintf(input, tc.secret, tc.metadata, tc.resources)))
+			rsp := step{
+				runs: "[{name: app}]", input: "connectionDetails: [{name: a, value: b}]\nconnectionSecret: {" + tc.secret + "}", observed: "{" + tc.resources + "}",
+				xr: "apiVersion: example.org/v1, kind: App, metadata: {name: app, uid: u1" + tc.metadata + "}, spec: {crossplane: {}}",
+			}.respond(t)
 
 			if tc.fail != "" {
-				if len(rsp.GetResults()) == 0 || !strings.Contains(rsp.GetResults()[0].GetMessage(), tc.fail) {
-					t.Errorf("\n%s\nRunFunction(...): want a mistake, got %v", tc.reason, rsp.GetResults())
+				if got := said(rsp); !strings.Contains(got, tc.fail) {
+					t.Errorf("\n%s\nRunFunction(...): want a mistake, got %s", tc.reason, got)
 				}
 
 				return

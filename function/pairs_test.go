@@ -20,64 +20,48 @@ func TestPairs(t *testing.T) {
 		return strings.Replace(o, `type: Ready, status: "True"`, `type: Ready, status: "False"`, 1)
 	}
 
-	cases := map[string]struct {
-		reason string
-		step
-		want []string
-		said string
-	}{
+	cases := map[string]step{
 		"Ready": {
 			reason: "A member waits for that of its key alone.",
-			step:   step{runs: fleet, spec: "hosts: [a, b]", observed: base("a") + busy(base("b"))},
-			want:   []string{"app[a]", "app[a] uses base[a]", "base[a]", "base[b]"},
-			said:   "Running\nbase[b]: is running\napp[a]: is running\napp[b]: waiting for base[b]",
+			runs:   fleet, spec: "hosts: [a, b]", observed: base("a") + busy(base("b")),
+			want: "app[a], app[a] uses base[a], base[a], base[b]", said: "Running base[b]: is running\napp[a]: is running\napp[b]: waiting for base[b]",
 		},
 		"Usages": {
 			reason: "It uses that alone.",
-			step:   step{runs: fleet, spec: "hosts: [a, b]", observed: base("a") + base("b") + app("a") + app("b")},
-			want:   []string{"app[a]", "app[a] uses base[a]", "app[b]", "app[b] uses base[b]", "base[a]", "base[b]"},
-			said:   "Available\n",
+			runs:   fleet, spec: "hosts: [a, b]", observed: base("a") + base("b") + app("a") + app("b"),
+			want: "app[a], app[a] uses base[a], app[b], app[b] uses base[b], base[a], base[b]", said: "Available",
 		},
 		"Leaving": {
 			reason: "It goes before that, and before nothing else.",
-			step:   step{runs: fleet, spec: "hosts: [a]", observed: base("a") + base("b") + app("a") + app("b")},
-			want:   []string{"app[a]", "app[a] uses base[a]", "app[b] uses base[b]", "base[a]", "base[b]"},
-			said:   "Leaving\nbase[b]: not wanted any more, but has to stay for app[b]",
+			runs:   fleet, spec: "hosts: [a]", observed: base("a") + base("b") + app("a") + app("b"),
+			want: "app[a], app[a] uses base[a], app[b] uses base[b], base[a], base[b]", said: "Leaving base[b]: not wanted any more, but has to stay for app[b]",
 		},
 		"Left": {
 			reason: "What nothing depends on goes at once.",
-			step:   step{runs: fleet, spec: "hosts: [a]", observed: base("a") + base("b") + app("a")},
-			want:   []string{"app[a]", "app[a] uses base[a]", "base[a]"},
-			said:   "Available\n",
+			runs:   fleet, spec: "hosts: [a]", observed: base("a") + base("b") + app("a"),
+			want: "app[a], app[a] uses base[a], base[a]", said: "Available",
 		},
 		"Unwanted": {
 			reason: "A member of a key that the other set has not is not created, and stays when it is there.",
-			step: step{
-				runs: `
+			runs: `
   - {name: base, forEach: "${xr.spec.hosts}", when: "${each.key != 'b' && each.key != 'c'}"}
   - {name: app, forEach: "${xr.spec.hosts}", vars: {url: "${runs.base[each.key].outputs.url}"}}`,
-				spec: "hosts: [a, b, c]", observed: base("a") + base("b") + app("a") + app("b"),
-			},
-			want: []string{"app[a]", "app[a] uses base[a]", "app[b]", "app[b] uses base[b]", "base[a]", "base[b]"},
-			said: "ValueNotSet\napp[b]: vars.url: runs.base[\"b\"] is not wanted any more; it stays as it is: to do without, write runs.base[?each.key] and what else it may be, and to remove it, too, give it the same when\n" +
+			spec: "hosts: [a, b, c]", observed: base("a") + base("b") + app("a") + app("b"),
+			want: "app[a], app[a] uses base[a], app[b], app[b] uses base[b], base[a], base[b]",
+			said: "ValueNotSet app[b]: vars.url: runs.base[\"b\"] is not wanted any more; it stays as it is: to do without, write runs.base[?each.key] and what else it may be, and to remove it, too, give it the same when\n" +
 				"base[b]: not wanted any more, but has to stay for app[b]\napp[c]: not wanted, for it refers to base, which is not wanted",
 		},
 		"Whole": {
 			reason: "A member that refers to more than that waits for all, and uses all.",
-			step: step{
-				runs: `
+			runs: `
   - {name: base, forEach: "${xr.spec.hosts}"}
   - {name: app, forEach: "${xr.spec.hosts}", vars: {url: "${runs.base[each.key].outputs.url}", all: "${runs.base.size()}"}}`,
-				spec: "hosts: [a, b]", observed: base("a") + busy(base("b")),
-			},
-			want: []string{"base[a]", "base[b]"},
-			said: "Running\nbase[b]: is running\napp[a]: waiting for base\napp[b]: waiting for base",
+			spec: "hosts: [a, b]", observed: base("a") + busy(base("b")),
+			want: "base[a], base[b]", said: "Running base[b]: is running\napp[a]: waiting for base\napp[b]: waiting for base",
 		},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) { tc.check(t, tc.reason, tc.want, tc.said) })
-	}
+	check(t, cases)
 
 	// As many as a set can have.
 	hosts, observed := make([]string, 0, 1000), strings.Builder{}
@@ -87,8 +71,8 @@ func TestPairs(t *testing.T) {
 		observed.WriteString(base(key) + app(key))
 	}
 
-	names, said := step{runs: fleet, spec: "hosts: [" + strings.Join(hosts, ",") + "]", observed: observed.String()}.desired(t)
-	if len(names) != 3000 || !strings.HasPrefix(said, "Available\n") {
-		t.Errorf("1000 pairs should have as many Usages, got %d composed resources: %.400s", len(names), said)
+	rsp := step{runs: fleet, spec: "hosts: [" + strings.Join(hosts, ",") + "]", observed: observed.String()}.respond(t)
+	if n := len(rsp.GetDesired().GetResources()); n != 3000 || said(rsp) != "Available" {
+		t.Errorf("1000 pairs should have as many Usages, got %d composed resources: %.400s", n, said(rsp))
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,17 +9,12 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// requestAfter is about an XR that was made when an earlier one of its name had been deleted.
-func requestAfter(xr, resources, apiVersion, metadata string) string {
-	return `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: database, role: a.b.c}]
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, ` + xr + `}}
-  resources: ` + resources + `
+// after is about an XR that was made when an earlier one of its name had been deleted, which had this AnsibleRun.
+func after(xr, apiVersion, metadata string) step {
+	return step{
+		runs: "[{name: database, previousNames: [db]}]",
+		xr:   "apiVersion: example.org/v1, kind: App, metadata: {name: app, " + xr + "}",
+		more: `
 required_resources:
   ansible.fn.crossplane.io/predecessors/` + apiVersion + `:
     items:
@@ -30,7 +23,8 @@ required_resources:
         kind: AnsibleRun
         metadata: {name: app-123, uid: r1, ` + metadata + `}
         spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c}}
-`
+`,
+	}
 }
 
 // A run waits for the one of an earlier XR of the same name, which the API server no longer has.
@@ -43,8 +37,8 @@ func TestPredecessors(t *testing.T) {
 		db         = `, annotations: {crossplane.io/composition-resource-name: db}`
 		controller = `, ownerReferences: [{apiVersion: example.org/v1alpha1, kind: App, name: app, uid: u1, controller: true}]`
 
-		waits   = "DependencyNotReady\ndatabase: waiting for app-123, which is being deleted"
-		creates = "Running\ndatabase: is running"
+		waits   = "DependencyNotReady database: waiting for app-123, which is being deleted"
+		creates = "Running database: is running"
 	)
 
 	owned := func(reference string) string {
@@ -68,8 +62,6 @@ func TestPredecessors(t *testing.T) {
 		"Nobodys":        {"Nor does what no XR composes.", namespaced, `namespace: default` + deleted + database, creates},
 	}
 
-	f := newFunction(t)
-
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			apiVersion := "ansible.m.crossplane.io/v1alpha1"
@@ -77,72 +69,56 @@ func TestPredecessors(t *testing.T) {
 				apiVersion = "ansible.crossplane.io/v1alpha1"
 			}
 
-			after := strings.Replace(requestAfter(tc.xr, "{}", apiVersion, tc.metadata), "role: a.b.c}]", "role: a.b.c, previousNames: [db]}]", 1)
+			s := after(tc.xr, apiVersion, tc.metadata)
+			s.reason, s.said = tc.reason, tc.said
 
-			rsp, err := f.RunFunction(context.Background(), request(t, after))
-			if err != nil {
-				t.Fatal(err)
+			if tc.said == creates {
+				s.want = "database"
 			}
 
-			if len(rsp.GetConditions()) == 0 {
-				t.Fatalf("There should be a condition, got %v", rsp)
-			}
-
-			c := rsp.GetConditions()[0]
-			if diff := cmp.Diff(tc.said, c.GetReason()+"\n"+c.GetMessage()); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-
-			if _, applied := rsp.GetDesired().GetResources()["database"]; applied != (tc.said == creates) {
-				t.Errorf("\n%s\ngot %v", tc.reason, rsp)
-			}
+			s.check(t)
 		})
 	}
 }
 
 // Core is asked for the runs of earlier XRs while one is to be created.
 func TestRequirePredecessors(t *testing.T) {
-	const there = `
-    database:
-      resource:
-        apiVersion: ansible.m.crossplane.io/v1alpha1
-        kind: AnsibleRun
-        metadata: {name: app-456, namespace: default, uid: r2, annotations: {crossplane.io/composition-resource-name: database}}
-        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c}}
-`
+	const apiVersion = "ansible.m.crossplane.io/v1alpha1"
 
 	of := func(label, value string) *fnv1.ResourceSelector {
 		namespace := "default"
 
 		return &fnv1.ResourceSelector{
-			ApiVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: &namespace,
+			ApiVersion: apiVersion, Kind: "AnsibleRun", Namespace: &namespace,
 			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{label: value}}},
 		}
 	}
 
 	for name, tc := range map[string]struct {
-		reason        string
-		xr, resources string
-		want          map[string]*fnv1.ResourceSelector
+		reason       string
+		xr, observed string
+		want         map[string]*fnv1.ResourceSelector
 	}{
 		"Running": {
-			"They have a label with the name of the XR.", ``, `{}`,
+			"They have a label with the name of the XR.", ``, "",
 			map[string]*fnv1.ResourceSelector{
-				"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1":         of("ansible.fn.crossplane.io/composite-uid", "u2"),
-				"ansible.fn.crossplane.io/predecessors/ansible.m.crossplane.io/v1alpha1": of("crossplane.io/composite", "app"),
+				"ansible.fn.crossplane.io/runs/" + apiVersion:         of("ansible.fn.crossplane.io/composite-uid", "u2"),
+				"ansible.fn.crossplane.io/predecessors/" + apiVersion: of("crossplane.io/composite", "app"),
 			},
 		},
 		"Labeled": {
-			"Core takes the label of the XR, if it has one.", `, labels: {crossplane.io/composite: shop}`, `{}`,
+			"Core takes the label of the XR, if it has one.", `, labels: {crossplane.io/composite: shop}`, "",
 			map[string]*fnv1.ResourceSelector{
-				"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1":         of("ansible.fn.crossplane.io/composite-uid", "u2"),
-				"ansible.fn.crossplane.io/predecessors/ansible.m.crossplane.io/v1alpha1": of("crossplane.io/composite", "shop"),
+				"ansible.fn.crossplane.io/runs/" + apiVersion:         of("ansible.fn.crossplane.io/composite-uid", "u2"),
+				"ansible.fn.crossplane.io/predecessors/" + apiVersion: of("crossplane.io/composite", "shop"),
 			},
 		},
-		"There": {"Nothing is asked when all runs are there.", ``, there, nil},
+		"There": {"Nothing is asked when all runs are there.", ``, existing("database", "", "role: a.b.c"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rsp := respond(t, request(t, requestAfter(`namespace: default, uid: u2`+tc.xr, tc.resources, "ansible.m.crossplane.io/v1alpha1", `namespace: default`)))
+			s := after("namespace: default, uid: u2"+tc.xr, apiVersion, "namespace: default")
+			s.observed = tc.observed
+			rsp := s.respond(t)
 
 			if diff := cmp.Diff(tc.want, rsp.GetRequirements().GetResources(), protocmp.Transform()); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Requests of many XRs and Compositions at once do not see each other.
@@ -19,24 +18,17 @@ func TestConcurrentRequests(t *testing.T) {
 
 	for i := range requests {
 		// A few Compositions, shared by many XRs.
-		req := request(t, `
-input: `+strings.ReplaceAll(inputApp, "acme.app.server", fmt.Sprintf("acme.app.server%d", i%5))+`
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {size: `+strconv.Itoa(i)+`}}
-`)
+		req := step{runs: fmt.Sprintf(`[{name: app, role: acme.app.server%d, vars: {size: "${xr.spec.size}"}}]`, i%5), spec: fmt.Sprint("size: ", i)}.request(t)
 
 		wg.Go(func() {
-			rsp, err := f.RunFunction(context.Background(), req)
+			rsp, err := f.RunFunction(t.Context(), req)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 
-			spec := rsp.GetDesired().GetResources()["database"].GetResource().GetFields()["spec"].GetStructValue()
-			vars := spec.GetFields()["forProvider"].GetStructValue().GetFields()["unsafeVars"].GetStructValue()
-
-			if got := vars.GetFields()["size"].GetNumberValue(); got != float64(i) {
+			app := rsp.GetDesired().GetResources()["app"].GetResource().AsMap()
+			if got := manifest.Nested(app, "spec", "forProvider", "unsafeVars", "size"); got != float64(i) {
 				t.Errorf("want size %d, got %v: %v", i, got, rsp)
 			}
 		})

@@ -5,80 +5,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
-
-// conditionsOf a response, but AnsibleRunsReady, in one line each.
-func conditionsOf(rsp *fnv1.RunFunctionResponse) []string {
-	var all []string
-	for _, c := range rsp.GetConditions()[1:] {
-		all = append(all, strings.Join([]string{c.GetType(), strings.TrimPrefix(c.GetStatus().String(), "STATUS_CONDITION_"), c.GetReason(), c.GetMessage()}, "|"))
-	}
-
-	return all
-}
-
-// aRun of an XR, as observed with a status.
-func aRun(name, status string) string {
-	return strings.Replace(existing(name, "", "role: a.b.c"), readyOf, status, 1)
-}
-
-// ready is the status of an AnsibleRun that is, with more of it.
-func ready(conditions, atProvider string) string {
-	return `status:
-          conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}, ` + conditions + `]
-          atProvider: {` + atProvider + `}
-`
-}
 
 // Content owns the whole status of the XR, its conditions included.
 func TestReported(t *testing.T) {
-	const schema = `
-meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
-requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: object, properties: {
-  servers: {type: integer},
-  conditions: {type: array, items: {type: object, required: [lastTransitionTime, type], properties: {lastTransitionTime: {type: string}, type: {type: string}}}}}}}}}}
-`
+	schema := schemaOf(`status: {type: object, properties: {servers: {type: integer}, conditions: {type: array, items: {type: object,
+  required: [lastTransitionTime, type], properties: {lastTransitionTime: {type: string}, type: {type: string}}}}}}`)
 
-	cases := map[string]struct {
-		reason   string
-		more     string
-		status   string
-		observed string
-		schema   string
-		// want is the status, and the conditions.
-		want       string
-		conditions []string
-		said       string
-	}{
+	cases := map[string]step{
 		"Status": {
 			reason:   "The status is what content has set of it, over its outputs; conditions are those of content, and no others.",
 			observed: aRun("server", ready(`{type: Checkable, status: "True", reason: Checked}, {type: AnsibleRunsReady, status: "False", reason: Running}, {type: PageServed, status: "False", reason: Broken, message: It is white, lastTransitionTime: x}`, `outputs: {servers: 1, host: a}, reported: {servers: 2}`)),
-			want:     `{servers: 2, host: a}`, conditions: []string{"PageServed|FALSE|Broken|It is white"}, said: "Available",
+			shown:    `{servers: 2, host: a}`, conditions: []string{"PageServed|FALSE|Broken|It is white"}, said: "Available",
 		},
 		"Schema": {
-			reason:   "The schema of the XR is that of fields; conditions are Crossplane's.",
-			schema:   schema,
-			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: "2"}`)),
-			want:     `{servers: 2}`, conditions: []string{"PageServed|TRUE|Found|"}, said: "Available",
+			reason: "The schema of the XR is that of fields; conditions are Crossplane's.",
+			more:   schema, observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: "2"}`)), shown: `{servers: 2}`,
+			conditions: []string{"PageServed|TRUE|Found|"}, said: "Available",
 		},
 		"Undeclared": {
-			reason:   "A field that Crossplane would not keep is said to be none. Conditions are none of the XRD's.",
-			schema:   schema,
-			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {owner: eve}`)),
-			want:     `{}`, conditions: []string{"PageServed|TRUE|Found|"}, said: `InvalidStatus status: the XRD does not declare its field "owner"`,
+			reason: "A field that Crossplane would not keep is said to be none. Conditions are none of the XRD's.",
+			more:   schema, observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {owner: eve}`)),
+			conditions: []string{"PageServed|TRUE|Found|"}, said: `InvalidStatus status: the XRD does not declare its field "owner"`,
 		},
 		"Nothing": {
 			reason:   "Content that reports nothing is no mistake.",
-			observed: aRun("server", ready("", "")),
-			want:     `{}`, said: "Available",
+			observed: aRun("server", ready("", "")), said: "Available",
 		},
 		"NotThere": {
 			reason:   "Nothing is known of a run that is not there.",
-			observed: "{}",
-			want:     `{}`, said: "Running server: is running",
+			observed: "{}", said: "Running server: is running",
 		},
 		"Failed": {
 			reason: "What content has reported before it failed is there, too.",
@@ -86,44 +42,40 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
           conditions: [{type: Ready, status: "False", observedGeneration: 1}, {type: Synced, status: "False", observedGeneration: 1}, {type: Upgraded, status: Unknown, reason: Half}]
           atProvider: {lastRun: {phase: Failed, message: it broke}, reported: {servers: 3}}
 `),
-			want: `{servers: 3}`, conditions: []string{"Upgraded|UNKNOWN|Half|"}, said: "RunFailed server: it broke",
+			shown: `{servers: 3}`, conditions: []string{"Upgraded|UNKNOWN|Half|"}, said: "RunFailed server: it broke",
 		},
 		"InputWins": {
-			reason:   "What the Composition says of a condition wins.",
-			more:     `conditions: [{type: PageServed, status: true}]`,
-			observed: aRun("server", ready(`{type: PageServed, status: "False", reason: Broken}`, ``)),
-			want:     `{}`, conditions: []string{"PageServed|TRUE|Computed|"}, said: "Available",
+			reason: "What the Composition says of a condition wins.",
+			input:  `conditions: [{type: PageServed, status: true}]`, observed: aRun("server", ready(`{type: PageServed, status: "False", reason: Broken}`, ``)),
+			conditions: []string{"PageServed|TRUE|Computed|"}, said: "Available",
 		},
 		"OperatorWins": {
 			reason:   "Nor can content say how its run goes, if the Composition does.",
-			more:     `operatorConditions: true`,
-			observed: aRun("server", ready(`{type: Successful, status: "False", reason: Broken}`, `lastRun: {phase: Succeeded}`)),
-			want:     `{}`, said: "Available",
+			input:    `operatorConditions: true`,
+			observed: aRun("server", ready(`{type: Successful, status: "False", reason: Broken}`, `lastRun: {phase: Succeeded}`)), said: "Available",
 			conditions: []string{
 				"Running|TRUE|Successful|Awaiting next reconciliation", "Successful|TRUE|Successful|Last reconciliation succeeded", "Failure|FALSE|Successful|",
 			},
 		},
 		"OperatorSilent": {
 			reason: "Nor while the Composition says nothing of a failure.",
-			more:   `operatorConditions: true`,
+			input:  `operatorConditions: true`,
 			observed: aRun("server", `status:
           conditions: [{type: Ready, status: Unknown, observedGeneration: 1}, {type: Synced, status: Unknown, observedGeneration: 1}, {type: Failure, status: "True", reason: Broken}]
           atProvider: {lastRun: {phase: Running}}
 `),
-			want: `{}`, said: "Running server: is running",
-			conditions: []string{"Running|TRUE|Running|Running reconciliation", "Successful|FALSE|Running|"},
+			said: "Running server: is running", conditions: []string{"Running|TRUE|Running|Running reconciliation", "Successful|FALSE|Running|"},
 		},
 		"Member": {
 			reason:   "One member of it may be shown, too.",
-			status:   "{count: '${runs.server.reported.servers}', served: '${runs.server.reported.conditions.exists(c, c.type == \"PageServed\" && c.status == \"True\")}'}",
-			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: 2}`)),
-			want:     `{count: 2, served: true}`, said: "Available",
+			input:    "status: {count: '${runs.server.reported.servers}', served: '${runs.server.reported.conditions.exists(c, c.type == \"PageServed\" && c.status == \"True\")}'}",
+			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: 2}`)), shown: `{count: 2, served: true}`,
+			said: "Available",
 		},
 		"Computed": {
 			reason:   "Conditions of an object that is computed are checked: nothing of it is shown if they are none.",
-			status:   `"${{'a': 1, 'conditions': [{'type': 'no type', 'status': 'True'}, {'type': 'A', 'status': true}, {'type': 'B', 'status': 'True', 'reason': 'no reason'}, {'type': 'Synced', 'status': 'True'}, 1]}}"`,
+			input:    `status: ` + `"${{'a': 1, 'conditions': [{'type': 'no type', 'status': 'True'}, {'type': 'A', 'status': true}, {'type': 'B', 'status': 'True', 'reason': 'no reason'}, {'type': 'Synced', 'status': 'True'}, 1]}}"`,
 			observed: aRun("server", ready("", "")),
-			want:     `{}`,
 			said: `InvalidStatus status.conditions[0]: "no type" cannot be the type of a condition: it is a word such as DatabaseReady
 status.conditions[1]: "" cannot be the status of a condition: it is True, False or Unknown
 status.conditions[2]: "no reason" cannot be the reason of a condition: it is a word such as ReplicaLost
@@ -131,56 +83,21 @@ status.conditions[3]: the condition Synced is set by Crossplane or by function-a
 status.conditions[4]: "" cannot be the type of a condition: it is a word such as DatabaseReady`,
 		},
 		"NoList": {
-			reason:   "Nor if they are no list.",
-			status:   `"${{'a': 1, 'conditions': {}}}"`,
-			observed: aRun("server", ready("", "")),
-			want:     `{}`, said: `InvalidStatus status.conditions: must be a list`,
+			reason: "Nor if they are no list.",
+			input:  `status: ` + `"${{'a': 1, 'conditions': {}}}"`, observed: aRun("server", ready("", "")), said: `InvalidStatus status.conditions: must be a list`,
 		},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.status == "" {
-				tc.status = `"${runs.server.reported}"`
-			}
+	for name, s := range cases {
+		s.runs, s.want = "[{name: server}]", "server"
+		if !strings.HasPrefix(s.input, "status: ") {
+			s.input = "status: '${runs.server.reported}'\n" + s.input
+		}
 
-			rsp := respond(t, request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: server, role: a.b.c}]
-  status: `+tc.status+`
-  `+tc.more+`
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
-  resources: `+tc.observed+`
-`+tc.schema))
-
-			var want map[string]any
-			if err := yaml.Unmarshal([]byte(tc.want), &want); err != nil {
-				t.Fatal(err)
-			}
-
-			got, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
-			if got == nil {
-				got = map[string]any{}
-			}
-
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("\n%s\nstatus: -want, +got:\n%s", tc.reason, diff)
-			}
-
-			if diff := cmp.Diff(tc.conditions, conditionsOf(rsp)); diff != "" {
-				t.Errorf("\n%s\nconditions: -want, +got:\n%s", tc.reason, diff)
-			}
-
-			c := rsp.GetConditions()[0]
-			if said := strings.TrimSpace(c.GetReason() + " " + c.GetMessage()); said != tc.said {
-				t.Errorf("\n%s\nwant %s %q, got %q", tc.reason, c.GetType(), tc.said, said)
-			}
-		})
+		cases[name] = s
 	}
+
+	check(t, cases)
 }
 
 // An XR can have the conditions of an Ansible operator.
@@ -245,18 +162,16 @@ func TestOperatorConditions(t *testing.T) {
 			want:     []string{"Running|FALSE|Running|Running reconciliation", failed, "Failure|TRUE|Failed|other: too long"},
 		},
 		"Held": {
-			reason:   "A run that cannot be made is a failure, too.",
-			runs:     `[{name: server, vars: {size: "${xr.spec.size}"}}]`,
-			observed: "{}",
+			reason: "A run that cannot be made is a failure, too.",
+			runs:   `[{name: server, vars: {size: "${xr.spec.size}"}}]`, observed: "{}",
 			want: []string{
 				"Running|FALSE|Running|Running reconciliation", failed,
 				"Failure|TRUE|Failed|vars.size: xr.spec.size is not set; write xr.spec.?size if it may be missing",
 			},
 		},
 		"NotSelected": {
-			reason:   "Nothing is said of what an operator would leave alone.",
-			runs:     `[{name: server, when: false}]`,
-			observed: "{}",
+			reason: "Nothing is said of what an operator would leave alone.",
+			runs:   `[{name: server, when: false}]`, observed: "{}",
 		},
 	}
 
@@ -266,18 +181,7 @@ func TestOperatorConditions(t *testing.T) {
 				tc.runs = "[{name: server}]"
 			}
 
-			rsp := respond(t, request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  defaults: {role: a.b.c}
-  operatorConditions: true
-  runs: `+tc.runs+`
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
-  resources: `+tc.observed+`
-`))
+			rsp := step{runs: tc.runs, input: "operatorConditions: true", observed: tc.observed}.respond(t)
 
 			if diff := cmp.Diff(tc.want, conditionsOf(rsp)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
@@ -288,18 +192,6 @@ observed:
 
 // An operator's conditions are not to be had twice.
 func TestOperatorConditionsTwice(t *testing.T) {
-	rsp := respond(t, request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: server, role: a.b.c}]
-  operatorConditions: true
-  conditions: [{type: Failure, status: false}]
-observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}}}
-`))
-
-	const want = `conditions[0].type: Duplicate value: "Failure"`
-	if got := rsp.GetResults()[0].GetMessage(); !strings.Contains(got, want) {
-		t.Errorf("want %q, got %q", want, got)
-	}
+	step{runs: "[{name: server}]", input: "operatorConditions: true\nconditions: [{type: Failure, status: false}]"}.
+		mistakes(t, `conditions[0].type: Duplicate value: "Failure"`)
 }

@@ -30,9 +30,9 @@ func TestResources(t *testing.T) {
   - {name: setup, forEach: "${xr.spec.zones}", vars: {address: '${resources["machine-" + each.key].status.address}'}}`
 
 		reported = `
-  status: {address: "${resources.machine.status.address}"}
-  conditions: [{type: Reachable, status: "${resources.machine.status.address != ''}"}]
-  connectionDetails: [{name: address, value: "${resources.machine.status.address}"}]`
+status: {address: "${resources.machine.status.address}"}
+conditions: [{type: Reachable, status: "${resources.machine.status.address != ''}"}]
+connectionDetails: [{name: address, value: "${resources.machine.status.address}"}]`
 
 		there     = `address: there, conditions: [{type: Ready, status: "True"}]`
 		changing  = `address: there, conditions: [{type: Ready, status: "False"}]`
@@ -45,215 +45,187 @@ func TestResources(t *testing.T) {
 	setup := existing("setup", "machine", "role: a.b.c, unsafeVars: {address: there}")
 	departing := strings.Replace(setup, "    setup:", "    -", 1)
 
-	cases := map[string]struct {
-		reason string
-		step
-		want []string
-		said string
-	}{
+	cases := map[string]step{
 		"NotThere": {
 			reason: "What no step composes is waited for.",
-			step:   step{runs: runs, observed: "{}"},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+			runs:   runs, observed: "{}", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 		},
 		"NoStatus": {
 			reason: "What was not reconciled yet is not ready.",
-			step:   step{runs: runs, observed: machine("machine", "")},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+			runs:   runs, observed: machine("machine", ""), said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"NotReady": {
 			reason: "A run is not created before it is ready.",
-			step:   step{runs: runs, observed: machine("machine", changing)},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+			runs:   runs, observed: machine("machine", changing), said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Stale": {
 			reason: "A condition of another generation says nothing.",
-			step:   step{runs: runs, observed: machine("machine", stale)},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+			runs:   runs, observed: machine("machine", stale), said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Deleted": {
 			reason: "What is being deleted is not ready.",
-			step:   step{runs: runs, observed: strings.Replace(machine("machine", there), "generation: 2", "generation: 2, deletionTimestamp: now", 1)},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is being deleted",
+			runs:   runs, observed: strings.Replace(machine("machine", there), "generation: 2", "generation: 2, deletionTimestamp: now", 1),
+			said: "DependencyNotReady setup: waiting for resource machine, which is being deleted",
 		},
 		"Ready": {
 			reason: "Then it is created.",
-			step:   step{runs: runs, observed: machine("machine", there)},
-			want:   []string{"setup", "setup uses machine"},
-			said:   "Running\nsetup: is running",
+			runs:   runs, observed: machine("machine", there),
+			want: "setup, setup uses machine", said: "Running setup: is running",
 		},
 		"SaysReady": {
 			reason: "An earlier step knows better.",
-			step:   step{runs: runs, observed: machine("machine", "address: there"), earlier: saysReady},
-			want:   []string{"machine", "setup", "setup uses machine"},
-			said:   "Running\nsetup: is running",
+			runs:   runs, observed: machine("machine", "address: there"), earlier: saysReady,
+			want: "machine, setup, setup uses machine", said: "Running setup: is running",
 		},
 		"SaysNotReady": {
 			reason: "An earlier step knows better.",
-			step:   step{runs: runs, observed: machine("machine", there), earlier: saysNot},
-			want:   []string{"machine"},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+			runs:   runs, observed: machine("machine", there), earlier: saysNot,
+			want: "machine", said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Used": {
 			reason: "It is used by the run.",
-			step:   step{runs: runs, observed: machine("machine", there) + setup},
-			want:   []string{"setup", "setup uses machine"},
-			said:   "Available\n",
+			runs:   runs, observed: machine("machine", there) + setup,
+			want: "setup, setup uses machine", said: "Available",
 		},
 		"NotReadyAnyMore": {
 			reason: "A run that is there stays as it is until it is ready again.",
-			step:   step{runs: runs, observed: machine("machine", strings.Replace(changing, "there", "elsewhere", 1)) + setup},
-			want:   []string{"setup", "setup uses machine"},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+			runs:   runs, observed: machine("machine", strings.Replace(changing, "there", "elsewhere", 1)) + setup,
+			want: "setup, setup uses machine", said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Leaving": {
 			reason: "A run that is not wanted goes. Until it is gone it uses what it was rendered after.",
-			step:   step{runs: runs, spec: "setup: false", observed: machine("machine", there), departing: departing},
-			want:   []string{"setup uses machine"},
-			said:   "Available\n",
+			runs:   runs, spec: "setup: false", observed: machine("machine", there), departing: departing,
+			want: "setup uses machine", said: "Available",
 		},
 		"Gone": {
 			reason: "Then nothing keeps it.",
-			step:   step{runs: runs, spec: "setup: false", observed: machine("machine", there)},
-			said:   "Available\n",
+			runs:   runs, spec: "setup: false", observed: machine("machine", there), said: "Available",
 		},
 		"Replaced": {
 			reason: "A run that refers to another one now does not hold the old one: core would never compose the new one.",
-			step:   step{runs: strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup},
-			want:   []string{"setup"},
-			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+			runs:   strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup,
+			want: "setup", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"ReplacedInWhen": {
-			reason: "Neither does one of which it is not known yet whether it is wanted.",
-			step:   step{runs: "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.other.status.address}'}}", observed: machine("machine", there) + setup},
-			want:   []string{"setup"},
-			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+			reason:   "Neither does one of which it is not known yet whether it is wanted.",
+			runs:     "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.other.status.address}'}}",
+			observed: machine("machine", there) + setup,
+			want:     "setup", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"StillComposed": {
 			reason: "It holds the old one as long as an earlier step composes it: that is not to be deleted.",
-			step:   step{runs: strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup, earlier: composed},
-			want:   []string{"machine", "setup", "setup uses machine"},
-			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+			runs:   strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup, earlier: composed,
+			want: "machine, setup, setup uses machine", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"BecomesSet": {
-			reason: "A run that has become a set holds it until the set has taken its place.",
-			step:   step{runs: strings.Replace(runs, "name: setup", `name: setup, forEach: "${xr.status.zones}"`, 1), observed: machine("machine", there) + setup + using("setup", "machine")},
-			want:   []string{"setup", "setup uses machine"},
-			said:   "ValuePending\nsetup: forEach: xr.status is not there yet",
+			reason:   "A run that has become a set holds it until the set has taken its place.",
+			runs:     strings.Replace(runs, "name: setup", `name: setup, forEach: "${xr.status.zones}"`, 1),
+			observed: machine("machine", there) + setup + using("setup", "machine"),
+			want:     "setup, setup uses machine", said: "ValuePending setup: forEach: xr.status is not there yet",
 		},
 		"HeldInWhen": {
-			reason: "One that still refers to it does.",
-			step:   step{runs: "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.machine.status.address}'}}", observed: machine("machine", there) + setup},
-			want:   []string{"setup", "setup uses machine"},
-			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+			reason:   "One that still refers to it does.",
+			runs:     "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.machine.status.address}'}}",
+			observed: machine("machine", there) + setup,
+			want:     "setup, setup uses machine", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"OptionalNotThere": {
 			reason: "A run that can do without does not wait.",
-			step:   step{runs: optional, observed: "{}"},
-			want:   []string{"setup"},
-			said:   "Running\nsetup: is running",
+			runs:   optional, observed: "{}",
+			want: "setup", said: "Running setup: is running",
 		},
 		"OptionalToBe": {
 			reason: "But it does for what is to be.",
-			step:   step{runs: optional, observed: "{}", earlier: composed},
-			want:   []string{"machine"},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+			runs:   optional, observed: "{}", earlier: composed,
+			want: "machine", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 		},
 		"OptionalUsed": {
 			reason: "It uses what is there.",
-			step:   step{runs: optional, observed: machine("machine", there) + setup, earlier: composed},
-			want:   []string{"machine", "setup", "setup uses machine"},
-			said:   "Available\n",
+			runs:   optional, observed: machine("machine", there) + setup, earlier: composed,
+			want: "machine, setup, setup uses machine", said: "Available",
 		},
 		"Fleet": {
 			reason: "Names may be computed: each member has its own.",
-			step:   step{runs: fleet, spec: "zones: [a, b, c]", observed: machine("machine-a", there) + machine("machine-b", changing) + existing("setup[a]", "machine-a", "role: a.b.c, unsafeVars: {address: there}")},
-			want:   []string{"setup[a]", "setup[a] uses machine-a"},
-			said:   "DependencyNotReady\nsetup[b]: waiting for resource machine-b (Machine), which is not ready\nsetup[c]: waiting for resource machine-c, which is not there yet",
+			runs:   fleet, spec: "zones: [a, b, c]",
+			observed: machine("machine-a", there) + machine("machine-b", changing) + existing("setup[a]", "machine-a", "role: a.b.c, unsafeVars: {address: there}"),
+			want:     "setup[a], setup[a] uses machine-a",
+			said:     "DependencyNotReady setup[b]: waiting for resource machine-b (Machine), which is not ready\nsetup[c]: waiting for resource machine-c, which is not there yet",
 		},
 		"OptionalDropped": {
 			reason: "It does not keep what it can do without, and what no step composes any more: core would do nothing else.",
-			step:   step{runs: optional, observed: machine("machine", there) + setup},
-			want:   []string{"setup"},
-			said:   "Available\n",
+			runs:   optional, observed: machine("machine", there) + setup,
+			want: "setup", said: "Available",
 		},
 		"UsagesFalse": {
 			reason: "Usages can be done without.",
-			step:   step{runs: strings.Replace(runs, "name: setup", "name: setup, usages: false", 1), observed: machine("machine", there) + setup},
-			want:   []string{"setup"},
-			said:   "Available\n",
+			runs:   strings.Replace(runs, "name: setup", "name: setup, usages: false", 1), observed: machine("machine", there) + setup,
+			want: "setup", said: "Available",
 		},
 		"Local": {
 			reason: "What a local refers to counts.",
-			step:   step{runs: "\n  - {name: setup, vars: {address: \"${locals.address}\"}}\n  locals: {address: \"${resources.machine.status.address}\"}", observed: "{}"},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+			locals: `address: "${resources.machine.status.address}"`, runs: `[{name: setup, vars: {address: "${locals.address}"}}]`, observed: "{}",
+			said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 		},
 		"OwnRun": {
 			reason: "A run is no resource of another step, whatever computes its name.",
-			step:   step{runs: "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}"},
-			want:   []string{"a"},
-			said:   "InvalidValue\nb: vars.x: resources[\"a\"]: is a run of this input; write runs.a\na: is running",
+			runs:   "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}",
+			want: "a", said: "InvalidValue b: vars.x: resources[\"a\"]: is a run of this input; write runs.a\na: is running",
 		},
 		"Separator": {
 			reason: "Names are listed in an annotation.",
-			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: `name: "a,b"`, observed: machine(`"a,b"`, there)},
-			said:   "InvalidValue\nb: vars.x: resources[\"a,b\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
+			runs:   "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: `name: "a,b"`, observed: machine(`"a,b"`, there),
+			said: "InvalidValue b: vars.x: resources[\"a,b\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
 		},
 		"Long": {
 			reason: "What is waited for is shown for each run.",
-			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: " + strings.Repeat("x", 254), observed: "{}"},
-			said:   "InvalidValue\nb: vars.x: resources[\"" + strings.Repeat("x", 80) + "\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
+			runs:   "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: " + strings.Repeat("x", 254), observed: "{}",
+			said: "InvalidValue b: vars.x: resources[\"" + strings.Repeat("x", 80) + "\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
 		},
 		"RunThatLeaves": {
 			reason: "A run that has left the Composition is not kept by its name.",
-			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].kind}'}}", spec: "name: a", observed: existing("a", "", "role: x.y.z")},
-			said:   "DependencyNotReady\nb: waiting for resource a, which is not there yet",
+			runs:   "\n  - {name: b, vars: {x: '${resources[xr.spec.name].kind}'}}", spec: "name: a", observed: existing("a", "", "role: x.y.z"),
+			said: "DependencyNotReady b: waiting for resource a, which is not there yet",
 		},
 		"ConfigMap": {
-			reason: "Kubernetes' own kinds are ready when they are there.",
-			step:   step{runs: strings.Replace(runs, "status.address", "data.address", 1), observed: "\n    machine: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {address: there}}}"},
-			want:   []string{"setup", "setup uses machine"},
-			said:   "Running\nsetup: is running",
+			reason:   "Kubernetes' own kinds are ready when they are there.",
+			runs:     strings.Replace(runs, "status.address", "data.address", 1),
+			observed: "\n    machine: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {address: there}}}",
+			want:     "setup, setup uses machine", said: "Running setup: is running",
 		},
 		"Deployment": {
 			reason: "Some of them say when they are.",
-			step:   step{runs: runs, observed: "\n    machine: {resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, status: {address: x}}}"},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Deployment), which is not ready",
+			runs:   runs, observed: "\n    machine: {resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, status: {address: x}}}",
+			said: "DependencyNotReady setup: waiting for resource machine (Deployment), which is not ready",
 		},
 		"Status": {
 			reason: "The status of the XR, its conditions and connection details wait for it like the runs.",
-			step: step{
-				runs:     runs + reported,
-				observed: "{}", earlier: composed,
-			},
-			want: []string{"machine"},
-			said: "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+			runs:   runs, input: reported, observed: "{}", earlier: composed,
+			want: "machine", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
+			conditions: []string{"Reachable|UNKNOWN|ValuePending|"},
 		},
 		"StatusNotReady": {
 			reason: "Until it is ready.",
-			step:   step{runs: runs + reported, observed: machine("machine", strings.Replace(changing, "address: there, ", "", 1))},
-			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+			runs:   runs, input: reported, observed: machine("machine", strings.Replace(changing, "address: there, ", "", 1)),
+			said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready", conditions: []string{"Reachable|UNKNOWN|ValuePending|"},
 		},
 		"StatusNever": {
 			reason: "They do not wait for what no step composes.",
-			step:   step{runs: "\n  - {name: a}" + reported, observed: "{}"},
-			want:   []string{"a"},
-			said: "Running\na: is running\n" +
+			runs:   "[{name: a}]", input: reported, observed: "{}",
+			want:       "a",
+			conditions: []string{"Reachable|UNKNOWN|ValuePending|conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing"},
+			said: "Running a: is running\n" +
 				"status.address: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
 				"conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
 				"connectionDetails[0].value: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing",
 		},
 		"StepsRun": {
 			reason: "The AnsibleRun of another step is one of them.",
-			step:   step{runs: runs, observed: strings.Replace(existing("machine", "", "role: a.b.c"), "status: {", "status: {address: there, ", 1), earlier: composed},
-			want:   []string{"machine", "setup", "setup uses machine"},
-			said:   "Running\nsetup: is running",
+			runs:   runs, observed: strings.Replace(existing("machine", "", "role: a.b.c"), "status: {", "status: {address: there, ", 1), earlier: composed,
+			want: "machine, setup, setup uses machine", said: "Running setup: is running",
 		},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) { tc.check(t, tc.reason, tc.want, tc.said) })
-	}
+	check(t, cases)
 }
 
 // What cannot be meant is a mistake.

@@ -5,25 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-)
 
-const requestSchema = `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs:
-  - name: app
-    role: acme.app.server
-    vars:
-      half: "${xr.spec.ratio / 2.0}"
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {ratio: 3}}
-`
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
 
 // The schema of the XR is asked for where core can give it, and only there.
 func TestRequireSchema(t *testing.T) {
@@ -36,6 +23,10 @@ func TestRequireSchema(t *testing.T) {
 
 	required := &fnv1.Requirements{Schemas: map[string]*fnv1.SchemaSelector{"xr": {ApiVersion: "example.org/v1", Kind: "App"}}}
 
+	half := step{runs: `[{name: app, vars: {half: "${xr.spec.ratio / 2.0}"}}]`, spec: "ratio: 3"}
+
+	const asked = "meta: {capabilities: [CAPABILITY_REQUIRED_SCHEMAS]}\n"
+
 	cases := map[string]struct {
 		reason string
 		given  string
@@ -43,30 +34,25 @@ func TestRequireSchema(t *testing.T) {
 	}{
 		"CannotGive": {
 			reason: "An older core is not asked, and integral values are integers.",
-			given:  `{}`,
 		},
 		"NotAsked": {
 			reason: "The first time, core is asked. What is rendered without a schema keeps what is there.",
-			given:  `{meta: {capabilities: [CAPABILITY_REQUIRED_SCHEMAS]}}`,
+			given:  asked,
 			want:   want{Requirements: required},
 		},
 		"Given": {
 			reason: "With the schema, a number is a double.",
-			given: `
-meta: {capabilities: [CAPABILITY_REQUIRED_SCHEMAS]}
-requiredSchemas: {xr: {openapiV3: {type: object, properties: {spec: {type: object, properties: {ratio: {type: number}}}}}}}`,
-			want: want{Requirements: required, Half: 1.5},
+			given:  schemaOf("spec: {type: object, properties: {ratio: {type: number}}}"),
+			want:   want{Requirements: required, Half: 1.5},
 		},
 		"Misspelt": {
 			reason: "With the schema, a misspelt field is a mistake of the Composition.",
-			given: `
-meta: {capabilities: [CAPABILITY_REQUIRED_SCHEMAS]}
-requiredSchemas: {xr: {openapiV3: {type: object, properties: {spec: {type: object, properties: {rations: {type: number}}}}}}}`,
-			want: want{Requirements: required, Fatal: "invalid input:\n" + `runs[0].vars.half: Invalid value: "${xr.spec.ratio / 2.0}": xr.spec has no field "ratio" (did you mean "rations"?), here: xr.spec▸.ratio / 2.0`},
+			given:  schemaOf("spec: {type: object, properties: {rations: {type: number}}}"),
+			want:   want{Requirements: required, Fatal: "invalid input:\n" + `runs[0].vars.half: Invalid value: "${xr.spec.ratio / 2.0}": xr.spec has no field "ratio" (did you mean "rations"?), here: xr.spec▸.ratio / 2.0`},
 		},
 		"NotFound": {
 			reason: "Where core finds none, there is none.",
-			given:  `{meta: {capabilities: [CAPABILITY_REQUIRED_SCHEMAS]}, requiredSchemas: {xr: {}}}`,
+			given:  asked + "requiredSchemas: {xr: {}}",
 			want:   want{Requirements: required},
 		},
 	}
@@ -76,22 +62,15 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {spec: {type: objec
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			req := request(t, requestSchema)
-			given := &fnv1.RunFunctionRequest{}
-			fromYAML(t, tc.given, given)
-			proto.Merge(req, given)
+			half.more = tc.given
 
-			rsp, err := f.RunFunction(context.Background(), req)
+			rsp, err := f.RunFunction(t.Context(), half.request(t))
 			if err != nil {
 				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
 			}
 
-			got := want{Requirements: rsp.GetRequirements()}
-
-			if app, ok := rsp.GetDesired().GetResources()["app"]; ok {
-				provider := app.GetResource().GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue()
-				got.Half = provider.GetFields()["unsafeVars"].GetStructValue().GetFields()["half"].AsInterface()
-			}
+			got := want{Requirements: withDefaults(rsp).GetRequirements()}
+			got.Half = manifest.Nested(rsp.GetDesired().GetResources()["app"].GetResource().AsMap(), "spec", "forProvider", "unsafeVars", "half")
 
 			for _, r := range rsp.GetResults() {
 				if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
@@ -111,7 +90,7 @@ func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 
-	rsp, err := newFunction(t).RunFunction(ctx, request(t, requestSchema))
+	rsp, err := newFunction(t).RunFunction(ctx, step{runs: "[{name: app}]"}.request(t))
 	if err == nil {
 		t.Errorf("f.RunFunction(...): want an error, got %v", rsp)
 	}

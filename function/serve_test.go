@@ -70,7 +70,7 @@ func TestServePanic(t *testing.T) {
 	client := dial(t, socket)
 
 	for range 2 {
-		rsp, err := client.RunFunction(t.Context(), request(t, requestSchema))
+		rsp, err := client.RunFunction(t.Context(), step{runs: "[{name: app}]"}.request(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,18 +86,11 @@ func TestServePanic(t *testing.T) {
 func large(t *testing.T, composition, items, size int) *fnv1.RunFunctionRequest {
 	t.Helper()
 
-	return request(t, fmt.Sprintf(`
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs:
-  - name: app
-    role: acme.app.server%d
-    forEach: "${lists.range(xr.spec.items).map(i, string(i))}"
-    vars: {text: %s, key: "${each.key}"}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {items: %d}}}
-`, composition, strings.Repeat("x", size), items))
+	return step{
+		runs: fmt.Sprintf(`[{name: app, role: acme.app.server%d, forEach: "${lists.range(xr.spec.items).map(i, string(i))}", vars: {text: %s, key: "${each.key}"}}]`,
+			composition, strings.Repeat("x", size)),
+		spec: fmt.Sprint("items: ", items),
+	}.request(t)
 }
 
 // What core cannot receive it never sees: it would only know that something was
@@ -122,8 +115,8 @@ func TestServeTooLarge(t *testing.T) {
 			}
 
 			got := ""
-			for _, r := range rsp.GetResults() {
-				got += r.GetMessage()
+			if len(rsp.GetResults()) > 0 {
+				got = said(rsp)
 			}
 
 			if got != tc.want {

@@ -6,10 +6,11 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	const all = `
-runs:
+	check(t, map[string]step{
+		"Computed": {
+			reason: "Settings may be computed; those that are optional.none() are left out.",
+			runs: `
 - name: app
-  role: acme.app.server
   runPolicy: "${xr.spec.policy}"
   pollInterval: "${xr.spec.every}"
   keepOutput: 24h
@@ -19,36 +20,34 @@ runs:
   limit: "web:&${xr.spec.zone}"
   timeout: "${duration('20m')}"
   retryLimit: "${xr.spec.size}"
-  verbosity: "${xr.spec.?none}"
-`
-
-	rendering{
-		input: all, spec: "policy: RunOnChange, every: 1h, may: [Observe, Update], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
-		want: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 20m0s, retryLimit: 3`,
-			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange, crossplane.io/poll-interval: 1h, ansible.crossplane.io/keepOutput: 24h}}`, "managementPolicies: [Observe, Update]"),
-	}.check(t, "Settings may be computed; those that are optional.none() are left out.")
-
-	rendering{
-		input: "runs: [{name: app, role: acme.app.server, timeout: \"${duration('20m')}\", varsFrom: [{value: \"${xr.spec.more}\"}]}]\n", spec: "more: {zone: eu}",
-		want: one("timeout: 20m0s, unsafeVars: {zone: eu}"),
-	}.check(t, "A computed setting keeps no other field from being read.")
-
-	rendering{
-		input: "runs: [{name: app, role: acme.app.server, tags: [\"${xr.spec.?tag}\"]}]\n",
-		want: held("ValueNotSet", "app: tags: nothing that its items are made of is set; write xr.spec.?field.orValue(\"…\") for an item with a "+
-			"default, or \"${xr.spec.?field.optMap(f, [f])}\" in place of the list if it may be missing"),
-	}.check(t, "A list of which all items are left out says what to write.")
-
-	rendering{
-		input: "runs: [{name: app, role: acme.app.server, verbosity: 2, tags: \"${xr.spec.?tag.optMap(t, [t])}\"}]\n",
-		want:  one("verbosity: 2"),
-	}.check(t, "Which leaves out the list.")
-
-	rendering{
-		input: "defaults: {limit: \"$${x}\", verbosity: 2, runPolicy: \"${each.key == 'a' ? 'RunOnChange' : 'CheckWhenObserve'}\"}\nruns: [{name: app, role: acme.app.server, forEach: [a]}]\n",
-		want: strings.NewReplacer("    app:", "    app[a]:", "app: is", "app[a]: is").
-			Replace(held("InvalidValue", "app[a]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"${x}\"")),
-	}.check(t, "What may hold an expression is checked as one that does, also from the defaults.")
+  verbosity: "${xr.spec.?none}"`,
+			spec: "policy: RunOnChange, every: 1h, may: [Observe, Update], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
+			response: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 20m0s, retryLimit: 3`,
+				"annotations: {ansible.crossplane.io/runPolicy: RunOnChange, crossplane.io/poll-interval: 1h, ansible.crossplane.io/keepOutput: 24h}",
+				"managementPolicies: [Observe, Update]"),
+		},
+		"Beside": {
+			reason: "A computed setting keeps no other field from being read.",
+			runs:   `[{name: app, timeout: "${duration('20m')}", varsFrom: [{value: "${xr.spec.more}"}]}]`, spec: "more: {zone: eu}",
+			response: one("timeout: 20m0s, unsafeVars: {zone: eu}"),
+		},
+		"NoItems": {
+			reason: "A list of which all items are left out says what to write.",
+			runs:   `[{name: app, tags: ["${xr.spec.?tag}"]}]`,
+			said: "ValueNotSet app: tags: nothing that its items are made of is set; write xr.spec.?field.orValue(\"…\") for an item with a default, or " +
+				"\"${xr.spec.?field.optMap(f, [f])}\" in place of the list if it may be missing",
+		},
+		"NoList": {
+			reason: "Which leaves out the list.",
+			runs:   `[{name: app, verbosity: 2, tags: "${xr.spec.?tag.optMap(t, [t])}"}]`, response: one("verbosity: 2"),
+		},
+		"OfDefaults": {
+			reason:   "What may hold an expression is checked as one that does, also from the defaults.",
+			defaults: `limit: "$${x}", verbosity: 2, runPolicy: "${each.key == 'a' ? 'RunOnChange' : 'CheckWhenObserve'}"`, runs: "[{name: app, forEach: [a]}]",
+			said: "InvalidValue app[a]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, " +
+				"as in web:&eu, and is \"${x}\"",
+		},
+	})
 }
 
 // Whatever an XR says, it is a value that the field has, and no option, file,
@@ -100,12 +99,9 @@ func TestSettingsAttacks(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			req := request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs: [{name: app, role: acme.app.server, "+tc.field+": \"${xr.spec.v}\"}]\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {v: "+tc.value+"}}}}\n")
+			rsp := step{runs: `[{name: app, ` + tc.field + `: "${xr.spec.v}"}]`, spec: "v: " + tc.value}.respond(t)
 
-			rsp := respond(t, req)
-
-			got := rsp.GetConditions()[0]
-			if got.GetReason() != "InvalidValue" || !strings.HasPrefix(got.GetMessage(), "app: "+tc.field+": "+tc.want) || len(rsp.GetDesired().GetResources()) > 0 {
+			if got := said(rsp); !strings.HasPrefix(got, "InvalidValue app: "+tc.field+": "+tc.want) || composedBy(rsp) != "" {
 				t.Errorf("want %q, got %v", tc.want, rsp)
 			}
 		})
@@ -114,35 +110,12 @@ func TestSettingsAttacks(t *testing.T) {
 
 // What can never be a setting is a mistake of the Composition.
 func TestSettingsInvalid(t *testing.T) {
-	const input = `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs:
-  - name: app
-    role: acme.app.server
-    runPolicy: "${1}"
-    tags: "${'a'}"
-    timeout: "${xr.spec.size + }"
-    retryLimit: "${'a'}"
-    verbosity: "2"
-    limit: "${runs.other.outputs}"
-observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}}}}
-`
-
-	rsp := respond(t, request(t, input))
-
-	got := rsp.GetResults()[0].GetMessage()
-	for _, want := range []string{
+	step{runs: `[{name: app, runPolicy: "${1}", tags: "${'a'}", timeout: "${xr.spec.size + }", retryLimit: "${'a'}", verbosity: "2", limit: "${runs.other.outputs}"}]`}.mistakes(t,
 		`runs[0].runPolicy: Invalid value: "${1}": must be of type string`,
 		`runs[0].tags: Invalid value: "${'a'}": must be of type array, and is of type string`,
 		`runs[0].timeout: Invalid value: "${xr.spec.size + }": syntax error`,
 		`runs[0].retryLimit: Invalid value: "${'a'}": must be of type integer or number, and is of type string`,
 		`runs[0].verbosity: Invalid value: "string": must be of type integer`,
 		`runs[0].limit: Invalid value: "${runs.other.outputs}": there is no run "other"`,
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("want %s, got:\n%s", want, got)
-		}
-	}
+	)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -13,15 +14,7 @@ import (
 // What is said has an order, that of the input or that of names: the same request has
 // the same response, byte by byte, or an XR would never come to rest.
 func TestStable(t *testing.T) {
-	const xr = `
-observed:
-  composite:
-    resource:
-      apiVersion: example.org/v1
-      kind: App
-      metadata: {name: app, namespace: default, uid: xr, annotations: {ansible.fn.crossplane.io/allow-removal: "zone=1"}}
-      spec: {hosts: {"-a": 1, "b c": 2, "$": 3, d: {ansible_host: "-o"}, e: {x: "${"}}, bad: {a-b: 1, c.d: 2, "e f": 3, hostvars: 4}, list: [{a: 1}, {b: 2}, 3]}
-  resources: `
+	const spec = `hosts: {"-a": 1, "b c": 2, "$": 3, d: {ansible_host: "-o"}, e: {x: "${"}}, bad: {a-b: 1, c.d: 2, "e f": 3, hostvars: 4}, list: [{a: 1}, {b: 2}, 3]`
 
 	cases := map[string]struct {
 		reason, input, observed string
@@ -31,34 +24,34 @@ observed:
 		"Mistakes": {
 			reason: "Mistakes of a Composition.",
 			input: `
-  locals: {b: "${locals.a}", a: "${locals.b}", "not-a-name": 1, also.none: 2}
-  requiredResources:
-    z: {apiVersion: v1, kind: ConfigMap, matchLabels: {a: "${xr.spek}", b: "${nobody}"}}
-    y: {apiVersion: v1, kind: ConfigMap, matchName: "${required.z}"}
-    x: {apiVersion: v1, kind: ConfigMap}
-  runs:
-  - {name: a, rolle: a.b.c, when: 1, dependsOn: [b, nobody, nobody], vars: {a: "${x}", b: "${y}", c: "${z}", hostvars: 1, "no-name": 2}, labels: {b: "${1 + 1}", a: "${2}"}}
-  - {name: b, role: a.b.c, dependsOn: [a], forEach: "${1}", tags: [1], limit: "${2}", timeout: x, managementPolicies: [Nothing]}
-  - {name: b, playbookInline: "- {hosts: all", varsFrom: [{value: x, include: [a], exclude: [b]}], inventories: [{yaml: {all: {hosts: {"-a": {}, "b c": {}}, nothing: {}}}}]}
-  status: {b: "${x}", a: "${y}", conditions: 1}
-  conditions: [{type: Ready, status: "${x}"}, {type: A, status: 1, reason: "a b"}]
-  connectionDetails: [{name: b, value: "${x}"}, {name: b, value: "${1}"}]
+locals: {b: "${locals.a}", a: "${locals.b}", "not-a-name": 1, also.none: 2}
+requiredResources:
+  z: {apiVersion: v1, kind: ConfigMap, matchLabels: {a: "${xr.spek}", b: "${nobody}"}}
+  y: {apiVersion: v1, kind: ConfigMap, matchName: "${required.z}"}
+  x: {apiVersion: v1, kind: ConfigMap}
+runs:
+- {name: a, rolle: a.b.c, when: 1, dependsOn: [b, nobody, nobody], vars: {a: "${x}", b: "${y}", c: "${z}", hostvars: 1, "no-name": 2}, labels: {b: "${1 + 1}", a: "${2}"}}
+- {name: b, role: a.b.c, dependsOn: [a], forEach: "${1}", tags: [1], limit: "${2}", timeout: x, managementPolicies: [Nothing]}
+- {name: b, playbookInline: "- {hosts: all", varsFrom: [{value: x, include: [a], exclude: [b]}], inventories: [{yaml: {all: {hosts: {"-a": {}, "b c": {}}, nothing: {}}}}]}
+status: {b: "${x}", a: "${y}", conditions: 1}
+conditions: [{type: Ready, status: "${x}"}, {type: A, status: 1, reason: "a b"}]
+connectionDetails: [{name: b, value: "${x}"}, {name: b, value: "${1}"}]
 `,
 			many: []string{"runs[0].rolle", "requiredResources.x", "locals", "status.a", "conditions[0]"},
 		},
 		"Values": {
 			reason: "Values that are missing or cannot be used.",
 			input: `
-  defaults: {role: a.b.c}
-  runs:
-  - {name: a, vars: {c: "${xr.spec.c}", b: "${xr.spec.b}", a: "${xr.spec.a}"}, labels: {z: "${xr.spec.z}", x: "${xr.spec.x}"}, tags: ["${xr.spec.t}", "${xr.spec.s}"], limit: "${xr.spec.l}"}
-  - {name: b, varsFrom: [{value: "${xr.spec.bad}"}]}
-  - {name: c, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts}"}}}]}
-  - {name: d, forEach: "${xr.spec.list}", forEachKey: "${each.value.a}"}
-  - {name: e, forEach: "${xr.spec.hosts}", vars: {x: "${each.value.nothing}"}}
-  status: {c: "${xr.spec.c}", b: "${xr.spec.b}", a: "${runs.a.outputs.a}"}
-  conditions: [{type: B, status: "${xr.spec.b == 1}"}, {type: A, status: "${runs.a.outputs.a == 1}"}]
-  connectionDetails: [{name: b, value: "${xr.spec.b}"}, {name: a, value: "${runs.a.connectionDetails.a}"}]
+defaults: {role: a.b.c}
+runs:
+- {name: a, vars: {c: "${xr.spec.c}", b: "${xr.spec.b}", a: "${xr.spec.a}"}, labels: {z: "${xr.spec.z}", x: "${xr.spec.x}"}, tags: ["${xr.spec.t}", "${xr.spec.s}"], limit: "${xr.spec.l}"}
+- {name: b, varsFrom: [{value: "${xr.spec.bad}"}]}
+- {name: c, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts}"}}}]}
+- {name: d, forEach: "${xr.spec.list}", forEachKey: "${each.value.a}"}
+- {name: e, forEach: "${xr.spec.hosts}", vars: {x: "${each.value.nothing}"}}
+status: {c: "${xr.spec.c}", b: "${xr.spec.b}", a: "${runs.a.outputs.a}"}
+conditions: [{type: B, status: "${xr.spec.b == 1}"}, {type: A, status: "${runs.a.outputs.a == 1}"}]
+connectionDetails: [{name: b, value: "${xr.spec.b}"}, {name: a, value: "${runs.a.connectionDetails.a}"}]
 `,
 			observed: "{}",
 			many:     []string{"a: vars.c", "a: labels.z", "b: ", "c: inventories", "d: forEach", "e: forEach"},
@@ -66,14 +59,14 @@ observed:
 		"Required": {
 			reason: "What is required, and what other steps compose.",
 			input: `
-  defaults: {role: a.b.c}
-  requiredResources:
-    c: {apiVersion: v1, kind: ConfigMap, matchName: c}
-    b: {apiVersion: v1, kind: ConfigMap, matchLabels: {z: "${xr.spec.z}", w: "${xr.spec.w}", x: " "}}
-    a: {apiVersion: v1, kind: ConfigMap, matchName: "${xr.spec.name}"}
-  runs:
-  - {name: a, vars: {a: "${required.a.data.x}", b: "${required.b[0].data.x}", c: "${required.c.data.x}"}}
-  - {name: b, vars: {a: "${resources.z.data.x}", b: "${resources.y.data.x}", c: '${resources[xr.metadata.name + ","].data.x}'}}
+defaults: {role: a.b.c}
+requiredResources:
+  c: {apiVersion: v1, kind: ConfigMap, matchName: c}
+  b: {apiVersion: v1, kind: ConfigMap, matchLabels: {z: "${xr.spec.z}", w: "${xr.spec.w}", x: " "}}
+  a: {apiVersion: v1, kind: ConfigMap, matchName: "${xr.spec.name}"}
+runs:
+- {name: a, vars: {a: "${required.a.data.x}", b: "${required.b[0].data.x}", c: "${required.c.data.x}"}}
+- {name: b, vars: {a: "${resources.z.data.x}", b: "${resources.y.data.x}", c: '${resources[xr.metadata.name + ","].data.x}'}}
 `,
 			observed: "{}",
 			many:     []string{"a: requiredResources.a", "a: requiredResources.b.matchLabels.w", "b: waiting for resource y, which is not there yet, resource z"},
@@ -81,14 +74,14 @@ observed:
 		"Removed": {
 			reason: "What is not wanted any more.",
 			input: `
-  defaults: {role: a.b.c}
-  runs:
-  - {name: zone, forEach: [x], removal: {atMost: 0}}
-  - {name: area, forEach: [x], removal: {atMost: 0}}
-  - {name: disk, forEach: [x]}
-  - {name: db, previousNames: ["sql", "database"], vars: {a: 1}}
-  - {name: new, vars: {b: 1}}
-  - {name: later, vars: {c: "${xr.spec.nothing}"}}
+defaults: {role: a.b.c}
+runs:
+- {name: zone, forEach: [x], removal: {atMost: 0}}
+- {name: area, forEach: [x], removal: {atMost: 0}}
+- {name: disk, forEach: [x]}
+- {name: db, previousNames: ["sql", "database"], vars: {a: 1}}
+- {name: new, vars: {b: 1}}
+- {name: later, vars: {c: "${xr.spec.nothing}"}}
 `,
 			observed: existing("zone[c]", "", "role: a.b.c") + existing("zone[b]", "", "role: a.b.c") + existing("zone[a]", "", "role: a.b.c") +
 				existing("area[c]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("disk[a]", "", "role: a.b.c") + existing("disk[b]", "", "role: a.b.c") +
@@ -99,13 +92,13 @@ observed:
 		"Operation": {
 			reason: "What Operations say.",
 			input: `
-  defaults: {role: a.b.c}
-  requiredResources:
-    c: {apiVersion: v1, kind: ConfigMap, matchName: c}
-  runs:
-  - {name: c, vars: {a: '${fail("c")}', b: '${fail("b")}'}}
-  - {name: b, vars: {a: '${fail("b")}'}}
-  - {name: a, forEach: [e, d, c], vars: {a: '${fail(each.key)}'}}
+defaults: {role: a.b.c}
+requiredResources:
+  c: {apiVersion: v1, kind: ConfigMap, matchName: c}
+runs:
+- {name: c, vars: {a: '${fail("c")}', b: '${fail("b")}'}}
+- {name: b, vars: {a: '${fail("b")}'}}
+- {name: a, forEach: [e, d, c], vars: {a: '${fail(each.key)}'}}
 `,
 			many: []string{"a[c]: vars.a: c", "a[d]: vars.a: d", "a[e]: vars.a: e"},
 		},
@@ -113,17 +106,16 @@ observed:
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			text := "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns" + tc.input
-			if name != "Operation" {
-				text += strings.TrimPrefix(xr, "\n") + tc.observed
-			} else {
-				text += "required_resources: {c: {items: [{resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]}}"
+			req := step{input: tc.input, spec: spec, annotations: "ansible.fn.crossplane.io/allow-removal: zone=1", observed: tc.observed}.request(t)
+			if name == "Operation" {
+				req.Observed = nil
+				req.RequiredResources = request(t, "required_resources: {c: {items: [{resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]}}").GetRequiredResources()
 			}
 
 			var first *fnv1.RunFunctionResponse
 
 			for range 10 {
-				got := respond(t, request(t, text))
+				got := respond(t, proto.CloneOf(req))
 
 				if first == nil {
 					first = got

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -24,13 +23,9 @@ import (
 // A status that is one expression, call after call. Core has applied what it was told
 // the last time when it calls again.
 func TestWholeStatus(t *testing.T) {
-	const (
-		outputs = "${runs.server.outputs.status}"
-		schema  = `
-meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
-requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: object, required: [from], properties: {host: {type: string}, port: {type: integer}, from: {type: string}}}}}}}
-`
-	)
+	const outputs = "${runs.server.outputs.status}"
+
+	schema := schemaOf("status: {type: object, required: [from], properties: {host: {type: string}, port: {type: integer}, from: {type: string}}}")
 
 	type call struct {
 		// what the run reports; "" while it is not there.
@@ -57,19 +52,19 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			status: outputs,
 			calls: []call{
 				{said: "Running server: is running"},
-				{reports: `{status: {host: a, port: 1, deep: {a: x, b: y}}}`, want: `{host: a, port: 1, deep: {a: x, b: y}}`, said: "Available "},
-				{reports: `{status: {host: b, deep: {b: z}}}`, want: `{host: b, deep: {b: z}}`, said: "Available "},
-				{reports: `{status: {}}`, said: "Available "},
+				{reports: `{status: {host: a, port: 1, deep: {a: x, b: y}}}`, want: `{host: a, port: 1, deep: {a: x, b: y}}`, said: "Available"},
+				{reports: `{status: {host: b, deep: {b: z}}}`, want: `{host: b, deep: {b: z}}`, said: "Available"},
+				{reports: `{status: {}}`, said: "Available"},
 			},
 		},
 		"Kept": {
 			reason: "While it is not there all stays, but what others have written: that is not taken over.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a, port: 1}}`, want: `{host: a, port: 1}`, said: "Available "},
+				{reports: `{status: {host: a, port: 1}}`, want: `{host: a, port: 1}`, said: "Available"},
 				{want: `{host: a, port: 1}`, said: "Running server: is running"},
 				{reports: `{}`, want: `{host: a, port: 1}`, said: "InvalidStatus status: runs.server.outputs.status is not there yet"},
-				{reports: `{status: {port: 2}}`, want: `{port: 2}`, said: "Available "},
+				{reports: `{status: {port: 2}}`, want: `{port: 2}`, said: "Available"},
 			},
 		},
 		"NotSet": {
@@ -83,21 +78,21 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			reason: "With optional.none() it is left out.",
 			status: "${runs.server.outputs.?status}",
 			calls: []call{
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
-				{reports: `{}`, said: "Available "},
+				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
+				{reports: `{}`, said: "Available"},
 			},
 		},
 		"NotWanted": {
 			reason: "What a run said of itself goes with it.",
 			status: outputs,
 			runs:   `[{name: server, when: false}]`,
-			calls:  []call{{reports: `{status: {host: a}}`, said: "Available "}},
+			calls:  []call{{reports: `{status: {host: a}}`, said: "Available"}},
 		},
 		"NoObject": {
 			reason: "What is no object is said to be none, and changes nothing.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
+				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
 				{reports: `{status: [host, a]}`, want: `{host: a}`, said: "InvalidStatus status: must be an object"},
 				{reports: `{status: host}`, want: `{host: a}`, said: "InvalidStatus status: must be an object"},
 			},
@@ -112,7 +107,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			reason: "No run forges what Crossplane and the function say. The rest stays as it was.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
+				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
 				{
 					reports: `{status: {host: b, conditions: [{type: Ready, status: "True"}], crossplane: {a: b}}}`, want: `{host: a}`,
 					said: "InvalidStatus status.conditions[0]: the condition Ready is set by Crossplane or by function-ansible itself\nstatus.crossplane: this field is Crossplane's own; leave it out of the value",
@@ -124,7 +119,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			status: outputs,
 			schema: schema,
 			calls: []call{
-				{reports: `{status: {host: 5, port: "80", from: null}}`, want: `{host: "5", port: 80}`, said: "Available "},
+				{reports: `{status: {host: 5, port: "80", from: null}}`, want: `{host: "5", port: 80}`, said: "Available"},
 				{reports: `{status: {host: b, port: many}}`, want: `{host: "5", port: 80}`, said: "InvalidStatus status: port: is not of type integer, as the XRD says"},
 				{reports: `{status: {hots: b}}`, want: `{host: "5", port: 80}`, said: `InvalidStatus status: the XRD does not declare its field "hots" (did you mean "host"?)`},
 			},
@@ -136,23 +131,23 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			schema: schema,
 			calls: []call{
 				{said: "Running server: is running"},
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
+				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
 			},
 		},
 		"RequiredOfOthers": {
 			reason: "A field that the XRD requires may be another step's.",
 			status: outputs,
 			schema: schema,
-			calls:  []call{{reports: `{status: {host: a}}`, earlier: `{from: step}`, want: `{host: a, from: step}`, said: "Available "}},
+			calls:  []call{{reports: `{status: {host: a}}`, earlier: `{from: step}`, want: `{host: a, from: step}`, said: "Available"}},
 		},
 		"EarlierStep": {
 			reason: "What an earlier step says is under what this one says, and over what is only kept.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a, deep: {b: ours}}}`, earlier: `{from: one, host: theirs, deep: {a: one}}`, want: `{host: a, from: one, deep: {a: one, b: ours}}`, said: "Available "},
+				{reports: `{status: {host: a, deep: {b: ours}}}`, earlier: `{from: one, host: theirs, deep: {a: one}}`, want: `{host: a, from: one, deep: {a: one, b: ours}}`, said: "Available"},
 				{earlier: `{from: two, deep: {a: two}}`, want: `{host: a, from: two, deep: {a: two, b: ours}}`, said: "Running server: is running"},
 				{reports: `{status: 5}`, earlier: `{from: three, host: theirs, deep: gone}`, want: `{host: theirs, from: three, deep: gone}`, said: "InvalidStatus status: must be an object"},
-				{reports: `{status: {port: 1}}`, earlier: `{from: four}`, want: `{port: 1, from: four}`, said: "Available "},
+				{reports: `{status: {port: 1}}`, earlier: `{from: four}`, want: `{port: 1, from: four}`, said: "Available"},
 			},
 		},
 	}
@@ -172,17 +167,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 					managed["f:"+name] = map[string]any{}
 				}
 
-				req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  defaults: {role: a.b.c}
-  runs: `+tc.runs+`
-  status: `+quoted(tc.status)+`
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
-  resources: `+existing("server", "", "role: a.b.c")+tc.schema)
+				req := step{runs: tc.runs, input: "status: " + quoted(tc.status), observed: existing("server", "", "role: a.b.c"), more: tc.schema}.request(t)
 
 				server := req.GetObserved().GetResources()["server"].GetResource().AsMap()
 				server["status"].(map[string]any)["atProvider"] = map[string]any{"outputs": object(t, c.reports)}
@@ -208,19 +193,14 @@ observed:
 				}
 				req.Observed.Composite.Resource = structOf(xr)
 
-				rsp, err := f.RunFunction(context.Background(), req)
+				rsp, err := f.RunFunction(t.Context(), req)
 				if err != nil {
 					t.Fatal(err)
 				}
 
-				got, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
-				if diff := cmp.Diff(object(t, c.want), got); diff != "" {
-					t.Errorf("\n%s\ncall %d: status: -want, +got:\n%s", tc.reason, i, diff)
-				}
-
-				condition := rsp.GetConditions()[0]
-				if diff := cmp.Diff(c.said, condition.GetReason()+" "+condition.GetMessage()); diff != "" {
-					t.Errorf("\n%s\ncall %d: condition: -want, +got:\n%s", tc.reason, i, diff)
+				got := statusOf(rsp)
+				if diff := cmp.Diff([]any{object(t, c.want), c.said}, []any{got, said(rsp)}); diff != "" {
+					t.Errorf("\n%s\ncall %d: status and condition: -want, +got:\n%s", tc.reason, i, diff)
 				}
 
 				status = got
@@ -231,16 +211,10 @@ observed:
 
 // Without managed fields, all that is not Crossplane's own stays.
 func TestWholeStatusUnmanaged(t *testing.T) {
-	rsp := respond(t, request(t, `
-input: {apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: server, role: a.b.c}], status: "${runs.server.outputs}"}
-observed:
-  composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {}, status: {host: a, conditions: [], claimConditionTypes: [a], crossplane: {}}}
-`))
-
-	if diff := cmp.Diff(map[string]any{"status": map[string]any{"host": "a"}}, rsp.GetDesired().GetComposite().GetResource().AsMap()); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
+	step{
+		reason: "All stays.", runs: "[{name: server}]", input: `status: "${runs.server.outputs}"`,
+		status: "host: a, conditions: [], claimConditionTypes: [a], crossplane: {}", want: "server", said: "Running server: is running", shown: "{host: a}",
+	}.check(t)
 }
 
 // What core applies, call after call, with the API server's own code: a map without entries is gone
@@ -368,12 +342,10 @@ properties:
 					tc.status = c.status
 				}
 
-				req := request(t, `
-input: {apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: server, role: a.b.c}], status: `+tc.status+`}
-desired: {composite: {resource: {status: {`+strings.Trim(c.earlier, "{}")+`}}}}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: `+c.spec+`}}
-  resources: `+existing("server", "", "role: a.b.c"))
+				req := step{
+					runs: "[{name: server}]", input: "status: " + tc.status, spec: strings.TrimSuffix(strings.TrimPrefix(c.spec, "{"), "}"), observed: existing("server", "", "role: a.b.c"),
+					more: "desired: {composite: {resource: {status: {" + strings.Trim(c.earlier, "{}") + "}}}}",
+				}.request(t)
 
 				if !tc.unknown {
 					req.Meta = &fnv1.RequestMeta{Capabilities: []fnv1.Capability{fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS}}
@@ -386,16 +358,11 @@ observed:
 
 				rsp := respond(t, req)
 
-				status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
-				live.apply(t, status)
+				live.apply(t, statusOf(rsp))
 
 				got, _ := live.read(t)
-				if diff := cmp.Diff(object(t, c.want), got); diff != "" {
-					t.Errorf("\n%s\ncall %d: status: -want, +got:\n%s", tc.reason, i, diff)
-				}
-
-				if diff := cmp.Diff(c.said, rsp.GetConditions()[0].GetMessage()); diff != "" {
-					t.Errorf("\n%s\ncall %d: condition: -want, +got:\n%s", tc.reason, i, diff)
+				if diff := cmp.Diff([]any{object(t, c.want), c.said}, []any{got, rsp.GetConditions()[0].GetMessage()}); diff != "" {
+					t.Errorf("\n%s\ncall %d: status and condition: -want, +got:\n%s", tc.reason, i, diff)
 				}
 			}
 		})
@@ -405,35 +372,13 @@ observed:
 // Violations are said in one order: the validators of the API server have them in a random one, and a
 // condition that is another at each call would have the XR reconciled for ever.
 func TestStatusStable(t *testing.T) {
-	req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: server, role: a.b.c}]
-  status:
-    one: {low: "${xr.spec.low}", high: "${xr.spec.high}"}
-    two: {low: "${xr.spec.low}", high: "${xr.spec.high}"}
-    whole: "${xr.spec}"
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {low: 3, high: 2}}}
-  resources: `+existing("server", "", "role: a.b.c")+`
-meta: {capabilities: [CAPABILITY_REQUIRED_SCHEMAS]}
-requiredSchemas:
-  xr:
-    openapiV3:
-      type: object
-      properties:
-        spec: {type: object, properties: {low: {type: integer}, high: {type: integer}}}
-        status:
-          type: object
-          properties:
-            one: &rule
-              type: object
-              x-kubernetes-validations: [{rule: self.low <= self.high, message: low must not be above high}]
-              properties: {low: {type: integer}, high: {type: integer}}
-            two: *rule
-            whole: {type: object, properties: {low: {type: integer, maximum: 1}, high: {type: integer, maximum: 1}}}
-`)
+	req := step{
+		runs: "[{name: server}]", spec: "low: 3, high: 2", observed: existing("server", "", "role: a.b.c"),
+		input: `status: {one: {low: "${xr.spec.low}", high: "${xr.spec.high}"}, two: {low: "${xr.spec.low}", high: "${xr.spec.high}"}, whole: "${xr.spec}"}`,
+		more: schemaOf(`spec: {type: object, properties: {low: {type: integer}, high: {type: integer}}}, status: {type: object, properties: {
+  one: &rule {type: object, x-kubernetes-validations: [{rule: self.low <= self.high, message: low must not be above high}], properties: {low: {type: integer}, high: {type: integer}}},
+  two: *rule, whole: {type: object, properties: {low: {type: integer, maximum: 1}, high: {type: integer, maximum: 1}}}}}`),
+	}.request(t)
 
 	const want = `status.whole: does not fit the XRD: Invalid value: 2: high in body should be less than or equal to 1
 status.one: does not fit the XRD: Invalid value: low must not be above high
@@ -521,16 +466,4 @@ func (s server) read(t *testing.T) (status map[string]any, managed []any) {
 	managed, _ = all["managed"].([]any)
 
 	return status, managed
-}
-
-// object in YAML; nil for "".
-func object(t *testing.T, s string) map[string]any {
-	t.Helper()
-
-	var o map[string]any
-	if err := yaml.Unmarshal([]byte(s), &o); err != nil {
-		t.Fatal(err)
-	}
-
-	return o
 }

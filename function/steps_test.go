@@ -1,12 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -15,22 +14,13 @@ import (
 // A step does not know what another one says of its runs: a Usage that an earlier
 // step composes for a run of this one, which asks for none, is taken away.
 func TestUsagesOfSteps(t *testing.T) {
-	const req = `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs:
-  - {name: database, role: acme.postgres.server}
-  - {name: app, role: acme.app.server, dependsOn: [database], usages: false}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {}}}
-desired:
-  resources:
+	rsp := step{
+		runs: "[{name: database}, {name: app, dependsOn: [database], usages: false}]",
+		earlier: `
     app uses database: {ready: READY_TRUE, resource: {apiVersion: protection.crossplane.io/v1beta1, kind: Usage}}
     web uses cache: {ready: READY_TRUE, resource: {apiVersion: protection.crossplane.io/v1beta1, kind: Usage}}
-`
-
-	rsp := respond(t, request(t, req))
+`,
+	}.respond(t)
 
 	got := rsp.GetDesired().GetResources()
 	if got["app uses database"] != nil {
@@ -44,37 +34,27 @@ desired:
 
 // What a step lets go, a later one does not keep for runs of that step.
 func TestRemovedByEarlierStep(t *testing.T) {
-	req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  defaults: {role: a.b.c}
-  runs:
-  - {name: zone, forEach: "${xr.spec.zones}", vars: {name: "${each.key}"}}
-  - {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {zones: [a]}}}
-  resources:
-`+existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}")+existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}")+
-		existing("app", "zone[]", "role: a.b.c, unsafeVars: {zones: [a]}")+existing("other", "", "role: a.b.c, vars: {size: 1}"))
+	first := step{
+		runs: `[{name: zone, forEach: "${xr.spec.zones}", vars: {name: "${each.key}"}}, {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}]`,
+		spec: "zones: [a]",
+		observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}") + existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}") +
+			existing("app", "zone[]", "role: a.b.c, unsafeVars: {zones: [a]}") + existing("other", "", "role: a.b.c, vars: {size: 1}"),
+	}
+	second := first
+	second.runs = "[{name: other, vars: {size: 1}}]"
 
-	second := proto.CloneOf(req)
-	second.Input = request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-  runs: [{name: other, role: a.b.c, vars: {size: 1}}]
-`).GetInput()
+	var rsp *fnv1.RunFunctionResponse
 
-	for _, r := range []*fnv1.RunFunctionRequest{req, second} {
-		rsp := respond(t, r)
+	for _, s := range []step{first, second} {
+		req := s.request(t)
+		req.Desired = rsp.GetDesired()
 
-		if second.Desired = rsp.GetDesired(); second.GetDesired().GetResources()["zone[b]"] != nil {
+		if rsp = respond(t, req); rsp.GetDesired().GetResources()["zone[b]"] != nil {
 			t.Errorf("RunFunction(...): want zone[b] removed, got %v", rsp.GetConditions())
 		}
 	}
 
-	if second.GetDesired().GetResources()["app"] == nil {
+	if rsp.GetDesired().GetResources()["app"] == nil {
 		t.Error("RunFunction(...): want the runs of the earlier step")
 	}
 }
@@ -82,23 +62,15 @@ input:
 // A step tells later ones no more than the condition can show: what it tells counts towards the size of a
 // response, as what it composes does.
 func TestToldIsBounded(t *testing.T) {
-	const (
-		header = `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-`
-		atMost = 32 << 10
-	)
+	const atMost = 32 << 10
 
-	items, resources := make([]string, 100), "\nobserved:\n  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}}\n  resources:"
+	items, resources := make([]string, 100), ""
 	for i := range items {
 		items[i] = fmt.Sprintf("i%02d", i)
-		resources += strings.NewReplacer(`type: Ready, status: "True"`, `type: Ready, status: "False"`, "atProvider: {",
-			"atProvider: {lastRun: {phase: Failed, message: "+strings.Repeat("x", 1000)+"}, ").Replace(existing("all["+items[i]+"]", "", "role: a.b.c"))
+		resources += aRun("all["+items[i]+"]", failing("message: "+strings.Repeat("x", 1000)))
 	}
 
-	req := request(t, header+"  runs: [{name: other, role: a.b.c}, {name: all, role: a.b.c, forEach: ["+strings.Join(items, ", ")+"]}]"+resources)
+	req := step{runs: "[{name: other}, {name: all, forEach: [" + strings.Join(items, ", ") + "]}]", observed: resources}.request(t)
 
 	first := respond(t, req)
 
@@ -106,15 +78,15 @@ input:
 		t.Errorf("RunFunction(...): told later steps %d bytes, want %d at most", size, atMost)
 	}
 
-	req.Input = request(t, header+"  runs: [{name: two, role: a.b.c}]").GetInput()
+	req.Input = step{runs: "[{name: two}]"}.request(t).GetInput()
 	req.Desired, req.Context = first.GetDesired(), first.GetContext()
 
 	second := respond(t, req)
 
-	_, want, _ := strings.Cut(first.GetConditions()[0].GetMessage(), "\n")
-	_, got, _ := strings.Cut(second.GetConditions()[0].GetMessage(), "\n")
+	_, want, _ := strings.Cut(said(first), "\n")
+	_, got, _ := strings.Cut(said(second), "\n")
 
-	if diff := gocmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("RunFunction(...): message after the counts: -want, +got:\n%s", diff)
 	}
 }
@@ -137,57 +109,64 @@ func TestSteps(t *testing.T) {
 		steps  []string
 		// resources that are observed.
 		resources string
-		// reported is the message that the XR has.
-		reported string
 		// said by the last step. It is all that core shows.
 		said string
 		// want are the composed resources, with what core is told of their readiness.
 		want map[string]bool
 	}{
-		"Ready":   {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available ", want: map[string]bool{"one": true, "two": true}},
+		"Ready":   {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available", want: map[string]bool{"one": true, "two": true}},
 		"First":   {reason: "A failure of an earlier step is not forgotten.", steps: []string{one, two}, resources: failed.Replace(existing("one", "", "role: a.b.c")) + existing("two", "", "role: a.b.c"), said: "RunFailed one: it broke", want: map[string]bool{"one": false, "two": true}},
 		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\none: is running", want: map[string]bool{"one": false, "two": false}},
 		"Problem": {reason: "So it is with problems of the status.", steps: []string{one + "\nstatus: {a: '${xr.spec.b}'}", two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "InvalidStatus status.a: xr.spec.b is not set; write xr.spec.?b if it may be missing", want: map[string]bool{"one": true, "two": true}},
 		"Reference": {
-			reason: "A step refers to a run of an earlier one as to any resource.", steps: []string{one, `runs: [{name: two, role: a.b.c, vars: {url: "${resources.one.status.atProvider.outputs.url}"}}]`},
-			resources: existing("one", "", "role: a.b.c") + existing("two", "one", "role: a.b.c, unsafeVars: {url: there}"), said: "Available ", want: map[string]bool{"one": true, "two": true, "two uses one": true},
+			reason:    "A step refers to a run of an earlier one as to any resource.",
+			steps:     []string{one, `runs: [{name: two, role: a.b.c, vars: {url: "${resources.one.status.atProvider.outputs.url}"}}]`},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "one", "role: a.b.c, unsafeVars: {url: there}"), said: "Available",
+			want: map[string]bool{"one": true, "two": true, "two uses one": true},
 		},
 		"Context": {
-			reason: "What steps tell each other is no value of the pipeline.", steps: []string{one, `runs: [{name: two, role: a.b.c, vars: {keys: "${context.map(key, key)}"}}]`},
-			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c, unsafeVars: {keys: []}"), said: "Available ", want: map[string]bool{"one": true, "two": true},
+			reason:    "What steps tell each other is no value of the pipeline.",
+			steps:     []string{one, `runs: [{name: two, role: a.b.c, vars: {keys: "${context.map(key, key)}"}}]`},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c, unsafeVars: {keys: []}"), said: "Available",
+			want: map[string]bool{"one": true, "two": true},
 		},
 		"SameName": {
-			reason: "Two steps cannot have the same AnsibleRun.", steps: []string{one, "runs: [{name: one, role: a.b.d}]"},
-			said: `give run "one" another name: an earlier step of the pipeline composes "one", which is of kind AnsibleRun`,
+			reason: "Two steps cannot have the same AnsibleRun.",
+			steps:  []string{one, "runs: [{name: one, role: a.b.d}]"},
+			said:   `give run "one" another name: an earlier step of the pipeline composes "one", which is of kind AnsibleRun`,
 		},
 		"Kept": {
-			reason: "What an earlier step keeps, since others depend on it, a later one may want.", steps: []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]"},
-			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c"), said: "Available ",
+			reason:    "What an earlier step keeps, since others depend on it, a later one may want.",
+			steps:     []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]"},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c"), said: "Available",
 			want: map[string]bool{"one": true, "two": true, "three": true, "three uses two": true},
 		},
 		"KeptBefore": {
 			reason:    "What a step says of what it wants counts for all steps after it.",
 			steps:     []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]", "runs: [{name: four, role: a.b.c}]"},
-			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c") + existing("four", "", "role: a.b.c"), said: "Available ",
-			want: map[string]bool{"one": true, "two": true, "three": true, "three uses two": true, "four": true},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c") + existing("four", "", "role: a.b.c"),
+			said:      "Available",
+			want:      map[string]bool{"one": true, "two": true, "three": true, "three uses two": true, "four": true},
 		},
 		"Removed": {
-			reason: "The step with the set decides on its members, whatever another one keeps for those that depend on it.", steps: []string{one, set, two},
-			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + members, said: "Available ",
+			reason: "The step with the set decides on its members, whatever another one keeps for those that depend on it.",
+			steps:  []string{one, set, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + members, said: "Available",
 			want: map[string]bool{"one": true, "two": true, "zone[a]": true, "app": true, "app uses zone[a]": true},
 		},
 		"RemovedInTime": {
-			reason: "It goes once those that depend on it do not any more.", steps: []string{one, strings.Replace(set, "{zones: ", "{size: 2, zones: ", 1)},
-			resources: existing("one", "", "role: a.b.c") + members, said: "Running app: is running\nzone[b]: not wanted any more, but has to stay for app",
+			reason: "It goes once those that depend on it do not any more.",
+			steps:  []string{one, strings.Replace(set, "{zones: ", "{size: 2, zones: ", 1)}, resources: existing("one", "", "role: a.b.c") + members,
+			said: "Running app: is running\nzone[b]: not wanted any more, but has to stay for app",
 			want: map[string]bool{"one": true, "zone[a]": true, "zone[b]": false, "app": false, "app uses zone[a]": true, "app uses zone[b]": true},
 		},
 		"PrunedAgain": {
-			reason: "So it is with what was retained before.", steps: []string{one, set},
-			resources: existing("one", "", "role: a.b.c") + unpruned, said: "Available ",
+			reason: "So it is with what was retained before.",
+			steps:  []string{one, set}, resources: existing("one", "", "role: a.b.c") + unpruned, said: "Available",
 			want: map[string]bool{"one": true, "zone[a]": true, "app": true, "app uses zone[a]": true},
 		},
 		"RemovedLater": {
-			reason: "What may be a run of an earlier step under another name stays until that is known.", steps: []string{"runs: [{name: one, role: a.b.c, vars: {name: '${\"b\"}'}}]", set}, resources: members,
+			reason: "What may be a run of an earlier step under another name stays until that is known.",
+			steps:  []string{"runs: [{name: one, role: a.b.c, vars: {name: '${\"b\"}'}}]", set}, resources: members,
 			said: "InvalidValue one: previousNames: zone[b], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[b]\"] to go on with it, or previousNames: [] to remove it all the same\nzone[b]: not wanted any more, but may be what one was called",
 			want: map[string]bool{"zone[a]": true, "zone[b]": false, "app": true, "app uses zone[a]": true},
 		},
@@ -204,14 +183,7 @@ func TestSteps(t *testing.T) {
 			var rsp *fnv1.RunFunctionResponse
 
 			for _, in := range tc.steps {
-				req := request(t, `
-input:
-  apiVersion: ansible.fn.crossplane.io/v1alpha1
-  kind: AnsibleRuns
-`+indent(in, "  ")+`
-observed:
-  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}, status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "`+tc.reported+`"}]}}}
-  resources: `+cmp.Or(tc.resources, "{}"))
+				req := step{input: in, observed: tc.resources}.request(t)
 				req.Desired, req.Context = rsp.GetDesired(), rsp.GetContext()
 
 				// Core calls a step again with what it has said, once it has fetched what the step requires.
@@ -224,22 +196,11 @@ observed:
 				}
 			}
 
-			said, want := "", tc.want
-			if len(rsp.GetConditions()) > 0 {
-				said = rsp.GetConditions()[0].GetReason() + " " + rsp.GetConditions()[0].GetMessage()
-			}
-
-			for _, r := range rsp.GetResults() {
-				if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-					said, want = r.GetMessage(), nil
-				}
-			}
-
-			if diff := gocmp.Diff(tc.said, said); diff != "" {
+			if diff := cmp.Diff(tc.said, said(rsp)); diff != "" {
 				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if want == nil {
+			if tc.want == nil {
 				return
 			}
 
@@ -248,7 +209,7 @@ observed:
 				got[name] = r.GetReady() == fnv1.Ready_READY_TRUE
 			}
 
-			if diff := gocmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRunFunction(...): composed and ready: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

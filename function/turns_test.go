@@ -51,7 +51,7 @@ func replicas(members string) string {
 }
 
 // versions are what core is to apply: the members, with their versions.
-func (s step) versions(t *testing.T) (versions []string, said string) {
+func (s step) versions(t *testing.T) (versions []string, message string) {
 	t.Helper()
 
 	rsp := s.respond(t)
@@ -64,7 +64,9 @@ func (s step) versions(t *testing.T) (versions []string, said string) {
 		}
 	}
 
-	return versions, rsp.GetConditions()[0].GetMessage()
+	_, message, _ = strings.Cut(said(rsp), " ")
+
+	return versions, message
 }
 
 func TestAtATime(t *testing.T) {

@@ -123,18 +123,3 @@ required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, 
 		})
 	}
 }
-
-// What is reported is there by its name.
-func TestReportedByName(t *testing.T) {
-	rendering{
-		input: `
-runs:
-- name: app
-  role: acme.app.server
-  varsFrom: [{value: "${xr.spec.crossplane}"}]
-  vars: {version: "${xr.metadata.?resourceVersion.orValue('1')}", is: "${'crossplane' in xr.spec}", revision: "${xr.spec.crossplane.compositionRevisionRef.name}"}
-`,
-		spec: `crossplane: {compositionRevisionRef: {name: x}}`,
-		want: one(`unsafeVars: {compositionRevisionRef: {name: x}, version: "1", is: true, revision: x}`),
-	}.check(t, "An expression that names it wants it.")
-}

@@ -1,0 +1,381 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// A step is one of an XR's life: what core sends, in short, and what comes of it.
+type step struct {
+	reason string
+
+	// runs of the input, with a role by default, and its other fields. Without runs, input is all of it.
+	defaults, locals, runs, input string
+	// spec, annotations and status of the XR, or all of it.
+	spec, annotations, status, xr string
+	// observed are composed resources, and departing are AnsibleRuns that are found, but not observed any more.
+	observed, departing string
+	// earlier is what earlier steps compose, context what they say, and more what else a request has.
+	earlier, context, more string
+
+	// want are the composed resources, and said is the reason and the message of AnsibleRunsReady, or a fatal result.
+	want, said string
+	// conditions are the other ones of the XR, and shown is its status.
+	conditions []string
+	shown      string
+	// response is the whole response, where that matters.
+	response string
+}
+
+// check steps, by their names.
+func check(t *testing.T, steps map[string]step) {
+	t.Helper()
+
+	for name, s := range steps {
+		t.Run(name, func(t *testing.T) { s.check(t) })
+	}
+}
+
+func (s step) check(t *testing.T) {
+	t.Helper()
+
+	rsp := s.respond(t)
+
+	if s.response != "" {
+		same(t, s.reason, s.response, rsp)
+		return
+	}
+
+	want := map[string]any{"composed": s.want, "said": s.said, "conditions": s.conditions, "status": object(t, s.shown)}
+	got := map[string]any{"composed": composedBy(rsp), "said": said(rsp), "conditions": conditionsOf(rsp), "status": statusOf(rsp)}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\n%s\n-want, +got:\n%s", s.reason, diff)
+	}
+}
+
+// respond with what the function returns.
+func (s step) respond(t *testing.T) *fnv1.RunFunctionResponse {
+	t.Helper()
+
+	return respond(t, s.request(t))
+}
+
+// request of core.
+func (s step) request(t *testing.T) *fnv1.RunFunctionRequest {
+	t.Helper()
+
+	in := s.input
+	if s.runs != "" {
+		in = "defaults: {role: a.b.c, " + s.defaults + "}\nlocals: {" + s.locals + "}\nruns: " + s.runs + "\n" + s.input
+	}
+
+	xr := s.xr
+	if xr == "" {
+		xr = "apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr, annotations: {" + s.annotations + "}}, spec: {" +
+			s.spec + "}"
+		if s.status != "" {
+			xr += ", status: {" + s.status + "}"
+		}
+	}
+
+	text := "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n" + indent(in, "  ") +
+		"\nobserved:\n  composite: {resource: {" + xr + "}}\n  resources: " + s.observed + "\n" + s.more
+
+	for _, part := range [][2]string{
+		{"required_resources:\n  ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:\n    items: ", s.departing},
+		{"desired:\n  resources: ", s.earlier},
+		{"context: ", s.context},
+	} {
+		if part[1] != "" {
+			text += "\n" + part[0] + part[1] + "\n"
+		}
+	}
+
+	return request(t, text)
+}
+
+// composedBy a response are these resources, by name.
+func composedBy(rsp *fnv1.RunFunctionResponse) string {
+	return strings.Join(slices.Sorted(maps.Keys(rsp.GetDesired().GetResources())), ", ")
+}
+
+// said is the reason and the message of AnsibleRunsReady, or a fatal result.
+func said(rsp *fnv1.RunFunctionResponse) string {
+	for _, r := range rsp.GetResults() {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			return r.GetMessage()
+		}
+	}
+
+	if len(rsp.GetConditions()) == 0 {
+		return ""
+	}
+
+	return strings.TrimSpace(rsp.GetConditions()[0].GetReason() + " " + rsp.GetConditions()[0].GetMessage())
+}
+
+// conditionsOf a response, but AnsibleRunsReady, in one line each.
+func conditionsOf(rsp *fnv1.RunFunctionResponse) []string {
+	var all []string
+	for _, c := range rsp.GetConditions()[min(1, len(rsp.GetConditions())):] {
+		all = append(all, strings.Join([]string{c.GetType(), strings.TrimPrefix(c.GetStatus().String(), "STATUS_CONDITION_"), c.GetReason(), c.GetMessage()}, "|"))
+	}
+
+	return all
+}
+
+// statusOf the XR in a response.
+func statusOf(rsp *fnv1.RunFunctionResponse) map[string]any {
+	status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
+	return status
+}
+
+// mistakes has a step whose input is invalid, with all of these mistakes.
+func (s step) mistakes(t *testing.T, want ...string) {
+	t.Helper()
+
+	got := said(s.respond(t))
+	for _, mistake := range want {
+		if !strings.Contains(got, mistake) {
+			t.Errorf("want %s, got:\n%s", mistake, got)
+		}
+	}
+}
+
+// same fails unless a response is as wanted, but for what all responses have.
+func same(t *testing.T, reason, want string, got *fnv1.RunFunctionResponse) {
+	t.Helper()
+
+	rsp := &fnv1.RunFunctionResponse{}
+	fromYAML(t, want, rsp)
+
+	if diff := cmp.Diff(withDefaults(rsp), withDefaults(got), protocmp.Transform()); diff != "" {
+		t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", reason, diff)
+	}
+}
+
+// withDefaults fills in what is the same in all responses.
+func withDefaults(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
+	if rsp.GetMeta() == nil {
+		rsp.Meta = &fnv1.ResponseMeta{}
+	}
+
+	rsp.Meta.Ttl = durationpb.New(0)
+
+	// What steps tell each other is what the condition says.
+	if delete(rsp.GetContext().GetFields(), "ansible.fn.crossplane.io/steps"); len(rsp.GetContext().GetFields()) == 0 {
+		rsp.Context = nil
+	}
+
+	// AnsibleRuns have a label, by which they are found when they are not observed.
+	for _, r := range rsp.GetDesired().GetResources() {
+		metadata := r.GetResource().GetFields()["metadata"].GetStructValue()
+		labels := metadata.GetFields()["labels"].GetStructValue()
+
+		if delete(labels.GetFields(), "ansible.fn.crossplane.io/composite-uid"); labels != nil && len(labels.GetFields()) == 0 {
+			delete(metadata.GetFields(), "labels")
+		}
+	}
+
+	required := rsp.GetRequirements().GetResources()
+	maps.DeleteFunc(required, func(name string, _ *fnv1.ResourceSelector) bool { return strings.HasPrefix(name, "ansible.fn.") })
+
+	if len(required)+len(rsp.GetRequirements().GetSchemas()) == 0 {
+		rsp.Requirements = nil
+	}
+
+	return rsp
+}
+
+// respond to a request as a new function does.
+func respond(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	t.Helper()
+
+	rsp, err := newFunction(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return rsp
+}
+
+func newFunction(tb testing.TB) *Function {
+	tb.Helper()
+
+	f, err := NewFunction(logging.NewNopLogger())
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return f
+}
+
+func request(t *testing.T, y string) *fnv1.RunFunctionRequest {
+	t.Helper()
+
+	req := &fnv1.RunFunctionRequest{}
+	fromYAML(t, y, req)
+
+	return req
+}
+
+func fromYAML(t *testing.T, y string, m proto.Message) {
+	t.Helper()
+
+	j, err := yaml.YAMLToJSON([]byte(y))
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, y)
+	}
+
+	if err := protojson.Unmarshal(j, m); err != nil {
+		t.Fatalf("%v:\n%s", err, j)
+	}
+}
+
+// object in YAML; nil for "".
+func object(t *testing.T, s string) map[string]any {
+	t.Helper()
+
+	var o map[string]any
+	if err := yaml.Unmarshal([]byte(s), &o); err != nil {
+		t.Fatal(err)
+	}
+
+	return o
+}
+
+func indent(s, by string) string {
+	return by + strings.ReplaceAll(strings.Trim(s, "\n"), "\n", "\n"+by)
+}
+
+// quoted is a string in JSON, which is YAML.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+
+	return string(b)
+}
+
+// condition of an XR in a response.
+func condition(status, reason, message string) string {
+	return "\nconditions: [{type: AnsibleRunsReady, status: STATUS_CONDITION_" + status + ", reason: " + reason + ", message: " + quoted(message) +
+		", target: TARGET_COMPOSITE_AND_CLAIM}]\n"
+}
+
+// event of an XR in a response.
+func event(severity, reason, message string) string {
+	return "results: [{severity: SEVERITY_" + severity + ", reason: " + reason + ", message: " + quoted(message) + ", target: TARGET_COMPOSITE_AND_CLAIM}]\n"
+}
+
+// warned is a condition that is an event, too.
+func warned(status, reason, message string) string {
+	return condition(status, reason, message) + event("WARNING", reason, message)
+}
+
+// one run that is running, with what is in its spec and its metadata.
+func one(parameters string, more ...string) string {
+	metadata, spec := "", ""
+	if len(more) > 0 {
+		metadata = more[0]
+	}
+
+	if len(more) > 1 {
+		spec = more[1]
+	}
+
+	return "desired:\n  resources:" + rendered("app", parameters, metadata, spec) + condition("FALSE", "Running", "app: is running")
+}
+
+// rendered is an AnsibleRun that is not ready, as core is told.
+func rendered(name, parameters, metadata, spec string) string {
+	return `
+    ` + name + `:
+      ready: READY_FALSE
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {` + metadata + `}
+        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c, ` + parameters + `}, ` + spec + `}`
+}
+
+// ready is the status of an AnsibleRun that is there.
+const readyOf = `status: {atProvider: {outputs: {url: there}}, conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}]}`
+
+// existing is an observed AnsibleRun of an XR with uid xr, as core has applied it.
+func existing(name, on, parameters string) string {
+	after := ""
+	if on != "" {
+		after = `, ansible.fn.crossplane.io/depends-on: "` + on + `"`
+	}
+
+	return `
+    ` + name + `:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: app-` + name + `
+          namespace: default
+          uid: ` + name + `
+          generation: 1
+          ownerReferences: [{uid: xr, controller: true}]
+          labels: {ansible.fn.crossplane.io/composite-uid: xr}
+          annotations: {crossplane.io/composition-resource-name: "` + name + `"` + after + `}
+        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {` + parameters + `}}
+        ` + readyOf
+}
+
+// using is the Usage of an AnsibleRun by another one.
+func using(by, of string) string {
+	return `
+    ` + by + ` uses ` + of + `:
+      resource:
+        apiVersion: protection.crossplane.io/v1beta1
+        kind: Usage
+        metadata: {namespace: default, name: "` + by + `-` + of + `"}
+        spec:
+          of: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: "app-` + of + `"}}
+          by: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: "app-` + by + `"}}
+`
+}
+
+// asDeparting returns existing AnsibleRuns as core finds them when they are not observed any
+// more.
+func asDeparting(resources string) string {
+	return regexp.MustCompile(`(?m)^    [^ ]*:$`).ReplaceAllString(resources, "    -")
+}
+
+// schemaOf the XR, with these properties, as core gives it.
+func schemaOf(properties string) string {
+	return "meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}\nrequired_schemas: {xr: {openapi_v3: {type: object, properties: {" + properties + "}}}}\n"
+}
+
+// aRun of an XR, as observed with a status.
+func aRun(name, status string) string {
+	return strings.Replace(existing(name, "", "role: a.b.c"), readyOf, status, 1)
+}
+
+// ready is the status of an AnsibleRun that is, with more of it.
+func ready(conditions, atProvider string) string {
+	return `status:
+          conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}, ` + conditions + `]
+          atProvider: {` + atProvider + `}
+`
+}
