@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -44,53 +42,43 @@ func ansibleRun(name string, w work) *v1alpha1.AnsibleRun {
 	return r
 }
 
-// applied creates AnsibleRuns and returns when each was Ready, and how long it took until all were.
-func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun,
-) (map[string]time.Time, time.Duration, error) {
+// applied creates AnsibleRuns and returns how long it took until all were Ready.
+func (b *bench) applied(ctx context.Context, runs ...*v1alpha1.AnsibleRun) (time.Duration, error) {
 	ctx, stop := context.WithTimeout(ctx, 2*patience)
 	defer stop()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 
-	wanted, ready := map[string]bool{}, map[string]time.Time{}
-	for _, r := range runs {
-		wanted[r.Name] = true
+	w, err := b.kube.Watch(ctx, &v1alpha1.AnsibleRunList{}, client.InNamespace(namespace))
+	if err != nil {
+		return 0, errors.Wrap(err, "cannot watch")
 	}
-	done := make(chan struct{})
-	look := func(v any) {
-		r, ok := v.(*v1alpha1.AnsibleRun)
-		if !ok || !wanted[r.Name] {
-			return
-		}
-		if a := r.Status.AtProvider.LastApply; a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded {
-			cancel(errors.Errorf("%s: %s", r.Name, r.Status.AtProvider.LastRun.Message))
-		}
-		if _, known := ready[r.Name]; known || r.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
-			return
-		}
-		if ready[r.Name] = time.Now(); len(ready) == len(runs) {
-			close(done)
-		}
-	}
-	if err := b.watch(ctx, cancel, look); err != nil {
-		return nil, 0, err
-	}
+	defer w.Stop()
 
-	start := time.Now()
+	waiting, start := map[string]bool{}, time.Now()
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(creators)
 	for _, r := range runs {
+		waiting[r.Name] = true
 		g.Go(func() error { return b.create(gctx, r) })
 	}
 	if err := g.Wait(); err != nil {
-		return nil, 0, err
+		return 0, err
 	}
-	select {
-	case <-done:
-		return ready, time.Since(start), nil
-	case <-ctx.Done():
-		return nil, 0, errors.Wrap(context.Cause(ctx), "not all objects were Ready in time")
+	for e := range w.ResultChan() {
+		r, ok := e.Object.(*v1alpha1.AnsibleRun)
+		if !ok || !waiting[r.Name] {
+			continue
+		}
+		if a := r.Status.AtProvider.LastApply; a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded {
+			return 0, errors.Errorf("%s: %s", r.Name, r.Status.AtProvider.LastRun.Message)
+		}
+		if r.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
+			delete(waiting, r.Name)
+		}
+		if len(waiting) == 0 {
+			return time.Since(start), nil
+		}
 	}
+	return 0, errors.New("not all objects were Ready in time")
 }
 
 // removed deletes AnsibleRuns and waits for their end.
@@ -111,30 +99,4 @@ func (b *bench) removed(ctx context.Context) error {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-}
-
-// watch AnsibleRuns until the context is done. If the watch ends before, it cancels.
-func (b *bench) watch(ctx context.Context, cancel context.CancelCauseFunc, look func(any)) error {
-	rest, err := b.stack.Config()
-	if err != nil {
-		return err
-	}
-	seen, err := cache.New(rest,
-		cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
-	if err != nil {
-		return errors.Wrap(err, "cannot watch")
-	}
-	informer, err := seen.GetInformer(ctx, &v1alpha1.AnsibleRun{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return errors.Wrap(err, "cannot watch")
-	}
-	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    look,
-		UpdateFunc: func(_, v any) { look(v) },
-	}); err != nil {
-		return errors.Wrap(err, "cannot watch")
-	}
-	go func() { cancel(seen.Start(ctx)) }()
-	seen.WaitForCacheSync(ctx)
-	return nil
 }

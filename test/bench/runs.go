@@ -197,7 +197,7 @@ func (b *bench) run(ctx context.Context, w work) (sample, error) {
 		return sample{}, err
 	}
 	b.count++
-	_, wall, err := b.applied(ctx, ansibleRun(fmt.Sprintf("run-%d", b.count), w))
+	wall, err := b.applied(ctx, ansibleRun(fmt.Sprintf("run-%d", b.count), w))
 	if err != nil {
 		return sample{}, err
 	}
@@ -245,7 +245,7 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 		}
 	}
 	b.tellMany(c, w, bare, ours)
-	each := (max(most[warm], idle) - idle) / uint64(c.Workers)
+	each := (max(most[warm], idle) - idle) / uint64(c.Workers) //nolint:gosec // It is positive.
 	_, _ = fmt.Fprintf(b.out,
 		"What the provider has started takes %s when nothing runs, at most %d: %s. Each run takes at most %s more, at most "+
 			"%d: %s.\n",
@@ -288,7 +288,7 @@ func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample,
 			}
 		}
 	})
-	_, wall, err := b.applied(ctx, runs...)
+	wall, err := b.applied(ctx, runs...)
 	stop()
 	watcher.Wait()
 	if err != nil {
