@@ -43,14 +43,7 @@ func site() collection {
     data:
       path: "{{ directory }}/page"
 `,
-		"roles/first/tasks/main.yml":  ledger("first"),
-		"roles/second/tasks/main.yml": ledger("second"),
-		"playbooks/publish.yml": `
-- name: Publish
-  hosts: localhost
-  gather_facts: false
-  roles: [acme.site.page]
-`,
+		"roles/first/tasks/main.yml": ledger("first"),
 	}}
 }
 
