@@ -203,71 +203,54 @@ func TestShowStatus(t *testing.T) {
 	}
 }
 
-// Only the XR of the run is shown with another status.
+// Only the XR of the run is shown with another status. A run that removes content may outlast its XR, and content of
+// operators sets the status all the same.
 func TestShowStatusOf(t *testing.T) {
-	const site = "/apis/example.org/v1/namespaces/team-a/sites/site"
+	const (
+		site  = "/apis/example.org/v1/namespaces/team-a/sites/site"
+		other = "/apis/example.org/v1/namespaces/team-a/sites/other"
+		xr    = `{"apiVersion":"example.org/v1","kind":"Site"}`
+		gone  = "" // No object: the API server finds none.
 
-	for name, tc := range map[string]struct {
-		reason string
-		path   string
-		kind   string
-		answer string
-		want   string
-	}{
-		"XR":     {"All but the status of the XR is as it is.", site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993}`, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993,"status":{"shown":true}}`},
-		"Status": {"So is its status by itself.", site + "/status", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","status":{}}`, `{"apiVersion":"example.org/v1","kind":"Site","status":{"shown":true}}`},
-		"Other":  {"Other objects are not.", strings.TrimSuffix(site, "site") + "other", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
-		"Kind":   {"Neither are those of another kind.", site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Backup"}`, `{"apiVersion":"example.org/v1","kind":"Backup"}`},
-		"Table":  {"Neither is what stands for the XR.", site, typeJSON, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`},
-		"Format": {"Neither is what is not JSON.", site, "application/yaml", `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
-		"Scale":  {"Neither are other subresources.", site + "/scale", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, way := ofSite(t, common.ModeApply, common.StatePresent, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", tc.kind)
-				_, _ = io.WriteString(w, tc.answer)
-			})
-			p.Statuses(fakeStatus(nil))
-
-			_, answer := do(t, way, http.MethodGet, tc.path, typeJSON, "")
-
-			if diff := cmp.Diff(tc.want, answer); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// A run that removes content may outlast its XR, and content of operators sets the status all the same.
-func TestShowStatusOfGone(t *testing.T) {
-	const site = "/apis/example.org/v1/namespaces/team-a/sites/site"
+		applies, removes = common.StatePresent, common.StateAbsent
+	)
 
 	for name, tc := range map[string]struct {
 		reason string
 		state  common.RunState
 		path   string
-		// unknown says that the API server does not know the kind.
-		unknown bool
-		want    string
+		// kind of the content of the answer.
+		kind, answer, want string
 	}{
-		"XR":      {"A run that removes content sees its XR, with what it has set.", common.StateAbsent, site, false, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site","namespace":"team-a"},"status":{"shown":true}}`},
-		"Cluster": {"The XR may be cluster scoped.", common.StateAbsent, "/apis/example.org/v1/sites/site", false, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":{"shown":true}}`},
-		"Present": {"For other runs the XR is not there.", common.StatePresent, site, false, "404 {}"},
-		"Kind":    {"Neither is an object of another kind with the name of the XR.", common.StateAbsent, strings.Replace(site, "sites", "backups", 1), false, "404 {}"},
-		"Other":   {"Neither are other objects.", common.StateAbsent, strings.TrimSuffix(site, "site") + "other", false, "404 {}"},
-		"Unknown": {"Nor is anything whose kind cannot be told.", common.StateAbsent, site, true, "404 {}"},
+		"XR":     {"All but the status of the XR is as it is.", applies, site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993}`, `200 {"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993,"status":{"shown":true}}`},
+		"Status": {"So is its status by itself.", applies, site + "/status", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","status":{}}`, `200 {"apiVersion":"example.org/v1","kind":"Site","status":{"shown":true}}`},
+		"Other":  {"Other objects are not.", applies, other, typeJSON, xr, "200 " + xr},
+		"Kind":   {"Neither are those of another kind.", applies, site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Backup"}`, `200 {"apiVersion":"example.org/v1","kind":"Backup"}`},
+		"Table":  {"Neither is what stands for the XR.", applies, site, typeJSON, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`, `200 {"apiVersion":"meta.k8s.io/v1","kind":"Table"}`},
+		"Format": {"Neither is what is not JSON.", applies, site, "application/yaml", xr, "200 " + xr},
+		"Scale":  {"Neither are other subresources.", applies, site + "/scale", typeJSON, xr, "200 " + xr},
+
+		"Gone":        {"A run that removes content sees its XR, with what it has set.", removes, site, typeJSON, gone, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site","namespace":"team-a"},"status":{"shown":true}}`},
+		"GoneCluster": {"The XR may be cluster scoped.", removes, "/apis/example.org/v1/sites/site", typeJSON, gone, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":{"shown":true}}`},
+		"GonePresent": {"For other runs the XR is not there.", applies, site, typeJSON, gone, "404 {}"},
+		"GoneKind":    {"Neither is an object of another kind with the name of the XR.", removes, strings.Replace(site, "sites", "backups", 1), typeJSON, gone, "404 {}"},
+		"GoneOther":   {"Neither are other objects.", removes, other, typeJSON, gone, "404 {}"},
+		"GoneUnknown": {"Nor is anything whose kind cannot be told.", removes, strings.Replace(site, "v1", "v2", 1), typeJSON, gone, "404 {}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, way := ofSite(t, common.ModeApply, tc.state, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", typeJSON)
+				w.Header().Set("Content-Type", tc.kind)
 
-				if r.URL.Path == "/apis/example.org/v1" && !tc.unknown {
+				switch {
+				case r.URL.Path == "/apis/example.org/v1":
 					_, _ = io.WriteString(w, `{"kind":"APIResourceList","resources":[{"name":"backups","kind":"Backup"},{"name":"sites","kind":"Site"},{"name":"sites/status","kind":"Site"}]}`)
-					return
-				}
+				case tc.answer == gone:
+					w.WriteHeader(http.StatusNotFound)
 
-				w.WriteHeader(http.StatusNotFound)
-				_, _ = io.WriteString(w, "{}")
+					_, _ = io.WriteString(w, "{}")
+				default:
+					_, _ = io.WriteString(w, tc.answer)
+				}
 			})
 			p.Statuses(fakeStatus(nil))
 
