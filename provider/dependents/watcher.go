@@ -257,11 +257,8 @@ func (w *Watcher) pause(uid types.UID) time.Duration {
 
 // wait for a while. It is false if the context is done before.
 func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
