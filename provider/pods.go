@@ -26,8 +26,7 @@ import (
 )
 
 // lacking says which rights the provider lacks for the runs of a configuration, as far as it is known where they are.
-func (c *startCommand) lacking(kube client.Client) config.Lacking {
-	places := config.Places{Default: c.Place, Namespace: c.Namespace}
+func (c *startCommand) lacking(kube client.Client, places config.Places) config.Lacking {
 	own := pods.OwnOf(kube, c.Namespace, c.PodImage)
 
 	return func(ctx context.Context, cfg common.Config) (string, error) {

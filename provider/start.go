@@ -136,6 +136,7 @@ func (c *startCommand) Run(ctx context.Context) error {
 		},
 	}, leads)
 
+	places := config.Places{Default: c.Place, Namespace: c.Namespace}
 	objects, states := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
 	metrics.Registry.MustRegister(objects, states)
 	telemetry.MeasurePool(metrics.Registry, runs.Stats)
@@ -155,9 +156,9 @@ func (c *startCommand) Run(ctx context.Context) error {
 			},
 		},
 		Resolver: &config.Resolver{
-			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: config.Places{Default: c.Place, Namespace: c.Namespace}, Unconfined: c.Refuses(at.Policy),
+			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: places, Unconfined: c.Refuses(at.Policy),
 		},
-		Lacking:    c.lacking(mgr.GetClient()),
+		Lacking:    c.lacking(mgr.GetClient(), places),
 		Tracker:    config.NewTracker(mgr.GetClient()),
 		Pool:       runs,
 		Observer:   observer,
