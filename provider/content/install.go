@@ -117,7 +117,8 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 
 // tryInstall a set. When the disk is full, all sets that are not in use are removed, and the installation is tried
 // again; not so for a refresh, which can wait. A panic must not end the runs of others.
-func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool) (e *entry, r Result, err error) {
+func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool,
+) (e *entry, r Result, err error) {
 	defer redact.Panic(func() {
 		e, r, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
 	})

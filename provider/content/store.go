@@ -150,12 +150,12 @@ func (s *Store) Installed(req Request) (digest string, ok bool) {
 }
 
 // Ensure returns the set that is requested. It installs the set if need be, once for all callers. The set is in use
-// until release is called. The error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there is
-// not enough space. For some time after that the error is a BackoffError, and nothing is tried, unless a user has asked
-// for it.
+// until release is called. The error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there
+// is not enough space. For some time after that the error is a BackoffError, and nothing is tried, unless a user has
+// asked for it.
 //
-// The installation ends when the context is done, or the timeout of the request is over. Then the next caller that waits
-// begins another one: the pool has one caller for all runs that need the same.
+// The installation ends when the context is done, or the timeout of the request is over. Then the next caller that
+// waits begins another one: the pool has one caller for all runs that need the same.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest := s.Digest(req)
 	if digest == "" {

@@ -167,7 +167,7 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 func (in *installation) find(ctx context.Context, p *requirements.Project, filter string) (at string, err error) {
 	fetch := []string{"fetch", "--quiet", "--no-tags", filter, "origin"}
 
-	_, err = in.git(ctx, append(fetch[:len(fetch):len(fetch)], "--depth=1", cmp.Or(p.Version, "HEAD"))...)
+	_, err = in.git(ctx, append(slices.Clip(fetch), "--depth=1", cmp.Or(p.Version, "HEAD"))...)
 	if !errors.As(err, new(*InstallError)) || !p.IsCommit() {
 		return "FETCH_HEAD", err
 	}

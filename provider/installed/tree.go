@@ -95,7 +95,7 @@ func (t *tree) visit(name string, d fs.DirEntry) error {
 	case ofCollection && rest == collectionInfo:
 		return t.collection(item)
 	case ofRole && rest == roleInfo:
-		values, _, err := t.readScalars(name)
+		values, err := t.readScalars(name)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (t *tree) collection(item string) error {
 	}
 
 	if !strings.Contains(c.Version, "/") {
-		values, _, _ := t.readScalars(path.Join(collections, c.Name+"-"+c.Version+".info", "GALAXY.yml"))
+		values, _ := t.readScalars(path.Join(collections, c.Name+"-"+c.Version+".info", "GALAXY.yml"))
 		c.Source = requirements.WithoutUser(values["server"])
 	}
 
@@ -192,14 +192,14 @@ func check(items []common.ContentItem, kind string) error {
 }
 
 // readScalars of a mapping in a file of YAML; none where there is no such file.
-func (t *tree) readScalars(file string) (values map[string]string, found bool, err error) {
-	found, err = read(t.root, file, maxInfo, func(text []byte) (err error) {
+func (t *tree) readScalars(file string) (values map[string]string, err error) {
+	_, err = read(t.root, file, maxInfo, func(text []byte) (err error) {
 		values, err = yamltext.Scalars(text)
 
 		return err
 	})
 
-	return values, found, err
+	return values, err
 }
 
 // read and decode a file of at most so many bytes; false when there is none. The content's author
