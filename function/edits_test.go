@@ -128,7 +128,7 @@ func (s *imitation) provide(o map[string]any, gone func()) bool {
 
 // report the status of an AnsibleRun that is as it is to be, for which there may be doubts.
 func (s *imitation) report(o map[string]any) bool {
-	before := structOf(map[string]any{"x": o["status"]})
+	before := fmt.Sprint(o["status"])
 	is := edits.RunOf(o)
 	outputs := map[string]any{"value": is.Thing + ":" + is.Value}
 
@@ -138,7 +138,7 @@ func (s *imitation) report(o map[string]any) bool {
 
 	s.status(o, "True", outputs)
 
-	changed := !proto.Equal(before, structOf(map[string]any{"x": o["status"]}))
+	changed := before != fmt.Sprint(o["status"])
 	if !changed && s.doubts > 0 && s.rnd.IntN(3) == 0 {
 		s.doubts--
 		status := o["status"].(map[string]any)
@@ -321,11 +321,11 @@ func (s *imitation) compose() bool {
 
 	s.check(observed, desired)
 
-	before := structOf(map[string]any{"x": plain(s.exists)})
+	before := fmt.Sprint(s.exists)
 	s.apply(observed, desired)
 	s.session.Notef("  core: %s: %s", condition.GetReason(), strings.ReplaceAll(s.message, "\n", "; "))
 
-	return found || !proto.Equal(before, structOf(map[string]any{"x": plain(s.exists)}))
+	return found || before != fmt.Sprint(s.exists)
 }
 
 // dependsOn is true for an AnsibleRun that was rendered after another one.
@@ -468,15 +468,6 @@ func (s *imitation) checkRun(name string, o map[string]any, ready bool, observed
 	}
 }
 
-func plain(m map[string]map[string]any) map[string]any {
-	out := map[string]any{}
-	for k, v := range m {
-		out[k] = v
-	}
-
-	return out
-}
-
 // apply what the function wants, as core does: what was observed and is not wanted is deleted, and not
 // observed any more.
 func (s *imitation) apply(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
@@ -560,7 +551,7 @@ func (s *imitation) applyOne(name string, o map[string]any) {
 		metadata["deletionTimestamp"] = t
 	}
 
-	if !proto.Equal(structOf(map[string]any{"x": was["spec"]}), structOf(map[string]any{"x": o["spec"]})) {
+	if !cmp.Equal(was["spec"], o["spec"]) {
 		metadata["generation"] = before["generation"].(float64) + 1
 	}
 

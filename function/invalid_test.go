@@ -34,8 +34,7 @@ runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path
 		},
 		"OfDefaults": {
 			reason:   "What is written once is one mistake, where it is written.",
-			defaults: `schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}`,
-			runs:     `[{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]`,
+			defaults: `schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}`, runs: `[{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]`,
 			said: `
 defaults.schedule.cron: Invalid value: "0 3 * *"` + cron + `[0 3 * *]
 defaults.vars.a: Invalid value: "${x}": undeclared reference to 'x', here: ▸x
@@ -116,32 +115,17 @@ default: {}
 defaults: {vars: {a: "${foo}"}}
 requiredResources: {network: {apiVersion: example.org/v1, kind: Network, matchName: x}}
 runs:
-- name: database
-  roel: acme.postgres.server
-  forks: many
-  verbosity: 9
-  runPolicy: Sometimes
-  hosts: "${xr.spec.limit}"
-  when: "maybe"
+- {name: database, roel: acme.postgres.server, forks: many, verbosity: 9, runPolicy: Sometimes, hosts: "${xr.spec.limit}", when: "maybe"}
 - name: app
   role: a.b.c
   playbook: a.b.c
   forEach: "${xr.spec.zones}"
   namespace: other
   annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
-  varFiles: [{source: SecretKey}]
-  vars:
-    b: "${runs.databse.outputs.x}"
-    c: "{{ x }}-${xr.spec.c}"
-    d: 9007199254740994
-    ansible_provider_meta: x
-- name: app
-  role: a.b.c
-- name: Upper-Case
-  role: a.b.c
-status:
-  conditions: []
-  x: "${bar}"
+  vars: {b: "${runs.databse.outputs.x}", c: "{{ x }}-${xr.spec.c}", d: 9007199254740994, ansible_provider_meta: x}
+- {name: app, role: a.b.c}
+- {name: Upper-Case, role: a.b.c}
+status: {conditions: [], x: "${bar}"}
 `,
 			said: `
 default: Forbidden: there is no such field (did you mean "defaults"?)

@@ -20,8 +20,7 @@ func TestLocals(t *testing.T) {
 - name: app
   varsFrom: [{value: "${locals.parameters}"}, {value: "${ {'twice': locals.size * 2, 'known': has(locals.parameters.crossplane)} }"}]
   vars: {composition: "${xr.spec.crossplane.compositionRef.name}"}`,
-			spec:     "size: 3, crossplane: {compositionRef: {name: x}}",
-			response: one("unsafeVars: {composition: x, known: false, size: 3, twice: 6}"),
+			spec: "size: 3, crossplane: {compositionRef: {name: x}}", response: one("unsafeVars: {composition: x, known: false, size: 3, twice: 6}"),
 		},
 		"NotSet": {
 			reason: "What a local lacks holds the runs that use it, and says which local.",
@@ -35,8 +34,9 @@ func TestLocals(t *testing.T) {
 		},
 		"Order": {
 			reason: "A run that uses a local depends on the runs that the local refers to.",
-			locals: `endpoint: "${runs.database.outputs.endpoint}", url: "https://${locals.endpoint}/"`, runs: `[{name: app, vars: {url: "${locals.url}"}}, {name: database}]`,
-			want: "database", said: "Running database: is running\napp: waiting for database",
+			locals: `endpoint: "${runs.database.outputs.endpoint}", url: "https://${locals.endpoint}/"`,
+			runs:   `[{name: app, vars: {url: "${locals.url}"}}, {name: database}]`,
+			want:   "database", said: "Running database: is running\napp: waiting for database",
 		},
 	})
 }

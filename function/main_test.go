@@ -24,13 +24,24 @@ func TestCommands(t *testing.T) {
 		},
 		"Unknown": {
 			reason: "A command that there is not does not serve.",
-			args:   []string{"valdate"},
-			err:    "unexpected argument valdate",
+			args:   []string{"valdate"}, err: "unexpected argument valdate",
 		},
 		"NoFiles": {
 			reason: "There has to be something to check.",
-			args:   []string{"validate"},
-			err:    `expected "<files> ..."`,
+			args:   []string{"validate"}, err: `expected "<files> ..."`,
+		},
+		"NoRole": {
+			reason: "A name alone brings no role.",
+			args:   []string{"scaffold", "--role", "a.b.c"}, err: "scaffold: give the directory of a role, or --role together with --requirements",
+		},
+		"OperatorAndRole": {
+			reason: "An operator has several kinds, with names of their own.",
+			args:   []string{"scaffold", "--operator", ".", "--kind", "Site"},
+			err:    "scaffold: --operator is in place of a role, and says itself what its kinds are called and what it requires",
+		},
+		"SourceOfRole": {
+			reason: "Only an operator has a source.",
+			args:   []string{"scaffold", siteRole, "--source", "https://git.example.org/site.git"}, err: "scaffold: --watches and --source are of an --operator",
 		},
 	}
 

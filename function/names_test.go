@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A run has a Secret of its own where an expression refers to its connection details, whatever kind of XR it is of.
@@ -62,8 +64,7 @@ func TestSecretsOfRuns(t *testing.T) {
 			delete(rsp.GetDesired().GetResources(), "connection-details")
 
 			for resource, r := range rsp.GetDesired().GetResources() {
-				spec, _ := r.GetResource().AsMap()["spec"].(map[string]any)
-				got[resource] = fmt.Sprint(spec["writeConnectionSecretToRef"])
+				got[resource] = fmt.Sprint(manifest.Nested(r.GetResource().AsMap(), "spec", "writeConnectionSecretToRef"))
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -84,16 +85,16 @@ func TestConnectionSecretName(t *testing.T) {
 	const exists = `connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: old, namespace: %s}, type: connection.crossplane.io/v1alpha1}}`
 
 	cases := map[string]struct {
-		reason                        string
-		secret, metadata, resources   string
-		wantName, wantNamespace, fail string
+		reason                      string
+		secret, metadata, resources string
+		want, fail                  string
 	}{
-		"Default":       {reason: "It is called as the XR.", metadata: ", namespace: default", wantName: "app-connection"},
-		"Namespaced":    {reason: "In the namespace of the XR even its name alone will do.", secret: `name: "${xr.metadata.name}"`, metadata: ", namespace: default", wantName: "app"},
-		"ClusterScoped": {reason: "Elsewhere more than what the author of an XR has chosen.", secret: `namespace: secrets, name: "admin-${xr.metadata.name}"`, wantName: "admin-app", wantNamespace: "secrets"},
-		"Unique":        {reason: "The uid is the XR's alone.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, wantName: "u1", wantNamespace: "secrets"},
-		"Exists":        {reason: "A Secret cannot be renamed.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, resources: fmt.Sprintf(exists, "secrets"), wantName: "old", wantNamespace: "secrets"},
-		"Stays":         {reason: "Nothing that exists is dropped when the Composition has lost its namespace.", resources: fmt.Sprintf(exists, "secrets"), wantName: "old", wantNamespace: "secrets"},
+		"Default":       {reason: "It is called as the XR.", metadata: ", namespace: default", want: "{name: app-connection}"},
+		"Namespaced":    {reason: "In the namespace of the XR even its name alone will do.", secret: `name: "${xr.metadata.name}"`, metadata: ", namespace: default", want: "{name: app}"},
+		"ClusterScoped": {reason: "Elsewhere more than what the author of an XR has chosen.", secret: `namespace: secrets, name: "admin-${xr.metadata.name}"`, want: "{name: admin-app, namespace: secrets}"},
+		"Unique":        {reason: "The uid is the XR's alone.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, want: "{name: u1, namespace: secrets}"},
+		"Exists":        {reason: "A Secret cannot be renamed.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, resources: fmt.Sprintf(exists, "secrets"), want: "{name: old, namespace: secrets}"},
+		"Stays":         {reason: "Nothing that exists is dropped when the Composition has lost its namespace.", resources: fmt.Sprintf(exists, "secrets"), want: "{name: old, namespace: secrets}"},
 		"Literal":       {reason: "All XRs would have the same.", secret: `name: admin`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},
 		"Chosen":        {reason: "The author of an XR chooses no Secret.", secret: `name: "${xr.metadata.name}-${xr.spec.a}"`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},
 	}
@@ -113,14 +114,8 @@ func TestConnectionSecretName(t *testing.T) {
 				return
 			}
 
-			metadata, _ := rsp.GetDesired().GetResources()["connection-details"].GetResource().AsMap()["metadata"].(map[string]any)
-
-			want := map[string]any{"name": tc.wantName}
-			if tc.wantNamespace != "" {
-				want["namespace"] = tc.wantNamespace
-			}
-
-			if diff := cmp.Diff(want, metadata); diff != "" {
+			metadata := manifest.Nested(rsp.GetDesired().GetResources()["connection-details"].GetResource().AsMap(), "metadata")
+			if diff := cmp.Diff(any(object(t, tc.want)), metadata); diff != "" {
 				t.Errorf("\n%s\nRunFunction(...): -want metadata, +got metadata:\n%s", tc.reason, diff)
 			}
 		})

@@ -4,12 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 func TestUsages(t *testing.T) {
@@ -76,43 +70,26 @@ func TestUsages(t *testing.T) {
 	})
 }
 
-// usagesOf returns the Usages in a response, each with what it is of and by.
-func usagesOf(rsp *fnv1.RunFunctionResponse) map[string]string {
-	usages := map[string]string{}
-
-	for name, r := range rsp.GetDesired().GetResources() {
-		u := r.GetResource().AsMap()
-		if u["kind"] == "Usage" {
-			usages[name] = fmt.Sprintf("in %v of %v by %v", manifest.Nested(u, "metadata", "namespace"),
-				manifest.Nested(u, "spec", "of", "resourceRef"), manifest.Nested(u, "spec", "by", "resourceRef"))
-		}
-	}
-
-	return usages
-}
-
 // A Usage lies where its user does, and tells where what it uses is.
 func TestUsagesOfOtherScopes(t *testing.T) {
 	in := func(namespace, name, on string) string {
 		return strings.Replace(existing(name, on, "role: a.b.c"), "namespace: default", "namespace: "+namespace, 1)
 	}
-	clustered := strings.NewReplacer("ansible.m.", "ansible.", "          namespace: none\n", "")
+	clustered := strings.NewReplacer("ansible.m.", "ansible.", "          namespace: none\n", "", "kind: ClusterProviderConfig, ", "")
 
-	rsp := step{
-		runs: `[{name: cluster}, {name: here, namespace: here, dependsOn: [cluster]}, {name: there, namespace: there, dependsOn: [here]}, {name: free, usages: false, dependsOn: [there]}]`,
+	step{
+		runs: "[{name: cluster}, {name: here, namespace: here, dependsOn: [cluster]}, {name: there, namespace: there, dependsOn: [here]}, {name: free, usages: false, dependsOn: [there]}]",
 		xr:   "apiVersion: example.org/v1, kind: App, metadata: {name: app}",
 		observed: clustered.Replace(in("none", "cluster", "")) + in("here", "here", "cluster") + in("there", "there", "here") +
 			clustered.Replace(in("none", "free", "there")),
-	}.respond(t)
-
-	want := map[string]string{
-		// A namespace that is empty is none; without it, core would take that of the Usage.
-		"here uses cluster": "in here of map[name:app-cluster namespace:] by map[name:app-here]",
-		"there uses here":   "in there of map[name:app-here namespace:here] by map[name:app-there]",
-	}
-	if diff := cmp.Diff(want, usagesOf(rsp)); diff != "" {
-		t.Errorf("RunFunction(...): -want, +got:\n%s", diff)
-	}
+		want: "cluster, free, here, here uses cluster, there, there uses here", said: "Available",
+		fields: map[string]string{
+			"here uses cluster metadata.namespace": "here", "there uses here metadata.namespace": "there",
+			// A namespace that is empty is none; without it, core would take that of the Usage.
+			"here uses cluster spec.of.resourceRef": `{name: app-cluster, namespace: ""}`, "here uses cluster spec.by.resourceRef": "{name: app-here}",
+			"there uses here spec.of.resourceRef": "{name: app-here, namespace: here}", "there uses here spec.by.resourceRef": "{name: app-there}",
+		},
+	}.check(t)
 }
 
 // An AnsibleRun is created with its Usages, and with the label that core would add to what has a Usage: each change of
@@ -128,43 +105,36 @@ func TestUsagesAtOnce(t *testing.T) {
         spec:`, 1)
 	foreign := strings.Replace(database, "labels: {", "labels: {"+label+`: "true", `, 1)
 	labeled := strings.Replace(foreign, "f:labels: {", "f:labels: {f:"+label+": {}, ", 1)
-	usage := map[string]string{"app uses database": "in default of map[name:app-database] by map[name:shop-e99425d57039]"}
 
-	cases := map[string]struct {
-		reason   string
-		observed string
-		// want are the Usages, and labeled is true when what is used has the label.
-		want    map[string]string
-		labeled bool
-	}{
-		"First":   {reason: "What others will use has the label from the start.", want: map[string]string{}, labeled: true},
-		"Next":    {reason: "It comes with its Usage. Nothing will use it: report asks for no Usages.", observed: database, want: usage},
-		"Applied": {reason: "A label that core has applied stays.", observed: labeled, want: usage, labeled: true},
-		"Foreign": {reason: "One that core has added itself is its own.", observed: foreign, want: usage},
+	cases := map[string]step{
+		"First":   {reason: "What others will use has the label from the start."},
+		"Next":    {reason: "It comes with its Usage. Nothing will use it: report asks for no Usages.", observed: database},
+		"Applied": {reason: "A label that core has applied stays.", observed: labeled},
+		"Foreign": {reason: "One that core has added itself is its own.", observed: foreign},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			rsp := step{
-				runs:     "[{name: database}, {name: app, dependsOn: [database]}, {name: report, dependsOn: [app], usages: false}]",
-				xr:       "apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr, labels: {crossplane.io/composite: shop}}",
-				observed: "\n    none: {resource: {apiVersion: v1, kind: ConfigMap}}" + tc.observed,
-			}.respond(t)
+	for name, s := range cases {
+		s.runs = "[{name: database}, {name: app, dependsOn: [database]}, {name: report, dependsOn: [app], usages: false}]"
+		s.xr = "apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr, labels: {crossplane.io/composite: shop}}"
+		s.want, s.said = "app, app uses database, database", "Running app: is running\nreport: waiting for app"
+		s.fields = map[string]string{
+			"app metadata.labels": "{ansible.fn.crossplane.io/composite-uid: xr}", "database metadata.labels": "{ansible.fn.crossplane.io/composite-uid: xr}",
+			"app uses database spec.by.resourceRef": "{name: shop-e99425d57039}",
+		}
 
-			if diff := cmp.Diff(tc.want, usagesOf(rsp)); diff != "" {
-				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s\n%v", tc.reason, diff, rsp.GetDesired())
-			}
+		if name == "First" {
+			s.want, s.said, s.fields = "database", "Running database: is running\napp: waiting for database\nreport: waiting for app", map[string]string{}
+		}
 
-			o := rsp.GetDesired().GetResources()["database"].GetResource().AsMap()
-			if labeled := manifest.Nested(o, "metadata", "labels", label) == "true"; labeled != tc.labeled {
-				t.Errorf("\n%s\nRunFunction(...): want a label: %t, got %v", tc.reason, tc.labeled, o)
-			}
+		if name == "First" || name == "Applied" {
+			s.fields["database metadata.labels"] = "{ansible.fn.crossplane.io/composite-uid: xr, " + label + `: "true"}`
+		}
 
-			if strings.Count(rsp.String(), label) > 1 {
-				t.Errorf("\n%s\nRunFunction(...): want the label on nothing else, got %v", tc.reason, rsp)
-			}
-		})
+		s.observed = "\n    none: {resource: {apiVersion: v1, kind: ConfigMap}}" + s.observed
+		cases[name] = s
 	}
+
+	check(t, cases)
 }
 
 // Sets that depend on each other have as many Usages as pairs. For large sets that is too many.

@@ -81,48 +81,31 @@ func TestPredecessors(t *testing.T) {
 	}
 }
 
-// Core is asked for the runs of earlier XRs while one is to be created.
+// Core is asked for the runs of earlier XRs, which have a label with the name of the XR, while one is to be created.
 func TestRequirePredecessors(t *testing.T) {
 	const apiVersion = "ansible.m.crossplane.io/v1alpha1"
 
-	of := func(label, value string) *fnv1.ResourceSelector {
-		namespace := "default"
-
-		return &fnv1.ResourceSelector{
-			ApiVersion: apiVersion, Kind: "AnsibleRun", Namespace: &namespace,
-			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{label: value}}},
-		}
-	}
-
-	for name, tc := range map[string]struct {
-		reason       string
-		xr, observed string
-		want         map[string]*fnv1.ResourceSelector
-	}{
-		"Running": {
-			"They have a label with the name of the XR.", ``, "",
-			map[string]*fnv1.ResourceSelector{
-				"ansible.fn.crossplane.io/runs/" + apiVersion:         of("ansible.fn.crossplane.io/composite-uid", "u2"),
-				"ansible.fn.crossplane.io/predecessors/" + apiVersion: of("crossplane.io/composite", "app"),
-			},
-		},
-		"Labeled": {
-			"Core takes the label of the XR, if it has one.", `, labels: {crossplane.io/composite: shop}`, "",
-			map[string]*fnv1.ResourceSelector{
-				"ansible.fn.crossplane.io/runs/" + apiVersion:         of("ansible.fn.crossplane.io/composite-uid", "u2"),
-				"ansible.fn.crossplane.io/predecessors/" + apiVersion: of("crossplane.io/composite", "shop"),
-			},
-		},
-		"There": {"Nothing is asked when all runs are there.", ``, existing("database", "", "role: a.b.c"), nil},
+	for want, s := range map[string]step{
+		"app":  after("namespace: default, uid: u2", apiVersion, "namespace: default"),
+		"shop": after("namespace: default, uid: u2, labels: {crossplane.io/composite: shop}", apiVersion, "namespace: default"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := after("namespace: default, uid: u2"+tc.xr, apiVersion, "namespace: default")
-			s.observed = tc.observed
-			rsp := s.respond(t)
+		got := s.respond(t).GetRequirements().GetResources()
+		wanted := map[string]*fnv1.ResourceSelector{}
 
-			if diff := cmp.Diff(tc.want, rsp.GetRequirements().GetResources(), protocmp.Transform()); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+		for name, labels := range map[string]map[string]string{"runs": {"ansible.fn.crossplane.io/composite-uid": "u2"}, "predecessors": {"crossplane.io/composite": want}} {
+			wanted["ansible.fn.crossplane.io/"+name+"/"+apiVersion] = &fnv1.ResourceSelector{
+				ApiVersion: apiVersion, Kind: "AnsibleRun", Namespace: new("default"),
+				Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
 			}
-		})
+		}
+
+		if diff := cmp.Diff(wanted, got, protocmp.Transform()); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+
+		s.observed = existing("database", "", "role: a.b.c")
+		if got := s.respond(t).GetRequirements(); got != nil {
+			t.Errorf("Nothing should be asked when all runs are there, got %v", got)
+		}
 	}
 }

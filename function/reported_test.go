@@ -122,15 +122,10 @@ func TestOperatorConditions(t *testing.T) {
 		observed string
 		want     []string
 	}{
-		"New": {
-			reason:   "What does not run yet is not successful.",
-			observed: "{}",
-			want:     []string{running, unfinished},
-		},
+		"New": {reason: "What does not run yet is not successful.", want: []string{running, unfinished}},
 		"Running": {
-			reason:   "While it runs nothing is said of a failure: what the XR has stays.",
-			observed: aRun("server", status("Unknown", "Running", "")),
-			want:     []string{running, unfinished},
+			reason: "While it runs nothing is said of a failure: what the XR has stays.", observed: aRun("server", status("Unknown", "Running", "")),
+			want: []string{running, unfinished},
 		},
 		"Successful": {
 			reason:   "After that it waits for the next time.",

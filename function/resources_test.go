@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 )
 
 // machine is what another step composes, as core has observed it.
@@ -82,11 +80,6 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 			runs:   runs, observed: machine("machine", there), earlier: saysNot,
 			want: "machine", said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
-		"Used": {
-			reason: "It is used by the run.",
-			runs:   runs, observed: machine("machine", there) + setup,
-			want: "setup, setup uses machine", said: "Available",
-		},
 		"NotReadyAnyMore": {
 			reason: "A run that is there stays as it is until it is ready again.",
 			runs:   runs, observed: machine("machine", strings.Replace(changing, "there", "elsewhere", 1)) + setup,
@@ -96,10 +89,6 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 			reason: "A run that is not wanted goes. Until it is gone it uses what it was rendered after.",
 			runs:   runs, spec: "setup: false", observed: machine("machine", there), departing: departing,
 			want: "setup uses machine", said: "Available",
-		},
-		"Gone": {
-			reason: "Then nothing keeps it.",
-			runs:   runs, spec: "setup: false", observed: machine("machine", there), said: "Available",
 		},
 		"Replaced": {
 			reason: "A run that refers to another one now does not hold the old one: core would never compose the new one.",
@@ -203,11 +192,6 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 			want: "machine", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 			conditions: []string{"Reachable|UNKNOWN|ValuePending|"},
 		},
-		"StatusNotReady": {
-			reason: "Until it is ready.",
-			runs:   runs, input: reported, observed: machine("machine", strings.Replace(changing, "address: there, ", "", 1)),
-			said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready", conditions: []string{"Reachable|UNKNOWN|ValuePending|"},
-		},
 		"StatusNever": {
 			reason: "They do not wait for what no step composes.",
 			runs:   "[{name: a}]", input: reported, observed: "{}",
@@ -230,44 +214,19 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 
 // What cannot be meant is a mistake.
 func TestResourceMistakes(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		in     map[string]any
-		want   string
-	}{
-		"OwnRun": {
-			reason: "Runs have a root of their own.",
-			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c"}, map[string]any{"name": "b", "role": "a.b.c", "vars": map[string]any{"x": "${resources.a.spec}"}}}},
-			want:   `runs[1]: Invalid value: "resources.a": is a run of this input; write runs.a`,
-		},
-		"OwnRunInStatus": {
-			reason: "Not only in runs.",
-			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c"}}, "status": map[string]any{"x": "${resources.a.spec}"}},
-			want:   `status: Invalid value: "resources.a": is a run of this input; write runs.a`,
-		},
-		"Separator": {
-			reason: "What a run depends on is listed in an annotation.",
-			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": `${resources["my machine"].spec}`}}}},
-			want:   `runs[0]: Invalid value: "resources.my machine": cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces`,
-		},
-		"Whole": {
-			reason: "All of them together are nothing to wait for.",
-			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": "${resources.map(r, r)}"}}}},
-			want:   `runs[0].vars.x: Invalid value: "${resources.map(r, r)}": resources must be followed by a name, as in resources.machine`,
-		},
-		"Variable": {
-			reason: "A name that a variable computes is not known before.",
-			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": "${[1].map(i, resources[string(i)].spec)}"}}}},
-			want:   `runs[0].vars.x: Invalid value: "${[1].map(i, resources[string(i)].spec)}": the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`,
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, errs := compile.Composition(tc.in, true, compile.Schemas{})
-			if got := errs.ToAggregate().Error(); got != tc.want {
-				t.Errorf("\n%s\nCompile(...):\nwant %s\ngot  %s", tc.reason, tc.want, got)
-			}
-		})
-	}
+	step{
+		runs: `
+- {name: a}
+- {name: b, vars: {x: "${resources.a.spec}"}}
+- {name: c, vars: {x: '${resources["my machine"].spec}'}}
+- {name: d, vars: {x: "${resources.map(r, r)}"}}
+- {name: e, vars: {x: "${[1].map(i, resources[string(i)].spec)}"}}`,
+		input: `status: {x: "${resources.a.spec}"}`,
+	}.mistakes(t,
+		`runs[1]: Invalid value: "resources.a": is a run of this input; write runs.a`,
+		`runs[2]: Invalid value: "resources.my machine": cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces`,
+		`runs[3].vars.x: Invalid value: "${resources.map(r, r)}": resources must be followed by a name, as in resources.machine`,
+		`runs[4].vars.x: Invalid value: "${[1].map(i, resources[string(i)].spec)}": the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`,
+		`status: Invalid value: "resources.a": is a run of this input; write runs.a`,
+	)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -32,12 +31,6 @@ func serve(t *testing.T) fnv1.FunctionRunnerServiceClient {
 		}
 	}()
 
-	return dial(t, socket)
-}
-
-func dial(t *testing.T, socket string) fnv1.FunctionRunnerServiceClient {
-	t.Helper()
-
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		t.Fatal(err)
@@ -48,35 +41,15 @@ func dial(t *testing.T, socket string) fnv1.FunctionRunnerServiceClient {
 	return fnv1.NewFunctionRunnerServiceClient(conn)
 }
 
-// A defect is an answer, and the server goes on serving.
-func TestServePanic(t *testing.T) {
+// A defect is an answer, and the next request has one, too.
+func TestDefect(t *testing.T) {
 	f := newFunction(t)
 	f.compositions = nil
 
-	socket := filepath.Join(t.TempDir(), "s")
-
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	server := grpc.NewServer()
-	fnv1.RegisterFunctionRunnerServiceServer(server, f)
-
-	go func() { _ = server.Serve(listener) }()
-
-	t.Cleanup(server.Stop)
-
-	client := dial(t, socket)
-
 	for range 2 {
-		rsp, err := client.RunFunction(t.Context(), step{runs: "[{name: app}]"}.request(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if len(rsp.GetResults()) != 1 || !strings.Contains(rsp.GetResults()[0].GetMessage(), "has a defect") {
-			t.Errorf("RunFunction(...): want a Fatal result, got %v", rsp.GetResults())
+		rsp, err := f.RunFunction(t.Context(), step{runs: "[{name: app}]"}.request(t))
+		if err != nil || !strings.Contains(said(rsp), "has a defect") {
+			t.Errorf("RunFunction(...): want a Fatal result, got %v, %v", rsp, err)
 		}
 	}
 }
@@ -93,53 +66,23 @@ func large(t *testing.T, composition, items, size int) *fnv1.RunFunctionRequest 
 	}.request(t)
 }
 
-// What core cannot receive it never sees: it would only know that something was
-// too large.
-func TestServeTooLarge(t *testing.T) {
+// A response may be almost as large as core receives. A request of more than gRPC's own limit is no problem either:
+// observed resources may be many. What passes through of it makes the response too large, which is said.
+func TestServeLarge(t *testing.T) {
 	client := serve(t)
 
-	cases := map[string]struct {
-		reason string
-		size   int
-		want   string
-	}{
-		"Large":    {reason: "A response may be almost as large as core receives.", size: 390 << 10},
-		"TooLarge": {reason: "One that is larger is an error that says so.", size: 500 << 10, want: "the desired state is 4.9 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR"},
-	}
+	more := large(t, 0, 1, 1)
+	more.Context = request(t, "context: {other: "+strings.Repeat("x", 5<<20)+"}").GetContext()
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			rsp, err := client.RunFunction(t.Context(), large(t, 0, 10, tc.size))
-			if err != nil {
-				t.Fatalf("\n%s\nRunFunction(...): %v", tc.reason, err)
-			}
+	for want, req := range map[string]*fnv1.RunFunctionRequest{"Running": large(t, 0, 10, 390<<10), "Crossplane receives 4 MiB at most": more} {
+		rsp, err := client.RunFunction(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-			got := ""
-			if len(rsp.GetResults()) > 0 {
-				got = said(rsp)
-			}
-
-			if got != tc.want {
-				t.Errorf("\n%s\nRunFunction(...): want %q, got %q", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-// A request of more than gRPC's own limit is no problem either: observed
-// resources may be many.
-func TestServeLargeRequest(t *testing.T) {
-	req := large(t, 0, 1, 1)
-	req.Context = request(t, "context: {other: "+strings.Repeat("x", 5<<20)+"}").GetContext()
-
-	// It passes through, so that the response is too large.
-	rsp, err := serve(t).RunFunction(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if len(rsp.GetResults()) != 1 || !strings.Contains(rsp.GetResults()[0].GetMessage(), "Crossplane receives 4 MiB at most") {
-		t.Errorf("RunFunction(...): want an error that says what is too large, got %v", rsp.GetResults())
+		if got := said(rsp); !strings.Contains(got, want) {
+			t.Errorf("RunFunction(...): want %q, got %q", want, got)
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func TestSettingsAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rsp := step{runs: `[{name: app, ` + tc.field + `: "${xr.spec.v}"}]`, spec: "v: " + tc.value}.respond(t)
 
-			if got := said(rsp); !strings.HasPrefix(got, "InvalidValue app: "+tc.field+": "+tc.want) || composedBy(rsp) != "" {
+			if got := said(rsp); !strings.HasPrefix(got, "InvalidValue app: "+tc.field+": "+tc.want) || namesOf(rsp) != "" {
 				t.Errorf("want %q, got %v", tc.want, rsp)
 			}
 		})

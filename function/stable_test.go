@@ -17,7 +17,7 @@ func TestStable(t *testing.T) {
 	const spec = `hosts: {"-a": 1, "b c": 2, "$": 3, d: {ansible_host: "-o"}, e: {x: "${"}}, bad: {a-b: 1, c.d: 2, "e f": 3, hostvars: 4}, list: [{a: 1}, {b: 2}, 3]`
 
 	cases := map[string]struct {
-		reason, input, observed string
+		reason, input, observed, more string
 		// many are parts of what is said, in any order.
 		many []string
 	}{
@@ -89,6 +89,18 @@ runs:
 				existing("base", "", "role: a.b.c") + existing("oldest", "base,older", "role: a.b.c, unsafeVars: {c: 2}"),
 			many: []string{"zone: 3 of 3 would", "area: 2 of 2 would", "the XR has sql and database"},
 		},
+		"Violations": {
+			reason: "What does not fit the XRD: the validators of the API server have an order of their own, each time.",
+			input: `
+runs: [{name: server, role: a.b.c}]
+status: {one: {low: "${3}", high: "${2}"}, two: {low: "${3}", high: "${2}"}, whole: "${{'low': 3, 'high': 2}}"}
+`,
+			more: schemaOf(`status: {type: object, properties: {
+  one: &rule {type: object, x-kubernetes-validations: [{rule: self.low <= self.high, message: low must not be above high}], properties: {low: {type: integer}, high: {type: integer}}},
+  two: *rule, whole: {type: object, properties: {low: {type: integer, maximum: 1}, high: {type: integer, maximum: 1}}}}}`),
+			observed: existing("server", "", "role: a.b.c"),
+			many:     []string{"status.one: does not fit the XRD: Invalid value: low must not be above high", "status.two: does not fit", "status.whole: does not fit"},
+		},
 		"Operation": {
 			reason: "What Operations say.",
 			input: `
@@ -100,21 +112,21 @@ runs:
 - {name: b, vars: {a: '${fail("b")}'}}
 - {name: a, forEach: [e, d, c], vars: {a: '${fail(each.key)}'}}
 `,
+			more: "required_resources: {c: {items: [{resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]}}",
 			many: []string{"a[c]: vars.a: c", "a[d]: vars.a: d", "a[e]: vars.a: e"},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			req := step{input: tc.input, spec: spec, annotations: "ansible.fn.crossplane.io/allow-removal: zone=1", observed: tc.observed}.request(t)
+			req := step{input: tc.input, spec: spec, annotations: "ansible.fn.crossplane.io/allow-removal: zone=1", observed: tc.observed, more: tc.more}.request(t)
 			if name == "Operation" {
 				req.Observed = nil
-				req.RequiredResources = request(t, "required_resources: {c: {items: [{resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]}}").GetRequiredResources()
 			}
 
 			var first *fnv1.RunFunctionResponse
 
-			for range 10 {
+			for range 20 {
 				got := respond(t, proto.CloneOf(req))
 
 				if first == nil {

@@ -369,35 +369,6 @@ properties:
 	}
 }
 
-// Violations are said in one order: the validators of the API server have them in a random one, and a
-// condition that is another at each call would have the XR reconciled for ever.
-func TestStatusStable(t *testing.T) {
-	req := step{
-		runs: "[{name: server}]", spec: "low: 3, high: 2", observed: existing("server", "", "role: a.b.c"),
-		input: `status: {one: {low: "${xr.spec.low}", high: "${xr.spec.high}"}, two: {low: "${xr.spec.low}", high: "${xr.spec.high}"}, whole: "${xr.spec}"}`,
-		more: schemaOf(`spec: {type: object, properties: {low: {type: integer}, high: {type: integer}}}, status: {type: object, properties: {
-  one: &rule {type: object, x-kubernetes-validations: [{rule: self.low <= self.high, message: low must not be above high}], properties: {low: {type: integer}, high: {type: integer}}},
-  two: *rule, whole: {type: object, properties: {low: {type: integer, maximum: 1}, high: {type: integer, maximum: 1}}}}}`),
-	}.request(t)
-
-	const want = `status.whole: does not fit the XRD: Invalid value: 2: high in body should be less than or equal to 1
-status.one: does not fit the XRD: Invalid value: low must not be above high
-status.two: does not fit the XRD: Invalid value: low must not be above high`
-
-	f := newFunction(t)
-
-	for range 50 {
-		rsp, err := f.RunFunction(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if diff := cmp.Diff(want, rsp.GetConditions()[0].GetMessage()); diff != "" {
-			t.Fatalf("condition: -want, +got:\n%s", diff)
-		}
-	}
-}
-
 // A server of one XR applies its status as the API server does.
 type server struct {
 	managedfieldstest.TestFieldManager

@@ -1,32 +1,10 @@
 package main
 
 import (
-	"maps"
-	"slices"
+	"cmp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
-
-// Core goes on calling what was renamed by its first name.
-func TestRenamed(t *testing.T) {
-	rsp := step{
-		runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"]}]`, spec: "zones: [a, b]",
-		observed: existing("area[a]", "", "role: a.b.c"),
-	}.respond(t)
-
-	got := map[string]string{}
-	for name, r := range rsp.GetDesired().GetResources() {
-		got[name] = manifest.Annotation(r.GetResource().AsMap(), "ansible.fn.crossplane.io/run")
-	}
-
-	if diff := cmp.Diff(map[string]string{"area[a]": "zone[a]", "zone[b]": ""}, got); diff != "" {
-		t.Errorf("names of runs: -want, +got:\n%s", diff)
-	}
-}
 
 // lost are AnsibleRuns that are found, but not observed, and have core's label: they were not deleted.
 func lost(resources string) string {
@@ -164,12 +142,6 @@ func TestStays(t *testing.T) {
 			observed: strings.ReplaceAll(zones, "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `),
 			want:     "zone[a], zone[b], zone[c]", said: "Available zone[a]: not wanted any more, and stays, since prune is false",
 		},
-		"RetainedOf": {
-			reason:   "So does one that is gone from the Composition.",
-			runs:     `[{name: other, when: false}]`,
-			observed: strings.ReplaceAll(existing("zone[a]", "", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `),
-			want:     "zone[a]", said: "Available zone[a]: not wanted any more, and stays, since prune is false",
-		},
 		"Renamed": {
 			reason: "A run is not created while one that does the same would be removed.",
 			runs:   `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
@@ -230,12 +202,6 @@ func TestStays(t *testing.T) {
 			want:     "db, web",
 			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for web uses db",
 		},
-		"AnotherReferredByChain": {
-			reason:   "So it does for what waits for it by way of others.",
-			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache, dependsOn: [database], vars: {size: 1}}, {name: web, dependsOn: [cache], vars: {size: 2}}]`,
-			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, vars: {size: 2}"),
-			want:     "web", said: "DependencyNotReady database: waiting for db, which is not wanted any more\ncache: waiting for database\nweb: waiting for cache",
-		},
 		"AnotherTwiceReferred": {
 			reason:   "What depends on the one before goes before it, and does not stay for what waits for the new one either.",
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache2, previousNames: [], dependsOn: [database], vars: {size: 6}}, {name: web, vars: {url: "${runs.cache2.outputs.url}"}}]`,
@@ -243,14 +209,8 @@ func TestStays(t *testing.T) {
 			want:     "db, web",
 			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\ncache2: waiting for database\nweb: waiting for cache2\ndb: not wanted any more, but has to stay for cache",
 		},
-		"AnotherRetained": {
-			reason: "It does not wait for what stays for good with another one: that goes with the XR alone.",
-			runs:   `[{name: database, previousNames: [], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + unpruned,
-			want: "app, database, db",
-			said: "Running database: is running\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
-		},
 		"AnotherRetainedReferred": {
-			reason:   "Whatever else depends on that.",
+			reason:   "It does not wait for what stays for good with another one, whatever else depends on that: that goes with the XR alone.",
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + unpruned,
 			want:     "app, database, db, web, web uses db",
@@ -306,13 +266,6 @@ func TestStays(t *testing.T) {
 			said: "InvalidValue postgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
 				"db: not wanted any more, but may be what postgres was called",
 		},
-		"FoundNoneWaits": {
-			reason: "Nor while it is not known yet what the new one is.",
-			runs:   `[{name: app, vars: {size: 6}}, {name: postgres, previousNames: [database], dependsOn: [app], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 5",
-			observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}") + using("db", "app"),
-			want:     "app, db, db uses app",
-			said:     "Running app: is running\npostgres: waiting for app\ndb: not wanted any more, but may be what postgres was called, which is not known yet",
-		},
 		"FoundOthers": {
 			reason: "A member that has none is a new one, beside one that had the name of an item that is gone.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["old-${each.key}"], vars: {name: "${each.key}"}}]`, spec: "zones: [a, c]",
@@ -331,13 +284,6 @@ func TestStays(t *testing.T) {
 			observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
 				strings.Replace(existing("app", "database,db", "role: a.b.c, unsafeVars: {url: there}"), "generation: 1", "generation: 2", 1),
 			want: "app, app uses database, app uses db, database, db", said: "Running app: is running\ndb: not wanted any more, but has to stay for app",
-		},
-		"ReplacedReady": {
-			reason: "Then it goes, when Kubernetes knows that nothing needs it.",
-			runs:   `[{name: database}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
-			observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
-				existing("app", "database,db", "role: a.b.c, unsafeVars: {url: there}"),
-			want: "app, app uses database, app uses db, database, db", said: "Leaving db: not wanted any more, but has to stay for app",
 		},
 		"GoneWithoutUsages": {
 			reason: "A run that is gone from the Composition, and may have had usages: false, gets no Usages that it did not have.",
@@ -471,6 +417,39 @@ func TestStays(t *testing.T) {
 	check(t, cases)
 }
 
+// What else core is told of AnsibleRuns that stay.
+func TestStaying(t *testing.T) {
+	check(t, map[string]step{
+		"Renamed": {
+			reason: "Core goes on calling what was renamed by its first name.",
+			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"]}]`, spec: "zones: [a, b]", observed: existing("area[a]", "", "role: a.b.c"),
+			want: "area[a], zone[b]", said: "Running zone[b]: is running",
+			fields: map[string]string{"area[a] metadata.annotations": `{ansible.fn.crossplane.io/run: "zone[a]"}`, "zone[b] metadata.annotations": "null"},
+		},
+		"Retained": {
+			reason: "What stays because of prune: false, which it was not applied with, stays when its run is gone from the Composition, too.",
+			runs:   "[{name: database, when: false, prune: false}]", observed: existing("database", "", "role: a.b.c"),
+			want: "database", said: "Available database: not wanted any more, and stays, since prune is false",
+			fields: map[string]string{"database metadata.annotations": "{ansible.fn.crossplane.io/prune: never}"},
+		},
+		"Lost": {
+			reason: "Core gives an object that it does not observe a name of its own, and would create one that is gone by now. " +
+				"A Secret would lose what it has, since core sends no connection details along.",
+			runs: "[{name: database}]", input: `connectionDetails: [{name: url, value: "${runs.database.connectionDetails.url}"}]`,
+			departing: lost(existing("database", "", "role: a.b.c")), want: "database", said: "Running database: is running",
+			fields: map[string]string{"database metadata": "{name: app-database, namespace: default, uid: database, labels: {ansible.fn.crossplane.io/composite-uid: xr}}"},
+		},
+		"LostOne": {
+			reason: "A Secret that is observed stays as it is when one of the AnsibleRuns is lost.",
+			runs:   "[{name: database}, {name: cache}]", input: `connectionDetails: [{name: url, value: "${runs.database.outputs.url}"}]`,
+			observed: existing("database", "", "role: a.b.c") + `
+    connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection, namespace: default}, data: {url: dGhlcmU=, old: Z29uZQ==}}}`,
+			departing: lost(existing("cache", "", "role: a.b.c")), want: "cache, connection-details, database", said: "Available",
+			fields: map[string]string{"connection-details data": "{url: dGhlcmU=, old: Z29uZQ==}"},
+		},
+	})
+}
+
 // A list that is not there removes nothing, however that is written.
 func TestListMissing(t *testing.T) {
 	cases := map[string]struct {
@@ -542,115 +521,49 @@ func TestNotRenamed(t *testing.T) {
 	}
 }
 
-// TestRetained is about an AnsibleRun that stays because of prune: false, which it was not applied with: it stays when
-// its run is gone from the Composition, too.
-func TestRetained(t *testing.T) {
-	rsp := step{runs: "[{name: database, when: false, prune: false}]", observed: existing("database", "", "role: a.b.c")}.respond(t)
-
-	annotations := manifest.Nested(rsp.GetDesired().GetResources()["database"].GetResource().AsMap(), "metadata", "annotations")
-	if diff := cmp.Diff(any(map[string]any{"ansible.fn.crossplane.io/prune": "never"}), annotations); diff != "" {
-		t.Errorf("RunFunction(...): -want annotations, +got:\n%s\n%v", diff, rsp.GetConditions())
-	}
-}
-
-// Core gives an object that it does not observe a name of its own, and would create one that is gone by now.
-func TestLost(t *testing.T) {
-	rsp := step{
-		runs: "[{name: database}]", input: `connectionDetails: [{name: url, value: "${runs.database.connectionDetails.url}"}]`,
-		departing: lost(existing("database", "", "role: a.b.c")),
-	}.respond(t)
-
-	// The Secret would lose what it has, since core sends no connection details along.
-	want := map[string]any{"database": map[string]any{"name": "app-database", "namespace": "default", "uid": "database", "labels": map[string]any{"ansible.fn.crossplane.io/composite-uid": "xr"}}}
-	got := map[string]any{}
-
-	for name, r := range rsp.GetDesired().GetResources() {
-		got[name] = r.GetResource().AsMap()["metadata"]
-	}
-
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("RunFunction(...): -want, +got:\n%s\n%v", diff, rsp.GetConditions())
-	}
-
-	// Core asks until the answer stays the same.
-	if len(rsp.GetRequirements().GetResources()) != 2 {
-		t.Errorf("RunFunction(...): want the same requirements as before, got %v", rsp.GetRequirements())
-	}
-}
-
-// TestFindsLost is about an XR that has lost its references, but for those of another step: it finds its AnsibleRuns
-// again, although it wants none.
+// An XR that has lost its references, but for those of another step, finds its AnsibleRuns again, although it wants
+// none; and core asks until the answer stays the same.
 func TestFindsLost(t *testing.T) {
-	rsp := step{
-		runs:     `[{name: monitor, when: false}, {name: database, vars: {url: "${runs.monitor.outputs.url}"}}]`,
-		observed: "{machine: {resource: {apiVersion: cloud.example.org/v1, kind: Machine, metadata: {name: app-m}}}}",
-	}.respond(t)
-
-	want := []string{"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1"}
-	if diff := cmp.Diff(want, slices.Collect(maps.Keys(rsp.GetRequirements().GetResources()))); diff != "" {
-		t.Errorf("RunFunction(...): -want requirements, +got:\n%s\n%v", diff, rsp.GetConditions())
-	}
-}
-
-// TestLostOne is about an XR that has lost one of its AnsibleRuns: its Secret, which is observed, stays as it is.
-func TestLostOne(t *testing.T) {
-	rsp := step{
-		runs: "[{name: database}, {name: cache}]", input: `connectionDetails: [{name: url, value: "${runs.database.outputs.url}"}]`,
-		observed: existing("database", "", "role: a.b.c") + `
-    connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection, namespace: default}, data: {url: dGhlcmU=, old: Z29uZQ==}}}`,
-		departing: lost(existing("cache", "", "role: a.b.c")),
-	}.respond(t)
-
-	want := map[string]any{"url": "dGhlcmU=", "old": "Z29uZQ=="}
-	got := rsp.GetDesired().GetResources()["connection-details"].GetResource().AsMap()["data"]
-
-	if diff := cmp.Diff(any(want), got); diff != "" {
-		t.Errorf("RunFunction(...): -want Secret, +got:\n%s\n%v", diff, rsp.GetConditions())
+	for want, s := range map[int]step{
+		1: {
+			runs:     `[{name: monitor, when: false}, {name: database, vars: {url: "${runs.monitor.outputs.url}"}}]`,
+			observed: "{machine: {resource: {apiVersion: cloud.example.org/v1, kind: Machine, metadata: {name: app-m}}}}",
+		},
+		2: {runs: "[{name: database}]", departing: lost(existing("database", "", "role: a.b.c"))},
+	} {
+		required := s.respond(t).GetRequirements().GetResources()
+		if required["ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1"] == nil || len(required) != want {
+			t.Errorf("RunFunction(...): want the AnsibleRuns of the XR, and %d in all, got %v", want, required)
+		}
 	}
 }
 
 // What is being deleted is applied as it was: its content is run with state absent, and that with
 // values that were applied.
 func TestDeletedAsItWas(t *testing.T) {
-	const b = "\n  - {name: b, vars: {x: 'b-${xr.spec.x}'}, dependsOn: [a]}"
+	const b = "\n- {name: b, vars: {x: 'b-${xr.spec.x}'}, dependsOn: [a]}"
 
-	cases := map[string]struct {
-		reason   string
-		runs     string
-		resource string
-		// status has more conditions of the AnsibleRun.
-		status string
-		said   string
-	}{
-		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, resource: "a", said: "Deleting a: is being deleted\nb: waiting for a"},
-		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n  - {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, resource: "a", said: "Deleting a: is being deleted\nb: waiting for a"},
-		"Renamed":      {reason: "It may have had another name.", runs: "\n  - {name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}", resource: "a", said: "Deleting c (a): is being deleted"},
-		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "\n  - {name: d}\n  - {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}", resource: "a", said: "Deleting a: is being deleted\nd: is running"},
-		"Member":       {reason: "It may be one of a set.", runs: "\n  - {name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}", resource: "s[k]", said: "Deleting s[k]: is being deleted"},
+	cases := map[string]struct{ reason, runs, resource, status, want, said string }{
+		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n- {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, said: "Deleting a: is being deleted\nb: waiting for a"},
+		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n- {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, said: "Deleting a: is being deleted\nb: waiting for a"},
+		"Renamed":      {reason: "It may have had another name.", runs: "[{name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}]", said: "Deleting c (a): is being deleted"},
+		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "[{name: d}, {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}]", want: "a, d", said: "Deleting a: is being deleted\nd: is running"},
+		"Member":       {reason: "It may be one of a set.", runs: "[{name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}]", resource: "s[k]", want: "s[k]", said: "Deleting s[k]: is being deleted"},
 		"Approval": {
-			reason: "What is awaited is said.",
-			runs:   "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}", resource: "a",
+			reason: "What is awaited is said.", runs: "[{name: a, vars: {x: 'a-${xr.spec.x}'}}]", said: "AwaitingApproval a: awaits an approval",
 			status: `, {type: Deletable, status: "False", observedGeneration: 1, reason: AwaitingApproval, message: awaits an approval}`,
-			said:   "AwaitingApproval a: awaits an approval",
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			observed := strings.NewReplacer("\n          uid", "\n          deletionTimestamp: now\n          uid", "}]}", "}"+tc.status+"]}").
-				Replace(existing(tc.resource, "", "role: a.b.c, unsafeVars: {x: a-z}"))
-
-			req := step{runs: tc.runs, spec: "x: q", observed: observed}.request(t)
-			rsp := respond(t, req)
-
-			want := req.GetObserved().GetResources()[tc.resource].GetResource().AsMap()["spec"]
-			if diff := cmp.Diff(want, rsp.GetDesired().GetResources()[tc.resource].GetResource().AsMap()["spec"]); diff != "" {
-				t.Errorf("\n%s\nRunFunction(...): -want the spec that was applied, +got:\n%s", tc.reason, diff)
-			}
-
-			if diff := cmp.Diff(tc.said, said(rsp)); diff != "" {
-				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s", tc.reason, diff)
-			}
+			resource := cmp.Or(tc.resource, "a")
+			step{
+				reason: tc.reason, runs: tc.runs, spec: "x: q", want: cmp.Or(tc.want, "a"), said: tc.said,
+				observed: strings.NewReplacer("\n          uid", "\n          deletionTimestamp: now\n          uid", "}]}", "}"+tc.status+"]}").
+					Replace(existing(resource, "", "role: a.b.c, unsafeVars: {x: a-z}")),
+				fields: map[string]string{resource + " spec": "{providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c, unsafeVars: {x: a-z}}}"},
+			}.check(t)
 		})
 	}
 }

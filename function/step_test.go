@@ -17,6 +17,8 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A step is one of an XR's life: what core sends, in short, and what comes of it.
@@ -37,6 +39,8 @@ type step struct {
 	// conditions are the other ones of the XR, and shown is its status.
 	conditions []string
 	shown      string
+	// fields of composed resources, in YAML, by the name and a path, as in "app spec.forProvider".
+	fields map[string]string
 	// response is the whole response, where that matters.
 	response string
 }
@@ -61,7 +65,18 @@ func (s step) check(t *testing.T) {
 	}
 
 	want := map[string]any{"composed": s.want, "said": s.said, "conditions": s.conditions, "status": object(t, s.shown)}
-	got := map[string]any{"composed": composedBy(rsp), "said": said(rsp), "conditions": conditionsOf(rsp), "status": statusOf(rsp)}
+	got := map[string]any{"composed": namesOf(rsp), "said": said(rsp), "conditions": conditionsOf(rsp), "status": statusOf(rsp)}
+
+	if len(rsp.GetConditions()) > 0 && !strings.HasPrefix(said(rsp), "invalid input:") {
+		want["ready"] = rsp.GetConditions()[0].GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE
+		got["ready"] = isReady(rsp)
+	}
+
+	for at, value := range s.fields {
+		i := strings.LastIndex(at, " ")
+		want[at] = object(t, "value: "+value)["value"]
+		got[at] = manifest.Nested(rsp.GetDesired().GetResources()[at[:i]].GetResource().AsMap(), strings.Split(at[i+1:], ".")...)
+	}
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("\n%s\n-want, +got:\n%s", s.reason, diff)
@@ -109,8 +124,18 @@ func (s step) request(t *testing.T) *fnv1.RunFunctionRequest {
 	return request(t, text)
 }
 
-// composedBy a response are these resources, by name.
-func composedBy(rsp *fnv1.RunFunctionResponse) string {
+// isReady is true for a response that does not keep core from making the XR ready.
+func isReady(rsp *fnv1.RunFunctionResponse) bool {
+	ready := rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE
+	for _, r := range rsp.GetDesired().GetResources() {
+		ready = ready && r.GetReady() != fnv1.Ready_READY_FALSE
+	}
+
+	return ready
+}
+
+// namesOf composed resources in a response.
+func namesOf(rsp *fnv1.RunFunctionResponse) string {
 	return strings.Join(slices.Sorted(maps.Keys(rsp.GetDesired().GetResources())), ", ")
 }
 
