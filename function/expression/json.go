@@ -22,8 +22,6 @@ const (
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
 	// empty one takes in memory.
 	perParts = 24
-	// maxDepth is how deep a value may be nested. Messages to core cannot be nested much deeper.
-	maxDepth = 100
 )
 
 // A writer makes JSON of values of CEL, with all numbers float64. Bytes become
@@ -36,8 +34,6 @@ type writer struct {
 	bytes int
 	// fields of objects that were written.
 	fields int
-	// depth of what is being written.
-	depth int
 }
 
 // write counts bytes.
@@ -111,13 +107,6 @@ func (w *writer) integer(n int64) (any, bool, error) {
 func (w *writer) nested(val ref.Val) (any, bool, error) {
 	if err := w.write(perParts); err != nil {
 		return nil, false, err
-	}
-
-	w.depth++
-	defer func() { w.depth-- }()
-
-	if w.depth > maxDepth {
-		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
 	}
 
 	if m, ok := val.(traits.Mapper); ok {
