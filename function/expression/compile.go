@@ -129,8 +129,8 @@ func (e *Environment) compileNames(selections []selection, info *ast.SourceInfo)
 	return compiled, nil
 }
 
-// check the types of an expression. With schemas CEL refuses more than is a mistake: an object of a schema can be used as
-// a map all the same, and values of different types may take the place of each other. So what it refuses is checked
+// check the types of an expression. With schemas CEL refuses more than is a mistake: an object of a schema can be used
+// as a map all the same, and values of different types may take the place of each other. So what it refuses is checked
 // without schemas.
 func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string) {
 	compiled, issues := e.cel.Check(parsed)

@@ -36,8 +36,8 @@ func NewLocals(values map[string]any) *Locals {
 	return l
 }
 
-// LocalValues are the values of Locals for an XR. Each is computed when it is asked for first, and then never again. They
-// must not be used concurrently.
+// LocalValues are the values of Locals for an XR. Each is computed when it is asked for first, and then never again.
+// They must not be used concurrently.
 type LocalValues struct {
 	locals *Locals
 	data   Data
@@ -81,7 +81,8 @@ func (l *Locals) Templates() []*Template {
 	return slices.Collect(maps.Values(l.compiled))
 }
 
-// find returns the local at a path, or the part of it that is written there, and the names of the path that lead further.
+// find returns the local at a path, or the part of it that is written there, and the names of the path that lead
+// further.
 func (l *Locals) find(path []string) (*Template, []string) {
 	t := &Template{fields: l.compiled}
 

@@ -79,8 +79,8 @@ func origin(at *place) string {
 	return "; " + bring + ", or write " + at.optional() + " if it may be missing"
 }
 
-// identity is what an XR is called: what never changes, and what Crossplane says of its claim. Names that lead there are
-// separated by spaces.
+// identity is what an XR is called: what never changes, and what Crossplane says of its claim. Names that lead there
+// are separated by spaces.
 var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"metadata name",
 	"metadata namespace",

@@ -248,8 +248,8 @@ func publishes(source string, path []string) bool {
 	})
 }
 
-// Runs that the expressions refer to, by name: true when one of them needs the run to be there, and does not ask whether
-// it is. They must not be changed.
+// Runs that the expressions refer to, by name: true when one of them needs the run to be there, and does not ask
+// whether it is. They must not be changed.
 func (t *Template) Runs() map[string]bool { return t.uses.names[rootRuns] }
 
 // Required resources that the expressions refer to, by name: true when one of them needs the resource to be there, and
@@ -266,8 +266,8 @@ func (t *Template) Published() map[string]bool { return t.uses.published }
 // Each is true when an expression refers to each.
 func (t *Template) Each() bool { return t.uses.each }
 
-// Identifies is true when the expressions refer to nothing but what the XR is called, its claim included, and the key of
-// an item: a value that stays the same as long as the XR is there.
+// Identifies is true when the expressions refer to nothing but what the XR is called, its claim included, and the key
+// of an item: a value that stays the same as long as the XR is there.
 func (t *Template) Identifies() bool { return !t.uses.beyond }
 
 // PathTo the first expression that cannot be without a run; "" when there is none.
@@ -297,8 +297,8 @@ func (t *Template) ResourceNames() map[string]bool {
 	return names
 }
 
-// Resources that the expressions refer to, by their composition resource names: true when one of them needs the resource
-// to be there. The problems are those of names that are computed.
+// Resources that the expressions refer to, by their composition resource names: true when one of them needs the
+// resource to be there. The problems are those of names that are computed.
 func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, []Problem) {
 	var problems []Problem
 
@@ -377,8 +377,8 @@ func contains(paths [][]string, path []string) bool {
 	return slices.ContainsFunc(paths, func(other []string) bool { return slices.Equal(other, path) })
 }
 
-// pathOf returns the path, from a root that is one of given, of what is at a path below a root. It is false when that is
-// elsewhere, or when a local computes it.
+// pathOf returns the path, from a root that is one of given, of what is at a path below a root. It is false when that
+// is elsewhere, or when a local computes it.
 func (e *Environment) pathOf(root string, path []string) ([]string, bool) {
 	if root != rootLocals {
 		return slices.Concat([]string{root}, path), roots[root].given
@@ -398,8 +398,8 @@ func (e *Environment) pathOf(root string, path []string) ([]string, bool) {
 	return nil, false
 }
 
-// Defaulted returns the paths of the fields of the XR, of required resources, of the environment and of the context that
-// the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
+// Defaulted returns the paths of the fields of the XR, of required resources, of the environment and of the context
+// that the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
 func (t *Template) Defaulted() [][]string {
 	var all [][]string
 	for _, p := range t.programs {

@@ -26,7 +26,8 @@ func (e *evaluation) miss(at place) {
 	e.missed = append(e.missed, at)
 }
 
-// missing returns the place that the error of an evaluation tells of; nil when it is not about a place where nothing is.
+// missing returns the place that the error of an evaluation tells of; nil when it is not about a place where nothing
+// is.
 func (e *evaluation) missing(err error) *place {
 	message := err.Error()
 
@@ -136,8 +137,8 @@ type unusableError Problem
 // Error says what is wrong.
 func (e unusableError) Error() string { return e.Message }
 
-// A Partial is a JSON object of which some fields are there by name alone: the Whole is the value of the object, as that
-// of a variable for example.
+// A Partial is a JSON object of which some fields are there by name alone: the Whole is the value of the object, as
+// that of a variable for example.
 type Partial struct {
 	Fields, Whole map[string]any
 }
