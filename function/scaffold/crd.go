@@ -51,13 +51,17 @@ func (p project) crds() (map[schema.GroupKind]crd, error) {
 		}
 
 		for _, d := range documents {
-			if manifest.Text(object(d), "kind") != "CustomResourceDefinition" {
-				continue
-			}
+			c := crd(object(object(d)["spec"]))
 
-			c, err := crdOf(object(d))
-			if err != nil {
-				return nil, errors.Wrap(err, path.Base(file))
+			switch v := manifest.Text(object(d), "apiVersion"); {
+			case manifest.Text(object(d), "kind") != "CustomResourceDefinition":
+				continue
+			case v != "apiextensions.k8s.io/v1":
+				return nil, errors.Errorf("%s: a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: "+
+					"write it for apiextensions.k8s.io/v1", path.Base(file), v)
+			case c.stored()["served"] != true:
+				return nil, errors.Errorf("%s: %s does not serve the version that it stores, %s: of an XRD one version is both",
+					path.Base(file), c.name(), manifest.Text(c.stored(), "name"))
 			}
 
 			all[schema.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}] = c
@@ -69,22 +73,6 @@ func (p project) crds() (map[schema.GroupKind]crd, error) {
 	}
 
 	return all, nil
-}
-
-// crdOf a definition.
-func crdOf(d map[string]any) (crd, error) {
-	c := crd(object(d["spec"]))
-
-	switch v := manifest.Text(d, "apiVersion"); {
-	case v != "apiextensions.k8s.io/v1":
-		return c, errors.Errorf("a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: "+
-			"write it for apiextensions.k8s.io/v1", v)
-	case c.stored()["served"] != true:
-		return c, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both",
-			c.name(), manifest.Text(c.stored(), "name"))
-	}
-
-	return c, nil
 }
 
 // definition of the XRs that the CRD's objects become. Reported are the fields of the

@@ -309,8 +309,8 @@ func (r *operatorRun) elsewhere() comments {
 	all.say(file != "", file+" refers to "+home+", which is not there: call roles and files by their names.")
 
 	file = r.code.mentions("/tmp")
-	all.say(file != "", file+" refers to /tmp, which content cannot write: name the directory of the environment variable "+
-		"TMPDIR instead, which each run has for itself. "+
+	all.say(file != "", file+" refers to /tmp, which content cannot write: name the directory of the environment "+
+		"variable TMPDIR instead, which each run has for itself. "+
 		"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's "+
 		"flag --write-path=/tmp: other content with this right finds the same files there.")
 
@@ -385,8 +385,8 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 			"the operator is gone: remove it from them.")
 	}
 
-	all.say(r.WatchAnnotationsChanges, "watchAnnotationsChanges: content runs when its variables change. For an annotation, "+
-		"add a variable with the value of that annotation.")
+	all.say(r.WatchAnnotationsChanges, "watchAnnotationsChanges: content runs when its variables change. "+
+		"For an annotation, add a variable with the value of that annotation.")
 	all.say(r.MaxRunnerArtifacts != nil, "maxRunnerArtifacts has no equivalent: nothing is kept on disk. "+
 		"keepOutput of a run keeps the output of its last run.")
 
@@ -443,14 +443,16 @@ func (r *operatorRun) config() (*mapping, error) {
 		namespace, name, comment = "operator-system", "controller-manager", "Name that of the operator. "
 	}
 
-	comment += "Any AnsibleRun that may refer to this may run any playbook with its rights: let only Crossplane create them."
+	comment += "Any AnsibleRun that may refer to this may run any playbook with its rights: " +
+		"let only Crossplane create them."
 	if !r.crd.isCluster() {
 		comment += " This holds for all namespaces. Or leave out the namespace, and give an account of this name to each " +
 			"namespace with objects: then the content has the rights of that."
 	}
 
 	kubernetes := newMapping().
-		set("serviceAccountRef", newMapping().set("name", name).some("namespace", namespace), comment).set("ownerReferences", true)
+		set("serviceAccountRef", newMapping().set("name", name).some("namespace", namespace), comment).
+		set("ownerReferences", true)
 
 	if is(r.WatchDependentResources) {
 		kubernetes.set("watchDependents", true)

@@ -95,7 +95,7 @@ func (o *Option) fit(v any) (any, bool) {
 	return out, err == nil
 }
 
-// setProperties that options become, in their order. Secret options are left out: an XR is not protected as a Secret is.
+// setProperties that options become, in their order. Secret ones are left out: an XR is not protected as a Secret is.
 func (m *mapping) setProperties(options []Option) *mapping {
 	var required []string
 
