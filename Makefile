@@ -98,7 +98,7 @@ test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FU
 	{ $(ANSIBLE_PATH) KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v && \
 	$(ANSIBLE_PATH) go test ./test/security/... -count=1 -timeout=20m -v$(if $(and $(KEEP),$(ROOT)),, && \
 	$(SHORT_FAULTS)); } >.cache/logs/test-security.log 2>&1 & security=$$!; \
-	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=12 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
+	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
 	wait $$security || status=$$?; cat .cache/logs/test-security.log; \
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 

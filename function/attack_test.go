@@ -242,7 +242,7 @@ func TestValuesAreLimited(t *testing.T) {
 			large[i] = map[string]any{}
 		}
 
-		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large, "deep": nested(48)}))
+		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large, "deep": nested(1500)}))
 
 		rsp, mib := allocated(t, req)
 		if mib > 500 {

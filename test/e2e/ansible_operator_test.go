@@ -204,7 +204,7 @@ func TestMoveSample(t *testing.T) {
 	// The role of the finalizer removes this one.
 	deleted := cp.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default, name: deleteme}}`, nil)[0]
 
-	s.Run(t, "kubectl delete memcached memcached-sample --namespace="+namespace+" --cascade=foreground --timeout=2m")
+	s.Run(t, "kubectl delete memcached memcached-sample --namespace="+namespace+" --cascade=foreground --timeout=10m")
 
 	for _, o := range []Object{deleted, servers, secret, text} {
 		cp.WaitGone(t, o)

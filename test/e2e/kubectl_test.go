@@ -101,7 +101,7 @@ func TestKubectlPlugin(t *testing.T) {
 
 	// A run of the XR is one of each of its runs, in their order.
 	before := readFile(t, ledger)
-	ansible(t, 0, d, "run", "site/site", "--timeout=2m")
+	ansible(t, 0, d, "run", "site/site", "--timeout=10m")
 
 	if got := strings.TrimPrefix(readFile(t, ledger), before); got != "network\ndatabase\napp\n" {
 		t.Errorf("The runs should run once each, in their order, got %q", got)

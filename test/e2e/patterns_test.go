@@ -303,7 +303,7 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("Runs should be used by those that depend on them, and ask for usages: want 2, got %v", composed)
 			}
 
-			cp.Kubectl(t, "delete", "stacks.example.org", "shop", "--cascade=foreground", "--timeout=4m")
+			cp.Kubectl(t, "delete", "stacks.example.org", "shop", "--cascade=foreground", "--timeout=10m")
 
 			got := noted(t, xrs[0])
 			got = slices.DeleteFunc(got, func(l string) bool { return l == "report-absent" })

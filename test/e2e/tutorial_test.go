@@ -162,7 +162,7 @@ func TestTutorial(t *testing.T) {
 	cp.WaitFor(t, pages[1], Condition("Ready", "True"))
 
 	// The role runs once more to clean up.
-	sh.Run(t, "kubectl delete page hello --cascade=foreground --timeout=2m")
+	sh.Run(t, "kubectl delete page hello --cascade=foreground --timeout=10m")
 
 	if exists(page) {
 		t.Error("The page should be gone with its object.")

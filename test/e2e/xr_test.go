@@ -280,7 +280,7 @@ spec:
 	cp.Apply(t, composition, d)
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.path", nil), Field("status.size", 8))
 
-	cp.Kubectl(t, "delete", "--cascade=foreground", "--timeout=2m", "clustersites.e2e.example.org", "site")
+	cp.Kubectl(t, "delete", "--cascade=foreground", "--timeout=10m", "clustersites.e2e.example.org", "site")
 	cp.WaitGone(t, run)
 
 	if exists(page) {
