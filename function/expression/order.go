@@ -41,7 +41,7 @@ func compareKeys(a, b ref.Val) int {
 		return c
 	}
 
-	n, _ := a.(traits.Comparer).Compare(b).(types.Int) //nolint:forcetypeassert // Keys can be compared.
+	n, _ := a.(traits.Comparer).Compare(b).(types.Int) // Keys can be compared.
 
 	return int(n)
 }

@@ -179,7 +179,7 @@ func (u *uses) join(more uses, isLocal bool) {
 	for root, names := range more.names {
 		for name, needed := range names {
 			was, known := u.names[root][name]
-			u.names[root][name] = was || needed && !(known && isLocal)
+			u.names[root][name] = was || needed && (!known || !isLocal)
 		}
 	}
 

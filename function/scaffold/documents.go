@@ -133,6 +133,12 @@ func configKind(cluster bool) string {
 	return "ClusterProviderConfig"
 }
 
+// Fields of a run that have its content.
+const (
+	fieldRole     = "role"
+	fieldPlaybook = "playbook"
+)
+
 // A part is content that runs: a role or a playbook.
 type part struct {
 	// field of a run that has its full name.
@@ -151,7 +157,7 @@ func (p part) set(in *mapping, vars map[string]any, comments ...string) {
 	case len(vars) == 0 && p.tasks == "":
 		in.set(p.field, p.name, comments...)
 		return
-	case p.field == "role":
+	case p.field == fieldRole:
 		task := newMapping().
 			set("ansible.builtin.include_role", newMapping().set("name", p.name).some("tasks_from", p.tasks)).
 			some("vars", vars)

@@ -113,7 +113,7 @@ func (p project) role(name string) (part, error) {
 	for _, dir := range []string{local, path.Join("roles", local)} {
 		if strings.HasPrefix(dir, "roles/") && p.code.has(dir) {
 			full, err := p.fullName("roles", dir)
-			return part{field: "role", name: full, dir: dir}, err
+			return part{field: fieldRole, name: full, dir: dir}, err
 		}
 	}
 
@@ -121,7 +121,7 @@ func (p project) role(name string) (part, error) {
 	full := len(parts) > 2 && !slices.ContainsFunc(parts, func(part string) bool { return !identifier.MatchString(part) })
 
 	if full || len(parts) == 2 && p.requires(name) {
-		return part{field: "role", name: name}, nil
+		return part{field: fieldRole, name: name}, nil
 	}
 
 	return part{}, errors.Errorf("cannot find the role %s in the directory roles of the project", name)
@@ -145,7 +145,7 @@ func (p project) playbook(name string) (part, error) {
 
 	full, err := p.fullName("playbooks", strings.TrimSuffix(local, path.Ext(local)))
 
-	return part{field: "playbook", name: full, dir: path.Dir(local)}, err
+	return part{field: fieldPlaybook, name: full, dir: path.Dir(local)}, err
 }
 
 // fullName of a role or playbook of the project: that in its collection.

@@ -48,7 +48,7 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 
 	parts := strings.Split(role, ".")
 
-	kind, found := "role", filepath.Join(dir, role)
+	kind, found := fieldRole, filepath.Join(dir, role)
 	if len(parts) > 2 {
 		kind, found = "collection", filepath.Join(dir, "ansible_collections", parts[0], parts[1], "roles",
 			filepath.Join(parts[2:]...))

@@ -83,15 +83,19 @@ func Write(role Role, c Config) ([]Document, error) {
 
 	written := []file{
 		{"xrd.yaml", s.definition()},
-		{"composition.yaml",
-			compositionOf(s.name, s.kind, in, "How the role "+role.Name+" makes what people ask for.")},
+		{
+			"composition.yaml",
+			compositionOf(s.name, s.kind, in, "How the role "+role.Name+" makes what people ask for."),
+		},
 	}
 
 	if s.Requirements != "" {
 		refer(s.run, s.Cluster, s.name)
 
-		written = append(written, file{"providerconfig.yaml",
-			configOf(s.Cluster, s.name, requiring(s.Requirements), "Where the role comes from.")})
+		written = append(written, file{
+			"providerconfig.yaml",
+			configOf(s.Cluster, s.name, requiring(s.Requirements), "Where the role comes from."),
+		})
 	}
 
 	s.content()
@@ -165,7 +169,7 @@ func (s *scaffold) content() {
 		"The role "+s.role.Name+" is in no collection that is known: say with project which git repository has it below "+
 			"roles, or have a requirement install it by this name.")
 
-	content := part{field: "role", name: s.role.Name}
+	content := part{field: fieldRole, name: s.role.Name}
 	if s.role.EntryPoint != EntryPointMain {
 		content.tasks = s.role.EntryPoint
 	}

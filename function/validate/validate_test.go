@@ -20,7 +20,8 @@ func TestFiles(t *testing.T) {
 		"Valid": {"Inputs of other functions are not looked at.", "composition.yaml", 1, nil},
 		"Mistakes": {
 			"All mistakes are found, each on its line of the file.",
-			"mistakes.yaml", 1, []string{
+			"mistakes.yaml", 1,
+			[]string{
 				`mistakes.yaml:54: runs[0].vars.title: Invalid value: "${xr.spek.title}": xr has no field "spek" (did you mean "spec"?), here: xr▸.spek.title`,
 				`mistakes.yaml:58: runs[0].vars.nested.my.key[1]: Invalid value: "${nobody}": undeclared reference to 'nobody', here: ▸nobody`,
 				"mistakes.yaml:60: runs[0].conection: Forbidden: there is no such field",
@@ -30,21 +31,24 @@ func TestFiles(t *testing.T) {
 		},
 		"Composed": {
 			"What other steps compose is known where they say so, and typed with its CRD.",
-			"composed.yaml", 2, []string{
+			"composed.yaml", 2,
+			[]string{
 				`composed.yaml:43: runs[0].vars.misspelt: Invalid value: "${resources.machine.status.adress}": resources.machine.status has no field "adress" (did you mean "address"?), here: resources.machine.status▸.adress`,
 				`composed.yaml:44: runs[0].vars.nobody: Invalid value: "${resources.machina.status.address}": no step composes a resource "machina" (did you mean "machine"?), here: resources▸.machina.status.address`,
 			},
 		},
 		"Written": {
 			"What is written as elsewhere, or as before, is one mistake, which says how it is written here.",
-			"written.yaml", 1, []string{
+			"written.yaml", 1,
+			[]string{
 				"written.yaml:15: runs[0].inventory: Forbidden: there is no such field: write inventories: [{yaml: …}], [{inline: …}] or [{path: …}]",
 				"written.yaml:18: runs[1].inventoryInline: Forbidden: there is no such field: write inventories: [{yaml: …}], [{inline: …}] or [{path: …}]",
 			},
 		},
 		"Typed": {
 			"With the XRD, expressions are checked against its schema.",
-			"composition.yaml typed.yaml", 2, []string{
+			"composition.yaml typed.yaml", 2,
+			[]string{
 				`typed.yaml:15: runs[0].when: Invalid value: "${xr.spec.title}": must be true, false, or an expression that is one of them`,
 				`typed.yaml:17: runs[0].vars.title: Invalid value: "${xr.spec.titel}": xr.spec has no field "titel" (did you mean "title"?), here: xr.spec▸.titel`,
 				`typed.yaml:19: runs[0].vars.wrong: Invalid value: "${xr.spec.title + 1}": found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: xr.spec.title ▸+ 1`,
@@ -53,7 +57,8 @@ func TestFiles(t *testing.T) {
 		},
 		"Types": {
 			"What can never be of the type that it has to be is found without an XR.",
-			"types.yaml", 2, []string{
+			"types.yaml", 2,
+			[]string{
 				`types.yaml:76: requiredResources.network.matchName: Invalid value: "${xr.spec.size}": must be of type string, and is of type integer; write string(…) around it`,
 				`types.yaml:77: requiredResources.unused: Forbidden: no expression refers to required.unused`,
 				`types.yaml:78: requiredResources.unused.matchLabels[a]: Invalid value: "${xr.spec.active}": must be of type string, and is of type boolean; write string(…) around it`,
@@ -86,7 +91,8 @@ func TestFiles(t *testing.T) {
 		},
 		"WholeStatus": {
 			"A status is fields, or one expression that is an object.",
-			"status.yaml", 8, []string{
+			"status.yaml", 8,
+			[]string{
 				`status.yaml:38: status: Invalid value: "there": must be fields, or an expression that is an object`,
 				`status.yaml:40: status: Invalid value: "at ${runs.server3.outputs.status}": must be of type object, and is of type string`,
 				`status.yaml:42: status: Invalid value: "${xr.spec.title}": must be of type object, and is of type string`,
@@ -99,52 +105,60 @@ func TestFiles(t *testing.T) {
 		"Untyped": {"Without the XRD, the XR may have any field.", "typed.yaml", 1, nil},
 		"ScopeUnknown": {
 			"Without the XRD, what is right for one of the scopes is right. A step of our group is meant for us, whatever its kind.",
-			"cluster.yaml", 2, []string{
+			"cluster.yaml", 2,
+			[]string{
 				`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 			},
 		},
 		"ScopeCluster": {
 			"XRDs of the old API are cluster-scoped.",
-			"cluster.yaml xrd-v1.yaml", 2, []string{
+			"cluster.yaml xrd-v1.yaml", 2,
+			[]string{
 				`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 			},
 		},
 		"ScopeNamespaced": {
 			"XRDs of the new API are namespaced.",
-			"xrd-namespaced.yaml cluster.yaml", 2, []string{
+			"xrd-namespaced.yaml cluster.yaml", 2,
+			[]string{
 				"cluster.yaml:14: runs[0].namespace: Forbidden: the runs of a namespaced XR are in its own namespace",
 				`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 			},
 		},
 		"SecretNowhere": {
 			"The Secret of a cluster-scoped run has its namespace from the Composition.",
-			"nowhere.yaml xrd-v1.yaml", 1, []string{
+			"nowhere.yaml xrd-v1.yaml", 1,
+			[]string{
 				"nowhere.yaml:9: connectionSecret.namespace: Required value: the cluster-scoped run site has a Secret for the connection details that an expression reads, and that Secret needs a namespace",
 			},
 		},
 		"NoSuchVersion": {
 			"A Composition that no XR will ever use is a mistake.",
-			"cluster.yaml xrd-v2.yaml", 2, []string{
+			"cluster.yaml xrd-v2.yaml", 2,
+			[]string{
 				`cluster.yaml:6: spec.compositeTypeRef: the XRD of Site in group example.org has no version "v1", only v2`,
 				`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 			},
 		},
 		"NoSuchKind": {
 			"A Composition that none of the XRDs is for cannot be checked against them.",
-			"cluster.yaml xrd-page.yaml", 2, []string{
+			"cluster.yaml xrd-page.yaml", 2,
+			[]string{
 				"cluster.yaml:6: spec.compositeTypeRef: no XRD in these files defines Site in group example.org",
 				`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 			},
 		},
 		"NoInput": {
 			"A Composition without an input for us is said to be one.",
-			"none.yaml", 0, []string{
+			"none.yaml", 0,
+			[]string{
 				"none.yaml:1: Composition none has no input of function-ansible",
 			},
 		},
 		"Operations": {
 			"What an Operation cannot have is found, too, in the kinds that make Operations as well. An XRD has nothing to do with them.",
-			"operations.yaml xrd-namespaced.yaml", 3, []string{
+			"operations.yaml xrd-namespaced.yaml", 3,
+			[]string{
 				"operations.yaml:72: Operation other has no input of function-ansible",
 				`operations.yaml:42: runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store`,
 				`operations.yaml:44: runs[1].rol: Forbidden: there is no such field (did you mean "role"?)`,
@@ -156,7 +170,8 @@ func TestFiles(t *testing.T) {
 		},
 		"NotYAML": {
 			"What cannot be read is a mistake; the documents beside it are read.",
-			"broken.yaml", 0, []string{
+			"broken.yaml", 0,
+			[]string{
 				`broken.yaml:5: this is not YAML: unmarshal errors: line 5: key "b" already set in map`,
 				"broken.yaml:7: this is not a Kubernetes object",
 				"broken.yaml:12: this is not YAML: line 12: did not find expected node content",
@@ -164,7 +179,8 @@ func TestFiles(t *testing.T) {
 		},
 		"Refused": {
 			"What the API server would refuse is found, where it was written, whatever is computed.",
-			"refused.yaml", 1, []string{
+			"refused.yaml", 1,
+			[]string{
 				`refused.yaml:5: defaults.managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
 				`refused.yaml:11: runs[0].managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
 				`refused.yaml:17: runs[2].inventories[0].secretKeyRef.name: Invalid value: "a b": cannot be the name of an object`,
@@ -178,13 +194,15 @@ func TestFiles(t *testing.T) {
 		"RefusedUnknownScope": {"What is right for one of the scopes is right.", "refused-scope.yaml", 1, nil},
 		"RefusedNamespaced": {
 			"What is wrong in the scope of the XRD is not.",
-			"refused-scope.yaml xrd-namespaced.yaml", 1, []string{
+			"refused-scope.yaml xrd-namespaced.yaml", 1,
+			[]string{
 				"refused-scope.yaml:19: runs[0].namespace: Forbidden: the runs of a namespaced XR are in its own namespace",
 			},
 		},
 		"Playbooks": {
 			"Playbooks that Ansible would refuse are found, on their own lines where they have any.",
-			"playbooks.yaml", 1, []string{
+			"playbooks.yaml", 1,
+			[]string{
 				"playbooks.yaml:18: runs[0].playbookInline: a playbook must be a list of plays",
 				"playbooks.yaml:20: runs[1].playbookInline: a playbook must be a list of plays",
 				"playbooks.yaml:23: runs[2].playbookInline: the playbook is not YAML: did not find expected '-' indicator",
@@ -193,7 +211,8 @@ func TestFiles(t *testing.T) {
 		},
 		"Items": {
 			"What forEach goes through says what its items are.",
-			"items.yaml", 1, []string{
+			"items.yaml", 1,
+			[]string{
 				`items.yaml:67: runs[3].forEachKey: Invalid value: "${each.value.nmae}": each.value has no field "nmae" (did you mean "name"?), here: each.value▸.nmae`,
 				`items.yaml:68: runs[3].when: Invalid value: "${each.value.age}": must be true, false, or an expression that is one of them`,
 				`items.yaml:69: runs[3].labels[age]: Invalid value: "${each.value.age}": must be of type string, and is of type integer; write string(…) around it`,
@@ -207,7 +226,8 @@ func TestFiles(t *testing.T) {
 		},
 		"Ours": {
 			"What is a step of ours, or looks like one, has an input for us; and each misspelt name is one mistake.",
-			"ours.yaml", 5, []string{
+			"ours.yaml", 5,
+			[]string{
 				"ours.yaml:30: spec.pipeline[4]: warning: function-auto-ready comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last",
 				`ours.yaml:13: apiVersion: Invalid value: "ansible.fn.crossplane.oi/v1alpha1": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				`ours.yaml:20: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
@@ -224,13 +244,15 @@ func TestFiles(t *testing.T) {
 		},
 		"Warnings": {
 			"A run that is held when another one is not wanted is named, unless it asks, or is not wanted either, or the other one always is.",
-			"warnings.yaml", 1, []string{
+			"warnings.yaml", 1,
+			[]string{
 				"warnings.yaml:9: runs[2]: warning: held refers to maybe, which has a when: once maybe is not wanted, this run is not created, or stays as it is; write runs.?maybe with .?… and orValue(…) if it can do without, or give it the same when",
 			},
 		},
 		"InputAlone": {
 			"An input can stand alone, as in documentation.",
-			"input.yaml", 1, []string{
+			"input.yaml", 1,
+			[]string{
 				`input.yaml:6: runs[0].role: Invalid value: "${xr.spec.role}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`,
 			},
 		},
