@@ -37,7 +37,7 @@ type Tree struct {
 // names of the objects that stand for a tree.
 const (
 	treeConfig = "default"
-	treeVars   = "vars"
+	treeVars   = "extra-vars"
 )
 
 // Manifests say as objects what runs, so that what was tried can be written down.

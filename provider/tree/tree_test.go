@@ -54,7 +54,7 @@ spec:
     varFiles:
     - configMapKeyRef:
         key: 0.yml
-        name: vars
+        name: extra-vars
       source: ConfigMapKey
   providerConfigRef:
     kind: ProviderConfig
@@ -65,7 +65,7 @@ data:
   0.yml: '{"a":"b"}'
 kind: ConfigMap
 metadata:
-  name: vars
+  name: extra-vars
   namespace: default
 `
 	if diff := cmp.Diff(want, string(got)); diff != "" {
