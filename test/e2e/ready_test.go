@@ -47,8 +47,8 @@ func newReadyAPI(t *testing.T, example, secret string, network int, hosts []stri
 
 	namespace, keys, known := cp.Namespace(t), t.TempDir(), ""
 	a := &readyAPI{dir: filepath.Join("../../examples", example), machines: map[string]*sshd.Machine{}}
-	replace = append(replace, "crossplane-system", namespace, "vars: {ANSIBLE_PRIVATE_KEY_FILE: id_ed25519}",
-		"vars: {ANSIBLE_PRIVATE_KEY_FILE: id_ed25519, ANSIBLE_GALAXY_SERVER: "+startSource(t, hub, sources.Options{}).URL+"}")
+	replace = append(replace, "crossplane-system", namespace, "vars: {ANSIBLE_PRIVATE_KEY_FILE: ",
+		"vars: {ANSIBLE_GALAXY_SERVER: "+startSource(t, hub, sources.Options{}).URL+", ANSIBLE_PRIVATE_KEY_FILE: ")
 
 	var s *sshd.Server
 	for i, name := range hosts {
