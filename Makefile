@@ -67,7 +67,7 @@ test: ## Run all tests and checks; those of runs in Pods as root only
 	$(MAKE) test-unit
 	$(MAKE) lint
 	$(MAKE) build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(COLLECTIONS)
-	$(if $(ROOT),mkdir -p .cache/logs && nice $(MAKE) node-parts >.cache/logs/node-parts.log 2>&1 &) \
+	$(if $(ROOT),mkdir -p .cache/logs; nice $(MAKE) node-parts >.cache/logs/node-parts.log 2>&1 &) \
 	$(MAKE) test-e2e KEEP=1; status=$$?; wait; exit $$status
 	$(MAKE) test-node
 	@$(skipped)
@@ -110,6 +110,7 @@ PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecre
 
 ifdef ROOT
 test-node: needs-node build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) node-parts ## Run the tests of runs in Pods on a node, and install both packages there; as root
+	@mkdir -p .cache/logs
 	go test ./test/install -count=1 -timeout=40m -v >.cache/logs/test-install.log 2>&1 & install=$$!; \
 	$(SHORT_FAULTS) >.cache/logs/test-faults.log 2>&1 & faults=$$!; \
 	go test ./test/e2e -run '$(PLACED)' -count=1 -parallel=8 -timeout=40m -v -args -keep -place=Pod && \
