@@ -19,23 +19,26 @@ import (
 // files of a directory, by their paths below it.
 type files map[string]string
 
-// filesIn a directory whose paths match. What cannot be read is as good as missing.
-func filesIn(dir, paths string) files {
+// filesIn a directory whose paths match. What is no file, as a link that leads nowhere, is as good as missing.
+func filesIn(dir, paths string) (files, error) {
 	all, root, match := files{}, os.DirFS(dir), regexp.MustCompile(paths)
 
-	_ = fs.WalkDir(root, ".", func(name string, _ fs.DirEntry, _ error) error {
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, _ error) error {
 		if !match.MatchString(name) {
 			return nil
 		}
 
-		if text, err := fs.ReadFile(root, name); err == nil {
+		text, err := fs.ReadFile(root, name)
+		if err == nil {
 			all[name] = string(text)
+		} else if d.Type().IsRegular() {
+			return err
 		}
 
 		return nil
 	})
 
-	return all
+	return all, errors.Wrapf(err, "cannot read %s", dir)
 }
 
 // decode a YAML file, if it is there.

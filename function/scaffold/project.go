@@ -36,14 +36,17 @@ type project struct {
 
 // loadProject in a directory.
 func loadProject(dir, source string) (project, error) {
-	p := project{
-		source:       source,
-		requirements: map[string]any{},
-		config:       filesIn(dir, `^(requirements\.yml$|config/|deploy/)`),
-		code:         filesIn(dir, `^(roles|playbooks)/`),
-	}
+	p := project{source: source, requirements: map[string]any{}}
 
 	var err error
+	if p.config, err = filesIn(dir, `^(requirements\.yml$|config/|deploy/)`); err != nil {
+		return p, err
+	}
+
+	if p.code, err = filesIn(dir, `^(roles|playbooks)/`); err != nil {
+		return p, err
+	}
+
 	if p.dir, err = filepath.Abs(dir); err != nil {
 		return p, errors.Wrap(err, "cannot find the project")
 	}
@@ -71,8 +74,12 @@ func collectionIn(dir string) (string, error) {
 		Name      string `yaml:"name"`
 	}{}
 
-	f := filesIn(dir, `^galaxy\.yml$`)
-	if err := f.decode("galaxy.yml", &galaxy); err != nil || len(f) == 0 {
+	f, err := filesIn(dir, `^galaxy\.yml$`)
+	if err != nil || len(f) == 0 {
+		return "", err
+	}
+
+	if err := f.decode("galaxy.yml", &galaxy); err != nil {
 		return "", err
 	}
 

@@ -71,14 +71,17 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 
 // Load the role in a directory. An empty name is found out from the directory.
 func Load(dir, name, entryPoint string) (Role, error) {
-	f := filesIn(dir, `^(defaults|handlers|meta|tasks|templates|vars)/`)
+	f, err := filesIn(dir, `^(defaults|handlers|meta|tasks|templates|vars)/`)
+	if err != nil {
+		return Role{}, err
+	}
+
 	if !slices.ContainsFunc([]string{"tasks", "meta", "defaults"}, f.has) {
 		return Role{}, errors.Errorf(
 			"%s is no role, since it has no tasks: give the directory of a role, such as roles/web", dir)
 	}
 
-	dir, err := filepath.Abs(dir)
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return Role{}, errors.Wrap(err, "cannot find the role")
 	}
 
@@ -109,7 +112,8 @@ func Load(dir, name, entryPoint string) (Role, error) {
 	}
 
 	if roles := filepath.Dir(dir); filepath.Base(roles) == "roles" {
-		role.yield(filesIn(filepath.Dir(roles), `(^|/)(group|host)_vars/`))
+		project, _ := filesIn(filepath.Dir(roles), `(^|/)(group|host)_vars/`) // What cannot be read tells nothing.
+		role.yield(project)
 	}
 
 	return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
