@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
 // ReasonAdopted says that the first apply of an object was recorded, and not run.
@@ -55,6 +56,11 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	e.situation = l.Situation
 	e.show(ctx, run, l)
+
+	if l.Unaware && !e.decision.Exists {
+		e.recorder.Event(run, event.Warning(telemetry.ReasonNothingRemoved,
+			errors.New("nothing was run: "+common.IgnoresState(run.Parameters().StateVariable))))
+	}
 
 	if failure := cmp.Or(l.refused, e.decision.Failure); failure != nil && !l.Deleted {
 		return managed.ExternalObservation{}, failure

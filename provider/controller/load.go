@@ -224,6 +224,7 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun, l *loaded
 	l.Situation = lifecycle.Situation{
 		Deleted:    meta.WasDeleted(run),
 		Keeps:      p.OnDelete.Keeps(),
+		Unaware:    unaware(run),
 		Adopt:      run.GetAnnotations()[common.AnnotationAdopt] == "true",
 		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),

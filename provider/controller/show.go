@@ -86,10 +86,19 @@ func showState(run common.AnsibleRun, r runs.Report) {
 	case r.Run.Phase != common.PhaseSucceeded:
 		// It may not have come as far as its content.
 	case r.IgnoresState && !saysDeletion(run):
-		set(run, common.StateIgnored(run.Parameters().StateVariable))
+		run.SetConditions(common.StateIgnored(run.Parameters().StateVariable).WithObservedGeneration(r.Generation))
 	default:
 		restore(run, common.MayUseState())
 	}
+}
+
+// unaware is true for an object that is deleted, and whose content is known not to look at the state: it was applied,
+// and the spec has not changed since. The deletion itself counts as one generation.
+func unaware(run common.AnsibleRun) bool {
+	c, last := run.GetCondition(common.TypeStateAware), run.Observation().LastApply
+
+	return c.Status == corev1.ConditionFalse && c.ObservedGeneration+1 == run.GetGeneration() &&
+		last != nil && last.Result == common.PhaseSucceeded && !saysDeletion(run)
 }
 
 // saysDeletion is true for an object that says what its deletion does.

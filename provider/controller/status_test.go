@@ -152,7 +152,7 @@ func TestShowState(t *testing.T) {
 	ignores := common.StateIgnored(nil).WithObservedGeneration(2)
 	may := common.MayUseState().WithObservedGeneration(2)
 	report := func(phase common.RunPhase, ignores bool) runs.Report {
-		return runs.Report{Run: common.Run{Phase: phase}, IgnoresState: ignores}
+		return runs.Report{Run: common.Run{Phase: phase}, IgnoresState: ignores, Generation: 2}
 	}
 	ignored := func(r *v1alpha1.AnsibleRun) { r.SetConditions(ignores) }
 	says := func(r *v1alpha1.AnsibleRun) {

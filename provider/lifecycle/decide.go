@@ -27,6 +27,8 @@ type Situation struct {
 	Create, Update bool
 	// Deleted is true for an object with a deletion timestamp, and Keeps if its deletion runs nothing.
 	Deleted, Keeps bool
+	// Unaware is true when the content that was applied does not look at the state, so that the deletion runs nothing.
+	Unaware bool
 	// Held is true when the object has finalizers of others. If it is deleted, nothing is
 	// written to it until these are gone.
 	Held bool
@@ -367,7 +369,7 @@ func decideDeleted(s Situation) Decision {
 	}
 
 	// The status shows a run before it begins, so that a run of which it knows nothing has not been.
-	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !removes(s) {
+	if s.Unaware || s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !removes(s) {
 		return Decision{}
 	}
 

@@ -213,6 +213,8 @@ func TestDecide(t *testing.T) {
 		"DeletedNeverAppliedOnlyDelete": {"When only Delete is allowed, what others have made should be removed.", given(deleted, allow(false, false)), "remove Deleted"},
 		"DeletedExhausted":              {"What was tried in vain should be removed, and attempts counted from one.", given(failing(digestA, 2), deleted, limit(2), later(time.Hour)), "remove Deleted"},
 		"DeletingExhausted":             {"After the last attempt to remove something nothing should be started, and the object should stay.", given(lastFailed(absent, inputs.AbsentDigest(3), 2, common.PhaseFailed), deleted, limit(2), later(time.Hour)), "given up; fails: " + `absent run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` + `request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or give the deletion run up with spec.forProvider.onDelete: {policy: Keep}`},
+		"DeletedUnaware":                {"What would only be applied once more should be gone at once.", given(applied(digestA), deleted, func(s *Situation) { s.Unaware = true }), "gone"},
+		"DeletedUnawareWhileRunning":    {"A run in progress should end first.", given(applied(digestA), running(present), deleted, func(s *Situation) { s.Unaware = true }), "cancel"},
 		"DeletedNeverBegun":             {"What was never begun should be gone at once.", given(deleted), "gone"},
 		"DeletedAdopted":                {"What a clean check found to be there should be removed, although it was never applied.", given(deleted, adopted), "remove Deleted"},
 		"DeletedWhileChecking":          {"A check run in progress should be canceled, too.", given(deleted, checking), "cancel"},

@@ -17,6 +17,7 @@ spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
     vars: {directory: "[[.Directory]]"}
+    varFiles: [{source: Secret, secretRef: {name: page}}]
     playbookInline: |
       - hosts: localhost
         gather_facts: false
@@ -68,9 +69,12 @@ func TestDeletion(t *testing.T) {
 
 		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
 		run := cp.Apply(t, unaware, d)[1]
+		cp.Kubectl(t, "create", "secret", "generic", "page", "--namespace="+d.Namespace, "--from-literal=title=Hello")
 		cp.WaitFor(t, run, Condition("Ready", "True"), Reason("StateAware", "StateIgnored"))
 
+		// The deletion of a namespace removes its Secrets in any order.
 		must(t, os.Remove(filepath.Join(d.Directory, "page")))
+		cp.Kubectl(t, "delete", "secret", "page", "--namespace="+d.Namespace)
 		remove(t, d)
 		cp.WaitGone(t, run)
 		waitForEvent(t, run, "NothingRemoved", 1, "ansible_provider_meta does not occur")
