@@ -191,16 +191,16 @@ recording: # Record make demo in docs/demo.txt, and draw it.
 	sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' .cache/demo.txt > docs/demo.txt
 	go run ./docs/generate
 
-# Measurements print ratios of figures that are taken side by side. BENCH has flags, such as --only=run.
-bench: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Runs beside bare ansible-playbook and ansible-runner, and what many objects cost.
-	go run ./test/bench $(BENCH)
+# Measurements of what docs/operations.md says. BENCH=Idle is for one of them.
+bench: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # What runs and many objects cost.
+	go test ./test/bench -run '^$$' -bench '$(or $(BENCH),Run|Memory|Idle|Failing)' -benchtime 10x -timeout=2h
 	$(ANSIBLE_PATH) go test ./test/security -run '^$$' -bench . -benchtime 20x
 
 bench-chain: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Chains of runs under the limits that Crossplane has by default.
-	go run ./test/bench --only=chain $(BENCH)
+	go test ./test/bench -run '^$$' -bench Chain -benchtime 1x -timeout=1h
 
 bench-function: build # The function beside ready-made responses.
-	go run ./test/benchfunction
+	go test ./test/benchfunction -run '^$$' -bench . -benchtime 500x
 
 binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) # The binaries of the images.
 

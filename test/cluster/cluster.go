@@ -297,7 +297,7 @@ func (c *Cluster) WaitResumed(t *testing.T, xr Object) {
 }
 
 // Eventually waits until something is true that is not in the API.
-func Eventually(t *testing.T, what string, is func() bool) {
+func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	if err := Await(t.Context(), is); err != nil {
 		t.Fatalf("waited for %s: %s", what, err)

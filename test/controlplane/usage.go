@@ -10,11 +10,11 @@ import (
 
 // A Usage is what a process has used since it started.
 type Usage struct {
-	// CPU is the CPU time of the process and its descendants, Children that of the descendants only.
-	CPU, Children time.Duration
+	// CPU is the CPU time of the process and its descendants.
+	CPU time.Duration
 
-	// Resident is the memory in use, Peak the most that ever was, in bytes.
-	Resident, Peak uint64
+	// Resident is the memory in use by the process, in bytes.
+	Resident uint64
 }
 
 // Usage of the main process of the piece, which must be running.
@@ -31,24 +31,21 @@ func (p *Piece) Usage() (Usage, error) {
 	if err != nil {
 		return Usage{}, errors.Wrap(err, "cannot read memory")
 	}
-	children := ended(stat)
+	u := Usage{CPU: used(stat), Resident: status.VmRSS}
 	for _, c := range below {
 		// One that has ended meanwhile counts with its parent.
 		if s, err := c.Stat(); err == nil {
-			children += seconds(s.CPUTime()) + ended(s)
+			u.CPU += used(s)
 		}
 	}
-	return Usage{
-		CPU: seconds(stat.CPUTime()) + children, Children: children, Resident: status.VmRSS, Peak: status.VmHWM,
-	}, nil
+	return u, nil
 }
 
-// ended is the CPU time of children that have ended. The kernel counts it in hundredths of seconds.
-func ended(s procfs.ProcStat) time.Duration {
-	return time.Duration(s.CUTime+s.CSTime) * time.Second / 100
+// used is the CPU time of a process and of its children that have ended. The kernel counts the latter in hundredths of
+// seconds.
+func used(s procfs.ProcStat) time.Duration {
+	return time.Duration(s.CPUTime()*float64(time.Second)) + time.Duration(s.CUTime+s.CSTime)*time.Second/100
 }
-
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // Descendants of the main process that have not ended, and their memory in bytes. What several of them
 // share counts once.

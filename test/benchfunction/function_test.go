@@ -1,16 +1,115 @@
-package main
+// Package benchfunction measures function-ansible over gRPC, side by side with a floor: a server that returns the same
+// responses, ready-made. Figures of one run can be compared with each other, not with those of another machine.
+package benchfunction
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"os/exec"
 	"strings"
+	"testing"
+	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protojson"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
+
+const function = "../../bin/function-ansible"
+
+// A floor returns a ready-made response.
+type floor struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	rsp *fnv1.RunFunctionResponse
+}
+
+// RunFunction returns the response.
+func (f *floor) RunFunction(context.Context, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return f.rsp, nil
+}
+
+// BenchmarkFunction sends requests to the function and to the floor in turns, and compares how long these take.
+func BenchmarkFunction(b *testing.B) {
+	needs.Built(b, "bench-function", function)
+
+	address, err := controlplane.FreeAddress(b.Context())
+	needs.OK(b, err)
+
+	cmd := exec.CommandContext(b.Context(), function, "serve", "--insecure", "--address="+address, "--metrics-address=")
+	needs.OK(b, cmd.Start())
+	b.Cleanup(func() { _ = cmd.Wait() })
+
+	listener, err := (&net.ListenConfig{}).Listen(b.Context(), "tcp", "127.0.0.1:0")
+	needs.OK(b, err)
+
+	ready, server := &floor{}, grpc.NewServer()
+	fnv1.RegisterFunctionRunnerServiceServer(server, ready)
+
+	go func() { _ = server.Serve(listener) }()
+	b.Cleanup(server.Stop)
+
+	of, least := client(b, address), client(b, listener.Addr().String())
+
+	for _, runs := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
+			req := requestOf(b, runs)
+			ready.rsp, _ = call(b, of, req)
+
+			if c := ready.rsp.GetConditions(); len(ready.rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
+				c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+				b.Fatalf("The function does not find all runs ready: %v %v", c, ready.rsp.GetResults())
+			}
+
+			var took, tookFloor time.Duration
+
+			for b.Loop() {
+				_, d := call(b, of, req)
+				took += d
+
+				_, d = call(b, least, req)
+				tookFloor += d
+			}
+
+			b.ReportMetric(took.Seconds()*1000/float64(b.N), "ms/function")
+			b.ReportMetric(tookFloor.Seconds()*1000/float64(b.N), "ms/floor")
+			b.ReportMetric(took.Seconds()/tookFloor.Seconds(), "ratio")
+		})
+	}
+}
+
+// client of a server, for which it waits.
+func client(b *testing.B, address string) fnv1.FunctionRunnerServiceClient {
+	b.Helper()
+
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	needs.OK(b, err)
+	b.Cleanup(func() { _ = conn.Close() })
+
+	return fnv1.NewFunctionRunnerServiceClient(conn)
+}
+
+// call a server, and return how long that took.
+func call(b *testing.B, c fnv1.FunctionRunnerServiceClient,
+	req *fnv1.RunFunctionRequest,
+) (*fnv1.RunFunctionResponse, time.Duration) {
+	b.Helper()
+
+	began := time.Now()
+	rsp, err := c.RunFunction(b.Context(), req)
+	needs.OK(b, err)
+
+	return rsp, time.Since(began)
+}
 
 // A run of the input, with five computed variables.
 const run = `
@@ -98,7 +197,9 @@ status:
 `
 
 // requestOf an XR with a number of runs, all of them observed.
-func requestOf(runs int) (*fnv1.RunFunctionRequest, error) {
+func requestOf(tb testing.TB, runs int) *fnv1.RunFunctionRequest {
+	tb.Helper()
+
 	in := &strings.Builder{}
 	in.WriteString("apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n")
 
@@ -107,28 +208,7 @@ func requestOf(runs int) (*fnv1.RunFunctionRequest, error) {
 	for i := range runs {
 		name := fmt.Sprintf("run%d", i)
 		_, _ = fmt.Fprintf(in, run, name)
-
-		o, err := object(fmt.Sprintf(observed, name))
-		if err != nil {
-			return nil, err
-		}
-
-		resources[name] = map[string]any{"resource": o}
-	}
-
-	input, err := object(in.String())
-	if err != nil {
-		return nil, err
-	}
-
-	composite, err := object(xr)
-	if err != nil {
-		return nil, err
-	}
-
-	openAPI, err := object(schema)
-	if err != nil {
-		return nil, err
+		resources[name] = map[string]any{"resource": object(tb, fmt.Sprintf(observed, name))}
 	}
 
 	b, err := json.Marshal(map[string]any{
@@ -136,20 +216,25 @@ func requestOf(runs int) (*fnv1.RunFunctionRequest, error) {
 			"tag":          "bench",
 			"capabilities": []string{"CAPABILITY_CAPABILITIES", "CAPABILITY_REQUIRED_SCHEMAS"},
 		},
-		"input":           input,
-		"requiredSchemas": map[string]any{"xr": map[string]any{"openapiV3": openAPI}},
-		"observed":        map[string]any{"composite": map[string]any{"resource": composite}, "resources": resources},
+		"input":           object(tb, in.String()),
+		"requiredSchemas": map[string]any{"xr": map[string]any{"openapiV3": object(tb, schema)}},
+		"observed": map[string]any{
+			"composite": map[string]any{"resource": object(tb, xr)}, "resources": resources,
+		},
 	})
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot marshal the request")
-	}
+	needs.OK(tb, err)
 
 	req := &fnv1.RunFunctionRequest{}
+	needs.OK(tb, protojson.Unmarshal(b, req))
 
-	return req, errors.Wrap(protojson.Unmarshal(b, req), "cannot make the request")
+	return req
 }
 
-func object(text string) (map[string]any, error) {
+func object(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+
 	o := map[string]any{}
-	return o, errors.Wrap(yaml.Unmarshal([]byte(text), &o), "cannot parse")
+	needs.OK(tb, yaml.Unmarshal([]byte(text), &o))
+
+	return o
 }
