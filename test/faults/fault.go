@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -25,64 +22,6 @@ type fault struct {
 	// inject the fault, and put right what does not come right by itself. It
 	// returns a word on what it did.
 	inject func(ctx context.Context) (string, error)
-}
-
-// A tally of the faults that were injected.
-type tally struct {
-	mu       sync.Mutex
-	injected map[string]int
-	missed   map[string]int
-}
-
-func newTally() *tally { return &tally{injected: map[string]int{}, missed: map[string]int{}} }
-
-func (t *tally) add(name string, missed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	if missed {
-		t.missed[name]++
-		return
-	}
-
-	t.injected[name]++
-}
-
-// total of the faults that were injected.
-func (t *tally) total() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	n := 0
-	for _, c := range t.injected {
-		n += c
-	}
-
-	return n
-}
-
-// lines of a table, one for each kind.
-func (t *tally) lines() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	all := maps.Clone(t.injected)
-	for n := range t.missed {
-		all[n] += 0
-	}
-
-	var out []string
-
-	for _, n := range sorted(all) {
-		line := fmt.Sprintf("%4d  %s", t.injected[n], n)
-		if m := t.missed[n]; m > 0 {
-			line += fmt.Sprintf("  (and %d whose moment did not come)", m)
-		}
-
-		out = append(out, line)
-	}
-
-	return out
 }
 
 // with a text in their names.
@@ -108,8 +47,6 @@ func (b *bag) next() fault {
 
 	return f
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // pause for some time, or until the context is done.
 func pause(ctx context.Context, d time.Duration) {

@@ -54,10 +54,10 @@ func (s *stage) execution() *common.Execution {
 	}}
 }
 
-// records has the results of runs that were to be written to a status, and those that were.
+// records has the results of runs that were to be written to a status.
 type records struct {
-	mu            sync.Mutex
-	told, results map[string]string
+	mu   sync.Mutex
+	told map[string]string
 }
 
 // seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
@@ -83,27 +83,6 @@ func (s *stage) seen(e trap.Event) {
 	}
 
 	s.records.told[e.RunID] = e.Phase
-}
-
-// written is a status that the API server has taken. One that it has not taken may differ: the next
-// provider may find the run canceled, or gone.
-func (s *stage) written(e trap.Event) {
-	if !s.inPods() || e.Kind != trap.StatusWritten || !common.RunPhase(e.Phase).Finished() {
-		return
-	}
-
-	s.records.mu.Lock()
-	defer s.records.mu.Unlock()
-
-	if was := s.records.results[e.RunID]; was != "" && was != e.Phase {
-		s.book.Breach(e.UID, "a run has one result", fmt.Sprintf("run %s is %s, and was %s", e.RunID, e.Phase, was))
-	}
-
-	if s.records.results == nil {
-		s.records.results = map[string]string{}
-	}
-
-	s.records.results[e.RunID] = e.Phase
 }
 
 // lost are runs that have ended by themselves and of which no status was told.

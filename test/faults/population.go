@@ -41,10 +41,8 @@ type object struct {
 	value      string
 	former     string
 	way        way
-	// misspelt is what is to be run, so that no play of the object can begin.
-	misspelt bool
-	deleted  bool
-	gone     bool
+	deleted    bool
+	gone       bool
 }
 
 // String as in messages.
@@ -113,17 +111,9 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 		f.RetryLimit = new(int32(2))
 	}
 
-	o.spell(f)
+	f.PlaybookInline = playbook
 
 	return run
-}
-
-// spell what is to be run. A role that does not exist cannot begin.
-func (o *object) spell(f *common.AnsibleRunParameters) {
-	f.Role, f.Hosts, f.PlaybookInline = "", "", playbook
-	if o.misspelt {
-		f.Role, f.Hosts, f.PlaybookInline = "faults.content.misspelt", "localhost", ""
-	}
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
@@ -206,8 +196,6 @@ func (p *population) create(ctx context.Context) error {
 		o.way.fails = 0.4
 	case n < 5:
 		o.way.hopeless = true
-	case n < 6:
-		o.misspelt = true
 	}
 	p.mu.Unlock()
 
@@ -239,8 +227,7 @@ func (p *population) add(ctx context.Context, o *object) error {
 	return nil
 }
 
-// edit an object: it gets a new value, or the one before, and now and then one
-// that is misspelt, until the next time.
+// edit an object: it gets a new value, or the one before.
 func (p *population) edit(ctx context.Context, o *object) error {
 	p.mu.Lock()
 	p.tokens++
@@ -251,33 +238,12 @@ func (p *population) edit(ctx context.Context, o *object) error {
 		o.value, o.former = fmt.Sprintf("v%d", p.tokens), o.value
 	}
 
-	o.misspelt = !o.misspelt && !o.way.hopeless && p.rng.IntN(12) == 0
-	p.mu.Unlock()
-
-	return p.write(ctx, o, "edited")
-}
-
-// repair an object with a role that is misspelt.
-func (p *population) repair(ctx context.Context, o *object) error {
-	p.mu.Lock()
-	o.misspelt = false
-	p.mu.Unlock()
-
-	return p.write(ctx, o, "repaired")
-}
-
-// write an object as it is wanted now.
-func (p *population) write(ctx context.Context, o *object, why string) error {
-	p.mu.Lock()
 	wanted := *o
 	p.mu.Unlock()
 
-	p.book.Note(string(o.uid), why, wanted.value, map[bool]string{true: "with a role that is misspelt"}[wanted.misspelt])
+	p.book.Note(string(o.uid), "edited", wanted.value)
 
-	return p.update(ctx, o, func(run common.AnsibleRun) {
-		run.Parameters().Vars = p.vars(&wanted)
-		wanted.spell(run.Parameters())
-	})
+	return p.update(ctx, o, func(run common.AnsibleRun) { run.Parameters().Vars = p.vars(&wanted) })
 }
 
 // request a run of an object.

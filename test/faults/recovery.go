@@ -15,8 +15,6 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // settling is how long all objects may take to become as wanted after the faults.
@@ -108,13 +106,6 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 // hurry an object, once per attempt, if its next attempt is planned, but not soon, or if its deletion failed so often
 // that it gave up.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
-	if o.deleted && o.misspelt && run.Observation().Executed {
-		// A role that does not exist cannot remove anything.
-		_ = d.population.repair(ctx, o)
-
-		return
-	}
-
 	a := run.Observation().LastApply
 	if o.way.hopeless && !o.deleted { // It gives up by itself.
 		return
@@ -138,7 +129,7 @@ func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, ask
 // unlikeWanted says how an object differs from what is wanted; empty when it does not.
 func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	ready, synced := run.GetCondition(xpv2.TypeReady), run.GetCondition(xpv2.TypeSynced)
-	last, apply := run.Observation().LastRun, run.Observation().LastApply
+	apply := run.Observation().LastApply
 	ours := d.book.LastApply(string(o.uid))
 	token, _ := meta.GetReconcileRequest(run)
 
@@ -147,12 +138,6 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 		return "is still there: " + summary(run)
 	case ready.ObservedGeneration != run.GetGeneration():
 		return "its conditions are of an earlier generation: " + summary(run)
-	case o.misspelt:
-		if ready.Status == corev1.ConditionTrue || last == nil || last.Reason != runner.ReasonPlaybookError {
-			return "its role is misspelt, which it does not say: " + summary(run)
-		}
-
-		return ""
 	case forgotten(apply, ours, d.book.Run):
 		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
 	case o.way.hopeless:
@@ -218,49 +203,4 @@ func (d *drive) left() []string {
 	}
 
 	return out
-}
-
-// Gauges of what a process has that must not grow.
-var gaugeNames = map[string]float64{ //nolint:gochecknoglobals // It is a table.
-	"go_goroutines":                 30,
-	"process_open_fds":              20,
-	"process_resident_memory_bytes": 64 << 20,
-}
-
-// gauges of a replica, the largest of each name.
-func (r *replica) gauges(ctx context.Context) (map[string]float64, error) {
-	all, err := controlplane.Metrics(ctx, r.metrics)
-	out := map[string]float64{}
-
-	for name, v := range all {
-		name, _, _ = strings.Cut(name, "{")
-		out[name] = max(out[name], v)
-	}
-
-	return out, err
-}
-
-// growth compares what a replica has with what it had when nothing ran, too.
-func (d *drive) growth(ctx context.Context, r *replica, was map[string]float64) string {
-	var now map[string]float64
-
-	grown := func() (out []string) {
-		for _, name := range sorted(gaugeNames) {
-			if now[name] > was[name]+gaugeNames[name] {
-				out = append(out, fmt.Sprintf("%s was %.0f, is %.0f", name, was[name], now[name]))
-			}
-		}
-
-		return out
-	}
-
-	// Idle connections go after a while, and so does what was allocated.
-	d.eventually(ctx, 2*time.Minute, func() bool {
-		var err error
-		now, err = r.gauges(ctx)
-
-		return err == nil && len(grown()) == 0
-	})
-
-	return strings.Join(grown(), ", ")
 }

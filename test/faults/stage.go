@@ -65,7 +65,7 @@ func replicaNames() []string { return []string{"provider-one", "provider-two"} }
 
 func newStage(ctx context.Context, out io.Writer, place common.Place, rng *rand.Rand) (*stage, error) {
 	s := &stage{out: out, place: place, began: time.Now()}
-	s.traps = &trap.Set{Seen: s.seen, Written: s.written}
+	s.traps = &trap.Set{Seen: s.seen}
 
 	if err := s.open(ctx, rng); err != nil {
 		return nil, errors.Join(err, s.close())

@@ -118,10 +118,6 @@ func (d *drive) strikes() []fault {
 			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() {}) },
 		})
 
-	if d.inPods() {
-		out = append(out, fault{"upgrade", d.upgraded})
-	}
-
 	for _, s := range []struct {
 		name  string
 		piece func(context.Context) (*controlplane.Piece, error)
@@ -236,31 +232,7 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 		time.Since(began).Round(time.Second)), d.dismiss(ctx, r, alone)
 }
 
-// upgraded as a Deployment does: the next process, with other flags, waits for the lease until the
-// last one has ended.
-func (d *drive) upgraded(ctx context.Context) (string, error) {
-	r, alone := d.leader(ctx), len(d.running()) == 1
-
-	next, err := d.next(ctx, r)
-	if err != nil {
-		return "", err
-	}
-
-	pause(ctx, time.Duration(d.roll(1000))*time.Millisecond)
-
-	if err := r.piece.Stop(ctx); err != nil {
-		return "", err
-	}
-
-	if !d.eventually(ctx, leads, func() bool { return next.leads(ctx) }) {
-		d.book.Breach("", "another replica leads when the leader is gone",
-			fmt.Sprintf("%s did not %s after the end of %s", next.name, leads, r.name))
-	}
-
-	return r.name + " by " + next.name, d.dismiss(ctx, r, alone)
-}
-
-// next replica to lead. One that does not run starts with other flags than the leader has.
+// next replica to lead, which is started if it does not run.
 func (d *drive) next(ctx context.Context, leader *replica) (*replica, error) {
 	i := slices.IndexFunc(d.replicas, func(r *replica) bool { return r != leader })
 	next := d.replicas[i]
@@ -270,7 +242,7 @@ func (d *drive) next(ctx context.Context, leader *replica) (*replica, error) {
 	}
 
 	next.elects = true
-	next.piece = next.make("--leader-election=true", fmt.Sprintf("--max-reconcile-rate=%d", 50+d.roll(50)))
+	next.piece = next.make("--leader-election=true")
 
 	return next, d.run(ctx, next)
 }
@@ -361,9 +333,9 @@ func (d *drive) leader(ctx context.Context) *replica {
 
 // leads is true for the replica that has the lease.
 func (r *replica) leads(ctx context.Context) bool {
-	m, err := r.gauges(ctx)
+	m, err := controlplane.Metrics(ctx, r.metrics)
 
-	return err == nil && m["leader_election_master_status"] == 1
+	return err == nil && m[`leader_election_master_status{name="`+lease().Name+`"}`] == 1
 }
 
 func (d *drive) running() []*replica {

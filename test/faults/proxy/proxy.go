@@ -168,7 +168,6 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 
 	if ev, ok := p.event(r); ok {
 		p.traps.Pass(r.Context(), ev)
-		r = r.WithContext(context.WithValue(r.Context(), eventKey{}, ev))
 	}
 
 	if r.Context().Err() != nil {
@@ -220,18 +219,10 @@ func (p *Proxy) watch(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// eventKey is the key of the event in the context of a request.
-type eventKey struct{}
-
-// answered makes the answer to a watch one that can be stalled, and tells what was written.
+// answered makes the answer to a watch one that can be stalled.
 func (p *Proxy) answered(r *http.Response) error {
 	if isWatch(r.Request) {
 		r.Body = &stalling{ReadCloser: r.Body, proxy: p, ctx: r.Request.Context()}
-	}
-
-	if e, ok := r.Request.Context().Value(eventKey{}).(trap.Event); ok && r.StatusCode < http.StatusMultipleChoices &&
-		p.traps.Written != nil {
-		p.traps.Written(e)
 	}
 
 	return nil

@@ -45,9 +45,6 @@ func (t *Trap) Open() { t.once.Do(func() { close(t.open) }) }
 type Set struct {
 	// Seen is called for each event, trapped or not. It may be nil.
 	Seen func(Event)
-	// Written is called for each event that is a request which the API server has carried out. It may
-	// be nil.
-	Written func(Event)
 
 	mu    sync.Mutex
 	traps []*Trap
