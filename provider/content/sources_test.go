@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
@@ -182,10 +183,10 @@ func TestSourcesAuthorities(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	system, err := sources.NewCA()
+	system, err := certs.New("Test authority")
 	needs.OK(t, err)
 
-	private, err := sources.NewCA()
+	private, err := certs.New("Test authority")
 	needs.OK(t, err)
 
 	root, certs := t.TempDir(), t.TempDir()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
@@ -26,7 +27,7 @@ const secret = "s3cr3t-of-servers"
 
 // A world has a server of each kind, with content on it.
 type world struct {
-	ca *sources.CA
+	ca *certs.Authority
 
 	// hub has acme.web, which needs acme.base. It requires authentication.
 	hub *sources.Server
@@ -116,7 +117,7 @@ func newWorld(t *testing.T) *world {
 
 	var err error
 
-	w.ca, err = sources.NewCA()
+	w.ca, err = certs.New("Test authority")
 	needs.OK(t, err)
 
 	git, err := sources.Git(t.Context(), w.root)

@@ -24,6 +24,7 @@ import (
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
 // Namespace of Crossplane and everything that belongs to it.
@@ -112,10 +113,8 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 		return nil, err
 	}
 	webhooks := s.path(dirCore, dirWebhooks)
-	if !ca.issued(webhooks) {
-		if err := ca.issue(webhooks, nameCore); err != nil {
-			return nil, err
-		}
+	if err := issue(ca, webhooks, nameCore); err != nil {
+		return nil, err
 	}
 	ready := serves("http://" + loopback(s.ports[portCoreHealth]) + "/readyz")
 	env := []string{"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig), "POD_NAMESPACE=" + Namespace}
@@ -201,7 +200,7 @@ func (s *Stack) installWebhooks(ctx context.Context) (outcome, error) {
 			AdmissionReviewVersions: []string{"v1"},
 			ClientConfig: admissionv1.WebhookClientConfig{
 				URL:      new("https://" + loopback(s.ports[portCoreWebhooks]) + "/validate-no-usages"),
-				CABundle: ca.pem,
+				CABundle: ca.PEM,
 			},
 			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"crossplane.io/in-use": "true"}},
 			Rules: []admissionv1.RuleWithOperations{{
@@ -216,12 +215,12 @@ func (s *Stack) installWebhooks(ctx context.Context) (outcome, error) {
 }
 
 // coreAuthority is what signs the certificates of core, and of functions.
-func coreAuthority(ctx context.Context, c client.Client) (*authority, error) {
+func coreAuthority(ctx context.Context, c client.Client) (*certs.Authority, error) {
 	secret := &corev1.Secret{}
 	if err := c.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: secretCA}, secret); err != nil {
 		return nil, errors.Wrap(err, "cannot get the certificate authority of Crossplane")
 	}
-	return parseAuthority(secret.Data[fileCert], secret.Data[fileKey])
+	return certs.Parse(secret.Data[fileCert], secret.Data[fileKey])
 }
 
 // Scheme of what a stack is made of, and of the provider's API.

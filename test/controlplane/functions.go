@@ -13,6 +13,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
 // function-ansible.
@@ -50,11 +52,9 @@ func (s *Stack) serve(ctx context.Context, name string, port int, flags ...strin
 	if err != nil {
 		return nil, err
 	}
-	certs := s.path(name, dirTLS)
-	if !ca.issued(certs) {
-		if err := ca.issue(certs, name); err != nil {
-			return nil, err
-		}
+	dir := s.path(name, dirTLS)
+	if err := issue(ca, dir, name); err != nil {
+		return nil, err
 	}
 	address := loopback(port)
 	if err := register(ctx, c, name, address); err != nil {
@@ -62,18 +62,18 @@ func (s *Stack) serve(ctx context.Context, name string, port int, flags ...strin
 	}
 	// Ready is what core can talk to.
 	ready := func(ctx context.Context) error { return s.shakeHands(ctx, ca, address) }
-	return s.piece(name, ready, nil, append(flags, "--tls-certs-dir="+certs, "--address="+address)...), nil
+	return s.piece(name, ready, nil, append(flags, "--tls-certs-dir="+dir, "--address="+address)...), nil
 }
 
 // shakeHands with a server as core does, as the client that core is.
-func (s *Stack) shakeHands(ctx context.Context, ca *authority, address string) error {
+func (s *Stack) shakeHands(ctx context.Context, ca *certs.Authority, address string) error {
 	dir := s.path(dirCore, dirTLS)
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, fileCert), filepath.Join(dir, fileKey))
 	if err != nil {
 		return errors.Wrap(err, "cannot load the client certificate of Crossplane")
 	}
 	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
+	pool.AppendCertsFromPEM(ca.PEM)
 	d := tls.Dialer{Config: &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{cert},

@@ -2,10 +2,7 @@ package controlplane
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
 // Files that kube-apiserver and its clients share.
@@ -24,7 +23,6 @@ const (
 	dirKubernetes  = "kubernetes"
 	fileTokens     = "tokens.csv"
 	fileKubeconfig = "kubeconfig"
-	fileSigningKey = "service-account.key"
 )
 
 // etcd keeps the objects. It does without fsync: they are not needed after a power failure.
@@ -68,8 +66,8 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		"--authorization-mode=RBAC",
 		"--token-auth-file="+filepath.Join(dir, fileTokens),
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+filepath.Join(dir, fileSigningKey),
-		"--service-account-signing-key-file="+filepath.Join(dir, fileSigningKey),
+		"--service-account-key-file="+filepath.Join(dir, fileKey),
+		"--service-account-signing-key-file="+filepath.Join(dir, fileKey),
 		"--service-cluster-ip-range="+s.services().String(),
 		// For the node, if there is one.
 		"--kubelet-client-certificate="+filepath.Join(dir, fileCert),
@@ -119,30 +117,19 @@ func (s *Stack) credentials() error {
 	if _, err := os.Stat(filepath.Join(dir, fileKubeconfig)); err == nil {
 		return nil
 	}
-	ca, err := newAuthority("kubernetes")
+	ca, err := certs.New("kubernetes")
 	if err != nil {
 		return err
 	}
-	if err := ca.issue(dir, nameAPIServer, net.ParseIP(s.Address())); err != nil {
+	if err := issue(ca, dir, nameAPIServer, net.ParseIP(s.Address())); err != nil {
 		return err
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return errors.Wrap(err, "cannot generate key")
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return errors.Wrap(err, "cannot encode key")
 	}
 	token := rand.Text()
-	kubeconfig, err := s.kubeconfig(ca.pem, "admin", token)
+	kubeconfig, err := s.kubeconfig(ca.PEM, "admin", token)
 	if err != nil {
 		return err
 	}
-	err = writeFiles(dir, map[string][]byte{
-		fileSigningKey: encode("EC PRIVATE KEY", der),
-		fileTokens:     []byte(token + `,admin,admin,"system:masters"` + "\n"),
-	})
+	err = writeFiles(dir, map[string][]byte{fileTokens: []byte(token + `,admin,admin,"system:masters"` + "\n")})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
 const (
@@ -49,7 +50,7 @@ func (s *Stack) installProvider(ctx context.Context) (outcome, error) {
 		return outcomeRunning, nil
 	}
 	req := &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(validity / time.Second))},
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(certs.Validity / time.Second))},
 	}
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: nameProvider}}
 	if err := c.SubResource("token").Create(ctx, sa, req); err != nil {

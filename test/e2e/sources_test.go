@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
@@ -66,7 +67,7 @@ spec:
 func TestContentSources(t *testing.T) {
 	t.Parallel()
 
-	ca, err := sources.NewCA()
+	ca, err := certs.New("Test authority")
 	must(t, err)
 
 	private := sources.Options{CA: ca, Auth: sources.Auth{User: "deploy", Password: token, Token: token}}

@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
 // Auth is what a server asks of its clients: one of these is enough. The zero value lets all clients in.
@@ -30,7 +32,7 @@ type Options struct {
 	// Auth that clients need.
 	Auth Auth
 	// CA that signs the certificate of the server. Nil serves without TLS.
-	CA *CA
+	CA *certs.Authority
 	// Host is the address of this machine to listen on; loopback by default.
 	Host string
 }
@@ -81,9 +83,14 @@ func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
 		return s, nil
 	}
 
-	cert, err := o.CA.issue(l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
+	certPEM, keyPEM, err := o.CA.Issue("server", l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
 	if err != nil {
 		return nil, err
+	}
+
+	cert, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot parse a certificate")
 	}
 
 	s.srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
