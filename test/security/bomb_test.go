@@ -23,14 +23,11 @@ func TestPlayBomb(t *testing.T) {
 	r, _ := newRunner(t, sandbox.Required, func(o *runner.Options) { o.Policy.Limits.Memory = 256 << 20 })
 
 	bomb.Defuse(t, func() {
-		got, err := r.Run(t.Context(), runner.Spec{
-			ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: 15 * time.Second,
-			Inputs: inputs.Inputs{
-				Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
-					"  - {name: Laugh, ansible.builtin.debug: {msg: '{{ bomb }}'}}\n"},
-				VarFiles: []inputs.File{{Name: "vars", Data: []byte(bomb.Laughs("bomb")), Secret: true}},
-			},
-		}, events.Watch{})
+		s := local("  - {name: Laugh, ansible.builtin.debug: {msg: '{{ bomb }}'}}\n")
+		s.Inputs.VarFiles = []inputs.File{{Name: "vars", Data: []byte(bomb.Laughs("bomb")), Secret: true}}
+		s.Timeout = 15 * time.Second
+
+		got, err := r.Run(t.Context(), s, events.Watch{})
 		must(t, err)
 
 		failed := got.Phase == common.PhaseFailed && strings.Contains(got.Message, `task "Laugh"`)

@@ -81,13 +81,7 @@ touch %s/done`, strings.Join(writable(t, filepath.Join(state, "runs")), " "), sh
 
 // playing returns a run that plays a script.
 func playing(script string) runner.Spec {
-	return runner.Spec{
-		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
-		Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{
-			PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.shell: |\n      " +
-				strings.ReplaceAll(strings.TrimSpace(script), "\n", "\n      ") + "\n",
-		}},
-	}
+	return local("  - ansible.builtin.shell: |\n      " + strings.ReplaceAll(strings.TrimSpace(script), "\n", "\n      ") + "\n")
 }
 
 // writable are the terminals that the run below a directory has open, and the pipes of the

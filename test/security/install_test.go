@@ -71,7 +71,6 @@ func newInstallFixture(t *testing.T) *installFixture {
 		"KUBE":                              foreign,
 		"OTHER/project/.git-credentials":    foreign,
 		"OTHER/project/token":               "token: " + foreign,
-		"OTHER/project/.netrc":              "machine 127.0.0.1 login a password " + foreign,
 		"OTHER/project/galaxy.yml":          "namespace: other\nname: other\nversion: 1.0.0\nreadme: README.md\nauthors: [other]\n",
 		"OTHER/project/README.md":           foreign,
 		"OTHER/repo/meta/main.yml":          "galaxy_info: {author: other, description: " + foreign + ", license: none, min_ansible_version: '2.14'}\n",
@@ -79,10 +78,6 @@ func newInstallFixture(t *testing.T) *installFixture {
 		"STORE/sets/other/galaxy.yml":       "namespace: other\nname: other\nversion: 1.0.0\nreadme: README.md\nauthors: [other]\n",
 		"STORE/sets/other/README.md":        foreign,
 		"STORE/tmp/other/home/ansible.cfg":  "[galaxy]\n# " + foreign,
-		"MIRROR/role/meta/main.yml":         "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\ndependencies: [{name: y, src: 'file://OTHER/repo', scm: git}]\n",
-		"MIRROR/role/tasks/main.yml":        "[]\n",
-		"MIRROR/archived/meta/main.yml":     "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\ndependencies: [{name: y, src: OTHER/x.tar.gz}]\n",
-		"MIRROR/archived/tasks/main.yml":    "[]\n",
 		"MIRROR/collection/galaxy.yml":      "namespace: me\nname: mine\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\ndependencies: {'git+file://OTHER/project': '*'}\n",
 		"MIRROR/collection/README.md":       "# Mine\n",
 		"MIRROR/linked/galaxy.yml":          "namespace: me\nname: linked\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\n",
@@ -103,7 +98,7 @@ func newInstallFixture(t *testing.T) *installFixture {
 	must(t, os.Symlink(l.fill("TOKEN"), filepath.Join(l.mirror, "linked", "token")))
 	must(t, os.Chmod(filepath.Join(l.mirror, "bin", "git"), 0o700))
 
-	for _, dir := range []string{"OTHER/repo", "OTHER/project", "MIRROR/role", "MIRROR/archived", "MIRROR/collection", "MIRROR/linked", "MIRROR/plain", "MIRROR/alternate", "MIRROR/submodule"} {
+	for _, dir := range []string{"OTHER/repo", "OTHER/project", "MIRROR/collection", "MIRROR/linked", "MIRROR/plain", "MIRROR/alternate", "MIRROR/submodule"} {
 		l.commit(t, l.fill(dir))
 	}
 
@@ -112,8 +107,6 @@ func newInstallFixture(t *testing.T) *installFixture {
 		"MIRROR/alternate/.git/objects/info/alternates": "OTHER/repo/.git/objects\n",
 		"MIRROR/alternate/.git/packed-refs":             l.git(t, l.fill("OTHER/repo"), "rev-parse", "HEAD") + " refs/tags/theirs\n",
 	})
-
-	l.archive(t, l.fill("OTHER/x.tar.gz"), l.fill("OTHER/repo"))
 
 	return l
 }
@@ -160,16 +153,6 @@ func (l *installFixture) git(t *testing.T, dir string, args ...string) string {
 	}
 
 	return strings.TrimSpace(string(out))
-}
-
-// archive a role, as a file.
-func (l *installFixture) archive(t *testing.T, path, dir string) {
-	t.Helper()
-
-	cmd := exec.CommandContext(t.Context(), "tar", "-czf", path, "--transform=s,^,x/,", "-C", dir, "meta/main.yml", "tasks/main.yml")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v\n%s", err, out)
-	}
 }
 
 // install the required content as the provider does, confined or not. It returns all that an
@@ -259,29 +242,9 @@ func TestInstallAttacks(t *testing.T) {
 			reason:       "A requirement may not name a repository in another run's directory.",
 			requirements: "roles: [{name: x, src: 'file://OTHER/repo', scm: git}]",
 		},
-		"Archive": {
-			reason:       "A requirement may not name an archive of another run.",
-			requirements: "roles: [{name: x, src: OTHER/x.tar.gz}]",
-		},
 		"Directory": {
 			reason:       "A requirement may not name a directory of another run, of which ansible-galaxy makes a collection.",
 			requirements: "collections: [{name: OTHER/project, type: dir}]",
-		},
-		"Set": {
-			reason:       "A requirement may not name content that others have installed with their credentials.",
-			requirements: "collections: [{name: STORE/sets/other, type: dir}]",
-		},
-		"Sets": {
-			reason:       "A requirement may not search the content store.",
-			requirements: "collections: [{name: STORE/sets, type: subdirs}]",
-		},
-		"RoleDependency": {
-			reason:       "A role may not name the files of another run in requirements of its own, which the provider does not parse.",
-			requirements: "roles: [{name: x, src: 'file://MIRROR/role', scm: git}]",
-		},
-		"ArchiveDependency": {
-			reason:       "A role may not name files in its requirements.",
-			requirements: "roles: [{name: x, src: 'file://MIRROR/archived', scm: git}]",
 		},
 		"CollectionDependency": {
 			reason:       "A collection may not name the files of another run in its dependencies.",
@@ -305,21 +268,6 @@ func TestInstallAttacks(t *testing.T) {
 			reason:       "A setting may not send another tenant's token to a server of the attacker.",
 			requirements: "collections: [{name: acme.web}]",
 			env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "SERVER", "ANSIBLE_GALAXY_TOKEN_PATH": "OTHER/project/token"},
-		},
-		"TokenInConfig": {
-			reason:       "An ansible.cfg may not do so, either.",
-			requirements: "collections: [{name: acme.web}]",
-			credentials:  map[string]string{"ansible.cfg": "[galaxy]\nserver = SERVER\ntoken_path = OTHER/project/token\n"},
-		},
-		"Netrc": {
-			reason:       "A variable may not name the file of another tenant's passwords.",
-			requirements: "roles: [{name: x, src: SERVER/x.tar.gz}]",
-			env:          map[string]string{"NETRC": "OTHER/project/.netrc"},
-		},
-		"Log": {
-			reason:       "A log may not be written to another run's files.",
-			requirements: "roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]",
-			env:          map[string]string{"ANSIBLE_LOG_PATH": "OTHER/project/README.md"},
 		},
 		"LogInConfig": {
 			reason:       "A log may not be written to content that others use.",

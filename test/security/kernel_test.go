@@ -77,8 +77,8 @@ type world struct {
 	refused bool
 }
 
-// local are tasks that tell what a run may do on its own machine.
-const local = `
+// reaching are tasks that tell what a run may do on its own machine.
+const reaching = `
   - {ansible.builtin.file: {path: "{{ playbook_dir }}/made", state: touch, mode: "600"}, register: made}
   - {ansible.builtin.command: cat SECRET, register: secret, ignore_errors: true}
   - ansible.builtin.debug: {msg: "made={{ made.changed }} secret={{ secret is succeeded }}"}
@@ -138,7 +138,7 @@ func (w world) visit(t *testing.T) error {
 
 	argv := []string{program, "start", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
 	if !w.start {
-		tasks := strings.ReplaceAll(local, "SECRET", write("secret", "of another run"))
+		tasks := strings.ReplaceAll(reaching, "SECRET", write("secret", "of another run"))
 		argv = []string{program, "run", "--file=" + write("run.yaml", manifests(w.cluster, tasks))}
 	}
 

@@ -5,12 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -45,9 +43,7 @@ func TestPlayLoads(t *testing.T) {
 					Inventories: []inputs.File{{Name: "inventory", Data: []byte(script)}},
 				},
 			} {
-				res, err := r.Run(t.Context(), runner.Spec{
-					ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: time.Minute, Inputs: in,
-				}, events.Watch{})
+				res, err := r.Run(t.Context(), of(in), events.Watch{})
 				must(t, err)
 
 				if res.Phase != common.PhaseFailed || !strings.Contains(res.Message, "attacked") && !strings.Contains(res.Message, "exit code 7") {

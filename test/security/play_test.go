@@ -73,17 +73,29 @@ func system(tb testing.TB, never ...string) []string {
 	return machine.Survey(programs, never)
 }
 
+// local is a run of tasks on this machine.
+func local(tasks string) runner.Spec {
+	return of(inputs.Inputs{Parameters: common.AnsibleRunParameters{
+		PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" + tasks,
+	}})
+}
+
+// of inputs, a run that ends in time.
+func of(in inputs.Inputs) runner.Spec {
+	return runner.Spec{
+		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: maxWait,
+		Inputs: in,
+	}
+}
+
 // play tasks on this machine, and return their outputs.
 func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
 	tb.Helper()
 
-	res, err := r.Run(tb.Context(), runner.Spec{
-		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
-		Inputs: inputs.Inputs{
-			Parameters:  common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" + tasks},
-			Credentials: []inputs.File{{Name: "password", Data: []byte("hunter2"), Secret: true}},
-		},
-	}, events.Watch{})
+	s := local(tasks)
+	s.Inputs.Credentials = []inputs.File{{Name: "password", Data: []byte("hunter2"), Secret: true}}
+
+	res, err := r.Run(tb.Context(), s, events.Watch{})
 	must(tb, err)
 
 	if res.Phase != common.PhaseSucceeded {

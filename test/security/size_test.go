@@ -57,14 +57,10 @@ func TestPlayFills(t *testing.T) {
 
 			t.Parallel()
 
-			got, err := r.Run(t.Context(), runner.Spec{
-				ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: maxWait,
-				Inputs: inputs.Inputs{
-					Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
-						"  - {name: Flood, ansible.builtin.shell: '" + flood + "'}\n"},
-					Env: map[string]string{"WAIT": tc.wait},
-				},
-			}, events.Watch{})
+			s := local("  - {name: Flood, ansible.builtin.shell: '" + flood + "'}\n")
+			s.Inputs.Env = map[string]string{"WAIT": tc.wait}
+
+			got, err := r.Run(t.Context(), s, events.Watch{})
 			must(t, err)
 
 			if diff := cmp.Diff(tc.want, runner.Result{Phase: got.Phase, Reason: got.Reason, Message: got.Message}); diff != "" {
