@@ -175,13 +175,14 @@ func TestLinuxHost(t *testing.T) {
 	a.has(t, host, settings, "")
 }
 
-// TestPostgreSQL applies the example, changes a setting that needs a restart, stops a replica, has it mended, changes
+// TestPostgreSQL applies the example with one replica, changes a setting that needs a restart, stops a replica, has it mended, changes
 // a password, and deletes all.
 func TestPostgreSQL(t *testing.T) {
 	t.Parallel()
 
-	hosts := []string{"db1.example.org", "db2.example.org", "db3.example.org"}
-	a := newReadyAPI(t, "postgresql", "postgresql", 12, hosts)
+	// One replica, since all of them are alike, and each takes minutes of a processor. TestPatterns has an order of many.
+	hosts := []string{"db1.example.org", "db2.example.org"}
+	a := newReadyAPI(t, "postgresql", "postgresql", 12, hosts, ", db3.example.org", "")
 
 	needs.Program(t, "pg_createcluster")
 	versions, err := filepath.Glob("/usr/lib/postgresql/*") // Those that the distribution has.
@@ -191,18 +192,16 @@ func TestPostgreSQL(t *testing.T) {
 
 	cp.Apply(t, a.read(t, "passwords.yaml"), nil)
 	xr := a.apply(t, `version: "17"`, "version: "+strconv.Quote(version))
-	isReady(t, xr, That("both replicas follow", func(u *unstructured.Unstructured) bool {
+	isReady(t, xr, That("the replica follows", func(u *unstructured.Unstructured) bool {
 		replicas, _ := Value(u, "status.replicas").([]any)
-		return len(replicas) == 2
+		return len(replicas) == 1
 	}))
 	query := func(host, q string) string {
 		return on(t, a.machines[host], "setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
 			"psql", "--tuples-only", "--no-align", "--command", q, "app")
 	}
 	query(hosts[0], "create table orders as select 42 as number")
-	Eventually(t, "the replicas have the order", func() bool {
-		return query(hosts[1], "select number from orders") == "42" && query(hosts[2], "select number from orders") == "42"
-	})
+	Eventually(t, "the replica has the order", func() bool { return query(hosts[1], "select number from orders") == "42" })
 
 	a.apply(t, `version: "17"`, "version: "+strconv.Quote(version)+"\n  maxConnections: 120")
 	for _, h := range hosts {
@@ -210,8 +209,8 @@ func TestPostgreSQL(t *testing.T) {
 	}
 	isReady(t, xr)
 
-	if got := query(hosts[2], "show max_connections"); got != "120" {
-		t.Errorf("The last replica has max_connections %q.", got)
+	if got := query(hosts[1], "show max_connections"); got != "120" {
+		t.Errorf("The replica has max_connections %q.", got)
 	}
 
 	on(t, a.machines[hosts[1]], "pg_ctlcluster", version, "orders", "stop")

@@ -20,9 +20,16 @@ import (
 // organisation that the packages are published under.
 const organisation = "crossplane-ansible"
 
-// publish a version of a package of ours.
+// published are the packages that the registry has.
+var published = map[string]bool{}
+
+// publish a version of a package of ours, once.
 func publish(t *testing.T, program, version string) {
 	t.Helper()
+	if published[program+version] {
+		return
+	}
+	published[program+version] = true
 	tag, err := name.NewTag("example.org/" + program)
 	if err != nil {
 		t.Fatal(err)
