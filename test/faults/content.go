@@ -10,11 +10,11 @@ const playbook = `- hosts: localhost
       executable: /bin/bash
       cmd: |
         exec 3<>/dev/tcp/{{ ledger }}
-        printf 'begin %s %s %s %s %s %s %s %s\n' \
+        printf 'begin %s %s %s %s %s %s %s\n' \
           {{ ansible_provider_meta.managed_resource.uid }} \
           {{ ansible_provider_meta.run.id }} {{ ansible_provider_meta.run.mode }} \
           {{ ansible_provider_meta.managed_resource.state }} \
-          {{ ansible_provider_meta.managed_resource.generation }} {{ value }} $$ "$HOME" >&3
+          {{ ansible_provider_meta.managed_resource.generation }} {{ value }} $$ >&3
         read -r how what <&3 || exit 3
         if [ "$how" = fail ]; then echo failed >&3; read -r noted <&3; exit 1; fi
         echo done >&3

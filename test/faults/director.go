@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -78,51 +73,4 @@ func (d *director) Play(ctx context.Context, r ledger.Run) (fail bool) {
 	}
 
 	return fail
-}
-
-// Left are the processes of runs, by the directories of these.
-func (*director) Left(dirs ...string) []string {
-	var out []string
-
-	for _, p := range processes(func(of []byte) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return bytes.Contains(of, []byte(dir+"/")) })
-	}) {
-		out = append(out, p.String())
-	}
-
-	return out
-}
-
-// A process that was found.
-type process struct {
-	pid  int
-	args []byte
-}
-
-func (p process) String() string {
-	return strconv.Itoa(p.pid) + " " + string(bytes.TrimSpace(bytes.ReplaceAll(p.args, []byte{0}, []byte{' '})))
-}
-
-// processes with an environment and arguments as wanted. Those that have ended have none.
-func processes(wanted func(of []byte) bool) []process {
-	var out []process
-
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, f := range files {
-		env, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-
-		// What was forked has the environment of what it was forked from, and arguments of its own.
-		args, err := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
-		if err != nil || len(args) == 0 || !wanted(slices.Concat(env, args)) {
-			continue
-		}
-
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		out = append(out, process{pid, args})
-	}
-
-	return out
 }

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -77,16 +80,8 @@ func (d *drive) start(ctx context.Context, n int) error {
 // run a replica. One that ends because it cannot start yet, since the API does not
 // answer, is started again as the kubelet does.
 func (d *drive) run(ctx context.Context, r *replica) error {
-	deadline := time.Now().Add(2 * time.Minute)
-
-	for {
-		err := r.piece.Start(ctx)
-		if err == nil || time.Now().After(deadline) || ctx.Err() != nil {
-			return err
-		}
-
-		pause(ctx, time.Second)
-	}
+	return retry.OnError(wait.Backoff{Duration: time.Second, Steps: 60},
+		func(error) bool { return ctx.Err() == nil }, func() error { return r.piece.Start(ctx) })
 }
 
 // round of faults.

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -291,19 +293,8 @@ func (p *population) delete(ctx context.Context, o *object) error {
 
 // try again while the API server is down.
 func (p *population) try(ctx context.Context, do func() error) error {
-	deadline := time.Now().Add(time.Minute)
-
-	for {
-		err := do()
-		if err == nil || time.Now().After(deadline) || ctx.Err() != nil {
-			return err
-		}
-
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	return retry.OnError(wait.Backoff{Duration: 200 * time.Millisecond, Steps: 300},
+		func(error) bool { return ctx.Err() == nil }, do)
 }
 
 // list all AnsibleRuns that there are, by their uids.

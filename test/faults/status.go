@@ -60,14 +60,7 @@ func contradiction(o *common.AnsibleRunObservation, find func(id string) *ledger
 // forgotten is true when a status does not know of the last apply that began to work. A later apply
 // that has not begun, or failed before it did, for want of its content, is not in the ledger.
 func forgotten(a *common.Apply, last *ledger.Run, find func(id string) *ledger.Run) bool {
-	switch {
-	case last == nil || a != nil && a.ID == last.ID:
-		return false
-	case a == nil || a.Result == common.PhaseSucceeded || find(a.ID) != nil:
-		return true
-	}
-
-	return a.CompletionTime != nil && a.CompletionTime.Time.Before(last.Began.Truncate(time.Second))
+	return last != nil && (a == nil || a.ID != last.ID && find(a.ID) != nil)
 }
 
 func ledgerSays(r *ledger.Run) string {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -354,8 +356,15 @@ func (d *drive) running() []*replica {
 func (d *drive) processesOf(r *replica) []string {
 	var out []string
 
-	for _, p := range processes(func(of []byte) bool { return strings.Contains(string(of), r.state+"/") }) {
-		out = append(out, p.String())
+	all, _ := procfs.AllProcs()
+	for _, p := range all {
+		// What was forked has the environment of what it was forked from, and arguments of its own. What has ended has none.
+		env, _ := p.Environ()
+		args, _ := p.CmdLine()
+
+		if len(args) > 0 && strings.Contains(strings.Join(slices.Concat(env, args), " "), r.state+"/") {
+			out = append(out, fmt.Sprint(p.PID, args))
+		}
 	}
 
 	return out
@@ -363,13 +372,6 @@ func (d *drive) processesOf(r *replica) []string {
 
 // eventually waits for something, at most for some time.
 func (d *drive) eventually(ctx context.Context, atMost time.Duration, is func() bool) bool {
-	for deadline := time.Now().Add(atMost); time.Now().Before(deadline) && ctx.Err() == nil; {
-		if is() {
-			return true
-		}
-
-		pause(ctx, 200*time.Millisecond)
-	}
-
-	return is()
+	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, atMost, true,
+		func(context.Context) (bool, error) { return is(), nil }) == nil
 }

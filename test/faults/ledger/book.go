@@ -44,10 +44,8 @@ type Run struct {
 	UID, ID, Mode, State, Value string
 	Generation                  string
 	PID                         int
-	// Dir is the private data directory.
-	Dir          string
-	Began, Ended time.Time
-	Outcome      Outcome
+	Began, Ended                time.Time
+	Outcome                     Outcome
 }
 
 func (r *Run) applies() bool { return r.Mode == ModeApply }
@@ -261,22 +259,6 @@ func (b *Book) LastApply(uid string) *Run {
 	defer b.mu.Unlock()
 
 	return b.last(uid, (*Run).applies)
-}
-
-// OtherDirs are the directories of the runs of the object that a run belongs to, without that of that run.
-func (b *Book) OtherDirs(uid, id string) []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	var out []string
-
-	for _, r := range b.runs {
-		if r.UID == uid && r.ID != id {
-			out = append(out, r.Dir)
-		}
-	}
-
-	return out
 }
 
 // Count of the runs that began.

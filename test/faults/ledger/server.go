@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,8 +16,6 @@ import (
 type Director interface {
 	// Play returns when a play is to end its work, and whether it is to fail.
 	Play(ctx context.Context, r Run) (fail bool)
-	// Left are the processes that there are of runs, by their directories.
-	Left(dirs ...string) []string
 }
 
 // A Server that plays talk to.
@@ -85,11 +81,11 @@ func (s *Server) serve(c net.Conn) {
 	words := strings.Fields(lines.Text())
 
 	switch {
-	case len(words) == 9 && words[0] == "begin":
+	case len(words) == 8 && words[0] == "begin":
 		pid, _ := strconv.Atoi(words[7])
 		s.play(ctx, cancel, c, lines, Run{
 			UID: words[1], ID: words[2], Mode: words[3], State: words[4], Generation: words[5],
-			Value: words[6], PID: pid, Dir: filepath.Dir(words[8]),
+			Value: words[6], PID: pid,
 		})
 	default:
 		s.book.Breach("", "plays say what they do", lines.Text())
@@ -100,12 +96,6 @@ func (s *Server) serve(c net.Conn) {
 // the work may end, and hears how it ended.
 func (s *Server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn, lines *bufio.Scanner, r Run) {
 	differs := s.book.Begin(r)
-
-	if left := s.director.Left(s.book.OtherDirs(r.UID, r.ID)...); len(left) > 0 {
-		s.book.Breach(r.UID, "runs of one object never overlap",
-			fmt.Sprintf("run %s began while there were processes of earlier ones: %s", r.ID,
-				strings.Join(slices.Compact(left), ", ")))
-	}
 
 	// A connection that ends is a play that is lost, also while it waits.
 	said := make(chan string)

@@ -16,11 +16,14 @@ import (
 	"sync"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
@@ -277,26 +280,16 @@ func (p *Proxy) event(r *http.Request) (trap.Event, bool) {
 
 	r.Body = io.NopCloser(bytes.NewReader(body))
 
-	o := struct {
-		metav1.ObjectMeta `json:"metadata"`
-
-		Status struct {
-			AtProvider struct {
-				LastRun struct {
-					ID    string `json:"id"`
-					Mode  string `json:"mode"`
-					State string `json:"state"`
-					Phase string `json:"phase"`
-				} `json:"lastRun"`
-			} `json:"atProvider"`
-		} `json:"status"`
-	}{}
-	if err := json.Unmarshal(body, &o); err != nil {
+	// What is read here is the same in both groups.
+	o := &v1alpha1.AnsibleRun{}
+	if err := json.Unmarshal(body, o); err != nil {
 		return trap.Event{}, false
 	}
 
-	run := o.Status.AtProvider.LastRun
-	e := trap.Event{UID: string(o.UID), RunID: run.ID, Mode: run.Mode, State: run.State, Phase: run.Phase}
+	e := trap.Event{UID: string(o.UID)}
+	if run := o.Status.AtProvider.LastRun; run != nil {
+		e.RunID, e.Mode, e.State, e.Phase = run.ID, string(run.Mode), string(run.State), string(run.Phase)
+	}
 
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/status"):
@@ -312,14 +305,6 @@ func (p *Proxy) event(r *http.Request) (trap.Event, bool) {
 
 // refuse a request as an API server does.
 func refuse(w http.ResponseWriter, code int) {
-	reasons := map[int]metav1.StatusReason{
-		http.StatusConflict:            metav1.StatusReasonConflict,
-		http.StatusInternalServerError: metav1.StatusReasonInternalError,
-		http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
-		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
-		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
-	}
-
 	if code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
@@ -327,11 +312,7 @@ func refuse(w http.ResponseWriter, code int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 
-	text, err := json.Marshal(metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: "injected by the test", //nolint:gosec // It has three digits.
-	})
-	if err == nil {
-		_, _ = w.Write(text)
-	}
+	status := kerrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "injected by the test", 0, true).Status()
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	_ = json.NewEncoder(w).Encode(status)
 }
