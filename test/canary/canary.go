@@ -7,14 +7,16 @@ import (
 	_ "embed" // For the play.
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -171,19 +173,15 @@ func (c Canaries) Watch() func() map[string]string {
 
 // look at all processes that were not seen yet with their arguments.
 func (c Canaries) look(found map[string]string, seen map[string]bool) {
-	entries, _ := os.ReadDir("/proc")
+	all, _ := procfs.AllProcs()
 
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
-		}
-
-		b, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if key := e.Name() + string(b); len(b) > 0 && !seen[key] {
+	for _, p := range all {
+		args, _ := p.CmdLine()
+		if key := fmt.Sprint(p.PID, args); !seen[key] {
 			seen[key] = true
 
-			for _, place := range c.In(string(b)) {
-				found[place] = strings.ReplaceAll(string(b), "\x00", " ")
+			for _, place := range c.In(strings.Join(args, " ")) {
+				found[place] = key
 			}
 		}
 	}

@@ -76,4 +76,6 @@ func (a *Authority) Issue(name string, others ...net.IP) (certPEM, keyPEM []byte
 	return encode(der), keyPEM, errors.Wrap(err, "cannot encode a key")
 }
 
-func encode(der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}) }
+func encode(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
+}

@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -62,22 +63,18 @@ func (s *Stack) endPods(ctx context.Context) error {
 
 // contained are the processes in the control groups of the stack's Pods.
 func (s *Stack) contained() ([]process, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	all, err := procfs.AllProcs()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list processes")
 	}
 	var out []process
-	for _, f := range files {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		if err != nil {
-			continue
-		}
+	for _, a := range all {
 		// The handle comes first, as in processes.
-		p, err := os.FindProcess(pid)
+		p, err := os.FindProcess(a.PID)
 		if err != nil {
 			continue
 		}
-		b, err := os.ReadFile(f)
+		groups, err := a.Cgroups()
 		if err != nil {
 			continue // It has ended.
 		}
@@ -85,7 +82,7 @@ func (s *Stack) contained() ([]process, error) {
 		if over, err := m.ended(0); over || err != nil {
 			continue // It has ended, and stays as a zombie.
 		}
-		if strings.Contains(string(b), ":/"+s.link()+"/") {
+		if slices.ContainsFunc(groups, func(g procfs.Cgroup) bool { return strings.HasPrefix(g.Path, "/"+s.link()+"/") }) {
 			out = append(out, m)
 		}
 	}

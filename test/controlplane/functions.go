@@ -2,9 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"path/filepath"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,8 +10,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
-
-	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
 // function-ansible.
@@ -60,31 +55,7 @@ func (s *Stack) serve(ctx context.Context, name string, port int, flags ...strin
 	if err := register(ctx, c, name, address); err != nil {
 		return nil, err
 	}
-	// Ready is what core can talk to.
-	ready := func(ctx context.Context) error { return s.shakeHands(ctx, ca, address) }
-	return s.piece(name, ready, nil, append(flags, "--tls-certs-dir="+dir, "--address="+address)...), nil
-}
-
-// shakeHands with a server as core does, as the client that core is.
-func (s *Stack) shakeHands(ctx context.Context, ca *certs.Authority, address string) error {
-	dir := s.path(dirCore, dirTLS)
-	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, fileCert), filepath.Join(dir, fileKey))
-	if err != nil {
-		return errors.Wrap(err, "cannot load the client certificate of Crossplane")
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca.PEM)
-	d := tls.Dialer{Config: &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		Certificates: []tls.Certificate{cert},
-		RootCAs:      pool,
-		NextProtos:   []string{"h2"},
-	}}
-	conn, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return errors.Wrap(err, "cannot connect")
-	}
-	return errors.Wrap(conn.Close(), "cannot close connection")
+	return s.piece(name, accepts("tcp", address), nil, append(flags, "--tls-certs-dir="+dir, "--address="+address)...), nil
 }
 
 // register a function that runs as a process here with core. What the package

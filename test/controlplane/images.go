@@ -80,7 +80,7 @@ func (s *Stack) ImportProgram(ctx context.Context, image, program string, args .
 func (s *Stack) importFile(ctx context.Context, image, program, path string, config *v1.ConfigFile, base string,
 	layers ...string,
 ) error {
-	top, err := layer(program, path)
+	top, err := Layer(program, path)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (s *Stack) importFile(ctx context.Context, image, program, path string, con
 	return s.Import(ctx, f.Name())
 }
 
-// layer of one program, which every user may execute.
-func layer(program, path string) ([]byte, error) {
+// Layer of an image with one program, which every user may execute, as an archive.
+func Layer(program, path string) ([]byte, error) {
 	b, err := os.ReadFile(program)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot read program")

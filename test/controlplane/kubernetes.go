@@ -155,7 +155,7 @@ func (s *Stack) kubeconfig(ca []byte, user, token string) ([]byte, error) {
 
 // piece of the stack, with an environment that does not depend on that of the caller.
 func (s *Stack) piece(name string, ready func(context.Context) error, env []string, args ...string) *Piece {
-	base := []string{"LANG=C.UTF-8", s.detector(name)}
+	base := []string{"LANG=C.UTF-8"}
 	for _, n := range []string{
 		"PATH", "HOME", "USER", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
 		"https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",

@@ -1,15 +1,16 @@
 package controlplane
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -36,67 +37,40 @@ type process struct {
 // has the mark from its exec on, and until then it holds the lock of the stack
 // that it inherited from its parent.
 func processes(stack string) ([]process, error) {
-	dirs, err := filepath.Glob("/proc/[0-9]*")
+	all, err := procfs.AllProcs()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list processes")
 	}
 
 	var out []process
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil {
-			continue
-		}
+	for _, a := range all {
 		// The handle comes before the look at the environment: what is
 		// signalled later is what was looked at, even if the id is used anew.
-		p, err := os.FindProcess(pid)
+		p, err := os.FindProcess(a.PID)
 		if err != nil {
 			continue
 		}
-		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil {
-			continue // It ended, or belongs to another user.
+		env, err := a.Environ()
+		if err != nil || !slices.Contains(env, envStack+"="+stack) {
+			continue // It ended, belongs to another user, or is no process of the stack.
 		}
-		if value(env, envStack) != stack {
-			continue
-		}
-		cmd, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		args, err := a.CmdLine()
 		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+		stat, err := a.Stat()
 		if err != nil {
 			continue
 		}
-		out = append(out, process{
-			Process: p,
-			piece:   value(env, envPiece),
-			args:    strings.Split(strings.TrimSuffix(string(cmd), "\x00"), "\x00"),
-			parent:  parent(stat),
-		})
+		m := process{Process: p, args: args, parent: stat.PPID}
+		for _, kv := range env {
+			if v, ok := strings.CutPrefix(kv, envPiece+"="); ok {
+				m.piece = v
+			}
+		}
+		out = append(out, m)
 	}
 	return out, nil
-}
-
-// parent in what proc(5) calls stat: two fields after the name, which is in
-// parentheses and may have any.
-func parent(stat []byte) int {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	pid, _ := strconv.Atoi(string(fields[1]))
-	return pid
-}
-
-// value of a variable in an environment as the kernel shows it.
-func value(environ []byte, name string) string {
-	for kv := range bytes.SplitSeq(environ, []byte{0}) {
-		if v, ok := bytes.CutPrefix(kv, []byte(name+"=")); ok {
-			return string(v)
-		}
-	}
-	return ""
 }
 
 // runs says whether the process executes the file at path as it is now, rather

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -133,25 +132,17 @@ func (s *Stack) Lock(ctx context.Context) (unlock func() error, err error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open lock")
 	}
-	told := false
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f.Close, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Wrap(errors.Join(err, f.Close()), "cannot lock")
-		}
-		if !told {
-			s.printf("waiting for another process that has locked %s\n", file)
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Wrapf(errors.Join(ctx.Err(), f.Close()), "cannot lock %q", file)
-		case <-time.After(200 * time.Millisecond):
-		}
+	locked := make(chan error, 1)
+	go func() { locked <- syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }()
+	select {
+	case err = <-locked:
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
+	if err != nil {
+		return nil, errors.Wrapf(errors.Join(err, f.Close()), "cannot lock %q", file)
+	}
+	return f.Close, nil
 }
 
 // A step on the way up.
@@ -174,37 +165,32 @@ func (s *Stack) Up(ctx context.Context) error {
 		}
 		s.opts.Node = true // It stays as it is.
 	}
-	steps := []step{
-		{nameEtcd, s.ensure(s.etcd)},
-		{nameAPIServer, s.ensure(s.apiServer)},
-		{nameControllerManager, s.ensure(s.controllerManager)},
-		{"crossplane init", s.initCore},
-		{nameCore, s.ensure(s.core)},
-		{"webhooks of crossplane", s.installWebhooks},
+	steps := []step{{nameEtcd, s.ensure(s.etcd)}, {nameAPIServer, s.ensure(s.apiServer)}}
+	if s.opts.Node || !s.opts.Bare {
+		steps = append(steps, step{nameControllerManager, s.ensure(s.controllerManager)})
+	}
+	if s.opts.Node { // It gets ready while the others start.
+		steps = append(steps, s.nodeSteps()...)
+	}
+	if s.opts.Bare {
+		steps = append(steps, step{"namespace", s.initNamespace})
+	} else {
+		steps = append(steps,
+			step{"crossplane init", s.initCore},
+			step{nameCore, s.ensure(s.core)},
+			step{"webhooks of crossplane", s.installWebhooks},
+		)
 	}
 	if s.opts.Packages {
 		steps = append(steps, step{nameRBAC, s.rbac})
 	} else {
-		steps = append(steps,
-			step{"API of the provider", s.installProvider},
-			step{nameFunction, s.ensure(s.function)},
-			step{nameProvider, s.ensure(s.provider)},
-		)
+		steps = append(steps, step{"API of the provider", s.installProvider})
 	}
-	if s.opts.Bare {
-		steps = []step{
-			{nameEtcd, s.ensure(s.etcd)},
-			{nameAPIServer, s.ensure(s.apiServer)},
-			{"namespace", s.initNamespace},
-			{"API of the provider", s.installProvider},
-		}
-		if s.opts.Node {
-			steps = slices.Insert(steps, 2, step{nameControllerManager, s.ensure(s.controllerManager)})
-		}
+	if !s.opts.Bare && !s.opts.Packages {
+		steps = append(steps, step{nameFunction, s.ensure(s.function)}, step{nameProvider, s.ensure(s.provider)})
 	}
 	if s.opts.Node {
-		// It gets ready while the others start.
-		steps = append(slices.Insert(steps, 3, s.nodeSteps()...), step{"node", s.nodeReady})
+		steps = append(steps, step{"node", s.nodeReady})
 	}
 	for _, st := range steps {
 		t := time.Now()
@@ -241,15 +227,8 @@ func (s *Stack) Built() error {
 func (s *Stack) prepare(ctx context.Context) error {
 	if _, err := os.Stat(s.path(filePorts)); os.IsNotExist(err) {
 		// A new life, and no logs of an old one.
-		old, err := s.reports()
-		if err != nil {
-			return err
-		}
 		for _, n := range order() {
-			old = append(old, s.log(n))
-		}
-		for _, f := range old {
-			if err := ignoreNotExist(os.Remove(f)); err != nil {
+			if err := ignoreNotExist(os.Remove(s.log(n))); err != nil {
 				return errors.Wrap(err, "cannot remove old log")
 			}
 		}
@@ -319,24 +298,11 @@ func (s *Stack) Down(ctx context.Context) error {
 	if stopped == 0 {
 		s.printf("  nothing was running\n")
 	}
-	left := s.left()
 	if err := s.disconnect(ctx); err != nil {
 		return err
 	}
 	if err := removeAll(s.opts.Dir); err != nil {
 		return errors.Wrap(err, "cannot remove data")
-	}
-	for _, path := range left {
-		if _, err := os.Lstat(path); !os.IsNotExist(err) {
-			return errors.Errorf("the stack has left %q behind", path)
-		}
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return errors.Wrap(err, "cannot read mounts")
-	}
-	if strings.Contains(string(mounts), s.opts.Dir+"/") {
-		return errors.Errorf("the stack has left mounts below %q behind", s.opts.Dir)
 	}
 	return errors.Wrap(ignoreNotExist(os.Remove(s.opts.Kubeconfig)), "cannot remove kubeconfig")
 }
@@ -350,15 +316,6 @@ func removeAll(dir string) error {
 		return nil
 	})
 	return os.RemoveAll(dir)
-}
-
-// left is where the node of a stack would leave something behind.
-func (s *Stack) left() []string {
-	out := []string{filepath.Join("/sys/class/net", s.link())}
-	for _, h := range hierarchies() {
-		out = append(out, filepath.Join(h, s.link()))
-	}
-	return out
 }
 
 // pieces in the order in which they start, those included that run and are not

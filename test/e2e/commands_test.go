@@ -1,31 +1,24 @@
 package e2e
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/prometheus/procfs"
 )
 
-// commands with a text in their arguments, by process.
-func commands(t *testing.T, part string) map[int]string {
+// commands with a text in their arguments.
+func commands(t *testing.T, part string) (out []string) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	all, err := procfs.AllProcs()
 	if err != nil {
 		t.Fatalf("cannot list processes: %s", err)
 	}
-	out := map[int]string{}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil || !bytes.Contains(b, []byte(part)) {
-			continue
+	for _, p := range all {
+		args, _ := p.CmdLine() // What has ended has none.
+		if command := strings.Join(args, " "); strings.Contains(command, part) {
+			out = append(out, command)
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		if err != nil {
-			continue
-		}
-		out[pid] = string(bytes.ReplaceAll(b, []byte{0}, []byte(" ")))
 	}
 	return out
 }

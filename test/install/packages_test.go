@@ -1,7 +1,6 @@
 package install
 
 import (
-	"archive/tar"
 	"bytes"
 	"io"
 	"os"
@@ -15,21 +14,23 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // organisation that the packages are published under.
 const organisation = "crossplane-ansible"
 
-// published are the packages that the registry has.
-var published = map[string]bool{}
+// pushed are the packages that the registry has.
+var pushed = map[string]bool{}
 
 // publish a version of a package of ours, once.
 func publish(t *testing.T, program, version string) {
 	t.Helper()
-	if published[program+version] {
+	if pushed[program+version] {
 		return
 	}
-	published[program+version] = true
+	pushed[program+version] = true
 	tag, err := name.NewTag("example.org/" + program)
 	if err != nil {
 		t.Fatal(err)
@@ -70,14 +71,22 @@ func stamped(t *testing.T, file, program, version string) v1.Image {
 	if i < 0 {
 		t.Fatalf("The entrypoint of %s should have the path of %s, got %v", file, program, config.Config.Entrypoint)
 	}
-	if img, err = mutate.AppendLayers(img, layer(t, config.Config.Entrypoint[i], binary(t, program, version))); err != nil {
+	b, err := controlplane.Layer(binary(t, program, version), strings.TrimPrefix(config.Config.Entrypoint[i], "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img, err = mutate.AppendLayers(img, top); err != nil {
 		t.Fatal(err)
 	}
 	return img
 }
 
-// binary of ours, with a version in it.
-func binary(t *testing.T, program, version string) []byte {
+// binary of ours, with a version in it: its path.
+func binary(t *testing.T, program, version string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), program)
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-X main.version="+version, "-o", out, "./"+strings.TrimSuffix(program, "-ansible"))
@@ -86,30 +95,5 @@ func binary(t *testing.T, program, version string) []byte {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("cannot build %s: %s\n%s", program, err, text)
 	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// layer of a program at a path.
-func layer(t *testing.T, path string, program []byte) v1.Layer {
-	t.Helper()
-	b := &bytes.Buffer{}
-	w := tar.NewWriter(b)
-	if err := w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(path, "/"), Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(program); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return out
 }
