@@ -172,6 +172,8 @@ func TestAttacks(t *testing.T) {
 		skip bool
 		// safe is true for an attack that fails without Landlock, too.
 		safe bool
+		// root is true for what the kernel permits only to root.
+		root bool
 	}{
 		"ReadRun":        {reason: "Other runs have credentials.", script: `cat "$OTHER/project/.git-credentials" && echo OWNED`},
 		"ListRuns":       {reason: "The names of runs are secret: they lead to the files.", script: `ls "$STATE/runs" && echo OWNED`},
@@ -194,6 +196,9 @@ func TestAttacks(t *testing.T) {
 		"Memory":         {reason: "The layout of memory is the first step to reading it.", script: `head -c 1 "/proc/$VICTIM/maps" && echo OWNED`},
 		"Root":           {reason: "The root directory of others leads to their files.", script: `cat "/proc/$VICTIM/cwd/project/.git-credentials" && echo OWNED`},
 		"Trace":          {reason: "Whoever traces a process controls it.", script: `"$TOOL" tool trace "$VICTIM"`},
+		"Descriptor":     {reason: "A descriptor of another process gives access to its files.", script: `"$TOOL" tool descriptor "$VICTIM"`},
+		"Capabilities":   {reason: "A root process has no capabilities.", script: `"$TOOL" tool capabilities`, root: true},
+		"Device":         {reason: "A disk has the files of all.", script: `mknod disk b 7 0 && echo OWNED`, root: true},
 		"KillRun":        {reason: "Runs do not end each other.", script: `kill -0 "$VICTIM" && echo OWNED`, skip: !scope},
 		"KillProvider":   {reason: "No run ends the provider.", script: `kill -0 "$PROVIDER" && echo OWNED`, skip: !scope},
 		"KillSupervisor": {reason: "No run ends its supervisor, which ends its daemons.", script: `kill -0 "$PPID" && echo OWNED`, skip: !scope},
@@ -215,6 +220,10 @@ func TestAttacks(t *testing.T) {
 
 			if tc.skip {
 				needs.Machinef(t, "The kernel is too old.")
+			}
+
+			if tc.root {
+				needs.Root(t, "Only root can do that.")
 			}
 
 			w := newFixture(t)

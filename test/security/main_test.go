@@ -31,13 +31,8 @@ func TestMain(m *testing.M) {
 		}
 	case len(os.Args) > 3 && os.Args[1] == "on-kernel":
 		panic(onKernel(os.Args[2], os.Args[3:]))
-	case len(os.Args) > 4 && os.Args[1] == "as-user":
-		var u user
-		if _, err := fmt.Sscanf(os.Args[2], "%d:%d", &u.uid, &u.gid); err != nil {
-			panic(err)
-		}
-
-		panic(becomeUser(u, strings.Split(os.Args[3], ":"), os.Args[4:]))
+	case len(os.Args) > 3 && os.Args[1] == "as-user":
+		panic(becomeUser(strings.Split(os.Args[2], ":"), os.Args[3:]))
 	default:
 		os.Exit(m.Run())
 	}
@@ -50,17 +45,33 @@ func tool(name string, args []string) bool {
 		pid, err := strconv.Atoi(args[0])
 
 		return err == nil && unix.PtraceAttach(pid) == nil
-	case "call":
-		victim, err := strconv.Atoi(args[1])
-		if err == nil {
-			err = calls[args[0]].do(uintptr(victim))
+	case "descriptor":
+		pid, _ := strconv.Atoi(args[0])
+
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			return false
 		}
 
-		if err != nil {
-			fmt.Println(err)
-		}
+		_, err = unix.PidfdGetfd(fd, 0, 0)
 
 		return err == nil
+	case "capabilities":
+		var has [2]unix.CapUserData
+		if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &has[0]); err != nil {
+			return false
+		}
+
+		all := has[0].Permitted | has[0].Effective | has[0].Inheritable | has[1].Permitted | has[1].Effective | has[1].Inheritable
+
+		for c := range uintptr(64) {
+			// Those that the kernel does not know are errors.
+			if bounding, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0); err == nil && bounding == 1 {
+				return true
+			}
+		}
+
+		return all != 0
 	case "connect":
 		c, err := net.Dial("unix", args[0])
 		if err != nil {

@@ -18,15 +18,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A user by its ids. It needs no name.
-type user struct{ uid, gid int }
-
-// ordinaryUser is the user that the image of the provider has.
-var ordinaryUser = user{2000, 2000}
+// ordinary is the user, and the group, of the image of the provider. It needs no name.
+const ordinary = 2000
 
 // TestAttacksAsUser repeats the attacks as an ordinary user, with fewer rights than root, and other limits.
 func TestAttacksAsUser(t *testing.T) {
-	testAsUser(t, os.Args[0], "TestAttacks", "TestCalls", "TestLimits", "TestGrants")
+	testAsUser(t, os.Args[0], "TestAttacks", "TestLimits", "TestGrants")
 }
 
 // TestPartsAsUser repeats the attacks in the tests of single packages as an ordinary user.
@@ -77,70 +74,50 @@ func asUser(t *testing.T) bool {
 func testAsUser(t *testing.T, program string, tests ...string) {
 	t.Helper()
 
-	cmd := ordinaryUser.command(t, program, "-test.run=^("+strings.Join(tests, "|")+")$", "-test.v")
-	cmd.Dir = openDir(t, ordinaryUser)
-	cmd.Env = []string{"TMPDIR=" + cmd.Dir, "PATH=" + os.Getenv("PATH")}
-
-	out, err := cmd.CombinedOutput()
-	if err = able(t, err); err != nil {
-		t.Errorf("As user %d: %v\n%s", ordinaryUser.uid, err, out)
-	}
-
-	for _, name := range tests {
-		if !strings.Contains(string(out), "--- PASS: "+name+" (") {
-			t.Errorf("As user %d: want %s passed\n%s", ordinaryUser.uid, name, out)
-		}
-	}
-}
-
-// command of a user; that of the test by default. Another one can reach the program and Ansible even below directories
-// that only root can pass.
-func (u user) command(t *testing.T, argv ...string) *exec.Cmd {
-	t.Helper()
-
-	if u == (user{}) {
-		return exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	}
-
 	needs.Root(t, "Only root can become another user.")
 
 	paths, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(t, err)
 
-	as := []string{"as-user", fmt.Sprintf("%d:%d", u.uid, u.gid), strings.Join(append(paths, argv[0]), ":")}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append(as, argv...)...)
+	// The user can reach the program and Ansible even below directories that only root can pass.
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "as-user", strings.Join(append(paths, program), ":"),
+		program, "-test.run=^("+strings.Join(tests, "|")+")$", "-test.v")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	cmd.Dir = openDir(t)
+	cmd.Env = []string{"TMPDIR=" + cmd.Dir, "PATH=" + os.Getenv("PATH")}
 
-	return cmd
-}
-
-// able skips the test where root may not mount anything, and returns other errors.
-func able(t *testing.T, err error) error {
-	t.Helper()
-
+	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
 		needs.Machinef(t, "root may not mount anything here: %v", err)
 	}
 
-	return err
+	if err != nil {
+		t.Errorf("As user %d: %v\n%s", ordinary, err, out)
+	}
+
+	for _, name := range tests {
+		if !strings.Contains(string(out), "--- PASS: "+name+" (") {
+			t.Errorf("As user %d: want %s passed\n%s", ordinary, name, out)
+		}
+	}
 }
 
-// openDir is a directory of a user and its group, below directories that all users can pass.
-func openDir(t *testing.T, u user) string {
+// openDir is a directory of the ordinary user's group, below directories that all users can pass.
+func openDir(t *testing.T) string {
 	t.Helper()
 
 	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chown(dir, -1, u.gid))
+	must(t, os.Chown(dir, -1, ordinary))
 	must(t, os.Chmod(dir, 0o770))
 
 	return dir
 }
 
-// becomeUser executes a program as another user, for which the paths can be reached even below directories that only
+// becomeUser executes a program as the ordinary user, for which the paths can be reached even below directories that only
 // root can pass: in a mount namespace, all can pass them.
-func becomeUser(u user, paths, argv []string) error {
+func becomeUser(paths, argv []string) error {
 	runtime.LockOSThread()
 
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -162,7 +139,7 @@ func becomeUser(u user, paths, argv []string) error {
 		}
 	}
 
-	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(u.gid, u.gid, u.gid), unix.Setresuid(u.uid, u.uid, u.uid)); err != nil {
+	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(ordinary, ordinary, ordinary), unix.Setresuid(ordinary, ordinary, ordinary)); err != nil {
 		return err
 	}
 
