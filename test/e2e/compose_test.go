@@ -38,25 +38,6 @@ const noted = `|
                   connection_details: {password: "secret-of-{{ name }}"}
 `
 
-type composeData struct {
-	Plural, Kind, Scope, Claim string
-
-	Composition, Namespace, Directory string
-}
-
-// definition of the kind of XR, with anything in its spec.
-func (d composeData) definition() string {
-	return definition{
-		kind: d.Kind, plural: d.Plural, scope: d.Scope, claim: d.Claim,
-		status: "name: {type: string}, names: {type: object, additionalProperties: {type: string}}, labelled: {type: array, items: {type: string}}",
-	}.String()
-}
-
-// composition is the definition, and a Composition as far as its input.
-func (d composeData) composition() string {
-	return d.definition() + compositionOf
-}
-
 // lines of the ledger in a directory.
 func lines(t *testing.T, dir string) []string {
 	t.Helper()
@@ -74,7 +55,7 @@ func TestResources(t *testing.T) {
 	t.Parallel()
 	cp.Functions(t, functionPatches)
 
-	d := composeData{Plural: "boxes", Kind: "Box", Scope: "Namespaced", Composition: "boxes", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := xrData{Kind: "Box", Composition: "boxes", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	// composition in which the run refers to a ConfigMap.
 	composition := func(resource string) string {
@@ -98,7 +79,7 @@ func TestResources(t *testing.T) {
 `
 	}
 
-	objs := cp.Apply(t, d.definition()+composition("settings")+`---
+	objs := cp.Apply(t, definition{kind: "Box", plural: "boxes", scope: "Namespaced"}.String()+composition("settings")+`---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {name: boxes, namespace: [[.Namespace]]}
@@ -173,7 +154,7 @@ spec:
 func TestForEach(t *testing.T) {
 	t.Parallel()
 
-	d := composeData{Plural: "fleets", Kind: "Fleet", Scope: "Namespaced", Composition: "fleets", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := xrData{Kind: "Fleet", Composition: "fleets", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	fleet := `
 apiVersion: e2e.example.org/v1
@@ -185,7 +166,8 @@ spec:
   settings: settings
   zones: %s
 `
-	objs := cp.Apply(t, d.composition()+`
+	status := "names: {type: object, additionalProperties: {type: string}}, labelled: {type: array, items: {type: string}}"
+	objs := cp.Apply(t, definition{kind: "Fleet", scope: "Namespaced", status: status}.String()+compositionOf+`
       requiredResources:
         settings: {apiVersion: v1, kind: ConfigMap, matchName: "${xr.spec.settings}"}
         labelled: {apiVersion: v1, kind: ConfigMap, matchLabels: {fleet: "${required.settings.data.label}"}}
@@ -260,12 +242,12 @@ data: {color: red, label: blue}
 func TestClaim(t *testing.T) {
 	t.Parallel()
 
-	d := composeData{Plural: "xclaimeds", Kind: "XClaimed", Claim: "Claimed", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := xrData{Kind: "XClaimed", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	// A legacy XR has a Secret only if the Composition says where.
-	legacy := strings.Replace(d.composition(), "  mode: Pipeline", "  writeConnectionSecretsToNamespace: [[.Namespace]]\n  mode: Pipeline", 1)
+	legacy := strings.Replace(compositionOf, "  mode: Pipeline", "  writeConnectionSecretsToNamespace: [[.Namespace]]\n  mode: Pipeline", 1)
 
-	objs := cp.Apply(t, legacy+`
+	objs := cp.Apply(t, definition{kind: "XClaimed", claim: "Claimed", status: "name: {type: string}"}.String()+legacy+`
       runs:
       - name: page
         providerConfigRef: {name: claimeds}

@@ -7,13 +7,6 @@ import (
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
-// watchData is what the manifests below are a template for.
-type watchData struct {
-	Namespace, Directory, Title, Password string
-	// Files are those of the manifests that are there.
-	Files []string
-}
-
 // watched is an AnsibleRun that a poll would not run again.
 const watched = `
 apiVersion: ansible.crossplane.io/v1alpha1
@@ -42,43 +35,42 @@ spec:
         - ansible.builtin.set_stats: {data: {title: "{{ title }}", length: "{{ lookup('file', 'password') | length }}"}}
 `
 
-// watchedFiles are what it refers to.
-const watchedFiles = `
-[[- range .Files]]
----
+// What it refers to.
+const (
+	watchedVars = `
 apiVersion: v1
-[[- if eq . "vars"]]
 kind: ConfigMap
-metadata: {namespace: [[$.Namespace]], name: page}
-data: {vars.yaml: "title: [[$.Title]]"}
-[[- else]]
-kind: Secret
-metadata: {namespace: [[$.Namespace]], name: password}
-stringData: {password: "[[$.Password]]"}
-[[- end]]
-[[- end]]
+metadata: {namespace: [[.Namespace]], name: page}
+data: {vars.yaml: "title: [[.Title]]"}
 `
+	watchedPassword = `
+apiVersion: v1
+kind: Secret
+metadata: {namespace: [[.Namespace]], name: password}
+stringData: {password: "[[.Source]]"}
+`
+)
 
 // TestReferencesAreWatched changes what a cluster scoped AnsibleRun refers to, and expects a run long before the next poll.
 func TestReferencesAreWatched(t *testing.T) {
 	t.Parallel()
 
-	d := watchData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "one", Password: "1"}
+	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "one", Source: "1"}
 	run := cp.Apply(t, watched, d)[1]
 
 	cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", `spec.forProvider.varFiles[0]: ConfigMap "`+d.Namespace+`/page" not found`),
 		Message("Synced", `spec.credentials[0]: Secret "`+d.Namespace+`/password" not found`))
 
-	d.Files = []string{"password", "vars"}
-	cp.Apply(t, watchedFiles, d)
+	cp.Apply(t, watchedPassword, d)
+	cp.Apply(t, watchedVars, d)
 	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.outputs.title", "one"))
 
 	d.Title = "two"
-	cp.Apply(t, watchedFiles, d)
+	cp.Apply(t, watchedVars, d)
 	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.title", "two"), Field("status.atProvider.lastRun.trigger", "Changed"))
 
-	d.Password = "22"
-	cp.Apply(t, watchedFiles, d)
+	d.Source = "22"
+	cp.Apply(t, watchedPassword, d)
 	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.length", 2), Field("status.atProvider.lastRun.trigger", "Changed"))
 
 	if got := readFile(t, filepath.Join(d.Directory, "page")); got != "two 2" {
@@ -87,7 +79,7 @@ func TestReferencesAreWatched(t *testing.T) {
 
 	cp.Delete(t, Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: d.Namespace, Name: "page"})
 	cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", "not found"))
-	cp.Apply(t, watchedFiles, d)
+	cp.Apply(t, watchedVars, d)
 	cp.WaitFor(t, run, Condition("Synced", "True"), Condition("Ready", "True"))
 
 	// It has to be gone before the files are: its deletion needs them.
