@@ -76,7 +76,7 @@ func (s *Stack) initCore(ctx context.Context) (outcome, error) {
 	// crossplane core init installs them too, but then it does not wait until
 	// the API that it goes on to use is served.
 	crds := filepath.Join(s.release(), "crds")
-	if err := installCRDs(ctx, c, crds); err != nil {
+	if _, err := s.installCRDs(crds); err != nil {
 		return "", err
 	}
 	p := s.piece(nameCore, nil, []string{

@@ -25,8 +25,8 @@ const (
 	fileKubeconfig = "kubeconfig"
 )
 
-// etcd keeps the objects. It does without fsync: they are not needed after a power failure.
-func (s *Stack) etcd(context.Context) (*Piece, error) {
+// Etcd keeps the objects. It does without fsync: they are not needed after a power failure.
+func (s *Stack) Etcd(context.Context) (*Piece, error) {
 	url, peer := "http://"+loopback(s.ports[nameEtcd]), "http://"+loopback(s.ports[portEtcdPeer])
 	return s.piece(nameEtcd, serves(url+"/health"), nil,
 		"--name=default",
@@ -42,8 +42,8 @@ func (s *Stack) etcd(context.Context) (*Piece, error) {
 	), nil
 }
 
-// apiServer with RBAC, and a token for its administrator.
-func (s *Stack) apiServer(context.Context) (*Piece, error) {
+// APIServer with RBAC, and a token for its administrator.
+func (s *Stack) APIServer(context.Context) (*Piece, error) {
 	ready := func(ctx context.Context) error {
 		cfg, err := s.Config()
 		if err != nil {
@@ -79,12 +79,6 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		"--endpoint-reconciler-type=none",
 	), nil
 }
-
-// Etcd is the piece that keeps the objects. The stack must be up.
-func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
-
-// APIServer is the piece kube-apiserver. The stack must be up.
-func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiServer(ctx) }
 
 // controllerManager with the two controllers without which nothing that is
 // deleted ever goes away, and those without which a node is of no use.

@@ -105,7 +105,7 @@ func (s *Stack) nodeSteps() []step {
 		{nameDNS, s.ensure(s.dns)},
 		{nameContainerd, s.ensure(s.containerd)},
 		{"pause image", s.importPause},
-		{nameKubelet, s.ensure(s.kubelet)},
+		{nameKubelet, s.ensure(s.Kubelet)},
 	}
 }
 
@@ -311,8 +311,8 @@ func (s *Stack) importPause(ctx context.Context) (outcome, error) {
 	return outcomeRunning, s.ImportProgram(ctx, imagePause, s.bin(nameNode), "pause")
 }
 
-// kubelet runs what is scheduled to the node.
-func (s *Stack) kubelet(context.Context) (*Piece, error) {
+// Kubelet runs what is scheduled to the node.
+func (s *Stack) Kubelet(context.Context) (*Piece, error) {
 	err := writeFiles(s.path(dirNode), map[string][]byte{
 		fileKubelet: fmt.Appendf(nil, kubeletConfig, s.Address(), s.ports[nameKubelet],
 			s.path(dirKubernetes, fileCA), s.link()),
@@ -329,9 +329,6 @@ func (s *Stack) kubelet(context.Context) (*Piece, error) {
 		"--node-labels=node.kubernetes.io/exclude-disruption=true",
 	))
 }
-
-// Kubelet of the node. The stack must be up.
-func (s *Stack) Kubelet(ctx context.Context) (*Piece, error) { return s.kubelet(ctx) }
 
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration

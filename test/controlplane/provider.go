@@ -14,10 +14,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -38,8 +37,8 @@ func (s *Stack) installProvider(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return "", err
 	}
-	crds := filepath.Join(s.opts.Root, "package-provider", "crds")
-	if err := installCRDs(ctx, c, crds); err != nil {
+	crds, err := s.installCRDs(filepath.Join(s.opts.Root, "package-provider", "crds"))
+	if err != nil {
 		return "", err
 	}
 	if err := s.grant(ctx, c, crds); err != nil {
@@ -86,14 +85,10 @@ const podTemplate = `spec:
 
 // grant a service account for the provider the rights that Crossplane's RBAC
 // manager gives to a provider that can start safely, no more.
-func (s *Stack) grant(ctx context.Context, c client.Client, crds string) error {
+func (s *Stack) grant(ctx context.Context, c client.Client, own []*apiextensionsv1.CustomResourceDefinition) error {
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: nameProvider}}
 	if err := client.IgnoreAlreadyExists(c.Create(ctx, sa)); err != nil {
 		return errors.Wrap(err, "cannot create service account")
-	}
-	own, err := loadCRDs(crds)
-	if err != nil {
-		return err
 	}
 	rules := []rbacv1.PolicyRule{{
 		APIGroups: []string{"", "coordination.k8s.io"},
@@ -116,7 +111,7 @@ func (s *Stack) grant(ctx context.Context, c client.Client, crds string) error {
 		})
 	}
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "crossplane:provider:" + nameProvider + ":system"}}
-	_, err = controllerutil.CreateOrUpdate(ctx, c, role, func() error {
+	_, err := controllerutil.CreateOrUpdate(ctx, c, role, func() error {
 		role.Rules = rules
 		return nil
 	})
@@ -270,61 +265,13 @@ func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 
 // installCRDs from the files in a directory, and wait until what they define is
 // served.
-func installCRDs(ctx context.Context, c client.Client, dir string) error {
-	crds, err := loadCRDs(dir)
+func (s *Stack) installCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	cfg, err := s.Config()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, want := range crds {
-		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: want.Name}}
-		_, err := controllerutil.CreateOrUpdate(ctx, c, crd, func() error {
-			crd.Annotations = want.Annotations
-			crd.Spec = want.Spec
-			return nil
-		})
-		if err != nil {
-			return errors.Wrapf(err, "cannot install %q", want.Name)
-		}
-	}
-	for _, want := range crds {
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, startup, true, func(ctx context.Context) (bool, error) {
-			crd := &apiextensionsv1.CustomResourceDefinition{}
-			err := c.Get(ctx, types.NamespacedName{Name: want.Name}, crd)
-			return established(crd), err
-		})
-		if err != nil {
-			return errors.Wrapf(err, "%q is not served", want.Name)
-		}
-	}
-	return nil
-}
-
-func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
-}
-
-// loadCRDs from the files in a directory.
-func loadCRDs(dir string) ([]apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot list files")
-	}
-	if len(files) == 0 {
-		return nil, errors.Errorf("there are no CustomResourceDefinitions in %q", dir)
-	}
-	out := make([]apiextensionsv1.CustomResourceDefinition, len(files))
-	for i, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot read file")
-		}
-		if err := yaml.UnmarshalStrict(b, &out[i]); err != nil {
-			return nil, errors.Wrapf(err, "cannot parse %q", f)
-		}
-	}
-	return out, nil
+	crds, err := envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{dir}, ErrorIfPathMissing: true, MaxTime: startup})
+	return crds, errors.Wrapf(err, "cannot install what is in %q", dir)
 }
 
 // SharedDir is where all plays may write, and tests look.

@@ -165,7 +165,7 @@ func (s *Stack) Up(ctx context.Context) error {
 		}
 		s.opts.Node = true // It stays as it is.
 	}
-	steps := []step{{nameEtcd, s.ensure(s.etcd)}, {nameAPIServer, s.ensure(s.apiServer)}}
+	steps := []step{{nameEtcd, s.ensure(s.Etcd)}, {nameAPIServer, s.ensure(s.APIServer)}}
 	if s.opts.Node || !s.opts.Bare {
 		steps = append(steps, step{nameControllerManager, s.ensure(s.controllerManager)})
 	}

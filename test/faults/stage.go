@@ -158,7 +158,7 @@ func (s *stage) startServers(ctx context.Context, rng *rand.Rand) error {
 		host = s.stack.Address()
 	}
 
-	if s.ledger, err = ledger.Serve(ctx, host, s.book, s.director); err != nil {
+	if s.ledger, err = ledger.Serve(ctx, host, s.book, s.director.Play); err != nil {
 		return err
 	}
 

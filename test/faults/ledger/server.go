@@ -12,11 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Director says how plays are to behave.
-type Director interface {
-	// Play returns when a play is to end its work, and whether it is to fail.
-	Play(ctx context.Context, r Run) (fail bool)
-}
+// A Director returns when a play is to end its work, and whether it is to fail.
+type Director func(ctx context.Context, r Run) (fail bool)
 
 // A Server that plays talk to.
 type Server struct {
@@ -112,7 +109,7 @@ func (s *Server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn
 		}
 	}()
 
-	fail := s.director.Play(ctx, r)
+	fail := s.director(ctx, r)
 	_, _ = fmt.Fprintf(c, "%s %s\n", word(fail, "fail", "go"), word(differs, "differs", "same"))
 
 	select {
