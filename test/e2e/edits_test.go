@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	editSeeds  = flag.String("edits.seeds", "1,2", "Seeds of TestEdits, separated by commas.")
+	editSeeds  = flag.String("edits.seeds", "1", "Seeds of TestEdits, separated by commas.")
 	editRounds = flag.Int("edits.rounds", 3, "Rounds of edits of each seed of TestEdits.")
 )
 

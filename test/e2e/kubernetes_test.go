@@ -115,10 +115,6 @@ spec:
             register: deployment
             until: deployment.resources | length == 1
           - name: Patch it
-            kubernetes.core.k8s_json_patch:
-              {api_version: apps/v1, kind: Deployment, name: site, patch: [{op: replace, path: /spec/paused, value: true}, {op: add, path: /metadata/annotations, value: {patched: "yes"}}]}
-            ignore_errors: true
-          - name: Patch it again
             kubernetes.core.k8s: {state: patched, api_version: apps/v1, kind: Deployment, name: site, definition: {metadata: {labels: {patched: "yes"}}}}
           - name: Remove it
             kubernetes.core.k8s: {state: absent, wait: true, api_version: apps/v1, kind: Deployment, name: site}
