@@ -118,18 +118,6 @@ func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// templateOf returns the template that the Pod of a run is made from.
-func templateOf(t *testing.T, r *run, own Own) corev1.PodTemplateSpec {
-	t.Helper()
-
-	own.Image = image
-
-	p, err := r.newPod(r.todo, own, 1)
-	needs.OK(t, err)
-
-	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
-}
-
 // ask for something, unless it is refused. It is noted.
 func (c *cluster) ask(ctx context.Context, verb string, o client.Object) error {
 	c.mu.Lock()

@@ -2,11 +2,7 @@ package pods
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -26,9 +22,6 @@ import (
 
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
 const maxFlood = 256 << 20
-
-// maxHeld is how much memory the reports of eight of them may take until their runs take them.
-const maxHeld = 32 << 20
 
 // TestLongAttackFlood has five Pods write to their logs as much as they can, until each has used up what
 // the provider reads of a log at once. It measures the memory that this takes.
@@ -92,74 +85,6 @@ func TestLongAttackFlood(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLongAttackHeld has twenty Pods write reports that take little room in the log and much in memory. It
-// measures what is kept of them until their runs take them.
-func TestLongAttackHeld(t *testing.T) {
-	const pods, values = 8, 130_000
-
-	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }
-
-	for name, tc := range map[string]struct {
-		reason string
-		// text of a report after its number.
-		text string
-	}{
-		"Tasks":    {"Tasks may be empty.", `"report":{"Run":{"phase":"Running"}},"tasks":` + many("{}")},
-		"Outcomes": {"They may have nothing but what is counted.", `"report":{"Run":{"phase":"Running"}},"tasks":` + many(`{"Outcome":"ok"}`)},
-		"Before":   {"What the provider knows itself is not kept.", `"report":{"Run":{"phase":"Running"},"Before":{"failures":` + many("{}") + "}}"},
-		"Refused":  {"A report that is refused may be as large.", `"report":{"Run":{"phase":"Running"},"Content":{"collections":` + many("{}") + "}}"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			key := sealed.NewKey()
-			line := sealedLine(t, key, `{"number":1,`+tc.text+"}")
-			held := make([]sealed.Frame, pods)
-
-			for n := range held {
-				reader, err := sealed.NewReader(key, "id", "pod")
-				needs.OK(t, err)
-
-				l := &podLog{Backend: onCluster(t).Backend, reader: reader}
-				if held[n], _, err = l.unpack(t.Context(), []byte(line)); err != nil || reader.Number == 0 {
-					t.Fatalf("unpack(...): want it read, got %v", err)
-				}
-			}
-
-			runtime.GC()
-
-			stats := runtime.MemStats{}
-			runtime.ReadMemStats(&stats)
-			t.Logf("%s The logs of %d Pods hold %d MiB.", tc.reason, pods, stats.HeapAlloc>>20)
-
-			if stats.HeapAlloc > maxHeld {
-				t.Errorf("That should be %d MiB at most.", maxHeld>>20)
-			}
-
-			runtime.KeepAlive(held)
-		})
-	}
-}
-
-// sealedLine is the line of a log with a report, as an image writes it that has the key of its run.
-func sealedLine(t *testing.T, key []byte, text string) string {
-	t.Helper()
-
-	packed := &bytes.Buffer{}
-
-	z, err := flate.NewWriter(packed, flate.BestSpeed)
-	needs.OK(t, err)
-
-	_, _ = z.Write([]byte(text))
-	_ = z.Close()
-
-	block, err := aes.NewCipher(key)
-	needs.OK(t, err)
-
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	needs.OK(t, err)
-
-	return "ansible.crossplane.io/report:" + base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, packed.Bytes(), []byte("id\x00pod"))) + "\n"
 }
 
 // onLogs returns an executor on a cluster where the log of each Pod is a text, again and again.

@@ -2,13 +2,9 @@ package pods
 
 import (
 	"bytes"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -45,26 +41,16 @@ func TestLogAgain(t *testing.T) {
 		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := 0
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = w.Write([]byte(tc.logs[asked]))
-				asked++
-			}))
-			defer s.Close()
-
-			logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-			needs.OK(t, err)
-
 			reader, err := sealed.NewReader(key, "id", "pod")
 			needs.OK(t, err)
 
-			x := onCluster(t).Backend
-			x.logs = logs
-
-			l := &podLog{Backend: x, reader: reader, pace: newPace(), frames: make(chan sealed.Frame, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
+			c := newCluster(t)
+			l := &podLog{Backend: c.x, reader: reader, pace: newPace(), frames: make(chan sealed.Frame, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
 			l.shown.know(inputs.Inputs{}, nil)
 
-			for n := range tc.logs {
+			for n, text := range tc.logs {
+				c.log = text
+
 				if err := l.readOnce(t.Context()); (err == nil) != (n == len(tc.logs)-1) {
 					t.Errorf("%s\nreadOnce(...): %v", tc.reason, err)
 				}

@@ -299,180 +299,268 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// TestEnds ends a run in some ways while its Pod is on its node and may have begun.
+// TestEnds ends runs in some ways, while their Pods may have begun or not.
 func TestEnds(t *testing.T) {
 	waits, working := container(containerRun, waiting("ContainerCreating", "")), container(containerRun, running())
+	killed := container(containerRun, terminated(143, "Error", ""))
+	unknown := container(containerRun, notStarted("ContainerStatusUnknown", ""))
+	succeeded := container(containerRun, terminated(0, "Completed", ""))
+	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+
+	cancels := func(_ *cluster, e *execution) { e.cancel() }
+	revokes := func(_ *cluster, e *execution) { e.revoke() }
+	leaves := func(_ *cluster, e *execution) { e.leave() }
 	stops := func(change ...func(*corev1.Pod)) func(*cluster, *execution) {
 		return func(c *cluster, _ *execution) { c.gone(change...) }
 	}
-	cancels := func(e *execution) { e.cancel() }
-	revokes := func(e *execution) { e.revoke() }
+	shows := func(change ...func(*corev1.Pod)) func(*cluster, *execution) {
+		return func(c *cluster, _ *execution) { c.node(change...) }
+	}
+
+	var answers atomic.Bool
+
+	// stuck is a cluster that deletes nothing before it answers.
+	stuck := func(c *cluster) {
+		c.refuse = func(verb string, _ client.Object) error {
+			if verb == "delete" && !answers.Load() {
+				return errors.New("a webhook does not answer")
+			}
+
+			return nil
+		}
+	}
+	// held is a cluster with Kueue, which keeps Pods by a gate and a finalizer.
+	held := func(c *cluster) {
+		c.refuse = func(verb string, o client.Object) error {
+			if p, ok := o.(*corev1.Pod); ok && verb == "create" {
+				p.Finalizers, p.Spec.SchedulingGates = []string{"kueue.x-k8s.io/managed"}, []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
+			}
+
+			return nil
+		}
+	}
+	// loses the rights of the provider in the namespace, where making a Secret returns an error.
+	loses := func(secrets error) func(*cluster, *execution) {
+		return func(c *cluster, _ *execution) {
+			c.mu.Lock()
+			c.refuse = func(verb string, o client.Object) error {
+				if _, ok := o.(*corev1.Secret); ok && verb == "create" {
+					return secrets
+				}
+
+				return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("no RBAC policy matched"))
+			}
+			c.denies = true
+			c.mu.Unlock()
+
+			time.Sleep(watchFor + lookEvery)
+		}
+	}
+	terminating := kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 
 	for name, tc := range map[string]struct {
 		reason string
-		state  func(*corev1.Pod)
-		tell   func(*execution)
-		then   func(*cluster, *execution)
+		// before the run begins, the state that its node shows, and what is told to the run then. It says something, and
+		// goes on if something else is to end it.
+		before     func(*cluster)
+		state      func(*corev1.Pod)
+		tell, then func(*cluster, *execution)
+		says       string
 
 		phase           common.RunPhase
 		why             string
 		untouched, rest bool
 	}{
-		"Revoked":        {"A run that waits is given up.", waits, revokes, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runs.ReasonNotStarted, true, false},
-		"RevokedBegins":  {"It may begin in that moment.", waits, revokes, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
-		"Canceled":       {"A run that has not begun has changed nothing.", waits, cancels, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseCanceled, runner.ReasonCanceled, true, false},
-		"CanceledRuns":   {"One that has begun may have.", working, cancels, stops(deleted, container(containerRun, terminated(143, "Error", ""))), common.PhaseCanceled, runner.ReasonCanceled, false, false},
-		"CanceledUnseen": {"So may one whose end was not seen.", waits, cancels, stops(deleted), common.PhaseCanceled, runner.ReasonCanceled, false, true},
-		"Forced":         {"A Pod that is deleted by force may work on.", working, nil, stops(), common.PhaseInterrupted, runs.ReasonPodEnded, false, true},
-		"Evicted":        {"A Pod that is told to end says how it has.", working, nil, stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), container(containerRun, terminated(143, "Error", ""))), common.PhaseInterrupted, runs.ReasonPodEnded, false, false},
-		"Failed":         {"A Pod may fail that has waited.", waits, nil, func(c *cluster, _ *execution) { c.node(status("OutOfcpu", "x"), failed) }, common.PhaseInterrupted, runs.ReasonPodEnded, true, false},
-		"Ended":          {"A container may end without a report.", working, nil, func(c *cluster, _ *execution) { c.node(container(containerRun, terminated(1, "Error", ""))) }, common.PhaseFailed, runs.ReasonInternal, false, false},
-		"NoImage":        {"What cannot start for long is given up.", container(containerRun, waiting("ErrImagePull", "")), func(*execution) { time.Sleep(2 * stuckFor) }, stops(deleted, container(containerRun, notStarted("ContainerStatusUnknown", ""))), common.PhaseFailed, runs.ReasonPodNotStarted, true, false},
+		"Revoked": {
+			reason: "A run that waits is given up.",
+			state:  waits, tell: revokes, then: stops(deleted, unknown),
+			phase: common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
+		},
+		"RevokedBegins": {
+			reason: "It may begin in that moment.",
+			state:  waits, tell: revokes, then: stops(deleted, killed),
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"RevokedUnscheduled": {
+			reason: "Without a node it has not begun.",
+			tell:   revokes,
+			phase:  common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
+		},
+		"RevokedHeld": {
+			reason: "Nor has one that Kueue keeps by its finalizer.",
+			before: held, says: "the Pod is held by the scheduling gate kueue.x-k8s.io/admission: CreatedWorkload: Created Workload: ns/pod-x", tell: revokes,
+			phase: common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
+		},
+		"RevokedScheduled": {
+			reason: "It begins in that moment, which the watch does not show yet: its play is canceled.",
+			tell: func(c *cluster, e *execution) {
+				c.hangs = true
+				c.node(working)
+				c.hangs = false
+				e.revoke()
+			},
+			then: stops(killed), phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"Canceled": {
+			reason: "A run that has not begun has changed nothing.",
+			state:  waits, tell: cancels, then: stops(deleted, unknown),
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled, untouched: true,
+		},
+		"CanceledRuns": {
+			reason: "One that has begun may have.",
+			state:  working, tell: cancels, then: stops(deleted, killed),
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"CanceledUnseen": {
+			reason: "So may one whose end was not seen.",
+			state:  waits, tell: cancels, then: stops(deleted),
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled, rest: true,
+		},
+		"CanceledUndeleted": {
+			reason: "A run whose Pod cannot be deleted says so, and goes on.",
+			before: stuck, state: working, tell: cancels, says: "cannot delete the Pod of a run: a webhook does not answer",
+			then: func(c *cluster, _ *execution) {
+				answers.Store(true)
+				time.Sleep(2 * lookEvery)
+				c.gone(deleted, killed)
+			},
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"Forced": {
+			reason: "A Pod that is deleted by force may work on.",
+			state:  working, tell: stops(),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
+		},
+		"Evicted": {
+			reason: "A Pod that is told to end says how it has.",
+			state:  working, tell: stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), killed),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded,
+		},
+		"Failed": {
+			reason: "A Pod may fail that has waited.",
+			state:  waits, tell: shows(status("OutOfcpu", "x"), failed),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, untouched: true,
+		},
+		"Ended": {
+			reason: "A container may end without a report.",
+			state:  working, tell: shows(container(containerRun, terminated(1, "Error", ""))),
+			phase: common.PhaseFailed, why: runs.ReasonInternal,
+		},
+		"NoImage": {
+			reason: "What cannot start for long is given up.",
+			state:  container(containerRun, waiting("ErrImagePull", "")), tell: func(*cluster, *execution) { time.Sleep(2 * stuckFor) }, then: stops(deleted, unknown),
+			phase: common.PhaseFailed, why: runs.ReasonPodNotStarted, untouched: true,
+		},
+		"Unwatched": {
+			reason: "The watch may show nothing of a Pod that starts and ends.",
+			tell: func(c *cluster, _ *execution) {
+				c.writes(common.PhaseRunning, common.PhaseSucceeded)
+				c.hangs = true
+				c.node(succeeded)
+			},
+			phase: common.PhaseSucceeded,
+		},
+		"Hidden": {
+			reason: "A Pod that others hide from the watch runs on.",
+			state:  working,
+			tell: func(c *cluster, _ *execution) {
+				hidden := c.pod()
+				hidden.Labels = nil
+				c.saw(hidden, false)
+				time.Sleep(2 * watchFor)
+			},
+			then: leaves, phase: common.PhaseQueued, untouched: true,
+		},
+		"Left": {
+			reason: "The end of the provider deletes nothing.",
+			state:  working, tell: leaves, phase: common.PhaseQueued, untouched: true,
+		},
+		"Unread": {
+			reason: "What has succeeded is not repeated, also where its log cannot be read.",
+			before: func(c *cluster) { c.away = true }, state: succeeded, says: "the node is away",
+			tell: func(*cluster, *execution) { time.Sleep(time.Hour) }, then: cancels,
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"UnreadSidecar": {
+			reason: "Nor is it where another container goes on.",
+			before: func(c *cluster) { c.away = true }, says: "the node is away",
+			state: func(p *corev1.Pod) { container("proxy", running())(p); succeeded(p) },
+			tell:  func(*cluster, *execution) { time.Sleep(time.Hour) }, then: cancels,
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"UnreadFailed": {
+			reason: "What has failed may have no last report, and is repeated anyway.",
+			before: func(c *cluster) { c.away = true }, state: container(containerRun, terminated(1, "Error", "")),
+			phase: common.PhaseFailed, why: runs.ReasonInternal,
+		},
+		"Panic": {
+			reason: "A mistake of the provider ends the run that meets it, and no others.",
+			before: func(c *cluster) { c.x.config.Leads = func() bool { panic("hunter2") } },
+			phase:  common.PhaseInterrupted, why: runs.ReasonInternal,
+		},
+		"NoRights": {
+			reason: "A run whose Pod may run goes on, and says which rights are missing.",
+			state:  working, tell: loses(nil), says: "kubectl create rolebinding", then: leaves,
+			phase: common.PhaseQueued, untouched: true,
+		},
+		"Terminating": {
+			reason: "A namespace that is deleted takes its runs with it.",
+			state:  working, tell: loses(terminating), says: "kubectl create rolebinding",
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
+		},
+		"NoNamespace": {
+			reason: "So does one that is not there any more.",
+			state:  working, tell: loses(kerrors.NewNotFound(corev1.Resource("namespaces"), "ns")), says: "kubectl create rolebinding",
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
+		},
+		"TerminatingAttach": {
+			reason: "The next provider may find that.",
+			state:  working,
+			tell: func(c *cluster, e *execution) {
+				e.leave()
+				<-e.ended
+				loses(terminating)(c, e)
+				*e = *c.execute(c.inProgress())
+			},
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
+				if tc.before != nil {
+					tc.before(c)
+				}
+
 				e := c.execute(nil)
-				c.node(tc.state)
+				if tc.state != nil {
+					c.node(tc.state)
+				}
 
 				time.Sleep(2 * idleAfter)
 
 				if tc.tell != nil {
-					tc.tell(e)
-					e.goesOn(t, "A Pod that is told to end has not ended.")
+					tc.tell(c, e)
 				}
 
-				tc.then(c, e)
+				if m := c.reported().Run.Message; !strings.Contains(m, tc.says) {
+					t.Errorf("%s\nThe status should say %q, not %q", tc.reason, tc.says, m)
+				}
+
+				if tc.then != nil {
+					e.goesOn(t, tc.reason)
+					tc.then(c, e)
+				}
 
 				got := <-e.ended
-				if got.Run.Phase != tc.phase || got.Run.Reason != tc.why || got.Untouched != tc.untouched || got.NotBefore.IsZero() == tc.rest || got.Plan != "" {
+				if got.Run.Phase != tc.phase || got.Run.Reason != tc.why || got.Untouched != tc.untouched || got.NotBefore.IsZero() == tc.rest || got.Run.Phase.Finished() && got.Plan != "" {
 					t.Errorf("%s\nExecute(...): untouched=%t, not before %s, %+v", tc.reason, got.Untouched, got.NotBefore, got.Run)
 				}
-			})
-		})
-	}
-}
 
-func failed(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
-
-// TestUnscheduled gives up a run while its Pod has no node: it goes as it was seen, or gets a node in that moment.
-func TestUnscheduled(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason    string
-		scheduled bool
-		finalizer string
-		want      string
-	}{
-		"Goes":      {"It has not begun.", false, "", runs.ReasonNotStarted},
-		"Held":      {"Nor has one that Kueue keeps by its finalizer.", false, "kueue.x-k8s.io/managed", runs.ReasonNotStarted},
-		"Scheduled": {"It begins in that moment, which the watch does not show yet: its play is canceled.", true, "", runner.ReasonCanceled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newCluster(t)
-				c.refuse = func(verb string, o client.Object) error {
-					if p, ok := o.(*corev1.Pod); ok && verb == "create" && tc.finalizer != "" {
-						p.Finalizers, p.Spec.SchedulingGates = []string{tc.finalizer}, []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
-					}
-
-					return nil
-				}
-				e := c.execute(nil)
-
-				time.Sleep(2 * idleAfter)
-
-				if got := c.reported(); got.Run.Phase != common.PhaseQueued || tc.finalizer != "" &&
-					got.Run.Message != "the Pod is held by the scheduling gate kueue.x-k8s.io/admission: CreatedWorkload: Created Workload: ns/pod-x" {
-					t.Errorf("What holds the Pod should be said: %+v", got.Run)
-				}
-
-				if tc.scheduled {
-					c.hangs = true
-					c.node(container(containerRun, running()))
-					c.hangs = false
-				}
-
-				e.revoke()
-
-				if tc.scheduled {
-					e.goesOn(t, "A Pod that is told to end has not ended.")
-					c.gone(container(containerRun, terminated(143, "Error", "")))
-				}
-
-				if got := <-e.ended; got.Run.Reason != tc.want || got.Untouched == tc.scheduled {
-					t.Errorf("%s\nExecute(...): untouched=%t, %+v", tc.reason, got.Untouched, got.Run)
-				}
-			})
-		})
-	}
-}
-
-// TestWatchHangs has the watch show nothing of a Pod that starts and ends. Others take the labels of another one.
-func TestWatchHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		e := c.execute(nil)
-		c.writes(common.PhaseRunning, common.PhaseSucceeded)
-		c.hangs = true
-		c.node(container(containerRun, terminated(0, "Completed", "")))
-
-		time.Sleep(2 * watchFor)
-
-		if got := <-e.ended; got.Run.Phase != common.PhaseSucceeded {
-			t.Errorf("Execute(...): %+v", got.Run)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		e := c.execute(nil)
-		c.node(container(containerRun, running()))
-
-		hidden := c.pod()
-		hidden.Labels = nil
-		c.saw(hidden, false)
-
-		time.Sleep(2 * watchFor)
-		e.goesOn(t, "A Pod that others hide from the watch runs on.")
-		e.leave()
-		<-e.ended
-	})
-}
-
-// TestUnread cannot read the log of a Pod that has ended. What has succeeded is not repeated.
-func TestUnread(t *testing.T) {
-	sidecar := container("proxy", running())
-
-	for name, tc := range map[string]struct {
-		reason string
-		state  func(*corev1.Pod)
-		waits  bool
-	}{
-		"Succeeded": {"What has succeeded is waited for.", container(containerRun, terminated(0, "Completed", "")), true},
-		"Sidecar":   {"Also where another container goes on.", func(p *corev1.Pod) { sidecar(p); container(containerRun, terminated(0, "Completed", ""))(p) }, true},
-		"Failed":    {"What has failed may have no last report, and is repeated anyway.", container(containerRun, terminated(1, "Error", "")), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newCluster(t)
-				c.away = true
-				e := c.execute(nil)
-				c.node(tc.state)
-
-				time.Sleep(time.Hour)
-
-				if tc.waits {
-					e.goesOn(t, tc.reason)
-
-					if m := c.reported().Run.Message; !strings.Contains(m, "the node is away") {
-						t.Errorf("The status should say why the result is not known, not %q", m)
-					}
-
-					e.cancel()
-				}
-
-				got := <-e.ended
-				if canceled := got.Run.Phase == common.PhaseCanceled; canceled != tc.waits || got.Untouched {
-					t.Errorf("%s\nExecute(...): %+v", tc.reason, got.Run)
+				// Nothing of a run is to go on beside the next one, and all of one that the next provider follows.
+				if deletes := len(c.requests("delete Pod")) > 0; !got.Run.Phase.Finished() && deletes || name == "Panic" && !deletes {
+					t.Errorf("%s\nThe Pod was deleted: %t", tc.reason, deletes)
 				}
 			})
 		})
@@ -496,135 +584,6 @@ func TestCanceledEnded(t *testing.T) {
 			t.Errorf("Execute(...): %+v", got.Run)
 		}
 	})
-}
-
-// TestLeft ends the provider, which deletes nothing.
-func TestLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		e := c.execute(nil)
-		c.node(container(containerRun, running()))
-		e.leave()
-
-		if got := <-e.ended; got.Run.Phase.Finished() || len(c.requests("delete Pod", "delete Secret")) > 0 {
-			t.Errorf("Execute(...): %+v, requests %v", got.Run, c.requests())
-		}
-	})
-}
-
-// TestUndeleted cannot delete the Pod of a run that is canceled. It says so, and goes on.
-func TestUndeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-
-		var answers atomic.Bool
-
-		c.refuse = func(verb string, _ client.Object) error {
-			if verb == "delete" && !answers.Load() {
-				return errors.New("a webhook does not answer")
-			}
-
-			return nil
-		}
-		e := c.execute(nil)
-		c.node(container(containerRun, running()))
-		e.cancel()
-		e.goesOn(t, "It is in progress.")
-
-		if m := c.reported().Run.Message; !strings.Contains(m, "cannot delete the Pod of a run: a webhook does not answer") {
-			t.Errorf("The status should say so, not %q", m)
-		}
-
-		answers.Store(true)
-
-		time.Sleep(2 * lookEvery)
-		c.gone(deleted, container(containerRun, terminated(143, "Error", "")))
-
-		if got := <-e.ended; got.Run.Phase != common.PhaseCanceled {
-			t.Errorf("Execute(...): %+v", got.Run)
-		}
-	})
-}
-
-// TestPanic has a mistake of the provider end the run that meets it, and no others. Its Pod goes, so
-// that it does not run beside the next one.
-func TestPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		c.x.config.Leads = func() bool { panic("hunter2") }
-
-		got := <-c.execute(nil).ended
-		if got.Run.Phase != common.PhaseInterrupted || got.Run.Reason != runs.ReasonInternal || !got.Blameless || strings.Contains(got.Run.Message, "hunter2") {
-			t.Errorf("Execute(...): %+v", got)
-		}
-
-		if c.pod() != nil {
-			t.Error("The Pod should be deleted.")
-		}
-	})
-}
-
-// TestLost takes away the rights of the provider in a namespace while a run is in progress. They go with the
-// namespace, too.
-func TestLost(t *testing.T) {
-	terminating := kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("it is being terminated"))
-	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-
-	for name, tc := range map[string]struct {
-		reason string
-		// secrets is what making a Secret returns.
-		secrets error
-		attach  bool
-		want    bool
-	}{
-		"Rights":      {"A run whose Pod may run goes on, and says which rights are missing.", nil, false, false},
-		"Terminating": {"A namespace that is deleted takes its runs with it.", terminating, false, true},
-		"Gone":        {"So does one that is not there any more.", kerrors.NewNotFound(corev1.Resource("namespaces"), "ns"), false, true},
-		"Attach":      {"The next provider may find that.", terminating, true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newCluster(t)
-				e := c.execute(nil)
-				c.node(container(containerRun, running()))
-
-				c.mu.Lock()
-				c.refuse = func(verb string, o client.Object) error {
-					if _, ok := o.(*corev1.Secret); ok && verb == "create" {
-						return tc.secrets
-					}
-
-					return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("no RBAC policy matched"))
-				}
-				c.denies = true
-				c.mu.Unlock()
-
-				if tc.attach {
-					e.leave()
-					<-e.ended
-					e = c.execute(c.inProgress())
-				}
-
-				time.Sleep(watchFor + lookEvery)
-
-				if m := c.reported().Run.Message; !tc.attach && !strings.Contains(m, "kubectl create rolebinding") {
-					t.Errorf("The run should say which rights are missing, not %q", m)
-				}
-
-				if !tc.want {
-					e.goesOn(t, tc.reason)
-					e.leave()
-					<-e.ended
-
-					return
-				}
-
-				if got := <-e.ended; got.Run.Phase != common.PhaseInterrupted || got.Untouched || got.NotBefore.IsZero() {
-					t.Errorf("%s\nThe next run waits until its Pod has had time to end: %+v", tc.reason, got)
-				}
-			})
-		})
-	}
 }
 
 // TestSweep looks after Pods of runs that are not followed.
@@ -668,30 +627,6 @@ func TestSweep(t *testing.T) {
 					t.Errorf("%s\nrequests: -want, +got:\n%s", tc.reason, diff)
 				}
 			})
-		})
-	}
-}
-
-// TestOwner gives each Pod an owner: drains and policies refuse Pods that nothing looks after.
-func TestOwner(t *testing.T) {
-	config := &metav1.OwnerReference{Kind: "ClusterProviderConfig", Name: "c", UID: "c", Controller: new(true)}
-	own := metav1.OwnerReference{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Name: "n", UID: "u", Controller: new(true)}
-
-	for name, tc := range map[string]struct {
-		namespace string
-		want      metav1.OwnerReference
-	}{
-		"Same":    {"ns", own},
-		"Cluster": {"", own},
-		"Other":   {"team", *config},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := onCluster(t)
-			r.todo.Object.Namespace, r.todo.Inputs.Owner = tc.namespace, config
-
-			if diff := cmp.Diff([]metav1.OwnerReference{tc.want}, podOf(t, r).OwnerReferences); diff != "" {
-				t.Errorf("-want, +got:\n%s", diff)
-			}
 		})
 	}
 }
