@@ -13,8 +13,9 @@ import (
 	"testing/synctest"
 
 	"golang.org/x/sync/semaphore"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	krt "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -95,6 +96,11 @@ func TestLongAttackMarks(t *testing.T) {
 	}
 }
 
+// roundTrip answers requests.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestAttackRead has content write one object by very many requests at a time, which has as much metadata as the API
 // server takes. What is read of it takes a bounded part of the memory.
 func TestAttackRead(t *testing.T) {
@@ -102,17 +108,22 @@ func TestAttackRead(t *testing.T) {
 		var reading atomic.Int32
 
 		ctx, cancel := context.WithCancel(t.Context())
-		m := &marker{owns: true, reading: semaphore.NewWeighted(maxRead), get: func(context.Context, target) (*metav1.PartialObjectMetadata, error) {
+
+		kube, err := metadata.NewForConfig(&rest.Config{QPS: -1, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			reading.Add(1)
 			<-ctx.Done()
 
 			return nil, ctx.Err()
-		}}
+		})})
+		needs.OK(t, err)
+
+		p := &proxy{k: inputs.Kubernetes{OwnerReferences: true}, reading: semaphore.NewWeighted(maxRead), kube: kube}
 
 		for range 100 {
 			r := httptest.NewRequestWithContext(ctx, http.MethodPut, "/api/v1/namespaces/team-a/configmaps/a", strings.NewReader("{}"))
+			r.Header.Set("Authorization", "Bearer ")
 
-			go m.mark(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+			go p.admit(p.mark(http.NotFoundHandler())).ServeHTTP(httptest.NewRecorder(), r)
 		}
 
 		synctest.Wait()

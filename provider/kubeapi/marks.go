@@ -10,10 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"golang.org/x/sync/semaphore"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,7 +28,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Annotations of objects that cannot have their AnsibleRun as an owner: those by which Ansible operators
@@ -57,31 +54,13 @@ const (
 // errLongMetadata says why an object gets no marks.
 var errLongMetadata = errors.Errorf("their metadata has to have %d bytes at most", maxDecoded)
 
-// A marker marks what a run writes: what it creates by an owner reference, or by annotations where
-// Kubernetes allows none, and all of it by a label.
-type marker struct {
-	run runner.Object
-	// owns says that objects have owners, and labels that they have labels.
-	owns, labels bool
-	// get reads the metadata of a target.
-	get func(ctx context.Context, t target) (*metav1.PartialObjectMetadata, error)
-	// kindOf the resource of a target; empty if that cannot be told.
-	kindOf func(ctx context.Context, t target) string
-	// reading is held by requests of which bodies are read.
-	reading *semaphore.Weighted
-	// decoding is locked while something is decoded: one request at a time.
-	decoding sync.Mutex
-
-	mu    sync.Mutex
-	kinds []common.DependentKind
-	// deleted objects, without the versions of their kinds; those without a name are all of a kind in a namespace.
-	deleted map[target]struct{}
-}
-
 // A target is what the path of a request is about.
 type target struct {
 	group, version, namespace, resource, name, subresource string
 }
+
+// targetKey is the key of the target in the context of a request that has one.
+type targetKey struct{}
 
 // targetOf a request, as the API server sees it. It is false for a request that is not about objects.
 func targetOf(r *http.Request) (target, bool) {
@@ -151,30 +130,21 @@ func contentType(h http.Header) string {
 	return kind
 }
 
-// targetKey is the key of the target in the context of a request.
-type targetKey struct{}
-
 // mark what requests write. What the API server refuses, or does not understand, passes as it is.
-func (m *marker) mark(next http.Handler) http.Handler {
+func (p *proxy) mark(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t, ok := targetOf(r)
-		if !ok || !t.markable() || !m.owns && !m.labels {
-			next.ServeHTTP(w, r)
-			return
-		}
-
-		r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
-
+		t, ok := r.Context().Value(targetKey{}).(target)
 		way := wayOf(r)
-		if way == "" {
+
+		if !ok || !t.markable() || !p.k.OwnerReferences && !p.k.WatchDependents || way == "" {
 			next.ServeHTTP(w, r)
 			return
 		}
 
-		if m.reading.Acquire(r.Context(), 1) != nil {
+		if p.reading.Acquire(r.Context(), 1) != nil {
 			return
 		}
-		defer m.reading.Release(1)
+		defer p.reading.Release(1)
 
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 		if err != nil {
@@ -188,7 +158,7 @@ func (m *marker) mark(next http.Handler) http.Handler {
 			return
 		}
 
-		if body, err = m.marked(r, way, t, body); err != nil {
+		if body, err = p.marked(r, way, t, body); err != nil {
 			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 				"objects of this run get marks, for which "+err.Error())
 			return
@@ -200,18 +170,18 @@ func (m *marker) mark(next http.Handler) http.Handler {
 }
 
 // marked is the body of a request, with marks. The error says why it gets none.
-func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]byte, error) {
-	owns := m.owns && m.makes(r.Context(), way, t)
-	if !owns && !m.labels {
+func (p *proxy) marked(r *http.Request, way string, t target, body []byte) ([]byte, error) {
+	owns := p.k.OwnerReferences && p.makes(r.Context(), way, t)
+	if !owns && !p.k.WatchDependents {
 		return body, nil
 	}
 
-	m.decoding.Lock()
-	defer m.decoding.Unlock()
+	p.decoding.Lock()
+	defer p.decoding.Unlock()
 
 	switch kind := contentType(r.Header); kind {
 	case typeProtobuf:
-		return injectProtobuf(body, m.marksOf(t.namespace, owns)), nil
+		return injectProtobuf(body, p.marksOf(t.namespace, owns)), nil
 	case typeJSON, string(types.MergePatchType), string(types.StrategicMergePatchType):
 	case "application/yaml", string(types.ApplyYAMLPatchType):
 		text, err := jsonOf(body)
@@ -232,7 +202,7 @@ func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]b
 		return nil, errors.Errorf("they have to be JSON, YAML or Protobuf and not %s", kind)
 	}
 
-	return inject(body, m.marksOf(t.namespace, owns))
+	return inject(body, p.marksOf(t.namespace, owns))
 }
 
 // jsonOf YAML; nil if there is nothing. Most clients write JSON in its place.
@@ -268,7 +238,7 @@ func hasAlias(n *yamlv3.Node) bool {
 
 // makes is true for a request that creates an object, and for one that writes an object as a whole which
 // the run has created: it would lose its owner.
-func (m *marker) makes(ctx context.Context, way string, t target) bool {
+func (p *proxy) makes(ctx context.Context, way string, t target) bool {
 	switch way {
 	case wayCreate:
 		return true
@@ -276,29 +246,29 @@ func (m *marker) makes(ctx context.Context, way string, t target) bool {
 		return false
 	}
 
-	o, err := m.get(ctx, t)
+	o, err := p.metadataOf(ctx, t)
 	if err != nil {
 		return kerrors.IsNotFound(err) && way == wayApply
 	}
 
-	return o.Annotations[annotationOwner] == m.qualified() && o.Annotations[annotationOwnerType] == m.groupKind() ||
-		slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == m.run.UID })
+	return o.Annotations[annotationOwner] == p.qualified() && o.Annotations[annotationOwnerType] == p.groupKind() ||
+		slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == p.run.Object.UID })
 }
 
 // group of the AnsibleRun.
-func (m *marker) group() string {
-	if m.run.Namespace == "" {
+func (p *proxy) group() string {
+	if p.run.Object.Namespace == "" {
 		return common.GroupCluster
 	}
 
 	return common.GroupNamespaced
 }
 
-func (m *marker) groupKind() string { return common.KindAnsibleRun + "." + m.group() }
+func (p *proxy) groupKind() string { return common.KindAnsibleRun + "." + p.group() }
 
 // qualified name of the AnsibleRun.
-func (m *marker) qualified() string {
-	return strings.TrimPrefix(m.run.Namespace+"/"+m.run.Name, "/")
+func (p *proxy) qualified() string {
+	return strings.TrimPrefix(p.run.Object.Namespace+"/"+p.run.Object.Name, "/")
 }
 
 // marks of an object.
@@ -308,22 +278,22 @@ type marks struct {
 }
 
 // marksOf an object in a namespace, or of a patch of one.
-func (m *marker) marksOf(namespace string, owns bool) marks {
+func (p *proxy) marksOf(namespace string, owns bool) marks {
 	var of marks
 
-	if m.labels {
-		of.labels = map[string]string{dependents.Label(m.run.UID): "true"}
+	if p.k.WatchDependents {
+		of.labels = map[string]string{dependents.Label(p.run.Object.UID): "true"}
 	}
 
 	switch {
 	case !owns:
 	// An owner is cluster scoped, or in the same namespace.
-	case m.run.Namespace == "" || m.run.Namespace == namespace:
+	case p.run.Object.Namespace == "" || p.run.Object.Namespace == namespace:
 		of.owner = &metav1.OwnerReference{
-			APIVersion: m.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: m.run.Name, UID: m.run.UID,
+			APIVersion: p.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: p.run.Object.Name, UID: p.run.Object.UID,
 		}
 	default:
-		of.annotations = map[string]string{annotationOwner: m.qualified(), annotationOwnerType: m.groupKind()}
+		of.annotations = map[string]string{annotationOwner: p.qualified(), annotationOwnerType: p.groupKind()}
 	}
 
 	return of
@@ -408,33 +378,33 @@ func members(text json.RawMessage) map[string]json.RawMessage {
 }
 
 // learn from the answers of the API server what the run has labeled and deleted.
-func (m *marker) learn(rsp *http.Response) {
+func (p *proxy) learn(rsp *http.Response) {
 	r := rsp.Request
 	t, ok := r.Context().Value(targetKey{}).(target)
 
 	switch {
-	case !m.labels, !ok, rsp.StatusCode/100 != 2, r.URL.Query().Has("dryRun"):
+	case !p.k.WatchDependents, !ok, !t.markable(), rsp.StatusCode/100 != 2, r.URL.Query().Has("dryRun"):
 	case r.Method == http.MethodDelete:
-		m.delete(t)
+		p.delete(t)
 	case wayOf(r) != "":
 		k := common.DependentKind{APIVersion: t.apiVersion(), Resource: t.resource, Namespace: t.namespace}
-		if knows(m.known(), k) {
+		if knows(p.known(), k) {
 			return
 		}
 
-		if k.Kind = m.kindOf(r.Context(), t); k.Kind != "" {
-			m.add(k)
+		if k.Kind = p.kindOf(r.Context(), t); k.Kind != "" {
+			p.add(k)
 		}
 	}
 }
 
 // add a kind, unless it is known or there are too many.
-func (m *marker) add(k common.DependentKind) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (p *proxy) add(k common.DependentKind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
-	if k.Digest = ""; !knows(m.kinds, k) && len(m.kinds) < maxKinds {
-		m.kinds = append(m.kinds, k)
+	if k.Digest = ""; !knows(p.kinds, k) && len(p.kinds) < maxKinds {
+		p.kinds = append(p.kinds, k)
 	}
 }
 
@@ -446,37 +416,37 @@ func knows(kinds []common.DependentKind, k common.DependentKind) bool {
 }
 
 // delete notes that the run has deleted an object, or all of a kind in a namespace, unless it has deleted too many.
-func (m *marker) delete(t target) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (p *proxy) delete(t target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
-	if len(m.deleted) < maxDeleted &&
+	if len(p.deleted) < maxDeleted &&
 		max(len(t.group), len(t.resource), len(t.namespace), len(t.name)) <= validation.DNS1123SubdomainMaxLength {
 		t.version = ""
-		m.deleted[t] = struct{}{}
+		p.deleted[t] = struct{}{}
 	}
 }
 
 // hasDeleted is true for an object that the run has deleted, by itself, with others, or with its namespace.
-func (m *marker) hasDeleted(k common.DependentKind, name string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (p *proxy) hasDeleted(k common.DependentKind, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
 	gv, _ := schema.ParseGroupVersion(k.APIVersion)
 	t := target{group: gv.Group, namespace: k.Namespace, resource: k.Resource}
-	_, all := m.deleted[t]
+	_, all := p.deleted[t]
 
 	t.name = name
-	_, one := m.deleted[t]
-	_, space := m.deleted[target{resource: "namespaces", name: k.Namespace}]
+	_, one := p.deleted[t]
+	_, space := p.deleted[target{resource: "namespaces", name: k.Namespace}]
 
 	return all || one || space
 }
 
 // known kinds.
-func (m *marker) known() []common.DependentKind {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (p *proxy) known() []common.DependentKind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
-	return append([]common.DependentKind{}, m.kinds...)
+	return append([]common.DependentKind{}, p.kinds...)
 }

@@ -189,7 +189,7 @@ func TestHasDeleted(t *testing.T) {
 
 			do(t, way, http.MethodDelete, tc.path, typeJSON, "")
 
-			if got := p.marker.hasDeleted(deployments, "a"); got != tc.want {
+			if got := p.hasDeleted(deployments, "a"); got != tc.want {
 				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -36,9 +38,12 @@ const (
 	maxConnections = 256
 )
 
-// A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount.
+// A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount. It marks what the run
+// writes: what that creates by an owner reference, or by annotations where Kubernetes allows none, and all of it by a
+// label. It takes the status of the XR of the run as a report, and shows it.
 type proxy struct {
 	run runner.Spec
+	k   inputs.Kubernetes
 	// secret that the run has to show.
 	secret     string
 	kubeconfig []byte
@@ -46,27 +51,32 @@ type proxy struct {
 	stop       context.CancelFunc
 	// kube reads metadata with the rights of the account.
 	kube metadata.Interface
-	// kinds of resources, as the API server tells the account.
-	kinds *discovery.DiscoveryClient
-
-	marker *marker
+	// resources that there are, as the API server tells the account.
+	resources *discovery.DiscoveryClient
+	// reading is held by requests of which bodies are read.
+	reading *semaphore.Weighted
+	// decoding is locked while something is decoded: one request at a time.
+	decoding sync.Mutex
 	// status of the XR of the run.
 	status atomic.Pointer[runner.Status]
+
+	mu    sync.Mutex
+	kinds []common.DependentKind
+	// deleted objects, without the versions of their kinds; those without a name are all of a kind in a namespace.
+	deleted map[target]struct{}
 }
 
 var _ runner.Access = &proxy{}
 
 // listen for the requests of a run.
 func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
-	k := run.Inputs.Kubernetes
-	p := &proxy{run: run, secret: rand.Text() + rand.Text()}
-	p.marker = &marker{
-		run: run.Object, owns: k.OwnerReferences, labels: k.WatchDependents, get: p.metadataOf, kindOf: p.kindOf,
-		reading: semaphore.NewWeighted(maxRead), deleted: map[target]struct{}{},
+	p := &proxy{
+		run: run, k: *run.Inputs.Kubernetes, secret: rand.Text() + rand.Text(), reading: semaphore.NewWeighted(maxRead),
+		deleted: map[target]struct{}{},
 	}
 
 	for _, known := range run.Dependents {
-		p.marker.add(known)
+		p.add(known)
 	}
 
 	var err error
@@ -74,7 +84,7 @@ func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
 		return nil, err
 	}
 
-	if p.kinds, err = discovery.NewDiscoveryClientForConfig(a.config(t)); err != nil {
+	if p.resources, err = discovery.NewDiscoveryClientForConfig(a.config(t)); err != nil {
 		return nil, err
 	}
 
@@ -98,7 +108,7 @@ func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler: p.admit(p.takeStatus(p.marker.mark(p.forward(a.target,
+		Handler: p.admit(p.takeStatus(p.mark(p.forward(a.target,
 			transport.TokenSourceWrapTransport(t)(a.transport))))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -121,24 +131,24 @@ func (p *proxy) Secret() []byte { return []byte(p.secret) }
 
 // Dependents of the run and of earlier ones; nil if they are not watched.
 func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
-	if !p.marker.labels {
+	if !p.k.WatchDependents {
 		return nil
 	}
 
 	run := dependents.Run{
-		UID: p.run.Object.UID, Watched: p.run.Inputs.Kubernetes.Watches, Deleted: p.marker.hasDeleted,
+		UID: p.run.Object.UID, Watched: p.k.Watches, Deleted: p.hasDeleted,
 	}
 
-	return dependents.Survey(ctx, p.kube, run, p.marker.known())
+	return dependents.Survey(ctx, p.kube, run, p.known())
 }
 
 // Kinds of the dependents so far; nil if they are not watched.
 func (p *proxy) Kinds() []common.DependentKind {
-	if !p.marker.labels {
+	if !p.k.WatchDependents {
 		return nil
 	}
 
-	kinds := p.marker.known()
+	kinds := p.known()
 
 	return kinds[:min(len(kinds), common.MaxDependents)]
 }
@@ -163,6 +173,10 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 				"nothing but the API server can be reached here")
 		default:
+			if t, ok := targetOf(r); ok {
+				r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
+			}
+
 			next.ServeHTTP(w, r)
 		}
 	})
@@ -178,12 +192,11 @@ func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 		},
 		Transport: transport,
 		ModifyResponse: func(rsp *http.Response) error {
-			p.marker.learn(rsp)
+			p.learn(rsp)
 
 			return p.showStatus(rsp)
 		},
-		FlushInterval: -1, // Watches.
-		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorLog: log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "cannot reach the API server: "+err.Error())
 		},
@@ -199,7 +212,7 @@ func (p *proxy) metadataOf(ctx context.Context, t target) (*metav1.PartialObject
 
 // kindOf the resource of a target; empty if that cannot be told.
 func (p *proxy) kindOf(ctx context.Context, t target) string {
-	list, err := p.kinds.ServerResourcesForGroupVersionWithContext(ctx, t.apiVersion())
+	list, err := p.resources.ServerResourcesForGroupVersionWithContext(ctx, t.apiVersion())
 	if err != nil {
 		return ""
 	}

@@ -2,7 +2,6 @@ package kubeapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -36,7 +35,7 @@ func (o object) is(x runner.Owner) bool {
 // Ansible operators sets it with operator_sdk.util.k8s_status. Everything else passes.
 func (p *proxy) takeStatus(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t, ok := targetOf(r)
+		t, ok := r.Context().Value(targetKey{}).(target)
 		way, status := wayOf(r), p.status.Load()
 		shows := r.Method == http.MethodGet
 		takes := t.subresource == "status" && (way == wayReplace || way == wayMerge)
@@ -46,14 +45,14 @@ func (p *proxy) takeStatus(next http.Handler) http.Handler {
 			return
 		}
 
-		if p.marker.reading.Acquire(r.Context(), 1) != nil {
+		if p.reading.Acquire(r.Context(), 1) != nil {
 			return
 		}
-		defer p.marker.reading.Release(1)
+		defer p.reading.Release(1)
 
 		if shows {
 			r.Header.Del("Accept-Encoding") // The answer is read.
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), xrKey{}, t)))
+			next.ServeHTTP(w, r)
 
 			return
 		}
@@ -92,13 +91,13 @@ func bodyOf(c io.Closer, readers ...io.Reader) io.ReadCloser {
 	}{io.MultiReader(readers...), c}
 }
 
-// xrKey is the key of a target in the context of a request: one with the name of the XR of the run.
-type xrKey struct{}
-
 // showStatus that the run has set, in an answer with its XR. The XR itself has it some time after the run has set it.
 func (p *proxy) showStatus(rsp *http.Response) error {
-	t, ok := rsp.Request.Context().Value(xrKey{}).(target)
-	if !ok || contentType(rsp.Header) != typeJSON {
+	t, ok := rsp.Request.Context().Value(targetKey{}).(target)
+	status := p.status.Load()
+
+	if !ok || status == nil || !isXR(p.run.Object, t) || rsp.Request.Method != http.MethodGet ||
+		contentType(rsp.Header) != typeJSON {
 		return nil
 	}
 
@@ -126,12 +125,12 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 		return nil
 	}
 
-	status, err := shown(*p.status.Load(), fields["status"], p.run.Mode)
+	shown, err := show(*status, fields["status"], p.run.Mode)
 	if err != nil {
 		return err
 	}
 
-	fields["status"] = status
+	fields["status"] = shown
 	text := events.Encode(fields)
 	rsp.Status, rsp.StatusCode = "200 OK", http.StatusOK
 	rsp.Body = bodyOf(rsp.Body, bytes.NewReader(text))
@@ -154,9 +153,9 @@ func gone(t target, kind string) map[string]json.RawMessage {
 	}
 }
 
-// shown is the status of an XR as a run is to see it. Conditions that a check sets are not kept: it is to see all that
+// show the status of an XR as a run is to see it. Conditions that a check sets are not kept: it is to see all that
 // there are, and to find that nothing would change.
-func shown(s runner.Status, status json.RawMessage, mode common.RunMode) (json.RawMessage, error) {
+func show(s runner.Status, status json.RawMessage, mode common.RunMode) (json.RawMessage, error) {
 	text, err := s.ShowStatus(status)
 	if err != nil || mode == common.ModeApply {
 		return text, err
