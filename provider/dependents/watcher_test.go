@@ -80,47 +80,6 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestWatch(t *testing.T) {
-	leaving := object("a", 2)
-	leaving.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-	expired := kerrors.NewResourceExpired("old").Status()
-
-	for name, tc := range map[string]struct {
-		reason string
-		events []watch.Event
-		want   bool
-	}{
-		"Nothing": {"A watch that ends has found nothing.", nil, false},
-		"Same":    {"What is as it was counts as nothing.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}}, false},
-		"Changed": {"A change of a spec is one.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}, {Type: watch.Modified, Object: object("a", 2)}}, true},
-		"Deleted": {"So is a deletion.", []watch.Event{{Type: watch.Deleted, Object: object("a", 1)}}, true},
-		"Leaving": {"An object that is about to go is not there again before it is gone.", []watch.Event{{Type: watch.Modified, Object: leaving}}, false},
-		"Foreign": {"What others have labeled is not the run's.", []watch.Event{{Type: watch.Added, Object: object("b", 1)}, {Type: watch.Deleted, Object: object("b", 1)}}, false},
-		"Expired": {"After a gap everything is listed.", []watch.Event{{Type: watch.Error, Object: &expired}, {Type: watch.Deleted, Object: object("a", 1)}}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			events := make(chan watch.Event, len(tc.events))
-			for _, e := range tc.events {
-				events <- e
-			}
-
-			close(events)
-
-			c := cluster(t)
-			c.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
-				return true, watch.NewProxyWatcher(events), nil
-			})
-
-			w := New(t.Context(), func(inputs.Kubernetes) (metadata.Interface, error) { return c, nil })
-
-			err := w.watch(t.Context(), Subject{UID: run}, deployments(), state{"a": version(object("a", 1))}, "0", func(error) {})
-			if diff := cmp.Diff(tc.want, errors.Is(err, errChanged)); diff != "" || !tc.want && err != nil {
-				t.Errorf("%s\nwant changed %t, got %v", tc.reason, tc.want, err)
-			}
-		})
-	}
-}
-
 // cluster has one object of a run.
 func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
 	t.Helper()
@@ -149,6 +108,7 @@ func TestWatcher(t *testing.T) {
 	}
 	resource, things := deployments(), deployments()
 	things.Kind, things.Resource = "Thing", "things"
+	expired := kerrors.NewResourceExpired("old").Status()
 	notFound, forbidden := kerrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, ""), errors.New("forbidden")
 	gvr := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
@@ -157,6 +117,13 @@ func TestWatcher(t *testing.T) {
 			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), name, metav1.DeleteOptions{})
 		}
 	}
+	updating := func(o *metav1.PartialObjectMetadata) func(*fake.FakeMetadataClient) {
+		return func(c *fake.FakeMetadataClient) { needs.OK(t, c.Tracker().Update(gvr, o, "team-a")) }
+	}
+	annotated, leaving := object("a", 1), object("a", 2)
+	annotated.Annotations = map[string]string{"a": "b"}
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+
 	refusing := func(resource string, err error) func(*fake.FakeMetadataClient) {
 		return func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, err })
@@ -172,14 +139,22 @@ func TestWatcher(t *testing.T) {
 		want          bool
 		err           bool
 	}{
-		"Nothing":       {"Nothing has changed.", nil, nil, nil, false, false},
+		"Nothing": {"Nothing has changed.", nil, nil, nil, false, false},
+		"Same":    {"What is as it was counts as nothing.", nil, nil, updating(annotated), false, false},
+		"Changed": {"A change of a spec is one.", nil, nil, updating(object("a", 2)), true, false},
+		"Leaving": {"An object that is about to go is not there again before it is gone.", nil, nil, updating(leaving), false, false},
+		"Foreign": {"What others have labeled is not the run's.", nil, nil, func(c *fake.FakeMetadataClient) {
+			needs.OK(t, c.Tracker().Create(gvr, object("foreign", 1), "team-a"))
+			deleting("foreign")(c)
+		}, false, false},
 		"Deleted":       {"Somebody deletes the object.", nil, nil, deleting("a"), true, false},
 		"DeletedBefore": {"Somebody has deleted it while the provider was away.", nil, deleting("a"), nil, true, false},
 		"WasGoing":      {"Somebody was deleting another object when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, deleting("going"), true, false},
 		"WasMine":       {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, deleting("mine"), false, false},
-		"DeletedBetween": {"Somebody deletes the object between two watches.", nil, func(c *fake.FakeMetadataClient) {
+		"DeletedBetween": {"Somebody deletes the object between two watches, of which the first is too old.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
-				ended := make(chan watch.Event)
+				ended := make(chan watch.Event, 1)
+				ended <- watch.Event{Type: watch.Error, Object: &expired}
 				close(ended)
 
 				return true, watch.NewProxyWatcher(ended), nil
