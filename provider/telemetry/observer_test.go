@@ -2,9 +2,8 @@ package telemetry
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +17,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var example = runs.Run{
@@ -30,37 +28,38 @@ var example = runs.Run{
 	Policy: common.RunOnChange,
 }
 
-// A backend of runs.
+// A backend of which each run ends in a phase.
 type backend struct {
 	runs.Backend
 
-	execute func(runs.Run, runs.Watch) runs.Report
+	phase common.RunPhase
 }
 
-func (b backend) Execute(_ context.Context, r runs.Run, w runs.Watch) runs.Report {
-	return b.execute(r, w)
+func (b backend) Execute(_ context.Context, run runs.Run, _ runs.Watch) runs.Report {
+	r := run.Report()
+	r.Run.Phase, r.Run.Hosts = b.phase, &common.HostTotals{OK: 1}
+
+	return r
 }
 
 // execute the example, observed.
 func execute(t *testing.T, o *Observer, phase common.RunPhase) {
 	t.Helper()
 
-	x := Observed(backend{execute: func(run runs.Run, _ runs.Watch) runs.Report {
-		r := run.Report()
-		r.Run.Phase = phase
-		r.Run.Hosts = &common.HostTotals{OK: 1}
-
-		return r
-	}}, o)
-
+	x := Observed(backend{phase: phase}, o)
 	if r := x.Execute(t.Context(), example, runs.Watch{}); r.Run.Phase != phase {
 		t.Errorf("The report should be passed on, got %+v", r)
 	}
 }
 
-func TestEvents(t *testing.T) {
-	into := &recorded{}
-	execute(t, NewObserver(logging.NewNopLogger(), into, nil), common.PhaseFailed)
+// TestObserved carries out the example, and one that is begun for its trigger.
+func TestObserved(t *testing.T) {
+	var lines []string
+
+	into, sink := &recorded{}, funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})
+	o := NewObserver(logging.NewLogrLogger(sink), into, nil)
+
+	synctest.Test(t, func(t *testing.T) { execute(t, o, common.PhaseFailed) }) // It takes no time.
 
 	object := &corev1.ObjectReference{
 		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "ns", Name: "site", UID: "uid",
@@ -76,56 +75,24 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, into.events); diff != "" {
 		t.Errorf("A run that failed should have an event when it begins, and one that says so: -want, +got:\n%s", diff)
 	}
-}
 
-// TestPoll begins periodic runs and retries.
-func TestPoll(t *testing.T) {
+	const of = `"run"="1" "group"="ansible.m.crossplane.io" "namespace"="ns" "name"="site" `
+
+	logged := []string{
+		`"level"=0 "msg"="Run begins" ` + of + `"policy"="RunOnChange" "mode"="Apply" "state"="present" "trigger"="Created" "attempt"=1`,
+		`"level"=0 "msg"="Run ended" ` + of + `"phase"="Failed" "reason"="" "message"="" "duration"="0s" ` +
+			`"recap"="ok=1 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0"`,
+	}
+	if diff := cmp.Diff(logged, lines); diff != "" {
+		t.Errorf("So should the log: -want lines, +got lines:\n%s", diff)
+	}
+
 	for _, trigger := range []common.RunTrigger{common.TriggerPoll, common.TriggerRetry} {
-		into := &recorded{}
 		j := example
 		j.Trigger = trigger
 
-		NewObserver(logging.NewNopLogger(), into, nil).started(j)
-
-		if len(into.events) > 0 {
+		if o.started(j); len(into.events) > len(want) {
 			t.Errorf("%s is no news before it has ended, got %v", trigger, into.events)
 		}
-	}
-}
-
-func TestLog(t *testing.T) {
-	type line map[string]any
-
-	var got []line
-
-	sink := funcr.NewJSON(func(obj string) {
-		l := line{}
-		needs.OK(t, json.Unmarshal([]byte(obj), &l))
-
-		if l["msg"] == "Run ended" {
-			delete(l, "duration")
-		}
-
-		got = append(got, l)
-	}, funcr.Options{Verbosity: 1})
-
-	execute(t, NewObserver(logging.NewLogrLogger(sink), event.NewNopRecorder(), nil), common.PhaseSucceeded)
-
-	base := func(msg string, kv line) line {
-		l := line{"logger": "", "level": 0.0, "msg": msg, "run": "1", "group": "ansible.m.crossplane.io", "namespace": "ns", "name": "site"}
-		maps.Copy(l, kv)
-
-		return l
-	}
-
-	want := []line{
-		base("Run begins", line{"policy": "RunOnChange", "mode": "Apply", "state": "present", "trigger": "Created", "attempt": 1.0}),
-		base("Run ended", line{
-			"phase": "Succeeded", "reason": "", "message": "",
-			"recap": "ok=1 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0",
-		}),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want lines, +got lines:\n%s", diff)
 	}
 }
