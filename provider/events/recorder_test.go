@@ -391,15 +391,6 @@ func TestCutSecrets(t *testing.T) {
 	}
 }
 
-// Modules that have failed to gather facts have no such modules of their own, however content pretends it.
-func TestNestedModules(t *testing.T) {
-	const depth = 4000
-
-	result := strings.Repeat(`{"failed_modules":{"m":`, depth) + `{"msg":"m"}` + strings.Repeat(`}}`, depth)
-
-	bomb.Defuse(t, func() { record(t, strings.Replace(failed("h", "RESULT"), `"RESULT"`, result, 1), Options{}) })
-}
-
 // Content may publish other connection details again and again. To know them all
 // would take all memory.
 func TestExcessDetails(t *testing.T) {

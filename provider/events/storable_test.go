@@ -1,7 +1,6 @@
 package events
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -36,7 +35,8 @@ func TestStorable(t *testing.T) {
 		"Deep":      {reason: "Deeper than the API server reads is too deep.", output: nested(9997), want: want{invalid: `output "x" cannot be kept: `}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stream := `{"event":"playbook_on_stats","uuid":"u","event_data":{"artifact_data":{"x":` + tc.output + `}}}` + "\n"
+			stream := reports(actionStatus, `{"reported": true, "outputs": {"x": `+tc.output+`}}`) +
+				`{"event":"playbook_on_stats","uuid":"u","event_data":{"artifact_data":{"x":` + tc.output + `}}}` + "\n"
 			s := record(t, stream, Options{}).Summary()
 
 			// What the decoder says is its own.
@@ -49,23 +49,15 @@ func TestStorable(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
+			if _, reported := s.Report.Outputs["x"]; reported != (invalid == "") {
+				t.Errorf("%s\nSo it should be with what is reported while the play runs, got %s", tc.reason, s.Report.Outputs["x"])
+			}
+
 			status := `{"status":{"atProvider":{"outputs":{"x":` + tc.output + `}}}}`
 			if err := utiljson.Unmarshal([]byte(status), &map[string]any{}); (err != nil) != tc.refused {
 				t.Errorf("%s\nThe API server: want refused: %t, got %v", tc.reason, tc.refused, err)
 			}
 		})
-	}
-}
-
-// What is reported while the play runs is in the status at once.
-func TestReportedStorable(t *testing.T) {
-	s := record(t, line(hostOK, map[string]any{
-		"host": "h", "resolved_action": actionStatus,
-		"res": map[string]any{"reported": true, "outputs": map[string]any{"good": 1, "bad": json.RawMessage(strings.Repeat("7", 617))}},
-	}), Options{}).Summary()
-
-	if diff := cmp.Diff(map[string]json.RawMessage{"good": json.RawMessage("1")}, s.Report.Outputs); diff != "" || s.InvalidOutput == "" {
-		t.Errorf("Only what a status can hold is reported.\n%q\n-want, +got:\n%s", s.InvalidOutput, diff)
 	}
 }
 
