@@ -206,10 +206,6 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 		return errors.Wrap(err, in.Config)
 	}
 
-	for i := range ofConfig {
-		ofConfig[i].OfConfig = true
-	}
-
 	files, err := of.varFiles(ctx, c.ConfigSpec().VarFiles, gc, field.NewPath("spec", "varFiles"))
 	if err != nil {
 		return errors.Wrap(err, in.Config)

@@ -53,7 +53,7 @@ metadata: {name: run, namespace: team}
 apiVersion: v1
 kind: Secret
 metadata: {name: db, namespace: team}
-stringData: {vars.yml: "password: x", empty.yml: "# nothing\n", vault.yml: "$ANSIBLE_VAULT;1.1;AES256\n3132", tags.yml: "p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n", bad.yml: "a: *s3cret"}
+stringData: {vars.yml: "password: x", empty.yml: "# nothing\n", bad.yml: "a: *s3cret"}
 ---
 apiVersion: v1
 kind: Secret
@@ -127,11 +127,11 @@ func TestResolve(t *testing.T) {
 				Config: `ProviderConfig "team/local"`,
 				Env:    map[string]string{"A": "0", "V": "v"},
 				PlayEnv: []inputs.Variable{
-					{Name: "A", Value: "1", OfConfig: true},
-					{Name: "D", Value: "sd", Secret: true, From: redact.Source{Secret: "env", Key: "d"}, OfConfig: true, Index: 1},
+					{Name: "A", Value: "1"},
+					{Name: "D", Value: "sd", Secret: true, From: redact.Source{Secret: "env", Key: "d"}},
 					{Name: "A"},
-					{Name: "B", Value: "a\nb\n", Index: 1},
-					{Name: "C", Value: "sc", Secret: true, From: redact.Source{Secret: "env", Key: "c"}, Index: 2},
+					{Name: "B", Value: "a\nb\n"},
+					{Name: "C", Value: "sc", Secret: true, From: redact.Source{Secret: "env", Key: "c"}},
 				},
 			}},
 		},
@@ -139,12 +139,15 @@ func TestResolve(t *testing.T) {
 			reason: "References that lead nowhere are named, those of the configuration too.",
 			docs: []string{
 				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, " +
-					"env: [{name: B, valueFrom: {configMapKeyRef: {name: gone, key: k}}}], varFiles: [{source: Secret, secretRef: {name: none}}]}}",
+					"env: [{name: B, valueFrom: {configMapKeyRef: {name: gone, key: k}}}], varFiles: [{source: Secret, secretRef: {name: none}}, {source: SecretKey, secretKeyRef: {name: db, key: none.yml}}]}}",
 				namespacedConfig + "spec: {env: [{name: D, valueFrom: {secretKeyRef: {name: gone, key: d}}}], " +
-					"varFiles: [{source: ConfigMapKey, configMapKeyRef: {name: none, key: a}, variable: a}]}",
+					"varFiles: [{source: ConfigMapKey, configMapKeyRef: {name: none, key: a}, variable: a}], " +
+					"credentials: [{filename: a, source: Secret, secretRef: {name: none, key: k}}]}",
+				secrets,
 			},
 			want: want{
-				err: `spec.forProvider.varFiles[0]: Secret "team/none" not found; spec.forProvider.env[0]: ConfigMap "team/gone" not found; ` +
+				err: `spec.forProvider.varFiles[0]: Secret "team/none" not found; spec.forProvider.varFiles[1]: Secret "team/db" has no key "none.yml"; ` +
+					`spec.forProvider.env[0]: ConfigMap "team/gone" not found; ProviderConfig "team/local": spec.credentials[0]: Secret "team/none" not found; ` +
 					`ProviderConfig "team/local": spec.env[0]: Secret "team/gone" not found; ` +
 					`ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/none" not found`,
 				missing: true,
@@ -178,17 +181,6 @@ data: {k: keys}
 				Requirements: "r",
 				Credentials:  []inputs.File{{Name: "keys.gpg", Data: []byte("keys")}},
 				Verification: &common.Verification{Keyring: "keys.gpg", Signatures: "+1"},
-			}},
-		},
-		"Revisions": {
-			reason: "What was installed is compared with what is to be.",
-			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {collections: [{name: acme.web, revision: ''}], roles: [{name: motd}]}}"},
-			want: want{in: inputs.Inputs{
-				Config:       `ProviderConfig "team/local"`,
-				Requirements: "r",
-				Verification: &common.Verification{
-					Signatures: "+1", Collections: []common.VerifiedContent{{Name: "acme.web"}}, Roles: []common.VerifiedContent{{Name: "motd"}},
-				},
 			}},
 		},
 		"ConfigMissing": {
@@ -254,58 +246,6 @@ stringData: {password: "{{ x }}", tls.crt: "é\n", 0-a: ""}
 				},
 			}},
 		},
-		"RawVarsAlike": {
-			reason: "No value replaces another one of the same object.",
-			docs: []string{
-				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: ConfigMap, configMapRef: {name: alike}}]}}`,
-				clusterProviderConfig, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: alike, namespace: team}\ndata: {tls.crt: a, tls-crt: b}\n",
-			},
-			want: want{err: `spec.forProvider.varFiles[0]: ConfigMap "team/alike": keys "tls-crt" and "tls.crt" are both the variable tls_crt: ` +
-				"name each in an item of its own, with variable"},
-		},
-		"RawVarsReserved": {
-			reason: "What would not reach the content is an error.",
-			docs: []string{
-				namespacedRun + local,
-				namespacedConfig + `spec: {varFiles: [{source: ConfigMap, configMapRef: {name: reserved}}]}`,
-				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reserved, namespace: team}\ndata: {ansible-provider.meta: a}\n",
-			},
-			want: want{err: `ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/reserved": key "ansible-provider.meta" is the provider's own variable`},
-		},
-		"RawVarsBinary": {
-			reason: "Variables are text.",
-			docs: []string{
-				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: ConfigMap, configMapRef: {name: bin}}]}}`,
-				clusterProviderConfig, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bin, namespace: team}\ndata: {a: a}\nbinaryData: {store.jks: gA==}\n",
-			},
-			want: want{err: `spec.forProvider.varFiles[0]: ConfigMap "team/bin": key "store.jks" is not text in UTF-8: ` +
-				"name the other keys, each in an item of its own, with variable"},
-		},
-		"RawVarBinary": {
-			reason: "So is one variable.",
-			docs: []string{
-				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: bin, key: store.jks}, variable: a}]}}`,
-				clusterProviderConfig, "apiVersion: v1\nkind: Secret\nmetadata: {name: bin, namespace: team}\ndata: {store.jks: gA==}\n",
-			},
-			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/bin", key "store.jks": is not text in UTF-8`},
-		},
-		"VarFileMissing": {
-			reason: "One error names all that is missing.",
-			docs: []string{namespacedRun + `
-spec:
-  forProvider:
-    playbookInline: x
-    varFiles:
-    - {source: SecretKey, secretKeyRef: {name: db, key: none.yml}}
-    - {source: ConfigMapKey, configMapKeyRef: {name: none, key: vars.yml}}
-`, clusterProviderConfig + "spec: {credentials: [{filename: a, source: Secret, secretRef: {namespace: other, name: none, key: k}}]}", secrets},
-			want: want{
-				err: `spec.forProvider.varFiles[0]: Secret "team/db" has no key "none.yml"; ` +
-					`spec.forProvider.varFiles[1]: ConfigMap "team/none" not found; ` +
-					`ClusterProviderConfig "default": spec.credentials[0]: Secret "other/none" not found`,
-				missing: true,
-			},
-		},
 		"VarFileMalformed": {
 			reason: "What is in the file does not get into the error.",
 			docs: []string{
@@ -313,24 +253,6 @@ spec:
 				clusterProviderConfig, secrets,
 			},
 			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "bad.yml": is not valid YAML`},
-		},
-		"Vault": {
-			reason: "Ansible decrypts files and values.",
-			docs: []string{namespacedRun + `
-spec:
-  forProvider:
-    playbookInline: x
-    varFiles:
-    - {source: SecretKey, secretKeyRef: {name: db, key: vault.yml}}
-    - {source: SecretKey, secretKeyRef: {name: db, key: tags.yml}}
-`, clusterProviderConfig, secrets},
-			want: want{in: inputs.Inputs{
-				Config: `ClusterProviderConfig "default"`,
-				VarFiles: []inputs.File{
-					{Name: `Secret "team/db", key "vault.yml"`, Data: []byte("$ANSIBLE_VAULT;1.1;AES256\n3132"), Secret: true, From: redact.Source{Secret: "db", Key: "vault.yml"}},
-					{Name: `Secret "team/db", key "tags.yml"`, Data: []byte("p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n"), Secret: true, From: redact.Source{Secret: "db", Key: "tags.yml"}},
-				},
-			}},
 		},
 		"Inventories": {
 			reason: "Inline comes first; None and InjectedIdentity bring nothing.",
@@ -352,18 +274,6 @@ spec:
 					{Name: `ConfigMap "team/cm", key "binary"`, Data: []byte{0, 1}},
 					{Name: "spec.forProvider.inventoryInline", Data: []byte("c")},
 				},
-			}},
-		},
-		"ConfigOwnNamespace": {
-			reason: "A namespaced configuration need not say its namespace.",
-			docs: []string{
-				namespacedRun + local,
-				namespacedConfig + `spec: {credentials: [{filename: a, source: Secret, secretRef: {name: db, key: vars.yml}}]}`,
-				secrets,
-			},
-			want: want{in: inputs.Inputs{
-				Config:      `ProviderConfig "team/local"`,
-				Credentials: []inputs.File{{Name: "a", Data: []byte("password: x"), Secret: true, From: redact.Source{Secret: "db", Key: "vars.yml"}}},
 			}},
 		},
 		"AnyNamespace": {
@@ -530,20 +440,6 @@ func TestOtherNamespace(t *testing.T) {
 	got, err := source{namespace: "team"}.key(selector{ref: &common.KeySelector{Namespace: "other", Name: "db"}})
 	if want := (types.NamespacedName{Namespace: "team", Name: "db"}); got != want || err != nil {
 		t.Errorf("key(...): got %v, %v, want %v", got, err, want)
-	}
-}
-
-// TestResolveMasks has a Secret with a value that looks like the directives of YAML that take its parser long.
-func TestResolveMasks(t *testing.T) {
-	m := manifests(t, namespacedRun+`spec: {forProvider: {playbookInline: x, varFiles: [{source: Secret, secretRef: {name: odd}}]}}`,
-		clusterProviderConfig, "apiVersion: v1\nkind: Secret\nmetadata: {name: odd, namespace: team}\nstringData: {password: hunter22, odd: \""+
-			strings.Repeat("%TAG", 101)+"\"}\n")
-
-	in, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
-	needs.OK(t, err)
-
-	if diff := cmp.Diff("it is ********", in.Secrets().Text("it is hunter22")); diff != "" {
-		t.Errorf("\nNo value of a Secret keeps another one from being masked.\nText(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
@@ -157,7 +158,11 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingE
 			return nil, err
 		}
 
-		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, From: f.From, Index: i})
+		if err := environ.ValidatePlay(v.Name, string(f.Data)); err != nil {
+			return nil, field.Invalid(path.Index(i).Child("name"), v.Name, err.Error())
+		}
+
+		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, From: f.From})
 	}
 
 	return all, nil

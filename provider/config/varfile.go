@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -85,47 +83,20 @@ func checkVars(data []byte) (empty bool, err error) {
 		return checkJSON(data)
 	}
 
-	if i := bytes.IndexFunc(data, unprintable); i >= 0 {
-		return false, errors.Errorf("has a character that YAML does not allow (line %d)",
-			bytes.Count(data[:i], []byte("\n"))+1)
-	}
+	root, err := yamltext.Parse(string(data))
 
-	if err := yamltext.Check(data); err != nil {
-		return false, err
-	}
-
-	d := yaml.NewDecoder(bytes.NewReader(data))
-
-	doc := &yaml.Node{}
-
-	err = d.Decode(doc)
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, yamltext.ErrMany):
+		return false, errors.New("is not a single YAML document")
+	case err != nil:
+		return false, errors.New("is not valid YAML") // The parser may quote the file.
+	case root == nil, root.Kind == yaml.ScalarNode && root.Tag == "!!null":
 		return true, nil
-	}
-
-	if err != nil || len(doc.Content) != 1 {
-		return false, errors.New("is not valid YAML" + where(err))
-	}
-
-	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		return true, nil
-	}
-
-	switch root.Kind {
-	case yaml.MappingNode:
-	case yaml.ScalarNode:
+	case root.Kind == yaml.ScalarNode:
 		return false, errors.Errorf("is a single value, not a mapping of names to values (line %d): pass it with env",
 			root.Line)
-	default:
+	case root.Kind != yaml.MappingNode:
 		return false, errors.Errorf("is not a mapping of names to values (line %d)", root.Line)
-	}
-
-	switch err := d.Decode(&yaml.Node{}); {
-	case err == nil:
-		return false, errors.New("is not a single YAML document")
-	case !errors.Is(err, io.EOF):
-		return false, errors.New("is not valid YAML" + where(err))
 	}
 
 	if err := checkNames(root); err != nil {
@@ -143,40 +114,6 @@ func checkJSON(data []byte) (empty bool, err error) {
 	}
 
 	return vars == nil, nil
-}
-
-// where an error of the parser is, without its text, which quotes the file. The second
-// stage of the parser counts lines from 0.
-func where(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	m := regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`).FindStringSubmatch(
-		err.Error())
-	if m == nil {
-		return ""
-	}
-
-	line, _ := strconv.Atoi(m[1])
-	if m[2] != "" {
-		line++
-	}
-
-	return fmt.Sprintf(" (line %d)", line)
-}
-
-// unprintable characters may stand in YAML escaped only.
-// Source: Reader.NON_PRINTABLE of PyYAML, and the byte order mark that it skips.
-func unprintable(c rune) bool {
-	switch {
-	case c == '\t', c == '\n', c == '\r', c == 0x85, c == '\ufeff':
-		return false
-	case c >= ' ' && c <= '~', c >= 0xa0 && c <= 0xfffd, c >= 0x10000:
-		return false
-	}
-
-	return true
 }
 
 // checkNames reports names that are no strings to Ansible: no template could refer to

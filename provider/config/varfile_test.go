@@ -7,6 +7,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestRawVars has keys that cannot be variables: what would not reach the content is an error.
+func TestRawVars(t *testing.T) {
+	for want, data := range map[string]map[string][]byte{
+		`keys "tls-crt" and "tls.crt" are both the variable tls_crt: name each in an item of its own, with variable`: {"tls.crt": nil, "tls-crt": nil},
+		`key "ansible-provider.meta" is the provider's own variable`:                                                 {"ansible-provider.meta": nil},
+		`key "store.jks" is not text in UTF-8: name the other keys, each in an item of its own, with variable`:       {"a": nil, "store.jks": {0x80}},
+	} {
+		if _, err := rawVars(data, ""); err == nil || err.Error() != want {
+			t.Errorf("rawVars(...): want error %q, got %v", want, err)
+		}
+	}
+
+	if _, err := rawVars(map[string][]byte{"store.jks": {0x80}}, "a"); err == nil || err.Error() != "is not text in UTF-8" {
+		t.Errorf("rawVars(...): got error %v", err)
+	}
+}
+
 func TestCheckVars(t *testing.T) {
 	type want struct {
 		empty bool
@@ -52,14 +69,9 @@ func TestCheckVars(t *testing.T) {
 			want:   want{err: "is a single value, not a mapping of names to values (line 1): pass it with env"},
 		},
 		"Malformed": {
-			reason: "The line is said, what is on it is not.",
+			reason: "What is on a line is not said.",
 			data:   "a: 1\nb: [" + secret + "\nc: 2\n",
-			want:   want{err: "is not valid YAML (line 2)"},
-		},
-		"MalformedText": {
-			reason: "Both stages of the parser count from 1.",
-			data:   "a: 1\nb: " + secret + "\n c: 2\n",
-			want:   want{err: "is not valid YAML (line 3)"},
+			want:   want{err: "is not valid YAML"},
 		},
 		"UnknownAnchor": {
 			reason: "The parser would quote the anchor.",
@@ -69,7 +81,7 @@ func TestCheckVars(t *testing.T) {
 		"MalformedJSON": {
 			reason: "What is no JSON may be YAML, and is not.",
 			data:   "{\"a\": \"" + secret + "\",\n\"b\": ]}",
-			want:   want{err: "is not valid YAML (line 2)"},
+			want:   want{err: "is not valid YAML"},
 		},
 		"Binary": {
 			reason: "A Secret may hold anything.",
@@ -79,7 +91,7 @@ func TestCheckVars(t *testing.T) {
 		"Control": {
 			reason: "YAML has no control characters, and Ansible's parser no DEL.",
 			data:   "a: 1\nb: x\x7f\n",
-			want:   want{err: "has a character that YAML does not allow (line 2)"},
+			want:   want{err: "is not valid YAML"},
 		},
 		"Documents": {
 			reason: "Which of two documents is meant, nobody can tell.",
@@ -89,7 +101,7 @@ func TestCheckVars(t *testing.T) {
 		"MalformedRest": {
 			reason: "What follows a document must not be ignored.",
 			data:   "a: 1\n---\nb: [" + secret + "\n",
-			want:   want{err: "is not valid YAML (line 3)"},
+			want:   want{err: "is not valid YAML"},
 		},
 		"UnknownTag": {
 			reason: "Ansible would show the line and those around it.",

@@ -68,10 +68,6 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	}
 
 	if p := in.Parameters.Project; p != nil {
-		if err := requirements.CheckURL("spec.forProvider.project.src", p.Src); err != nil {
-			return Request{}, err
-		}
-
 		merged.Project = &requirements.Project{Project: *p, Tree: in.Tree}
 	}
 

@@ -53,10 +53,6 @@ func TestNewRequestCredentials(t *testing.T) {
 	cfg := "[defaults]\nforks = 5\nprivate_key_file = key\n[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = https://hub.example.org/\n" +
 		"token = token\n[galaxy]\ngpg_keyring = ./keys.kbx\n"
 
-	project := func(src string) inputs.Inputs {
-		return inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: src}}}
-	}
-
 	const refused = " must not have a password or a token in a URL: write it into a credential of the configuration, " +
 		".git-credentials for a repository or .netrc for an archive"
 
@@ -93,10 +89,6 @@ func TestNewRequestCredentials(t *testing.T) {
 			reason: "A password is an error of the configuration.",
 			in:     inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "roles: [{src: 'https://me:p@git.example.org/x.git'}]"},
 			err:    `ProviderConfig "x": spec.requirements: roles[0].src` + refused,
-		},
-		"PasswordOfProject": {
-			reason: "Or of the run, whatever the scheme.", in: project("ssh://git:s3cretpassword@example.org/x.git"),
-			err: "spec.forProvider.project.src" + refused,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

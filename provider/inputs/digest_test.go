@@ -112,8 +112,8 @@ func TestDigest(t *testing.T) {
 		},
 		"PlayEnvHidden": {
 			reason: "One that another takes the place of is none.",
-			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a", OfConfig: true}, {Name: "A", Value: "b"}}},
-			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "c", OfConfig: true}, {Name: "A", Value: "b"}}},
+			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a"}, {Name: "A", Value: "b"}}},
+			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "c"}, {Name: "A", Value: "b"}}},
 			same:   true,
 		},
 		"SecretData": {
@@ -307,8 +307,24 @@ func TestComparable(t *testing.T) {
 	}
 }
 
+// TestObjectKey has two objects with the same secret of four digits: an attacker that may create one of them, and see
+// both digests, learns nothing of the other's.
 func TestObjectKey(t *testing.T) {
 	if diff := cmp.Diff("9d32086c63049f020e3425ca73a1c65589cfdd6e9ac41d009f504ff14daea964", hex.EncodeToString(ObjectKey([]byte("key"), "uid"))); diff != "" {
 		t.Errorf("\nAn upgrade runs nothing again.\nObjectKey(...): -want, +got:\n%s", diff)
+	}
+
+	in := Inputs{VarFiles: []File{{Data: []byte("pin: 4711\n"), Secret: true}}}
+	seen := map[string]bool{}
+
+	for _, key := range [][]byte{[]byte("uid"), ObjectKey(nil, "uid"), ObjectKey([]byte("key"), "uid"), ObjectKey([]byte("key"), "other")} {
+		d, err := in.Digest(key, nil, nil, nil)
+		needs.OK(t, err)
+
+		seen[d[strings.LastIndexByte(d, '.'):]] = true
+	}
+
+	if len(seen) != 4 {
+		t.Errorf("\nEach object has a key of its own, which only the provider can make.\nDigest(...): %v", seen)
 	}
 }

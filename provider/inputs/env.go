@@ -3,9 +3,6 @@ package inputs
 import (
 	"maps"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
@@ -18,10 +15,6 @@ type Variable struct {
 	// Secret is true for a value that must never be reported, and From says where that comes from.
 	Secret bool
 	From   redact.Source
-	// OfConfig is true for a variable that the configuration sets.
-	OfConfig bool
-	// Index in the list that has it.
-	Index int
 }
 
 // ForPlay is the environment that the configuration and the run set for the play. Of several variables with the same
@@ -33,21 +26,4 @@ func (in Inputs) ForPlay() map[string]string {
 	}
 
 	return env
-}
-
-// validatePlayEnv reports variables that are not a play's to set, among those of the run, or of its configuration.
-func validatePlayEnv(vars []Variable, ofConfig bool, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-
-	for _, v := range vars {
-		if v.OfConfig != ofConfig {
-			continue
-		}
-
-		if err := environ.ValidatePlay(v.Name, v.Value); err != nil {
-			errs = append(errs, field.Invalid(path.Index(v.Index).Child("name"), v.Name, err.Error()))
-		}
-	}
-
-	return errs
 }

@@ -20,7 +20,7 @@ func validatePlaybookPath(name string) error {
 		return errors.New("must not contain spaces, quotes, braces, backslashes, = or #")
 	case !isPrintable(name):
 		return errors.New("must be printable")
-	case isOption(name):
+	case strings.HasPrefix(name, "-"):
 		return errors.New("must not start with a dash")
 	case path.IsAbs(name), path.Clean(name) != name, strings.HasPrefix(name, "../"):
 		return errors.New("must be a path without . and .. below the directory")

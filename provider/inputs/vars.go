@@ -3,7 +3,6 @@ package inputs
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,8 +20,7 @@ const VaultHeader = "$ANSIBLE_VAULT;"
 // and calls more a recursive loop in a template.
 const maxDepth = 128
 
-// maxErrors is how many mistakes are reported at a time.
-const maxErrors = 10
+var errDeep = errors.Errorf("must not be nested deeper than %d levels", maxDepth)
 
 // Ansible reads a mapping with one of these keys as an encrypted value, or as a value
 // without templates. Source: the legacy JSON profile of ansible-core.
@@ -31,9 +29,9 @@ const (
 	keyUnsafe = "__ansible_unsafe"
 )
 
-// validateVars reports variables that a play would see with other values than were
+// validateVars reports a variable that a play would see with another value than was
 // written. Mappings that stand for encrypted values are allowed unless vars are unsafe.
-func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) field.ErrorList {
+func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) error {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil
 	}
@@ -43,20 +41,21 @@ func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) fiel
 
 	var vars map[string]any
 	if d.Decode(&vars) != nil {
-		return field.ErrorList{field.TypeInvalid(path, "", "must be a mapping of names to values")}
+		return field.TypeInvalid(path, "", "must be a mapping of names to values")
 	}
 
-	v := varsValidator{root: path, unsafe: unsafe}
-
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if err := validateVariableName(name); err != nil && len(v.errs) < maxErrors {
-			v.errs = append(v.errs, field.Invalid(path.Key(name), name, err.Error()))
+		if err := validateVariableName(name); err != nil {
+			return invalid(path.Key(name), name, err.Error())
 		}
 	}
 
-	v.value(vars, path, 0)
+	err := validateValue(vars, unsafe, path, 0)
+	if errors.Is(err, errDeep) {
+		return field.Invalid(path, field.OmitValueType{}, err.Error())
+	}
 
-	return v.errs
+	return err
 }
 
 // validateVariableName reports a name that no template can refer to, or that YAML has made of another one.
@@ -71,63 +70,55 @@ func validateVariableName(name string) error {
 	return nil
 }
 
-type varsValidator struct {
-	root   *field.Path
-	unsafe bool
-	errs   field.ErrorList
-}
-
-func (v *varsValidator) value(value any, path *field.Path, depth int) {
-	if len(v.errs) >= maxErrors {
-		return
-	}
-
+func validateValue(value any, unsafe bool, path *field.Path, depth int) error {
 	if depth > maxDepth {
-		v.errs = append(v.errs,
-			field.Invalid(v.root, field.OmitValueType{}, fmt.Sprintf("must not be nested deeper than %d levels", maxDepth)))
-
-		return
+		return errDeep
 	}
 
 	switch value := value.(type) {
 	case json.Number:
 		if !exact(value) {
-			v.errs = append(v.errs, field.Invalid(path, value.String(),
-				"may not be the number that was written, since the API server rounds those beyond 64 bits: write it as a string"))
+			return field.Invalid(path, value.String(),
+				"may not be the number that was written, since the API server rounds those beyond 64 bits: write it as a string")
 		}
 	case []any:
 		for i, item := range value {
-			v.value(item, path.Index(i), depth+1)
+			if err := validateValue(item, unsafe, path.Index(i), depth+1); err != nil {
+				return err
+			}
 		}
 	case map[string]any:
-		v.marker(value, path)
+		if err := validateMarker(value, path); err != nil && !unsafe {
+			return err
+		}
 
 		for _, k := range slices.Sorted(maps.Keys(value)) {
-			v.value(value[k], path.Key(k), depth+1)
+			if err := validateValue(value[k], unsafe, path.Key(k), depth+1); err != nil {
+				return err
+			}
 		}
 	}
+
+	return nil
 }
 
-// marker checks a mapping that Ansible reads as a value. If one of them is malformed,
+// validateMarker checks a mapping that Ansible reads as a value. If one of them is malformed,
 // Ansible reads none of these variables' mappings as values.
-func (v *varsValidator) marker(m map[string]any, path *field.Path) {
-	if v.unsafe {
-		return
-	}
-
+func validateMarker(m map[string]any, path *field.Path) error {
 	if text, ok := m[keyVault]; ok {
 		if s, ok := text.(string); !ok || !strings.HasPrefix(s, VaultHeader) {
-			v.errs = append(v.errs,
-				field.Invalid(path.Key(keyVault), field.OmitValueType{},
-					"must be what ansible-vault encrypt_string prints after !vault"))
+			return field.Invalid(path.Key(keyVault), field.OmitValueType{},
+				"must be what ansible-vault encrypt_string prints after !vault")
 		}
 	}
 
 	if text, ok := m[keyUnsafe]; ok {
 		if _, ok := text.(string); !ok {
-			v.errs = append(v.errs, field.Invalid(path.Key(keyUnsafe), field.OmitValueType{}, "must be a string"))
+			return field.Invalid(path.Key(keyUnsafe), field.OmitValueType{}, "must be a string")
 		}
 	}
+
+	return nil
 }
 
 // exact is true for a number that the API server has certainly not rounded. It keeps

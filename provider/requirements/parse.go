@@ -229,8 +229,7 @@ func parseFields(n *yaml.Node, path *field.Path, into map[string]any) error {
 	return nil
 }
 
-// text of a scalar as it was written. ansible-galaxy hands it to git, which
-// must not take it for an option.
+// text of a scalar as it was written.
 func text(n *yaml.Node, path *field.Path) (string, error) {
 	if isNull(n) {
 		return "", nil
@@ -241,19 +240,30 @@ func text(n *yaml.Node, path *field.Path) (string, error) {
 		return "", errors.Errorf("%s must be a string", path)
 	}
 
-	if slices.ContainsFunc(strings.Split(n.Value, ","), isOption) {
-		return "", errors.Errorf("%s must not start with a dash", path)
-	}
-
-	if strings.ContainsFunc(n.Value, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return "", errors.Errorf("%s must be printable", path)
-	}
-
-	return n.Value, CheckURL(path.String(), n.Value)
+	return n.Value, check(path.String(), n.Value)
 }
 
+// check what a field says of a requirement. ansible-galaxy hands it to git or hg, which must not take it for an option,
+// and every process can see that it has no password. What is not printable would not be seen in an error.
+func check(field, value string) error {
+	switch {
+	case slices.ContainsFunc(strings.Split(value, ","), isOption):
+		return errors.Errorf("%s must not start with a dash", field)
+	case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return errors.Errorf("%s must be printable", field)
+	case passwordInURL.MatchString(value):
+		return errors.Errorf("%s must not have a password or a token in a URL: write it into a credential of the "+
+			"configuration, .git-credentials for a repository or .netrc for an archive", field)
+	}
+
+	return nil
+}
+
+// isOption is true for an option, also behind the scm of a URL.
 func isOption(s string) bool {
-	return strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(s), "git+"), "-")
+	_, url, _ := strings.Cut(s, "+")
+
+	return strings.HasPrefix(strings.TrimSpace(s), "-") || strings.HasPrefix(strings.TrimSpace(url), "-")
 }
 
 func isNull(n *yaml.Node) bool {

@@ -65,12 +65,14 @@ func (f File) Empty() bool {
 // name, which is one of Galaxy's, unless the requirements have it or found says
 // that it is installed already. A role of a collection, with a name of three parts,
 // comes with a collection that is required. The error names the role and the
-// requirement that contradict each other, or the role whose src has a password.
+// requirement that contradict each other, or the role whose src or version is a mistake.
 func (f File) Merge(roles []common.Role, found func(name string) bool) (File, error) {
 	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles), Project: f.Project}
 
 	for _, role := range roles {
-		if err := CheckURL(fmt.Sprintf("src of role %q", role.Name), role.Src); err != nil {
+		err := cmp.Or(check(fmt.Sprintf("src of role %q", role.Name), role.Src),
+			check(fmt.Sprintf("version of role %q", role.Name), role.Version))
+		if err != nil {
 			return File{}, errors.Wrap(err, "spec.forProvider")
 		}
 

@@ -226,6 +226,21 @@ func TestMerge(t *testing.T) {
 			roles:  []common.Role{{Name: "web"}, {Name: "db", Src: "ssh://git:s3cret@example.org/db.git"}},
 			err:    `spec.forProvider: src of role "db"` + refused,
 		},
+		"Option": {
+			reason: "git and hg must not take a text for an option.",
+			roles:  []common.Role{{Name: "a.b", Src: "hg+ --config=alias.clone=!id"}},
+			err:    `spec.forProvider: src of role "a.b" must not start with a dash`,
+		},
+		"OptionVersion": {
+			reason: "Nor a version.",
+			roles:  []common.Role{{Name: "a.b", Version: " --exec=id"}},
+			err:    `spec.forProvider: version of role "a.b" must not start with a dash`,
+		},
+		"Unprintable": {
+			reason: "What cannot be seen is not hidden in an argument.",
+			roles:  []common.Role{{Name: "a.b", Version: "1\x00"}},
+			err:    `spec.forProvider: version of role "a.b" must be printable`,
+		},
 		"ItemConflict": {
 			reason: "Items contradict each other as well.",
 			roles:  []common.Role{{Name: "a.b", Version: "1"}, {Name: "a.b", Version: "2"}},

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Types of sources.
@@ -59,17 +57,6 @@ var (
 	userOfURL = regexp.MustCompile(`(?i)(https?://)[^/\s]*@|(://)[^/\s]*(?::|%3a)[^/\s]*@` +
 		`|([?&][^=&\s]*(?:token|password|secret|api_?key)=)[^&\s#:]*`)
 )
-
-// CheckURL returns an error for a field with the URL of a repository or an archive, if that has a password: URLs are
-// arguments of git, which every process can see.
-func CheckURL(field, url string) error {
-	if !passwordInURL.MatchString(url) {
-		return nil
-	}
-
-	return errors.Errorf("%s must not have a password or a token in a URL: write it into a credential of the "+
-		"configuration, .git-credentials for a repository or .netrc for an archive", field)
-}
 
 // WithoutUser leaves the URLs in a text without what may be a password or a token, for all to read.
 func WithoutUser(text string) string {
