@@ -2,7 +2,6 @@ package galaxy
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,25 +9,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
-var keyFile = regexp.MustCompile(`(?m)^\s*private_key_file\s*[=:]\s*(\S+)`)
-
 // sshKeys returns the names of credentials that git uses as private keys: the names that
 // ssh-keygen uses, the name in a Secret of type kubernetes.io/ssh-auth, and the key that the
 // configuration names for Ansible.
 func sshKeys(env map[string]string, files []inputs.File) []string {
 	names := []string{"id_ed25519", "id_ecdsa", "id_rsa", "ssh-privatekey"}
 
-	mentioned := []string{env["ANSIBLE_PRIVATE_KEY_FILE"]}
-
-	cfg, _ := inputs.Find(files, inputs.AnsibleConfigFile)
-	for _, m := range keyFile.FindAllSubmatch(cfg.Data, -1) {
-		mentioned = append(mentioned, string(m[1]))
-	}
-
-	for _, m := range mentioned {
-		if name := filepath.Base(m); m != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	cfg := inputs.Inputs{Credentials: files}.AnsibleConfig()
+	for _, mentioned := range []string{env["ANSIBLE_PRIVATE_KEY_FILE"], cfg.Get("defaults", "private_key_file")} {
+		names = append(names, filepath.Base(mentioned)) // No credential has the name of an empty path.
 	}
 
 	return names
