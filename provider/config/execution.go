@@ -2,10 +2,7 @@ package config
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
-	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,19 +35,13 @@ func (p Places) Execution(c common.Config) (common.Execution, error) {
 		}
 
 		// The API server refuses that only where the place is written out.
-		if field := aboutPods(x); field != "" {
-			return x, errors.Errorf(
-				"spec.execution.%s: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or "+
-					"leave it out", field)
+		if !reflect.DeepEqual(x, common.Execution{Place: x.Place}) {
+			return x, errors.New(
+				"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out " +
+					"all but place")
 		}
 
 		return x, nil
-	}
-
-	if a := loosening(x.Annotations); a != "" && c.GetNamespace() != "" {
-		return x, errors.Errorf(
-			"spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may "+
-				"have it", a)
 	}
 
 	x.Namespace = p.namespace(c)
@@ -71,33 +62,4 @@ func (p Places) namespace(c common.Config) string {
 	}
 
 	return cmp.Or(c.GetNamespace(), given, p.Namespace)
-}
-
-// loosening is an annotation with which a Pod leaves Pod Security's standard restricted; empty if there is
-// none.
-func loosening(annotations map[string]string) string {
-	for _, a := range slices.Sorted(maps.Keys(annotations)) {
-		switch domain, _, _ := strings.Cut(a, "/"); domain {
-		// https://kubernetes.io/docs/reference/labels-annotations-taints/#container-apparmor-security-beta-kubernetes-io
-		case "container.apparmor.security.beta.kubernetes.io", "seccomp.security.alpha.kubernetes.io",
-			"container.seccomp.security.alpha.kubernetes.io":
-			return a
-		}
-	}
-
-	return ""
-}
-
-// aboutPods is the name of a field that only Pods have; empty if none is set.
-func aboutPods(x common.Execution) string {
-	v := reflect.ValueOf(x)
-
-	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if name != "place" && !v.Field(i).IsZero() {
-			return name
-		}
-	}
-
-	return ""
 }

@@ -52,7 +52,7 @@ func TestExecution(t *testing.T) {
 			"A configuration that says something of Pods has a mistake where the flag says that there are none.",
 			flags, in(&common.Execution{Image: "x"}),
 			common.Execution{},
-			errors.New("spec.execution.image: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave it out"),
+			errors.New("spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out all but place"),
 		},
 		"Pod": {
 			"The Pods of a namespace's configuration are in that namespace.",
@@ -71,27 +71,6 @@ func TestExecution(t *testing.T) {
 			"Or where it says itself.",
 			flags, cluster(&common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}}),
 			common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}},
-			nil,
-		},
-		"AppArmor": {
-			"A namespace's configuration does not loosen the confinement of its Pods.",
-			flags, in(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"a": "b", "container.apparmor.security.beta.kubernetes.io/run": "unconfined"}}),
-			common.Execution{},
-			errors.New(`spec.execution.annotations: "container.apparmor.security.beta.kubernetes.io/run" may loosen the confinement of the Pod: only cluster scoped configurations may have it`),
-		},
-		"Seccomp": {
-			"Nor does it with what older versions of Kubernetes read.",
-			flags, in(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}}),
-			common.Execution{},
-			errors.New(`spec.execution.annotations: "seccomp.security.alpha.kubernetes.io/pod" may loosen the confinement of the Pod: only cluster scoped configurations may have it`),
-		},
-		"ClusterAppArmor": {
-			"A cluster scoped one may.",
-			flags, cluster(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/run": "unconfined"}, KeepFor: tenMinutes}),
-			common.Execution{
-				Place: common.PlacePod, Namespace: "jobs", Content: common.ContentInstall, KeepFor: tenMinutes,
-				Annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/run": "unconfined"},
-			},
 			nil,
 		},
 		"PodsOnly": {

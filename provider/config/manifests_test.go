@@ -136,6 +136,7 @@ func TestRepositories(t *testing.T) {
 		"":                  false, "/srv/a.git": false, "../a": false, "a.git": false, "ext::sh": false, "git@ext::sh": false, "fd::17": false,
 		"https://-oProxyCommand=id/a": false, "ssh://-oProxyCommand=id/a": false, "git@git.example.org:-x": false, "-u@git.example.org:a": false,
 		"https://git.example.org/a b": false, "https://git.example.org/a\n": false, "git://git.example.org/a": false, "a/b@c:d": false,
+		"ssh://git:s3cretpassword@git.example.org/a": false, "https://0123456789abcdef@git.example.org/a": false,
 	} {
 		run := clusterRun + "spec: {forProvider: {playbook: site.yml, project: {src: " + strconv.Quote(src) + "}}}"
 		if err := manifests(t).Add("run.yaml", strings.NewReader(run)); (err == nil) != want {
@@ -148,6 +149,7 @@ func TestRepositories(t *testing.T) {
 func TestTenants(t *testing.T) {
 	for field, spec := range map[string]string{
 		"execution.podTemplate":                  "{execution: {place: Pod, podTemplate: {}}}",
+		"execution.annotations":                  "{execution: {place: Pod, annotations: {container.apparmor.security.beta.kubernetes.io/run: unconfined}}}",
 		"execution.namespace":                    "{execution: {place: Pod, namespace: other}}",
 		"kubernetes.serviceAccountRef.namespace": "{kubernetes: {serviceAccountRef: {name: a, namespace: other}}}",
 		"confinement":                            "{confinement: {readPaths: [/srv]}}",
