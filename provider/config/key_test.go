@@ -51,10 +51,7 @@ func TestKey(t *testing.T) {
 
 			got, err := Key(t.Context(), c, "ns")
 
-			msg := ""
-			if err != nil {
-				msg = err.Error()
-			}
+			msg := needs.Message(err)
 
 			if diff := cmp.Diff(tc.err, msg); diff != "" {
 				t.Errorf("%s\nKey(...): -want error, +got error:\n%s", tc.reason, diff)

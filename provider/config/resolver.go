@@ -174,48 +174,45 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 // named in one error.
 func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
 	of := source{
-		reader: r.Reader, left: new(maxReferred), host: r.Host && !IsTenant(run), namespace: run.GetNamespace(),
-		kind: common.KindAnsibleRun,
+		reader: r.Reader, left: new(maxReferred), missing: &MissingError{}, host: r.Host && !IsTenant(run),
+		namespace: run.GetNamespace(), kind: common.KindAnsibleRun,
 	}
 	path := field.NewPath("spec", "forProvider")
-	g := &MissingError{}
 
-	ofRun, err := of.varFiles(ctx, in.Parameters.VarFiles, g, path.Child("varFiles"))
+	ofRun, err := of.varFiles(ctx, in.Parameters.VarFiles, path.Child("varFiles"))
 	if err != nil {
 		return err
 	}
 
-	if err := of.inventories(ctx, in, g, path.Child("inventories")); err != nil {
+	if err := of.inventories(ctx, in, path.Child("inventories")); err != nil {
 		return err
 	}
 
-	vars, err := of.variables(ctx, in.Parameters.Env, g, path.Child("env"))
+	vars, err := of.variables(ctx, in.Parameters.Env, path.Child("env"))
 	if err != nil {
 		return err
 	}
 
-	of.namespace, of.kind = c.GetNamespace(), kindOf(c)
+	of.namespace, of.kind, of.at = c.GetNamespace(), kindOf(c), in.Config+": "
+	path = field.NewPath("spec")
 
-	gc := &MissingError{}
-	if err := of.credentials(ctx, c.ConfigSpec().Credentials, in, gc); err != nil {
-		return errors.Wrap(err, in.Config)
+	if err := of.credentials(ctx, c.ConfigSpec().Credentials, in, path.Child("credentials")); err != nil {
+		return err
 	}
 
-	ofConfig, err := of.variables(ctx, c.ConfigSpec().Env, gc, field.NewPath("spec", "env"))
+	ofConfig, err := of.variables(ctx, c.ConfigSpec().Env, path.Child("env"))
 	if err != nil {
-		return errors.Wrap(err, in.Config)
+		return err
 	}
 
-	files, err := of.varFiles(ctx, c.ConfigSpec().VarFiles, gc, field.NewPath("spec", "varFiles"))
+	files, err := of.varFiles(ctx, c.ConfigSpec().VarFiles, path.Child("varFiles"))
 	if err != nil {
-		return errors.Wrap(err, in.Config)
+		return err
 	}
 
 	// What a run says itself wins over what it shares with others.
 	in.VarFiles = slices.Concat(files, ofRun)
 	in.PlayEnv = slices.Concat(ofConfig, vars)
 
-	_ = g.add(gc.orNil(), in.Config)
-
-	return g.orNil()
+	return of.missing.orNil()
 }

@@ -31,21 +31,25 @@ const maxReferred = 4 << 20
 // A source of files reads what one object, the referrer, refers to.
 type source struct {
 	reader Reader
-	// left of maxReferred. The sources of a run and of its configuration share it.
-	left *int
+	// left of maxReferred, and what is missing. The sources of a run and of its configuration share both.
+	left    *int
+	missing *MissingError
 	// host is true when the referrer may read files and environment variables of the
 	// provider.
 	host bool
 	// namespace of the referrer, empty when it is cluster scoped.
 	namespace string
-	// kind of the referrer, for error messages.
-	kind string
+	// kind of the referrer, and what comes before the path of a field in it, for error messages.
+	kind, at string
+}
+
+// note what is missing for a field, so that one error names all. Any other error is returned.
+func (s source) note(err error, path *field.Path) error {
+	return s.missing.add(err, s.at+path.String())
 }
 
 // varFiles are files of variables as Ansible reads them, without those that have none.
-func (s source) varFiles(ctx context.Context, vars []common.VarFile, g *MissingError,
-	path *field.Path,
-) ([]inputs.File, error) {
+func (s source) varFiles(ctx context.Context, vars []common.VarFile, path *field.Path) ([]inputs.File, error) {
 	var all []inputs.File
 
 	for i, v := range vars {
@@ -54,7 +58,7 @@ func (s source) varFiles(ctx context.Context, vars []common.VarFile, g *MissingE
 			continue
 		}
 
-		if err := g.add(err, path.Index(i).String()); err != nil {
+		if err := s.note(err, path.Index(i)); err != nil {
 			return nil, err
 		}
 
@@ -89,7 +93,7 @@ func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, err
 	return f, errors.Wrap(err, f.Name)
 }
 
-func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
+func (s source) inventories(ctx context.Context, in *inputs.Inputs, path *field.Path) error {
 	for i, inv := range in.Parameters.Inventories {
 		if inv.Source == common.FileSourceProject {
 			in.Inventories = append(in.Inventories, inputs.File{Name: inv.Path, Path: inv.Path})
@@ -97,7 +101,7 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingEr
 		}
 
 		f, ok, err := s.file(ctx, inv.FileSelector)
-		if err := g.add(err, path.Index(i).String()); err != nil {
+		if err := s.note(err, path.Index(i)); err != nil {
 			return err
 		}
 
@@ -114,12 +118,10 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingEr
 	return nil
 }
 
-func (s source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, g *MissingError) error {
+func (s source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, path *field.Path) error {
 	for i, c := range cs {
-		path := field.NewPath("spec", "credentials").Index(i)
-
 		f, ok, err := s.file(ctx, c.FileSelector)
-		if err := g.add(err, path.String()); err != nil {
+		if err := s.note(err, path.Index(i)); err != nil {
 			return err
 		}
 
@@ -137,9 +139,7 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 }
 
 // variables of the environment, with the values that they refer to.
-func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingError,
-	path *field.Path,
-) ([]inputs.Variable, error) {
+func (s source) variables(ctx context.Context, vars []common.EnvVar, path *field.Path) ([]inputs.Variable, error) {
 	var all []inputs.Variable
 
 	for i, v := range vars {
@@ -154,12 +154,12 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingE
 			f, err = s.value(ctx, envSelector(v))
 		}
 
-		if err := g.add(err, path.Index(i).String()); err != nil {
+		if err := s.note(err, path.Index(i)); err != nil {
 			return nil, err
 		}
 
 		if err := environ.ValidatePlay(v.Name, string(f.Data)); err != nil {
-			return nil, field.Invalid(path.Index(i).Child("name"), v.Name, err.Error())
+			return nil, errors.Errorf("%s%w", s.at, field.Invalid(path.Index(i).Child("name"), v.Name, err.Error()))
 		}
 
 		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, From: f.From})

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRawVars has keys that cannot be variables: what would not reach the content is an error.
@@ -133,10 +135,7 @@ func TestCheckVars(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			empty, err := checkVars([]byte(tc.data))
 
-			got := want{empty: empty}
-			if err != nil {
-				got.err = err.Error()
-			}
+			got := want{empty, needs.Message(err)}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\ncheckVars(...): -want, +got:\n%s", tc.reason, diff)

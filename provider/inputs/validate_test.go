@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestValidate(t *testing.T) {
@@ -119,10 +120,7 @@ func TestValidate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ""
-			if err := tc.in.Validate(); err != nil {
-				got = err.Error()
-			}
+			got := needs.Message(tc.in.Validate())
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)

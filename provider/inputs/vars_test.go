@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestValidateVars(t *testing.T) {
@@ -74,10 +75,7 @@ func TestValidateVars(t *testing.T) {
 				PlaybookInline: "x", Vars: &runtime.RawExtension{Raw: []byte(tc.vars)}, UnsafeVars: &runtime.RawExtension{Raw: []byte(tc.unsafe)},
 			}}
 
-			got := ""
-			if err := in.Validate(); err != nil {
-				got = err.Error()
-			}
+			got := needs.Message(in.Validate())
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)

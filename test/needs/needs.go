@@ -17,6 +17,15 @@ import (
 	"testing"
 )
 
+// Message of an error; empty when there is none.
+func Message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}
+
 // OK ends the test with an error of something that it is not about.
 func OK(tb testing.TB, err error) {
 	tb.Helper()
