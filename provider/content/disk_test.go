@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -87,8 +86,8 @@ func TestDiskFull(t *testing.T) {
 		return request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	}
 
-	m := NewMetrics(nil)
-	s := newStore(t, disk, withMetrics(m))
+	r := &recorder{}
+	s := newStore(t, disk, withObserver(r))
 
 	_, releaseSmall := ensure(t, s, req(small))
 	_, release := ensure(t, s, req(medium))
@@ -108,8 +107,8 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("\nSets that nobody uses make room, those in use stay.")
 	}
 
-	if n := testutil.ToFloat64(m.installs.WithLabelValues("run", "Failed")); n != 1 {
-		t.Errorf("\nIt is one installation that failed: got %v", n)
+	if n := len(r.installs); n != 3 || r.installs[2].Result != ResultFailed {
+		t.Errorf("\nIt is one installation that failed: got %+v", r.installs)
 	}
 
 	releaseSmall()

@@ -33,9 +33,9 @@ func (s *Store) tidy() (dirs []string) {
 		case s.inUse(e):
 			bytes += e.manifest.Bytes
 		case e.damaged:
-			dirs = append(dirs, s.evict(e, removedDamaged)...)
+			dirs = append(dirs, s.evict(e, RemovedDamaged)...)
 		case e.number < newest[e.digest]:
-			dirs = append(dirs, s.evict(e, removedSuperseded)...)
+			dirs = append(dirs, s.evict(e, RemovedSuperseded)...)
 		default:
 			bytes += e.manifest.Bytes
 			idle = append(idle, e)
@@ -68,19 +68,19 @@ func (s *Store) evictOldest(idle []*entry, bytes int64) (dirs []string) {
 		}
 
 		bytes -= e.manifest.Bytes
-		dirs = append(dirs, s.evict(e, removedForSpace)...)
+		dirs = append(dirs, s.evict(e, RemovedForSpace)...)
 	}
 
 	return dirs
 }
 
 // evict a set. One that is half removed must not be found, not even after a restart.
-func (s *Store) evict(e *entry, why string) []string {
+func (s *Store) evict(e *entry, why Removal) []string {
 	trash := filepath.Join(s.temp(), rand.Text()+trashSuffix)
 	err := os.Rename(e.dir, trash)
 
 	delete(s.entries, e.dir)
-	s.config.Metrics.removals.WithLabelValues(why).Inc()
+	s.config.Observer.Removed(why)
 	s.observeSize()
 
 	if err != nil {
@@ -90,15 +90,14 @@ func (s *Store) evict(e *entry, why string) []string {
 	return []string{trash}
 }
 
-// observeSize notes how much is stored. The store is locked.
+// observeSize tells the observer how much is stored. The store is locked.
 func (s *Store) observeSize() {
 	var bytes int64
 	for _, e := range s.entries {
 		bytes += e.manifest.Bytes
 	}
 
-	s.config.Metrics.sets.Set(float64(len(s.entries)))
-	s.config.Metrics.bytes.Set(float64(bytes))
+	s.config.Observer.Stored(len(s.entries), bytes)
 }
 
 // remove directories. What cannot be removed now is a leftover at the next

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // block is what a file takes on disk at least, in bytes.
@@ -40,15 +40,37 @@ func install(argv []string, name string, files int) error {
 	return nil
 }
 
+// recorder of what a store does.
+type recorder struct {
+	mu       sync.Mutex
+	installs []Installation
+	found    int
+	removed  []Removal
+	sets     int
+	bytes    int64
+}
+
+func (r *recorder) Installed(i Installation) { r.do(func() { r.installs = append(r.installs, i) }) }
+func (r *recorder) Found()                   { r.do(func() { r.found++ }) }
+func (r *recorder) Removed(why Removal)      { r.do(func() { r.removed = append(r.removed, why) }) }
+func (r *recorder) Stored(n int, b int64)    { r.do(func() { r.sets, r.bytes = n, b }) }
+
+func (r *recorder) do(fn func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	fn()
+}
+
 // TestMaxSize has sets of ten blocks and some directories.
 func TestMaxSize(t *testing.T) {
 	t.Parallel()
 
 	const room = 40 * block // For two of these sets.
 
-	dir, c, m := t.TempDir(), newClock(), NewMetrics(nil)
+	dir, c, r := t.TempDir(), newClock(), &recorder{}
 	open := func() *Store {
-		return newStore(t, dir, withMaxSize(room), withClock(c.Now), withMetrics(m), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		return newStore(t, dir, withMaxSize(room), withClock(c.Now), withObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 			return install(argv, "x", 10)
 		}))
 	}
@@ -113,12 +135,12 @@ func TestMaxSize(t *testing.T) {
 
 	wantNoLeftovers(t, s)
 
-	bytes := testutil.ToFloat64(m.bytes)
-	got := []float64{
-		testutil.ToFloat64(m.removals.WithLabelValues("Space")), testutil.ToFloat64(m.sets),
-		testutil.ToFloat64(m.installs.WithLabelValues("run", "Installed")), testutil.ToFloat64(m.hits),
+	want := []Removal{RemovedForSpace, RemovedForSpace}
+	if diff := cmp.Diff(want, r.removed); diff != "" {
+		t.Errorf("\nWhat goes is told: -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]float64{2, 2, 4, 3}, got); diff != "" || bytes <= 0 || bytes > room {
-		t.Errorf("\nWhat goes, stays, is installed and found is counted: got %v bytes, -want, +got:\n%s", bytes, diff)
+
+	if r.sets != 2 || r.bytes <= 0 || r.bytes > room || len(r.installs) != 4 || r.found != 3 {
+		t.Errorf("\nSo are numbers and sizes: got %d sets, %d bytes, %d installs, %d found", r.sets, r.bytes, len(r.installs), r.found)
 	}
 }

@@ -99,10 +99,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, error) {
 	began := s.config.now()
 	e, result, err := s.tryInstall(ctx, digest, req, again)
-
-	cause := map[bool]string{false: "run", true: "refresh"}[again]
-	s.config.Metrics.installs.WithLabelValues(cause, result).Inc()
-	s.config.Metrics.duration.WithLabelValues(result).Observe(s.config.now().Sub(began).Seconds())
+	s.config.Observer.Installed(Installation{Again: again, Result: result, Took: s.config.now().Sub(began)})
 
 	s.mu.Lock()
 
@@ -121,9 +118,9 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 // tryInstall a set. When the disk is full, all sets that are not in use are removed, and the installation is tried
 // again; not so for a refresh, which can wait. A panic must not end the runs of others.
 func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool,
-) (e *entry, r string, err error) {
+) (e *entry, r Result, err error) {
 	defer redact.Panic(func() {
-		e, r, err = nil, resultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
+		e, r, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
 	})
 
 	e, r, err = s.attempt(ctx, digest, req)
@@ -144,7 +141,7 @@ func (s *Store) tryInstall(ctx context.Context, digest string, req Request, agai
 }
 
 // attempt an installation in a workspace. What is installed there becomes the content set.
-func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, string, error) {
+func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, Result, error) {
 	resolved := s.config.now()
 
 	w, err := s.newWorkspace(digest)
@@ -178,7 +175,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry
 // publish a complete set in the store, with one use. A current set with the same content stays
 // in its place, also one that another process has put there meanwhile. Resolved is when the request was
 // resolved to the set.
-func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, string, error) {
+func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -190,12 +187,12 @@ func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved 
 			return nil, "", err
 		}
 
-		e, result := s.current(m.Digest), resultUnchanged
+		e, result := s.current(m.Digest), ResultUnchanged
 
 		if e != nil && e.manifest.Same(m) {
 			_ = os.Chtimes(filepath.Join(e.dir, installed.File), resolved, resolved)
 		} else {
-			e, result = s.newEntry(m.Digest), resultInstalled
+			e, result = s.newEntry(m.Digest), ResultInstalled
 			e.manifest = m
 
 			err := os.Rename(dir, e.dir)

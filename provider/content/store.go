@@ -74,8 +74,8 @@ type Config struct {
 	// TTL is the time after which a request that is not pinned is resolved again; 0 means
 	// never.
 	TTL time.Duration
-	// Metrics of what the store does; nil for none.
-	Metrics *Metrics
+	// Observer of what the store does; nil for none.
+	Observer Observer
 
 	// For tests: what else the constants are, and the time.
 	maxSize     int64
@@ -93,8 +93,8 @@ func NewStore(c Config) (*Store, error) {
 
 	c.maxSize, c.maxInstalls = cmp.Or(c.maxSize, maxSize), cmp.Or(c.maxInstalls, maxInstalls)
 
-	if c.Metrics == nil {
-		c.Metrics = NewMetrics(nil)
+	if c.Observer == nil {
+		c.Observer = nopObserver{}
 	}
 
 	if c.now == nil {
@@ -192,7 +192,7 @@ func (s *Store) find(digest string) (*entry, error) {
 	}
 
 	e.uses++
-	s.config.Metrics.hits.Inc()
+	s.config.Observer.Found()
 
 	return e, nil
 }

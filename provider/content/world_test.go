@@ -285,8 +285,8 @@ func withMaxInstalls(n int) option {
 	return func(s *Config) { s.maxInstalls = n }
 }
 
-func withMetrics(m *Metrics) option {
-	return func(s *Config) { s.Metrics = m }
+func withObserver(o Observer) option {
+	return func(s *Config) { s.Observer = o }
 }
 
 func withClock(now func() time.Time) option {
