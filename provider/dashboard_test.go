@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
@@ -155,7 +156,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 	own := prometheus.NewRegistry()
 	telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), own)
-	telemetry.NewContentMetrics(own)
+	content.NewMetrics(own)
 	telemetry.CountStarts(own)
 	telemetry.MeasurePool(own, func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} })
 

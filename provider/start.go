@@ -107,7 +107,7 @@ func (c *startCommand) Run(ctx context.Context) error {
 	c.Cluster, c.Idle = api, c.Place == config.PodsOnly
 
 	at, local, store, err := c.Parts(ctx, content.Config{
-		Dir: c.ContentDir(), Key: key, TTL: c.ContentTTL, Observer: telemetry.NewContentMetrics(metrics.Registry),
+		Dir: c.ContentDir(), Key: key, TTL: c.ContentTTL, Metrics: content.NewMetrics(metrics.Registry),
 	}, log)
 	if err != nil {
 		return err

@@ -146,7 +146,7 @@ func TestProjectArchiveRedirect(t *testing.T) {
 	in := inputs.Inputs{Credentials: []inputs.File{{Name: ".netrc", Data: []byte("machine 127.0.0.1 login me password " + secret)}}}
 	in.Parameters.Project = &common.Project{Src: source.URL + "/site.tar"}
 
-	ensure(t, newStore(t, t.TempDir()), request(t, in))
+	ensure(t, newStore(t, Config{Dir: t.TempDir()}), request(t, in))
 
 	if got := <-passwords; got != "" {
 		t.Errorf("Authorization: %q", got)
@@ -170,10 +170,10 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 	url := s.URL + "/site-1.4.0.tar"
 	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: url}}}
 
-	_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, in))
+	_, _, err := newStore(t, Config{Dir: t.TempDir()}).Ensure(t.Context(), request(t, in))
 
 	want := "cannot install project: Failed to download the file " + url + ": the connection ended before the end of the file"
-	if diff := cmp.Diff(want, message(err)); diff != "" {
+	if diff := cmp.Diff(want, needs.Message(err)); diff != "" {
 		t.Errorf("Ensure(...): -want, +got:\n%s", diff)
 	}
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func requires(t *testing.T, name string) Request {
@@ -32,17 +34,17 @@ func TestBackoff(t *testing.T) {
 	)
 
 	c := newClock()
-	s := newStore(t, t.TempDir(), withClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
 		runs++
 
 		if !down {
-			return install(argv, "x", 1)
+			return install(p.Argv, "x", 1)
 		}
 
-		_, _ = io.WriteString(out, "[ERROR]: no such collection\n")
+		_, _ = io.WriteString(p.Out, "[ERROR]: no such collection\n")
 
 		return errors.New("exit status 1")
-	}))
+	}}})
 
 	tries := func(reason string, req Request, want bool) error {
 		t.Helper()
@@ -71,7 +73,7 @@ func TestBackoff(t *testing.T) {
 	}
 
 	want := "cannot install collections: no such collection; it is tried again at " + began.Add(30*time.Second).UTC().Format(time.RFC3339)
-	if diff := cmp.Diff(want, message(err)); diff != "" || IsOwn(err) {
+	if diff := cmp.Diff(want, needs.Message(err)); diff != "" || IsOwn(err) {
 		t.Errorf("\nAnd whose fault it was.\nEnsure(...): -want error, +got error:\n%s", diff)
 	}
 
@@ -105,18 +107,18 @@ func TestMaxInstallsTimeout(t *testing.T) {
 
 	begun := 0
 	first, leave := make(chan struct{}), make(chan struct{})
-	s := newStore(t, t.TempDir(), withMaxInstalls(1), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, Config{Dir: t.TempDir(), maxInstalls: 1, Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
 		if begun++; begun == 1 {
 			close(first)
 			<-leave
 
-			return install(argv, "x", 1)
+			return install(p.Argv, "x", 1)
 		}
 
 		<-ctx.Done()
 
 		return ctx.Err()
-	}))
+	}}})
 
 	var wg sync.WaitGroup
 
@@ -152,10 +154,10 @@ func TestMaxInstallsTimeout(t *testing.T) {
 func TestInstallMistake(t *testing.T) {
 	t.Parallel()
 
-	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error { panic("hunter2") }))
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(context.Context, galaxy.Program) error { panic("hunter2") }}})
 
 	_, _, err := s.Ensure(t.Context(), requires(t, "x"))
-	if diff := cmp.Diff("the provider has made a mistake; its log has a stack trace", message(err)); diff != "" || !IsOwn(err) {
+	if diff := cmp.Diff("the provider has made a mistake; its log has a stack trace", needs.Message(err)); diff != "" || !IsOwn(err) {
 		t.Errorf("Ensure(...): -want error, +got error:\n%s", diff)
 	}
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -86,8 +87,8 @@ func TestDiskFull(t *testing.T) {
 		return request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	}
 
-	r := &recorder{}
-	s := newStore(t, disk, withObserver(r))
+	m := NewMetrics(nil)
+	s := newStore(t, Config{Dir: disk, Metrics: m})
 
 	_, releaseSmall := ensure(t, s, req(small))
 	_, release := ensure(t, s, req(medium))
@@ -97,7 +98,7 @@ func TestDiskFull(t *testing.T) {
 
 	want := "cannot install content: the disk of the content store (" + disk + ") is full: " +
 		"give the provider a bigger volume for its --state-dir: ansible-galaxy failed: no space left on device"
-	if diff := cmp.Diff(want, message(err)); diff != "" || !errors.Is(err, unix.ENOSPC) || !IsOwn(err) {
+	if diff := cmp.Diff(want, needs.Message(err)); diff != "" || !errors.Is(err, unix.ENOSPC) || !IsOwn(err) {
 		t.Errorf("\nThe error says what is full, and what to do.\nEnsure(...): -want error, +got error:\n%s", diff)
 	}
 
@@ -107,8 +108,8 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("\nSets that nobody uses make room, those in use stay.")
 	}
 
-	if n := len(r.installs); n != 3 || r.installs[2].Result != ResultFailed {
-		t.Errorf("\nIt is one installation that failed: got %+v", r.installs)
+	if n := testutil.ToFloat64(m.installs.WithLabelValues("run", resultFailed)); n != 1 {
+		t.Errorf("\nIt is one installation that failed: got %v", n)
 	}
 
 	releaseSmall()

@@ -13,9 +13,8 @@ import (
 )
 
 // tidy removes the sets that have to go: damaged and superseded ones, and then the least recently used ones while all
-// take too much space. Sets in use stay. It returns directories to be removed when the store, which is locked, is not
-// locked any more.
-func (s *Store) tidy() (dirs []string) {
+// take too much space. Sets in use stay. The store is locked.
+func (s *Store) tidy() {
 	var (
 		idle  []*entry
 		bytes int64
@@ -33,33 +32,33 @@ func (s *Store) tidy() (dirs []string) {
 		case s.inUse(e):
 			bytes += e.manifest.Bytes
 		case e.damaged:
-			dirs = append(dirs, s.evict(e, RemovedDamaged)...)
+			s.evict(e, removedDamaged)
 		case e.number < newest[e.digest]:
-			dirs = append(dirs, s.evict(e, RemovedSuperseded)...)
+			s.evict(e, removedSuperseded)
 		default:
 			bytes += e.manifest.Bytes
 			idle = append(idle, e)
 		}
 	}
 
-	return append(dirs, s.evictOldest(idle, bytes-s.config.maxSize)...)
+	s.evictOldest(idle, bytes-s.config.maxSize)
 }
 
 // freeSpace evicts all sets that are not in use, but for those of a request, after an installation found the disk full.
 // It is false when there are none.
 func (s *Store) freeSpace(digest string) bool {
 	s.mu.Lock()
+	defer s.unlock()
+
 	idle := slices.DeleteFunc(slices.Collect(maps.Values(s.entries)),
 		func(e *entry) bool { return s.inUse(e) || e.digest == digest })
-	dirs := s.evictOldest(idle, math.MaxInt64)
-	s.mu.Unlock()
-	remove(dirs)
+	s.evictOldest(idle, math.MaxInt64)
 
-	return len(dirs) > 0
+	return len(idle) > 0
 }
 
-// evictOldest evicts the least recently used of some sets, until they take so many bytes.
-func (s *Store) evictOldest(idle []*entry, bytes int64) (dirs []string) {
+// evictOldest evicts the least recently used of some sets, until they take so many bytes. The store is locked.
+func (s *Store) evictOldest(idle []*entry, bytes int64) {
 	slices.SortFunc(idle, func(a, b *entry) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir)) })
 
 	for _, e := range idle {
@@ -68,42 +67,42 @@ func (s *Store) evictOldest(idle []*entry, bytes int64) (dirs []string) {
 		}
 
 		bytes -= e.manifest.Bytes
-		dirs = append(dirs, s.evict(e, RemovedForSpace)...)
+		s.evict(e, removedForSpace)
 	}
-
-	return dirs
 }
 
-// evict a set. One that is half removed must not be found, not even after a restart.
-func (s *Store) evict(e *entry, why Removal) []string {
+// evict a set. One that is half removed must not be found, not even after a restart. The store is locked, and removes
+// the files when it is not any more.
+func (s *Store) evict(e *entry, why string) {
 	trash := filepath.Join(s.temp(), rand.Text()+trashSuffix)
-	err := os.Rename(e.dir, trash)
+	if os.Rename(e.dir, trash) == nil {
+		s.trash = append(s.trash, trash)
+	}
 
 	delete(s.entries, e.dir)
-	s.config.Observer.Removed(why)
+	s.config.Metrics.removals.WithLabelValues(why).Inc()
 	s.observeSize()
-
-	if err != nil {
-		return nil
-	}
-
-	return []string{trash}
 }
 
-// observeSize tells the observer how much is stored. The store is locked.
+// observeSize says how much is stored. The store is locked.
 func (s *Store) observeSize() {
 	var bytes int64
 	for _, e := range s.entries {
 		bytes += e.manifest.Bytes
 	}
 
-	s.config.Observer.Stored(len(s.entries), bytes)
+	s.config.Metrics.sets.Set(float64(len(s.entries)))
+	s.config.Metrics.bytes.Set(float64(bytes))
 }
 
-// remove directories. What cannot be removed now is a leftover at the next
+// unlock the store, and remove the files of what was evicted. What cannot be removed now is a leftover at the next
 // start.
-func remove(dirs []string) {
-	for _, dir := range dirs {
+func (s *Store) unlock() {
+	trash := s.trash
+	s.trash = nil
+	s.mu.Unlock()
+
+	for _, dir := range trash {
 		_ = workdir.Remove(dir)
 	}
 }

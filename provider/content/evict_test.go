@@ -1,18 +1,20 @@
 package content
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // block is what a file takes on disk at least, in bytes.
@@ -40,39 +42,16 @@ func install(argv []string, name string, files int) error {
 	return nil
 }
 
-// recorder of what a store does.
-type recorder struct {
-	mu       sync.Mutex
-	installs []Installation
-	found    int
-	removed  []Removal
-	sets     int
-	bytes    int64
-}
-
-func (r *recorder) Installed(i Installation) { r.do(func() { r.installs = append(r.installs, i) }) }
-func (r *recorder) Found()                   { r.do(func() { r.found++ }) }
-func (r *recorder) Removed(why Removal)      { r.do(func() { r.removed = append(r.removed, why) }) }
-func (r *recorder) Stored(n int, b int64)    { r.do(func() { r.sets, r.bytes = n, b }) }
-
-func (r *recorder) do(fn func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	fn()
-}
-
 // TestMaxSize has sets of ten blocks and some directories.
 func TestMaxSize(t *testing.T) {
 	t.Parallel()
 
 	const room = 40 * block // For two of these sets.
 
-	dir, c, r := t.TempDir(), newClock(), &recorder{}
+	dir, c, registry := t.TempDir(), newClock(), prometheus.NewRegistry()
+	m := NewMetrics(registry)
 	open := func() *Store {
-		return newStore(t, dir, withMaxSize(room), withClock(c.Now), withObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
-			return install(argv, "x", 10)
-		}))
+		return newStore(t, Config{Dir: dir, maxSize: room, now: c.Now, Metrics: m, Installer: installing(new(atomic.Int32), 10)})
 	}
 	there := func(s *Store) string {
 		var names []string
@@ -118,7 +97,7 @@ func TestMaxSize(t *testing.T) {
 	releaseA()
 
 	// A restart with less room.
-	s = newStore(t, dir, withMaxSize(room/2), withClock(c.Now))
+	s = newStore(t, Config{Dir: dir, maxSize: room / 2, now: c.Now})
 
 	if diff := cmp.Diff("a", there(s)); diff != "" {
 		t.Errorf("\nWhen sets were last used is known after a restart: -want sets, +got sets:\n%s", diff)
@@ -135,12 +114,26 @@ func TestMaxSize(t *testing.T) {
 
 	wantNoLeftovers(t, s)
 
-	want := []Removal{RemovedForSpace, RemovedForSpace}
-	if diff := cmp.Diff(want, r.removed); diff != "" {
-		t.Errorf("\nWhat goes is told: -want, +got:\n%s", diff)
-	}
+	want := `
+# HELP provider_ansible_content_cache_hits_total Content sets that were wanted and were there already.
+# TYPE provider_ansible_content_cache_hits_total counter
+provider_ansible_content_cache_hits_total 3
+# HELP provider_ansible_content_evictions_total Content sets that were removed from the store, by reason.
+# TYPE provider_ansible_content_evictions_total counter
+provider_ansible_content_evictions_total{reason="Space"} 2
+# HELP provider_ansible_content_installs_total Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what is not pinned.
+# TYPE provider_ansible_content_installs_total counter
+provider_ansible_content_installs_total{cause="run",result="Installed"} 4
+# HELP provider_ansible_content_sets Content sets in the store.
+# TYPE provider_ansible_content_sets gauge
+provider_ansible_content_sets 2
+`
+	const prefix = "provider_ansible_content_"
 
-	if r.sets != 2 || r.bytes <= 0 || r.bytes > room || len(r.installs) != 4 || r.found != 3 {
-		t.Errorf("\nSo are numbers and sizes: got %d sets, %d bytes, %d installs, %d found", r.sets, r.bytes, len(r.installs), r.found)
+	needs.OK(t, testutil.GatherAndCompare(registry, strings.NewReader(want),
+		prefix+"cache_hits_total", prefix+"evictions_total", prefix+"installs_total", prefix+"sets"))
+
+	if bytes := testutil.ToFloat64(m.bytes); bytes <= 0 || bytes > room {
+		t.Errorf("\nThe size of the store is known: got %v bytes", bytes)
 	}
 }

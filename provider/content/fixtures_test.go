@@ -89,12 +89,3 @@ func command(tb testing.TB, dir string, argv ...string) {
 		tb.Fatalf("%v: %v\n%s", argv, err, out)
 	}
 }
-
-// message of an error; empty when there is none.
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
-}

@@ -99,7 +99,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, error) {
 	began := s.config.now()
 	e, result, err := s.tryInstall(ctx, digest, req, again)
-	s.config.Observer.Installed(Installation{Again: again, Result: result, Took: s.config.now().Sub(began)})
+	s.config.Metrics.installed(again, result, s.config.now().Sub(began))
 
 	s.mu.Lock()
 
@@ -108,9 +108,8 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
 	}
 
-	dirs := s.tidy()
-	s.mu.Unlock()
-	remove(dirs)
+	s.tidy()
+	s.unlock()
 
 	return e, err
 }
@@ -118,14 +117,14 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 // tryInstall a set. When the disk is full, all sets that are not in use are removed, and the installation is tried
 // again; not so for a refresh, which can wait. A panic must not end the runs of others.
 func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool,
-) (e *entry, r Result, err error) {
+) (e *entry, result string, err error) {
 	defer redact.Panic(func() {
-		e, r, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
+		e, result, err = nil, resultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
 	})
 
-	e, r, err = s.attempt(ctx, digest, req)
+	e, result, err = s.attempt(ctx, digest, req)
 	if isFull(err) && !again && s.freeSpace(digest) {
-		e, r, err = s.attempt(ctx, digest, req)
+		e, result, err = s.attempt(ctx, digest, req)
 	}
 
 	if isFull(err) {
@@ -137,11 +136,11 @@ func (s *Store) tryInstall(ctx context.Context, digest string, req Request, agai
 		return nil, resultOf(ctx, err), err
 	}
 
-	return e, r, nil
+	return e, result, nil
 }
 
 // attempt an installation in a workspace. What is installed there becomes the content set.
-func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, Result, error) {
+func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, string, error) {
 	resolved := s.config.now()
 
 	w, err := s.newWorkspace(digest)
@@ -153,10 +152,6 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry
 	project, err := s.config.Installer.Install(ctx, req.Request, w.Workspace)
 	if err != nil {
 		return nil, "", err
-	}
-
-	if err := w.checkSet(project != nil); err != nil {
-		return nil, "", installedError(ctx, err)
 	}
 
 	m, err := installed.New(ctx, w.Set, digest, req.Requirements, req.Verification, project,
@@ -175,7 +170,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry
 // publish a complete set in the store, with one use. A current set with the same content stays
 // in its place, also one that another process has put there meanwhile. Resolved is when the request was
 // resolved to the set.
-func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, Result, error) {
+func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -187,12 +182,12 @@ func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved 
 			return nil, "", err
 		}
 
-		e, result := s.current(m.Digest), ResultUnchanged
+		e, result := s.current(m.Digest), resultUnchanged
 
 		if e != nil && e.manifest.Same(m) {
 			_ = os.Chtimes(filepath.Join(e.dir, installed.File), resolved, resolved)
 		} else {
-			e, result = s.newEntry(m.Digest), ResultInstalled
+			e, result = s.newEntry(m.Digest), resultInstalled
 			e.manifest = m
 
 			err := os.Rename(dir, e.dir)

@@ -26,12 +26,12 @@ func TestIsOwn(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	says := func(text string) option {
-		return withCommand(func(_ context.Context, _, _ []string, _ string, out io.Writer) error {
-			_, _ = io.WriteString(out, text)
+	says := func(text string) galaxy.Command {
+		return func(_ context.Context, p galaxy.Program) error {
+			_, _ = io.WriteString(p.Out, text)
 
 			return errors.New("exit status 1")
-		})
+		}
 	}
 
 	self, err := supervisor.Self()
@@ -40,31 +40,31 @@ func TestIsOwn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
-		o      []option
+		run    galaxy.Command
 		damage func(t *testing.T, dir string)
 		want   bool
 	}{
-		"Source":        {reason: "A source that does not have it is at fault.", o: []option{says("[ERROR]: no such collection\n")}},
+		"Source":        {reason: "A source that does not have it is at fault.", run: says("[ERROR]: no such collection\n")},
 		"Configuration": {reason: "So is a configuration that grants what nobody may have.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
 		"Environment":   {reason: "And one whose variables fit into no environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
 		"Supervised": {
 			reason: "A program that fails under a supervisor says why.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
-			o: []option{withGalaxy(galaxy.Supervised(time.Second, nil, self...))},
+			run: galaxy.Supervised(time.Second, nil, self...),
 		},
 		"NoSupervisor": {
 			reason: "Without a supervisor nothing can be installed, whatever it is.",
-			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/nonexistent/provider"))}, want: true,
+			run:    galaxy.Supervised(time.Second, nil, "/nonexistent/provider"), want: true,
 		},
 		"NoTools": {
 			reason: "Nor without ansible-galaxy.",
-			o: []option{withGalaxy(func(ctx context.Context, p galaxy.Program) error {
+			run: func(ctx context.Context, p galaxy.Program) error {
 				p.Argv[0] = "/nonexistent/ansible-galaxy"
 
 				return galaxy.Exec(ctx, p)
-			})},
+			},
 			want: true,
 		},
-		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", o: []option{says("remote: No space left on device\n")}},
+		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", run: says("remote: No space left on device\n")},
 		"Unusable": {
 			reason: "And a directory of its own that it cannot use.",
 			damage: func(t *testing.T, dir string) {
@@ -80,7 +80,7 @@ func TestIsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a", "b", "store")
-			s := newStore(t, dir, tc.o...)
+			s := newStore(t, Config{Dir: dir, Installer: galaxy.Installer{Command: tc.run}})
 
 			if tc.damage != nil {
 				tc.damage(t, dir)

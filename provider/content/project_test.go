@@ -2,7 +2,6 @@ package content
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -33,7 +33,6 @@ func siteFiles() map[string]string {
 		"nested/local/galaxy.yml":      collectionFiles("local", "0.3.0")["galaxy.yml"],
 		"nested/local/README.md":       "# A collection\n",
 		"outside/requirements.yml":     "collections: [{name: ../local, type: dir}]\n",
-		"strange/requirements.yml":     "collection: [acme.web]\n",
 		"twice/requirements.yml":       "roles: [{name: motd, src: 'git+file://$ROOT/motd.git', version: v1}]\n",
 		"twice/roles/requirements.yml": "roles: [{name: motd, src: 'git+file://$ROOT/motd.git', version: v2}]\n",
 	}
@@ -80,7 +79,7 @@ func TestProjects(t *testing.T) {
 	last := git(t, repo, "rev-parse", "HEAD")
 
 	prod := []string{"run.sh", "site.yml"}
-	tools, motd := []common.ContentItem{{Name: "acme.tools", Version: "0.1.0"}}, []common.ContentItem{{Name: "motd", Version: "v1"}}
+	tools := []common.ContentItem{{Name: "acme.tools", Version: "0.1.0"}}
 	local := []common.ContentItem{{Name: "acme.local", Version: "0.3.0"}}
 	nested := []string{"local/README.md", "local/galaxy.yml", "requirements.yml"}
 
@@ -93,21 +92,12 @@ func TestProjects(t *testing.T) {
 			reason: "A directory comes over https, without what is beside it.", project: &common.Project{Src: "$GIT/site.git", Version: "v1", Path: "web/prod"},
 			credentials: map[string]string{".git-credentials": gitLogin}, version: first, files: prod,
 		},
-		"SSH": {
-			reason: "A repository over ssh needs a key and a known host.", project: &common.Project{Src: "$SSH/site.git", Version: "v1", Path: "web/prod"},
-			credentials: map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"}, version: first, files: prod,
-		},
 		"SSHCommit": {
 			reason:      "A server of the older protocol does not hand over commits by their hashes, nor files that it has left out.",
 			project:     &common.Project{Src: "$SSH/site.git", Version: first, Path: "web/prod"},
 			credentials: map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"}, version: first, files: prod,
 		},
-		"Commit":      {reason: "A commit is found by its hash.", project: at(first, "web/prod"), version: first, files: prod},
 		"ShortCommit": {reason: "A hash may be abbreviated.", project: at(first[:8], "web/prod"), version: first, files: prod},
-		"Requirements": {
-			reason: "What the project requires is installed, too.", project: at("v1", ""),
-			version: first, collections: tools, roles: motd,
-		},
 		"ConfigurationWins": {
 			reason:       "What the configuration requires counts, where the project requires the same.",
 			project:      at("v1", ""),
@@ -128,7 +118,6 @@ func TestProjects(t *testing.T) {
 		"PathIsLink":         {reason: "A link is no directory, so that it leads nowhere.", project: at("trunk", "linked"), err: `project: file://$ROOT/site.git has no directory "linked" in "trunk"`},
 		"LinkOut":            {reason: "A link to what is beside the directory leads nowhere.", project: at("trunk", "web/prod"), err: "project: vars.yml is a link to ../shared/vars.yml, which is not in the project: give a path that has both"},
 		"RequirementOutside": {reason: "A path of a requirement is in the project.", project: at("v1", "outside"), err: `project: collection "../local" is outside of the project`},
-		"RequirementStrange": {reason: "A mistake in the requirements of a project is one of the project.", project: at("v1", "strange"), err: `project: requirements.yml: "collection" is neither collections nor roles`},
 		"RequirementTwice":   {reason: "It is not known which of two is meant.", project: at("v1", "twice"), err: `project: roles/requirements.yml: roles[0] and roles[1] both bring "motd", but differ`},
 	})
 }
@@ -151,14 +140,14 @@ func TestProjectPartly(t *testing.T) {
 
 	var objects string
 
-	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
-		err := execute(ctx, argv, env, dir, out)
-		if slices.Contains(argv, "checkout") {
-			objects = git(t, dir, "cat-file", "--batch-all-objects", "--batch-check")
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
+		err := galaxy.Exec(ctx, p)
+		if slices.Contains(p.Argv, "checkout") {
+			objects = git(t, p.Dir, "cat-file", "--batch-all-objects", "--batch-check")
 		}
 
 		return err
-	}))
+	}}})
 
 	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: repoURL(repo), Path: "web/prod"}}}
 

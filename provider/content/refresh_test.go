@@ -3,7 +3,6 @@ package content
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -63,9 +63,9 @@ func TestRefresh(t *testing.T) {
 	files, dir, c := 1, t.TempDir(), newClock()
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
 	open := func() *Store {
-		return newStore(t, dir, withTTL(ttl), withClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
-			return errors.Join(down, install(argv, "x", files))
-		}))
+		return newStore(t, Config{Dir: dir, TTL: ttl, now: c.Now, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+			return errors.Join(down, install(p.Argv, "x", files))
+		}}})
 	}
 
 	// check what a request resolves to now.
@@ -127,89 +127,55 @@ func TestRefresh(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
-// TestMoves resolves content again whose source has changed, with the real ansible-galaxy and git.
+// TestMoves resolves a collection and a project again whose repositories have changed, with the real ansible-galaxy and git.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	project := func(p common.Project) inputs.Inputs {
-		return inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &p}}
-	}
-	commit := func(t *testing.T, dir string, files map[string]string) {
-		t.Helper()
+	root, c := t.TempDir(), newClock()
+	web, site := gitRepo(t, filepath.Join(root, "web"), collectionFiles("web", "0.1.0")), gitRepo(t, filepath.Join(root, "site"), siteFiles())
+	in := inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: HEAD}]", repoURL(web))}
+	in.Parameters.Project = &common.Project{Src: repoURL(site), Path: "web/prod"}
+
+	s, req := newStore(t, Config{Dir: t.TempDir(), TTL: time.Hour, now: c.Now}), request(t, in)
+	set, _ := ensure(t, s, req)
+
+	commit := func(dir string, files map[string]string) {
 		write(t, dir, files)
 		git(t, dir, "add", ".")
 		git(t, dir, "commit", "-q", "--allow-empty", "-m", "next")
 	}
-	for name, tc := range map[string]struct {
-		reason string
-		in     func(src string) inputs.Inputs
-		// first makes the source, same changes nothing of what is installed, and other does.
-		first, same, other func(t *testing.T, src string)
+	digest := func(set Set) string {
+		d, err := in.Digest([]byte("key"), set.Collections, set.Roles, set.Project)
+		needs.OK(t, err)
+
+		return d
+	}
+
+	for _, step := range []struct {
+		reason     string
+		do         func()
+		same, fail bool
 	}{
-		"Collection": {
-			reason: "A branch of a collection has its files, whatever their version.",
-			in: func(src string) inputs.Inputs {
-				return inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: HEAD}]", repoURL(src))}
-			},
-			first: func(t *testing.T, src string) { t.Helper(); gitRepo(t, src, collectionFiles("web", "0.1.0")) },
-			same:  func(t *testing.T, src string) { t.Helper(); commit(t, src, nil) },
-			other: func(t *testing.T, src string) {
-				t.Helper()
-				commit(t, src, map[string]string{"roles/hello/tasks/main.yml": "[]\n"})
-			},
-		},
-		"Project": {
-			reason: "Other directories of its repository are no part of a project.",
-			in:     func(src string) inputs.Inputs { return project(common.Project{Src: repoURL(src), Path: "web/prod"}) },
-			first:  func(t *testing.T, src string) { t.Helper(); gitRepo(t, src, siteFiles()) },
-			same: func(t *testing.T, src string) {
-				t.Helper()
-				commit(t, src, map[string]string{"web/large": "smaller\n"})
-			},
-			other: func(t *testing.T, src string) {
-				t.Helper()
-				commit(t, src, map[string]string{"web/prod/site.yml": "[]\n"})
-			},
-		},
+		{"What is no part of the collection, or in other directories than the project, is no other content.", func() {
+			commit(web, nil)
+			commit(site, map[string]string{"web/large": "smaller\n"})
+		}, true, false},
+		{"Other files of a branch are another collection, whatever their version.", func() {
+			commit(web, map[string]string{"roles/hello/tasks/main.yml": "[]\n"})
+		}, false, false},
+		{"Other files are another project.", func() { commit(site, map[string]string{"web/prod/site.yml": "[]\n"}) }, false, false},
+		{"What is installed goes on serving when its source is gone.", func() { needs.OK(t, os.RemoveAll(root)) }, true, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		step.do()
+		c.Step(time.Hour)
 
-			root, c := t.TempDir(), newClock()
-			src := filepath.Join(root, "src")
-			in := tc.in(src)
-			s, req := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now)), request(t, in)
-			digest := func(set Set) string {
-				d, err := in.Digest([]byte("key"), set.Collections, set.Roles, set.Project)
-				needs.OK(t, err)
+		r := refreshed(s, req)
+		if same := r.Set.Dir == set.Dir && digest(r.Set) == digest(set); !r.Found || same != step.same || (r.Err != nil) != step.fail {
+			t.Errorf("\n%s\nRefresh(...): %+v, was %+v", step.reason, r, set)
+		}
 
-				return d
-			}
-			next := func() Resolution { c.Step(time.Hour); return refreshed(s, req) }
-
-			tc.first(t, src)
-
-			first, _ := ensure(t, s, req)
-			tc.same(t, src)
-
-			if r := next(); r.Err != nil || r.Set.Dir != first.Dir || digest(r.Set) != digest(first) {
-				t.Errorf("\n%s\nRefresh(...): %+v, was %+v", tc.reason, r, first)
-			}
-
-			tc.other(t, src)
-
-			r := next()
-			if r.Err != nil || r.Set.Dir == first.Dir || digest(r.Set) == digest(first) {
-				t.Errorf("\nOther files are other content.\nRefresh(...): %+v, was %+v", r, first)
-			}
-
-			needs.OK(t, os.RemoveAll(root))
-
-			if gone := next(); gone.Err == nil || gone.Set.Dir != r.Set.Dir || !gone.Found {
-				t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)
-			}
-		})
+		set = r.Set
 	}
 }
 
@@ -223,11 +189,11 @@ func TestResolutionClockAhead(t *testing.T) {
 
 	c.Step(365 * 24 * time.Hour)
 
-	ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now), installing(n, 1)), req)
+	ensure(t, newStore(t, Config{Dir: dir, TTL: time.Hour, now: c.Now, Installer: installing(n, 1)}), req)
 
 	c.Step(-365 * 24 * time.Hour)
 
-	if r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req); !r.Found || !r.Stale {
+	if r := newStore(t, Config{Dir: dir, TTL: time.Hour, now: c.Now}).Resolution(req); !r.Found || !r.Stale {
 		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): %+v", r)
 	}
 }
@@ -259,13 +225,13 @@ func TestResolutionMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, n := newClock(), new(atomic.Int32)
-			s := newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now), installing(n, 1), withMaxSize(1))
+			s := newStore(t, Config{Dir: t.TempDir(), TTL: ttl, now: c.Now, Installer: installing(n, 1), maxSize: 1})
 			_, release := ensure(t, s, was)
 			release()
 			c.Step(ttl - time.Second)
 
 			if tc.lost {
-				s = newStore(t, t.TempDir(), withTTL(ttl), withClock(c.Now))
+				s = newStore(t, Config{Dir: t.TempDir(), TTL: ttl, now: c.Now})
 			}
 
 			if r := s.Resolution(tc.req); r.Found || r.Stale != tc.stale {
@@ -293,7 +259,7 @@ func TestResolutionNever(t *testing.T) {
 		"NoTTL":   {reason: "Without a TTL no content is.", text: "collections: [a.b]"},
 		"Nothing": {reason: "Nothing is there always.", ttl: time.Hour, want: Resolution{Found: true}},
 	} {
-		s := newStore(t, t.TempDir(), withTTL(tc.ttl))
+		s := newStore(t, Config{Dir: t.TempDir(), TTL: tc.ttl})
 		if diff := cmp.Diff(tc.want, s.Resolution(request(t, inputs.Inputs{Requirements: tc.text}))); diff != "" {
 			t.Errorf("\n%s: %s\nResolution(...): -want, +got:\n%s", name, tc.reason, diff)
 		}
@@ -311,9 +277,9 @@ func TestRefreshBounded(t *testing.T) {
 
 	var slow atomic.Bool
 
-	s := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, Config{Dir: t.TempDir(), TTL: time.Hour, now: c.Now, Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
 		if !slow.Load() {
-			return install(argv, "x", 1)
+			return install(p.Argv, "x", 1)
 		}
 
 		most.Store(max(most.Load(), running.Add(1)))
@@ -323,11 +289,11 @@ func TestRefreshBounded(t *testing.T) {
 
 		select {
 		case <-answer:
-			return install(argv, "x", 1)
+			return install(p.Argv, "x", 1)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}))
+	}}})
 
 	var reqs []Request
 

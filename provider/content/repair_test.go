@@ -41,14 +41,14 @@ func TestRepair(t *testing.T) {
 				var installs atomic.Int32
 
 				dir := t.TempDir()
-				s := newStore(t, dir, installing(&installs, 3))
+				s := newStore(t, Config{Dir: dir, Installer: installing(&installs, 3)})
 
 				first, release := ensure(t, s, requires(t, "x"))
 				release()
 				needs.OK(t, tc.damage(first.Dir))
 
 				if restarted {
-					s = newStore(t, dir, installing(&installs, 3))
+					s = newStore(t, Config{Dir: dir, Installer: installing(&installs, 3)})
 				}
 
 				second, _ := ensure(t, s, requires(t, "x"))

@@ -2,7 +2,6 @@ package content
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -21,15 +21,13 @@ import (
 
 const lease = time.Hour
 
-func withLease(s *Config) { s.Lease = lease }
-
 // installing counts installations, of a collection with a number of files.
-func installing(n *atomic.Int32, files int) option {
-	return withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+func installing(n *atomic.Int32, files int) galaxy.Installer {
+	return galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
 		n.Add(1)
 
-		return install(argv, "x", files)
-	})
+		return install(p.Argv, "x", files)
+	}}
 }
 
 // TestShared has stores, as those of Pods are, that install the same into one directory at the same time, and one that has
@@ -50,8 +48,8 @@ func TestShared(t *testing.T) {
 	half.Add(each)
 
 	for range each {
-		s := newStore(t, dir, withLease, withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
-			if err := install(argv, "x", 10); err != nil {
+		s := newStore(t, Config{Dir: dir, Lease: lease, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+			if err := install(p.Argv, "x", 10); err != nil {
 				return err
 			}
 
@@ -65,8 +63,8 @@ func TestShared(t *testing.T) {
 				return err
 			}
 
-			return install(argv, "x", 20)
-		}))
+			return install(p.Argv, "x", 20)
+		}}})
 
 		done.Go(func() {
 			set, release, err := s.Ensure(t.Context(), requires(t, "x"))
@@ -91,7 +89,7 @@ func TestShared(t *testing.T) {
 
 	var installs atomic.Int32
 
-	later := newStore(t, dir, withLease, installing(&installs, 20))
+	later := newStore(t, Config{Dir: dir, Lease: lease, Installer: installing(&installs, 20)})
 	set, _ := ensure(t, later, requires(t, "x"))
 	dirs[set.Dir] = true
 
@@ -106,7 +104,7 @@ func TestShared(t *testing.T) {
 	needs.OK(t, os.Mkdir(trash, 0o700))
 
 	for _, after := range []time.Duration{lease, lease + clocks + time.Minute} {
-		newStore(t, dir, withLease, withClock(func() time.Time { return time.Now().Add(after) }))
+		newStore(t, Config{Dir: dir, Lease: lease, now: func() time.Time { return time.Now().Add(after) }})
 
 		if want := after == lease; exists(w.dir) != want || exists(trash) {
 			t.Errorf("What was being removed goes at once, and what a process has left once it cannot be in use: after %s it should be there: %t", after, want)
@@ -122,7 +120,7 @@ func TestSharedEviction(t *testing.T) {
 
 	dir, c := t.TempDir(), clocktesting.NewFakeClock(time.Now())
 	open := func() *Store {
-		return newStore(t, dir, withLease, withClock(c.Now), withMaxSize(30*block), installing(&installs, 10))
+		return newStore(t, Config{Dir: dir, Lease: lease, now: c.Now, maxSize: 30 * block, Installer: installing(&installs, 10)})
 	}
 
 	a, _ := ensure(t, open(), requires(t, "a"))
@@ -158,14 +156,13 @@ func TestSharedResolvedAgain(t *testing.T) {
 	c := clocktesting.NewFakeClock(time.Now())
 	dir, private := t.TempDir(), t.TempDir()
 	open := func(files int) *Store {
-		return newStore(t, dir, withLease, withTTL(time.Hour), withClock(c.Now), func(s *Config) { s.Private = private },
-			withCommand(func(_ context.Context, argv, _ []string, home string, _ io.Writer) error {
-				if !strings.HasPrefix(home, private) {
-					t.Errorf("Credentials should not be in the store, but are in %s", home)
-				}
+		return newStore(t, Config{Dir: dir, Lease: lease, TTL: time.Hour, now: c.Now, Private: private, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+			if !strings.HasPrefix(p.Dir, private) {
+				t.Errorf("Credentials should not be in the store, but are in %s", p.Dir)
+			}
 
-				return install(argv, "x", files)
-			}))
+			return install(p.Argv, "x", files)
+		}}})
 	}
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
 

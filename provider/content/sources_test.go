@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -40,7 +41,6 @@ type sourceCase struct {
 	project      *common.Project
 	credentials  map[string]string
 	vars         map[string]string
-	mood         sources.Mood
 
 	collections, roles []common.ContentItem
 	// version of the project, and its files, where it matters which they are.
@@ -55,9 +55,6 @@ func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w.public.Set(tc.mood)
-			defer w.public.Set(sources.Well)
-
 			credentials := map[string]string{"ca.crt": "$CA"}
 			maps.Copy(credentials, tc.credentials)
 
@@ -135,13 +132,18 @@ func TestSources(t *testing.T) {
 			credentials:  map[string]string{".git-credentials": gitLogin}, collections: tools, roles: motd,
 		},
 		"GitNetrc": {
-			reason: "git reads a .netrc, too.", requirements: "roles: [{src: $GIT/motd.git, version: v1}]",
-			credentials: map[string]string{".netrc": netLogin}, vars: map[string]string{"GIT_SSL_CAINFO": "ca.crt"}, roles: motd,
+			reason:       "git reads a .netrc, too. A directory of the provider's image has collections.",
+			requirements: "{collections: [{name: $ROOT/tools.git, type: dir}], roles: [{src: $GIT/motd.git, version: v1}]}",
+			credentials:  map[string]string{".netrc": netLogin}, vars: map[string]string{"GIT_SSL_CAINFO": "ca.crt"}, collections: tools, roles: motd,
 		},
-		"GitSSH": {
-			reason:       "A key and known hosts are all that ssh needs.",
-			requirements: "{collections: [{name: $SSH/tools.git, type: git}], roles: [{src: $SSH/motd.git, version: v1}]}",
-			credentials:  map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"}, collections: tools, roles: motd,
+		"Mixed": {
+			reason: "A key and known hosts are all that ssh needs, archives have a password of a .netrc, and a server has the latest version of a role. " +
+				"A galaxy.yml may choose files with directives, for which ansible-galaxy needs another Python package.",
+			requirements: "{collections: [{name: $SSH/tools.git, type: git}, $FILES/acme-base-1.5.0.tar.gz, {name: 'file://$ROOT/chosen.git', type: git}], " +
+				"roles: [{src: $SSH/motd.git, version: v1}, {src: $FILES/issue.tar.gz, name: archive}, {name: issue, src: acme.issue}]}",
+			credentials: map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN", ".netrc": netLogin},
+			collections: []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}, {Name: "acme.chosen", Version: "0.1.0"}, tools[0]},
+			roles:       []common.ContentItem{{Name: "archive"}, {Name: "issue", Version: "1.1.0"}, motd[0]},
 		},
 		"GitSSHKeyOfAnsible": {
 			reason:       "The key may have any name that ansible.cfg mentions, and need not end in a newline.",
@@ -150,25 +152,6 @@ func TestSources(t *testing.T) {
 				"ansible.cfg": "[defaults]\nprivate_key_file = deploy\n", "deploy": "$KEY", "id_rsa": "$OTHERKEY", "known_hosts": "$KNOWN",
 			},
 			roles: motd,
-		},
-		"Tarballs": {
-			reason:       "Archives come over https, with a password of a .netrc.",
-			requirements: "{collections: [$FILES/acme-base-1.5.0.tar.gz], roles: [{src: $FILES/issue.tar.gz, name: issue}]}",
-			credentials:  map[string]string{".netrc": netLogin},
-			collections:  web("")[:1], roles: []common.ContentItem{{Name: "issue"}},
-		},
-		"Directives": {
-			reason:       "A galaxy.yml may choose files with directives, for which ansible-galaxy needs another Python package.",
-			requirements: "collections: [{name: 'file://$ROOT/chosen.git', type: git}]", collections: []common.ContentItem{{Name: "acme.chosen", Version: "0.1.0"}},
-		},
-		"Directory": {
-			reason: "A directory of the provider's image has collections.", requirements: "collections: [{name: $ROOT/tools.git, type: dir}]",
-			collections: tools,
-		},
-		"RoleOfGalaxy": {
-			reason: "A server has the latest version of a role.", requirements: "roles: [{name: issue, src: acme.issue}]",
-			credentials: map[string]string{".netrc": netLogin},
-			roles:       []common.ContentItem{{Name: "issue", Version: "1.1.0"}},
 		},
 	})
 
@@ -198,7 +181,7 @@ func TestSourcesAuthorities(t *testing.T) {
 	needs.OK(t, err)
 
 	a, b := serve(t, git, sources.Options{CA: system}), serve(t, git, sources.Options{CA: private})
-	s := newStore(t, t.TempDir(), withEnviron(append(os.Environ(), "SSL_CERT_DIR="+certs)))
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Environ: []string{"SSL_CERT_DIR=" + certs}}})
 
 	set, _ := ensure(t, s, request(t, inputs.Inputs{
 		Requirements: "roles: [" + a.URL + "/motd.git, " + b.URL + "/issue.git]",

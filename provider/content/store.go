@@ -44,6 +44,8 @@ type Store struct {
 	mu sync.Mutex
 	// entries by their directories.
 	entries map[string]*entry
+	// trash are the directories of what was evicted, see unlock.
+	trash []string
 	// installing are the requests that are installed now, by digest. Each is closed at its end.
 	installing map[string]chan struct{}
 	// failed are the failures of requests by digest. Resolved is when requests were resolved, by what lasts of them,
@@ -74,8 +76,8 @@ type Config struct {
 	// TTL is the time after which a request that is not pinned is resolved again; 0 means
 	// never.
 	TTL time.Duration
-	// Observer of what the store does; nil for none.
-	Observer Observer
+	// Metrics of the store; by default they are registered nowhere.
+	Metrics *Metrics
 
 	// For tests: what else the constants are, and the time.
 	maxSize     int64
@@ -93,8 +95,8 @@ func NewStore(c Config) (*Store, error) {
 
 	c.maxSize, c.maxInstalls = cmp.Or(c.maxSize, maxSize), cmp.Or(c.maxInstalls, maxInstalls)
 
-	if c.Observer == nil {
-		c.Observer = nopObserver{}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(nil)
 	}
 
 	if c.now == nil {
@@ -118,10 +120,10 @@ func NewStore(c Config) (*Store, error) {
 	}
 
 	s.mu.Lock()
+	defer s.unlock()
+
 	err = s.load("")
-	dirs := s.tidy()
-	s.mu.Unlock()
-	remove(dirs)
+	s.tidy()
 
 	return s, err
 }
@@ -192,7 +194,7 @@ func (s *Store) find(digest string) (*entry, error) {
 	}
 
 	e.uses++
-	s.config.Observer.Found()
+	s.config.Metrics.hits.Inc()
 
 	return e, nil
 }
@@ -209,11 +211,10 @@ func (s *Store) release(e *entry) {
 // drop a use of a set. The set counts as used only after release.
 func (s *Store) drop(e *entry) {
 	s.mu.Lock()
-	e.uses--
-	dirs := s.tidy()
-	s.mu.Unlock()
+	defer s.unlock()
 
-	remove(dirs)
+	e.uses--
+	s.tidy()
 }
 
 func (s *Store) sets() string { return filepath.Join(s.config.Dir, "sets") }

@@ -2,7 +2,6 @@ package content
 
 import (
 	"context"
-	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -25,7 +24,7 @@ func TestEnsureOnce(t *testing.T) {
 	)
 
 	dir, req := t.TempDir(), requires(t, "x")
-	s := newStore(t, dir, installing(&runs, 3))
+	s := newStore(t, Config{Dir: dir, Installer: installing(&runs, 3)})
 
 	for range 10 {
 		wg.Go(func() {
@@ -36,7 +35,7 @@ func TestEnsureOnce(t *testing.T) {
 	}
 
 	wg.Wait()
-	ensure(t, newStore(t, dir, installing(&runs, 3)), req)
+	ensure(t, newStore(t, Config{Dir: dir, Installer: installing(&runs, 3)}), req)
 
 	if n := runs.Load(); n != 1 {
 		t.Errorf("\nAll share one installation, which outlives the store.\nEnsure(...): %d installations", n)
@@ -50,7 +49,7 @@ func TestEnsureCanceled(t *testing.T) {
 	var running atomic.Int32
 
 	started := make(chan struct{})
-	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, _, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(ctx context.Context, _ galaxy.Program) error {
 		if running.Add(1) > 1 {
 			t.Error("There is one installation at a time.")
 		}
@@ -60,7 +59,7 @@ func TestEnsureCanceled(t *testing.T) {
 		<-ctx.Done()
 
 		return ctx.Err()
-	}))
+	}}})
 
 	ensure := func() (cancel func(), result chan error) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -103,15 +102,16 @@ func TestEnsureCanceled(t *testing.T) {
 	}
 }
 
-func newStore(tb testing.TB, dir string, o ...option) *Store {
+// newStore runs real programs, if it is given no others, in the environment of the test.
+func newStore(tb testing.TB, c Config) *Store {
 	tb.Helper()
 
-	c := Config{
-		Dir: dir, Installer: galaxy.Installer{Command: galaxy.Exec, Environ: os.Environ()}, Key: []byte("key"),
+	c.Key = []byte("key")
+	if c.Installer.Command == nil {
+		c.Installer.Command = galaxy.Exec
 	}
-	for _, fn := range o {
-		fn(&c)
-	}
+
+	c.Installer.Environ = append(os.Environ(), c.Installer.Environ...)
 
 	s, err := NewStore(c)
 	needs.OK(tb, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -71,22 +70,4 @@ func (s *Store) removeLeftovers() error {
 	}
 
 	return nil
-}
-
-// checkSet returns an error when the set in the workspace was replaced by a link. It removes
-// what has the name of the store's own file: an installation may have put a link or a pipe
-// there.
-func (w *workspace) checkSet(project bool) error {
-	dirs := []string{w.Set, w.Collections(), w.Roles()}
-	if project {
-		dirs = append(dirs, w.Project())
-	}
-
-	for _, dir := range dirs {
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-			return errors.Errorf("%s was replaced while it was installed", filepath.Base(dir))
-		}
-	}
-
-	return errors.Wrap(os.RemoveAll(filepath.Join(w.Set, installed.File)), "cannot remove what is not content")
 }

@@ -3,7 +3,6 @@ package content
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -35,8 +33,6 @@ type world struct {
 	login *sources.Server
 	// public has acme.base and roles, without authentication.
 	public *sources.Server
-	// corrupt has acme.base, but not as it was published.
-	corrupt *sources.Server
 	// git has repositories and files has archives. Both require authentication.
 	git, files *sources.Server
 	// ssh serves the repositories below root. Other has another key.
@@ -92,12 +88,12 @@ func newWorld(t *testing.T) *world {
 
 	src := t.TempDir()
 	w := &world{root: filepath.Join(src, "repositories")}
-	hub, public, corrupt := sources.NewGalaxy(), sources.NewGalaxy(), sources.NewGalaxy()
+	hub, public := sources.NewGalaxy(), sources.NewGalaxy()
 
 	archives := filepath.Join(src, "archives")
 	needs.OK(t, os.CopyFS(archives, os.DirFS(published(t))))
 
-	for _, g := range []*sources.Galaxy{hub, public, corrupt} {
+	for _, g := range []*sources.Galaxy{hub, public} {
 		needs.OK(t, g.Publish(filepath.Join(archives, "acme-base-1.5.0.tar.gz")))
 	}
 
@@ -105,7 +101,6 @@ func newWorld(t *testing.T) *world {
 		needs.OK(t, hub.Publish(filepath.Join(archives, "acme-web-"+version+".tar.gz")))
 	}
 
-	corrupt.Corrupt()
 	hub.Exchange("refresh-"+secret, secret)
 	tarball(t, filepath.Join(archives, "issue"), roleFiles())
 	gitRepo(t, filepath.Join(w.root, "tools.git"), collectionFiles("tools", "0.1.0"))
@@ -127,7 +122,6 @@ func newWorld(t *testing.T) *world {
 	w.hub = serve(t, hub, private)
 	w.login = serve(t, hub, sources.Options{CA: w.ca})
 	w.public = serve(t, public, sources.Options{})
-	w.corrupt = serve(t, corrupt, sources.Options{})
 	w.git = serve(t, git, private)
 	w.files = serve(t, sources.Files(archives), private)
 
@@ -160,7 +154,7 @@ func (w *world) expand(text string) string {
 	host := func(s *sources.Server) string { return strings.TrimPrefix(s.URL, "https://") }
 
 	return strings.NewReplacer(
-		"$HUB", w.hub.URL, "$LOGIN", w.login.URL, "$PUBLIC", w.public.URL, "$CORRUPT", w.corrupt.URL,
+		"$HUB", w.hub.URL, "$LOGIN", w.login.URL, "$PUBLIC", w.public.URL,
 		"$GITHOST", host(w.git), "$GIT", w.git.URL, "$FILES", w.files.URL, "$FILEHOST", "127.0.0.1",
 		"$SSHPORT", strconv.Itoa(w.ssh.Port), "$SSH", "ssh://"+w.ssh.User+"@"+net.JoinHostPort(w.ssh.Host, strconv.Itoa(w.ssh.Port))+w.root,
 		"$SECRET", secret, "$ROOT", w.root, "$CA", string(w.ca.PEM), "$KEY", string(w.ssh.Key), "$OTHERKEY", string(w.other.Key),
@@ -171,7 +165,7 @@ func (w *world) expand(text string) string {
 // collapse is expand backwards, for what is said of servers.
 func (w *world) collapse(text string) string {
 	return strings.NewReplacer(
-		w.hub.URL, "$HUB", w.login.URL, "$LOGIN", w.public.URL, "$PUBLIC", w.corrupt.URL, "$CORRUPT",
+		w.hub.URL, "$HUB", w.login.URL, "$LOGIN", w.public.URL, "$PUBLIC",
 		"server verification failed: certificate signer not trusted", "server certificate verification failed", // Newer git.
 		w.git.URL, "$GIT", w.files.URL, "$FILES", strconv.Itoa(w.ssh.Port), "$SSHPORT", w.ssh.User+"@127", "$USER@127", w.root, "$ROOT",
 	).Replace(text)
@@ -211,20 +205,20 @@ func newSpy(t *testing.T) *spy {
 	return s
 }
 
-func (s *spy) options() []option {
-	return []option{
-		withEnviron(append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"))),
-		withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+func (s *spy) installer() galaxy.Installer {
+	return galaxy.Installer{
+		Environ: []string{"PATH=" + s.bin + ":" + os.Getenv("PATH")},
+		Command: func(ctx context.Context, p galaxy.Program) error {
 			f, err := os.OpenFile(s.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err != nil {
 				return err
 			}
 
-			_, _ = fmt.Fprintln(f, strings.Join(argv, " ")+"\n"+strings.Join(env, "\n"))
+			_, _ = fmt.Fprintln(f, strings.Join(p.Argv, " ")+"\n"+strings.Join(p.Env, "\n"))
 			_ = f.Close()
 
-			return execute(ctx, argv, env, dir, out)
-		}),
+			return galaxy.Exec(ctx, p)
+		},
 	}
 }
 
@@ -234,7 +228,7 @@ func installs(t *testing.T, in inputs.Inputs) (Set, string) {
 	t.Helper()
 
 	spy := newSpy(t)
-	s := newStore(t, t.TempDir(), spy.options()...)
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: spy.installer()})
 
 	set, release, err := s.Ensure(t.Context(), request(t, in))
 	if err == nil {
@@ -249,46 +243,5 @@ func installs(t *testing.T, in inputs.Inputs) (Set, string) {
 	command(t, s.config.Dir, "sh", "-c", "! grep -r -e "+secret+" -e 'OPENSSH PRIVATE' .")
 	wantNoLeftovers(t, s)
 
-	return set, message(err)
-}
-
-// withCommand runs a function instead of programs.
-func withCommand(fn func(ctx context.Context, argv, env []string, dir string, out io.Writer) error) option {
-	return withGalaxy(func(ctx context.Context, p galaxy.Program) error { return fn(ctx, p.Argv, p.Env, p.Dir, p.Out) })
-}
-
-// execute a program.
-func execute(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
-	return galaxy.Exec(ctx, galaxy.Program{Argv: argv, Env: env, Dir: dir, Out: out})
-}
-
-// An option of a store in a test.
-type option func(*Config)
-
-func withGalaxy(c galaxy.Command) option {
-	return func(s *Config) { s.Installer.Command = c }
-}
-
-func withEnviron(environ []string) option {
-	return func(s *Config) { s.Installer.Environ = environ }
-}
-
-func withTTL(ttl time.Duration) option {
-	return func(s *Config) { s.TTL = ttl }
-}
-
-func withMaxSize(bytes int64) option {
-	return func(s *Config) { s.maxSize = bytes }
-}
-
-func withMaxInstalls(n int) option {
-	return func(s *Config) { s.maxInstalls = n }
-}
-
-func withObserver(o Observer) option {
-	return func(s *Config) { s.Observer = o }
-}
-
-func withClock(now func() time.Time) option {
-	return func(s *Config) { s.now = now }
+	return set, needs.Message(err)
 }

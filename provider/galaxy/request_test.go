@@ -44,7 +44,7 @@ func TestNewRequest(t *testing.T) {
 	in.Requirements = "rolse: []"
 	_, err = NewRequest(in)
 
-	if diff := cmp.Diff(`ProviderConfig "x": spec.requirements: "rolse" is neither collections nor roles`, message(err)); diff != "" {
+	if diff := cmp.Diff(`ProviderConfig "x": spec.requirements: "rolse" is neither collections nor roles`, needs.Message(err)); diff != "" {
 		t.Errorf("\nThe error says where the mistake is.\nNewRequest(...): -want error, +got error:\n%s", diff)
 	}
 }
@@ -93,7 +93,7 @@ func TestNewRequestCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := NewRequest(tc.in)
-			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
+			if diff := cmp.Diff(tc.err, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nNewRequest(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
@@ -122,13 +122,4 @@ func TestNewRequestErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// message of an error; empty when there is none.
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestAttacks has values that are to become something else on the way into an
@@ -42,7 +43,7 @@ func TestAttacks(t *testing.T) {
 		"has a meaning": {credential("callback_plugins"), credential("playbook.yml")},
 	} {
 		for _, in := range attacks {
-			if got := message(in.Validate()); !strings.Contains(got, want) {
+			if got := needs.Message(in.Validate()); !strings.Contains(got, want) {
 				t.Errorf("Validate(): want %q, got %q", want, got)
 			}
 		}
@@ -58,17 +59,9 @@ func TestAttacks(t *testing.T) {
 		},
 	} {
 		for _, name := range names {
-			if got := message(Inputs{Parameters: fine, Env: map[string]string{name: "x"}}.Validate()); !strings.Contains(got, want) {
+			if got := needs.Message(Inputs{Parameters: fine, Env: map[string]string{name: "x"}}.Validate()); !strings.Contains(got, want) {
 				t.Errorf("Validate(): %s: want %q, got %q", name, want, got)
 			}
 		}
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
 }

@@ -7,66 +7,28 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// canary is in a file that nothing of may be shown.
-const canary = "stolen-from-the-provider"
-
 // TestManifestOfAttacks has in a set what ansible-galaxy should not have let in.
 func TestManifestOfAttacks(t *testing.T) {
-	const info = "roles/x/meta/.galaxy_install_info"
+	const canary, info = "stolen-from-the-provider", "roles/x/meta/.galaxy_install_info"
 
-	out := t.TempDir()
-	write(t, out, map[string]string{"canary": "version: " + canary + "\n", "meta/.galaxy_install_info": "version: " + canary + "\n"})
+	out := touch(t, t.TempDir(), "canary", "version: "+canary+"\n")
 
-	for name, tc := range map[string]struct {
-		reason string
-		make   func(t *testing.T, dir string)
-	}{
-		"Link": {reason: "It is a link to another file.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			needs.OK(t, os.Symlink(filepath.Join(out, "canary"), filepath.Join(dir, info)))
-		}},
-		"Directory": {reason: "A directory above it is a link.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			needs.OK(t, os.Remove(filepath.Join(dir, "roles/x/meta")))
-			needs.OK(t, os.Symlink(filepath.Join(out, "meta"), filepath.Join(dir, "roles/x/meta")))
-		}},
-		"Pipe": {reason: "Reading it never ends.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			needs.OK(t, unix.Mkfifo(filepath.Join(dir, info), 0o600))
-		}},
-		"Huge": {reason: "It takes more memory than there is.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			needs.OK(t, os.Truncate(touch(t, dir, info, ""), 1<<40))
-		}},
-		"Quote": {reason: "The parser quotes it.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			touch(t, dir, info, canary)
-		}},
-		"Bomb": {reason: "It expands to more than there is memory for.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
-			for c := 'b'; c < 'm'; c++ {
-				bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 8), c-1)
-			}
-
-			touch(t, dir, info, bomb+"version: *l\n")
-		}},
+	for reason, attack := range map[string]func(dir string){
+		"A file of the provider's is not read by way of a link.": func(dir string) { needs.OK(t, os.Symlink(out, filepath.Join(dir, info))) },
+		"An error does not quote what is no YAML.":               func(dir string) { touch(t, dir, info, canary) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			needs.OK(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
-			tc.make(t, dir)
+		dir := t.TempDir()
+		needs.OK(t, os.MkdirAll(filepath.Join(dir, "collections"), 0o700))
+		needs.OK(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
+		attack(dir)
 
-			m, err := New(t.Context(), dir, "x", requirements.File{}, nil, nil, Bounds(0))
-			if got := fmt.Sprint(m.Roles, err); strings.Contains(got, canary[:8]) || err == nil && len(m.Roles) > 0 && m.Roles[0].Version != "" {
-				t.Errorf("\n%s\nNew(...): %s", tc.reason, got)
-			}
-		})
+		m, err := New(t.Context(), dir, "x", requirements.File{}, nil, nil, Bounds(0))
+		if got := fmt.Sprint(m.Roles, err); err == nil || strings.Contains(got, canary[:8]) {
+			t.Errorf("\n%s\nNew(...): %s", reason, got)
+		}
 	}
 }

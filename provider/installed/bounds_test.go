@@ -72,7 +72,7 @@ func TestBounds(t *testing.T) {
 			}
 
 			_, err := New(t.Context(), dir, "", requirements.File{}, nil, nil, tc.limits)
-			if diff := cmp.Diff(tc.want, message(err)); diff != "" {
+			if diff := cmp.Diff(tc.want, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nNew(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})

@@ -8,15 +8,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// message of an error; empty when there is none.
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
-}
-
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 

@@ -56,6 +56,11 @@ func New(ctx context.Context, dir, digest string, required requirements.File, v 
 ) (m Manifest, err error) {
 	m = Manifest{Content: common.Content{Digest: digest, Project: project}, Schema: Schema}
 
+	// Nothing is to be looked at, or removed, in the directory that a link leads to.
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return m, errors.New("its directory was replaced while it was installed")
+	}
+
 	if m.Bytes, err = measure(ctx, dir, l); err != nil {
 		return m, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // refused is the end of an error for a URL with a password.
@@ -123,7 +124,7 @@ collections:
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse(tc.text)
 
-			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
+			if diff := cmp.Diff(tc.err, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nParse(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
@@ -165,7 +166,7 @@ func TestParsePasswords(t *testing.T) {
 			}
 
 			_, err := Parse(tc.text)
-			if diff := cmp.Diff(want, message(err)); diff != "" {
+			if diff := cmp.Diff(want, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nParse(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
@@ -250,7 +251,7 @@ func TestMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := required.Merge(tc.roles, func(name string) bool { return name == "in.image" })
 
-			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
+			if diff := cmp.Diff(tc.err, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nMerge(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
@@ -260,12 +261,4 @@ func TestMerge(t *testing.T) {
 			}
 		})
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
 }

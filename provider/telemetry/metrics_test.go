@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
@@ -21,7 +20,6 @@ import (
 func TestMetrics(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	o := NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), r)
-	c := NewContentMetrics(r)
 
 	MeasurePool(r, func() map[common.Place]pool.Stats {
 		return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}}
@@ -43,29 +41,7 @@ func TestMetrics(t *testing.T) {
 	inPod.Inputs.Execution.Place = common.PlacePod
 	o.started(inPod)
 
-	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})
-	c.Installed(content.Installation{Result: content.ResultFailed, Again: true, Took: time.Minute})
-	c.Found()
-	c.Removed(content.RemovedForSpace)
-	c.Stored(3, 4096)
-
 	want := `
-# HELP provider_ansible_content_cache_hits_total Content sets that were wanted and were there already.
-# TYPE provider_ansible_content_cache_hits_total counter
-provider_ansible_content_cache_hits_total 1
-# HELP provider_ansible_content_evictions_total Content sets that were removed from the store, by reason.
-# TYPE provider_ansible_content_evictions_total counter
-provider_ansible_content_evictions_total{reason="Space"} 1
-# HELP provider_ansible_content_installs_total Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what is not pinned.
-# TYPE provider_ansible_content_installs_total counter
-provider_ansible_content_installs_total{cause="refresh",result="Failed"} 1
-provider_ansible_content_installs_total{cause="run",result="Installed"} 1
-# HELP provider_ansible_content_sets Content sets in the store.
-# TYPE provider_ansible_content_sets gauge
-provider_ansible_content_sets 3
-# HELP provider_ansible_content_store_bytes Size of the content store.
-# TYPE provider_ansible_content_store_bytes gauge
-provider_ansible_content_store_bytes 4096
 # HELP provider_ansible_queue_length Runs that wait for their content or for their turn, by queue and place.
 # TYPE provider_ansible_queue_length gauge
 provider_ansible_queue_length{place="Provider",queue="installing"} 5
@@ -88,8 +64,6 @@ provider_ansible_tasks_total{result="skipped"} 1e+07
 `
 
 	err := testutil.GatherAndCompare(r, strings.NewReader(want),
-		"provider_ansible_content_cache_hits_total", "provider_ansible_content_evictions_total", "provider_ansible_content_installs_total",
-		"provider_ansible_content_sets", "provider_ansible_content_store_bytes",
 		"provider_ansible_queue_length", "provider_ansible_runs_limit", "provider_ansible_runs_running", "provider_ansible_runs_total",
 		"provider_ansible_tasks_total")
 	if err != nil {

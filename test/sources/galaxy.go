@@ -96,16 +96,6 @@ func (g *Galaxy) PublishRole(owner, name, version, url string) {
 	g.roles = append(g.roles, role{owner: owner, name: name, version: version, url: url})
 }
 
-// Corrupt what is published: archives are not any more what their checksums say.
-func (g *Galaxy) Corrupt() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	for i, a := range g.collections {
-		g.collections[i].data = append(slices.Clone(a.data), 0)
-	}
-}
-
 // Exchange refresh tokens for access tokens, at the path /token, as the single
 // sign-on of an Automation Hub does.
 func (g *Galaxy) Exchange(refresh, access string) {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -37,19 +36,6 @@ type Options struct {
 	Host string
 }
 
-// A Mood is how a server answers.
-type Mood int
-
-// Moods of a server.
-const (
-	// Well is as it should be.
-	Well Mood = iota
-	// Down is 503 Service Unavailable, to all requests.
-	Down
-	// Garbled is 200 OK with a text that is no answer, to all requests.
-	Garbled
-)
-
 // A Server serves what the tests install. Use Start.
 type Server struct {
 	// URL of the server, without a slash at the end.
@@ -60,7 +46,6 @@ type Server struct {
 	srv     *httptest.Server
 
 	mu       sync.Mutex
-	mood     Mood
 	requests []string
 }
 
@@ -106,14 +91,6 @@ func (s *Server) Stop() {
 	s.srv.Close()
 }
 
-// Set the mood of the server from now on.
-func (s *Server) Set(m Mood) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.mood = m
-}
-
 // Requests so far, each as method and path with query, those refused included.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
@@ -125,23 +102,15 @@ func (s *Server) Requests() []string {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
-	mood := s.mood
 	s.mu.Unlock()
 
-	switch mood {
-	case Down:
-		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
-	case Garbled:
-		_, _ = fmt.Fprintln(w, "<html><body>Welcome to the proxy</body></html>")
-	case Well:
-		if !s.auth.allows(r) {
-			refuse(w, http.StatusUnauthorized, "not_authenticated", "Invalid token.")
+	if !s.auth.allows(r) {
+		refuse(w, http.StatusUnauthorized, "not_authenticated", "Invalid token.")
 
-			return
-		}
-
-		s.handler.ServeHTTP(w, r)
+		return
 	}
+
+	s.handler.ServeHTTP(w, r)
 }
 
 func (a Auth) allows(r *http.Request) bool {
