@@ -70,7 +70,6 @@ type connector struct {
 	Options
 
 	kind runKind
-	live *live
 	// approvals of runs; nil if there are none.
 	approvals Approvals
 	recorder  event.Recorder

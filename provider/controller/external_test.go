@@ -101,7 +101,6 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 		now:      func() time.Time { return t0 },
 		newID:    func() string { return "new" },
 	}
-	c.live = newLive(c)
 
 	for _, o := range os {
 		o(c)

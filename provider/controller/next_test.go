@@ -34,6 +34,8 @@ func TestNext(t *testing.T) {
 		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, CompletionTime: at(0)},
 		AppliedDigest: digest,
 	}
+	running := &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0)}}
+	watches := annotated(common.AnnotationWatch, at(3*time.Minute).Format(time.RFC3339))
 	kept := applied
 	kept.KeptOutput = &common.KeptOutput{CompletionTime: at(0)}
 
@@ -51,11 +53,14 @@ func TestNext(t *testing.T) {
 		want     time.Duration
 		priority int
 	}{
-		"Polled":     {reason: "Nothing else is due.", run: object(observed(applied)), want: 10 * time.Minute, priority: handler.LowPriority},
-		"Due":        {reason: "Content is to be resolved again.", run: object(observed(applied)), due: at(4 * time.Minute), want: 4 * time.Minute, priority: handler.LowPriority},
-		"DueLater":   {reason: "A poll is due before.", run: object(observed(applied)), due: at(time.Hour), want: 10 * time.Minute, priority: handler.LowPriority},
-		"Expires":    {reason: "Output is to go.", run: object(observed(kept), annotated(common.AnnotationKeepOutput, "2m")), want: 2 * time.Minute, priority: handler.LowPriority},
-		"InProgress": {reason: "The pool tells when it ends.", run: object(), report: &runs.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0)}}, want: 10 * time.Minute, priority: newsPriority},
+		"Polled":         {reason: "Nothing else is due.", run: object(observed(applied)), want: 10 * time.Minute, priority: handler.LowPriority},
+		"Due":            {reason: "Content is to be resolved again.", run: object(observed(applied)), due: at(4 * time.Minute), want: 4 * time.Minute, priority: handler.LowPriority},
+		"DueLater":       {reason: "A poll is due before.", run: object(observed(applied)), due: at(time.Hour), want: 10 * time.Minute, priority: handler.LowPriority},
+		"Expires":        {reason: "Output is to go.", run: object(observed(kept), annotated(common.AnnotationKeepOutput, "2m")), want: 2 * time.Minute, priority: handler.LowPriority},
+		"Unwatched":      {"Its output is to go, too, when it is not watched any more.", object(observed(applied), watches), nil, 0, nil, nil, nil, nil, 3 * time.Minute, handler.LowPriority},
+		"Watched":        {"Its output is saved again.", object(watches), nil, 0, running, nil, nil, nil, liveEvery, handler.LowPriority},
+		"WatchedMissing": {"That needs no inputs.", object(watches), nil, 0, running, errBoom, nil, nil, liveEvery, handler.LowPriority},
+		"InProgress":     {reason: "The pool tells when it ends.", run: object(), report: running, want: 10 * time.Minute, priority: newsPriority},
 		"Ended": {
 			reason: "Its result is to be recorded.", run: object(), want: time.Second, priority: newsPriority,
 			report: &runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, Phase: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(0)}},

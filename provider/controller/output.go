@@ -4,46 +4,52 @@ import (
 	"context"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 // ReasonCannotKeepOutput is the reason of events when the output of a run could
 // not be kept.
 const ReasonCannotKeepOutput event.Reason = "CannotKeepOutput"
 
-// keepTimeout is how long keeping the output of a run may hold up a reconcile.
-const keepTimeout = 5 * time.Second
+const (
+	// keepTimeout is how long keeping the output of a run may hold up a reconcile.
+	keepTimeout = 5 * time.Second
+	// liveEvery is how often the output of a watched run in progress is saved.
+	liveEvery = 2 * time.Second
+)
 
-// keepOutput saves the output of a run that has ended, or deletes what is kept when it is not
-// wanted any more. A failure is an event and changes nothing else: the next reconcile tries
+// keepOutput saves the output of a run that has ended, or that goes on and is watched, or deletes what is kept when it is
+// not wanted any more. A failure is an event and changes nothing else: the next reconcile tries
 // again, for as long as the pool knows the result.
 func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 
-	until, watched := watchedUntil(run, e.now())
+	_, watched := watchedUntil(run, e.now())
+	wanted := watched || keepsOutput(run)
+	r, known := e.Pool.Report(run.GetUID())
 
-	do := e.deleteOutput
-	if watched || keepsOutput(run) {
-		do = e.saveOutput
+	// Clients that watch find it here, and so does a later reconcile that removes it.
+	if o := run.Observation(); watched && o.KeptOutput == nil {
+		o.KeptOutput = e.Outputs.Reference(run, e.kind.GroupVersionKind)
 	}
 
-	if watched {
-		e.live.watch(run, until)
+	var err error
 
-		// Clients that watch find it here, and so does a later reconcile that removes it.
-		if o := run.Observation(); o.KeptOutput == nil {
-			o.KeptOutput = e.Outputs.Reference(run, e.kind.GroupVersionKind)
-		}
+	switch {
+	case !known || r.Waits || !wanted:
+	case r.Run.Phase.Finished():
+		err = e.saveOutput(ctx, run, r)
+	case watched:
+		err = e.saveLive(ctx, run, r)
 	}
 
-	// The output of a run in progress does not replace that of its end.
-	defer e.live.hold(run.GetUID(), !watched)()
-
-	err := do(ctx, run)
-	if at := expires(run); err == nil && !watched && !at.IsZero() && !e.now().Before(at) {
+	if at := expires(run); err == nil && (!wanted || !watched && !at.IsZero() && !e.now().Before(at)) {
 		err = e.deleteOutput(ctx, run)
 	}
 
@@ -52,11 +58,26 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	}
 }
 
-func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun) error {
-	o := run.Observation()
+// saveLive saves what a run in progress has displayed so far, and looks again soon. The status does not show it as the
+// output of the run, whose end takes its place.
+func (e *external) saveLive(ctx context.Context, run common.AnsibleRun, r runs.Report) (err error) {
+	nextLook(ctx, liveEvery, handler.LowPriority, true)
 
-	r, known := e.Pool.Report(run.GetUID())
-	if !known || !r.Run.Phase.Finished() || o.KeptOutput != nil && o.KeptOutput.RunID == r.Run.ID {
+	if r.Tail == nil {
+		return nil
+	}
+
+	if r.Output = r.Tail(); r.Output != "" {
+		_, err = e.Outputs.Save(ctx, run, e.kind.GroupVersionKind, r)
+	}
+
+	return err
+}
+
+// saveOutput of a run that has ended.
+func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun, r runs.Report) error {
+	o := run.Observation()
+	if o.KeptOutput != nil && o.KeptOutput.RunID == r.Run.ID {
 		return nil
 	}
 

@@ -76,6 +76,13 @@ func TestKeepOutput(t *testing.T) {
 		return func(o *v1alpha1.AnsibleRun) { o.Status.AtProvider.KeptOutput = kept(id) }
 	}
 
+	watches := annotated(common.AnnotationWatch, at(time.Minute).Format(time.RFC3339))
+	shows := func(phase common.RunPhase, text string) *runs.Report {
+		r := ran(phase, "")
+		r.Tail = func() string { return text }
+
+		return r
+	}
 	cannot := reasons{ReasonCannotKeepOutput}
 	done := func(output string) *runs.Report { return ran(common.PhaseSucceeded, output) }
 
@@ -104,6 +111,11 @@ func TestKeepOutput(t *testing.T) {
 		"Renewed":          {"The output of the next run should take its place.", object(wantedFor("1h"), keptAt("0")), done("text"), nil, true, 0, kept("1"), nil},
 		"NoTime":           {"What is no time should keep nothing.", object(wantedFor("-1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
 		"NotWantedAnyMore": {"What is kept should be dropped when nobody wants it any more.", object(keeps("1")), nil, nil, false, 1, nil, nil},
+		"Live":             {"What a watched run has displayed so far should be there, and the end of it be kept after that.", object(watches, keeps("0")), shows(common.PhaseRunning, "PLAY"), nil, true, 0, kept("0"), nil},
+		"LiveFirst":        {"Clients should find where that is.", object(watches), shows(common.PhaseRunning, ""), nil, false, 0, kept(""), nil},
+		"LiveEnded":        {"A run that has ended should show its end.", object(watches), done("text"), nil, true, 0, kept("1"), nil},
+		"LiveUnwatched":    {"What is not watched any more should go.", object(keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"LiveQueued":       {"A run that waits displays nothing.", object(watches), &runs.Report{Run: common.Run{ID: "1"}, Waits: true}, nil, false, 0, kept(""), nil},
 		"CannotDrop":       {"That it cannot be dropped should be told, and tried again.", object(keeps("1")), nil, errBoom, false, 0, kept("1"), cannot},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +135,26 @@ func TestKeepOutput(t *testing.T) {
 
 			if diff := cmp.Diff(tc.status, tc.run.Status.AtProvider.KeptOutput) + cmp.Diff(tc.events, events); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestWatchedUntil(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, value string
+		want          bool
+	}{
+		"Watched": {"Somebody watches for another minute.", "2026-01-02T03:05:05Z", true},
+		"Past":    {"Nobody watches any more.", "2026-01-02T03:04:05Z", false},
+		"Never":   {"No annotation, no watch.", "", false},
+		"ForEver": {"A time that is too far ahead is ignored.", "2026-01-02T03:09:06Z", false},
+		"Longest": {"One that is not, is not.", "2026-01-02T03:09:05Z", true},
+		"NoTime":  {"So is what is no time.", "true", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, got := watchedUntil(object(annotated(common.AnnotationWatch, tc.value)), t0); got != tc.want {
+				t.Errorf("\n%s\nwatchedUntil(%q): want %t, got %t", tc.reason, tc.value, tc.want, got)
 			}
 		})
 	}

@@ -140,13 +140,15 @@ func lookOf(ctx context.Context) *look {
 	return &look{}
 }
 
-// nextLook follows after a while.
+// nextLook follows after a while, unless another one follows before.
 func nextLook(ctx context.Context, after time.Duration, priority int, despite bool) {
-	*lookOf(ctx) = look{reconcile.Result{RequeueAfter: after, Priority: &priority}, despite}
+	if l := lookOf(ctx); l.next.RequeueAfter == 0 || after < l.next.RequeueAfter {
+		*l = look{reconcile.Result{RequeueAfter: after, Priority: &priority}, despite}
+	}
 }
 
-// lookAgain when the decision says so, or at the next poll, or when the content is due or the output expires, if that
-// is earlier.
+// lookAgain when the decision says so, or at the next poll, or when the content is due, or the output expires or is not
+// watched any more, if that is earlier.
 func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun, l loaded) {
 	at := e.decision.Until
 
@@ -157,7 +159,9 @@ func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun, l loade
 		at = l.Now.Add(l.Poll)
 	}
 
-	for _, other := range []time.Time{l.resolution.Due, expires(run)} {
+	watched, _ := watchedUntil(run, l.Now)
+
+	for _, other := range []time.Time{l.resolution.Due, expires(run), watched} {
 		if other.After(l.Now) && other.Before(at) {
 			at = other
 		}

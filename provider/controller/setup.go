@@ -116,9 +116,6 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 		newID:     func() string { return string(uuid.NewUUID()) },
 	}
 
-	c.live = newLive(c)
-	go c.live.run(ctx)
-
 	if err := recordState(mgr, k, o); err != nil {
 		return err
 	}
