@@ -68,7 +68,7 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 	return r
 }
 
-// Refresh resolves a request again in the background if it is stale. Wake is called when that
+// Refresh resolves a request in the background if it is stale, or its set is not in the store. Wake is called when that
 // has ended, once for each caller, however often Refresh was called.
 func (s *Store) Refresh(req Request, who string, wake func()) {
 	digest := s.Digest(req)
@@ -85,13 +85,20 @@ func (s *Store) Refresh(req Request, who string, wake func()) {
 		return
 	}
 
-	if !s.resolution(digest, req).Stale || s.background.Err() != nil {
+	if !s.isDue(digest, req) || s.background.Err() != nil {
 		return
 	}
 
 	s.refreshes[digest] = map[string]func(){who: wake}
 
 	s.refreshing.Go(func() { s.refresh(digest, req) })
+}
+
+// isDue is true for a request that Refresh resolves now. The store is locked.
+func (s *Store) isDue(digest string, req Request) bool {
+	r := s.resolution(digest, req)
+
+	return r.Stale || !r.Found && s.failuresOf(digest).heldBack(s.config.now()) == nil
 }
 
 // refresh is what Refresh does in the background.
@@ -128,11 +135,11 @@ func (s *Store) resolve(digest string, req Request) {
 	defer unlock()
 
 	s.mu.Lock()
-	stale := s.resolution(digest, req).Stale
+	due := s.isDue(digest, req)
 	s.mu.Unlock()
 
 	// An installation for a run may have resolved it meanwhile.
-	if !stale {
+	if !due {
 		return
 	}
 

@@ -127,6 +127,31 @@ func TestRefresh(t *testing.T) {
 	wantNoLeftovers(t, s)
 }
 
+// TestRefreshMissing has content installed that no run installs.
+func TestRefreshMissing(t *testing.T) {
+	t.Parallel()
+
+	c, down := newClock(), errors.New("down")
+	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
+	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+		return errors.Join(down, install(p.Argv, "x", 1))
+	}}})
+
+	if got := refreshed(s, req); got.Found || got.Err == nil {
+		t.Errorf("The store should say why it cannot be installed: %+v", got)
+	}
+
+	down = nil
+	s.Refresh(req, "me", func() { t.Error("What has just failed should not be tried again at once.") })
+	c.Step(lastBackoff)
+
+	if got := refreshed(s, req); !got.Found || got.Err != nil {
+		t.Errorf("It should be there when its source is back: %+v", got)
+	}
+
+	s.Refresh(req, "me", func() { t.Error("What is there, and pinned, should not be installed again.") })
+}
+
 // TestMoves resolves a collection and a project again whose repositories have changed, with the real ansible-galaxy and git.
 func TestMoves(t *testing.T) {
 	t.Parallel()

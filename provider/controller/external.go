@@ -50,6 +50,10 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		e.decision = lifecycle.Decision{Cancel: e.decision.Cancel} // Nothing can be decided but that a run is to end.
 	}
 
+	if cause := l.resolution.Err; cause != nil && lifecycle.Adopts(l.Situation) {
+		e.decision.Failure = errors.Wrap(cause, "cannot adopt the object before its content is installed")
+	}
+
 	if l.Active = e.want(run, l, err != nil || e.err != nil || l.refused != nil); err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -75,10 +79,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycle.Active {
 	// While others hold an object that is deleted nothing is written to it.
 	d, held := e.decision, l.Deleted && l.Held
-	w := pool.Want{
-		UID: run.GetUID(), Shown: l.shown, Wake: e.waker(run), End: d.Cancel && !held,
-		Prepare: lifecycle.Adopts(l.Situation),
-	}
+	w := pool.Want{UID: run.GetUID(), Shown: l.shown, Wake: e.waker(run), End: d.Cancel && !held}
 
 	if d.Start != nil && !unknown && !held {
 		w.Run = new(e.newRun(run, *d.Start, l))
@@ -98,11 +99,6 @@ func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycl
 	case l.Runs():
 		return l.Active
 	case r.Run.ID == "":
-		return nil
-	case w.Prepare && r.Run.Phase.Finished():
-		e.decision.Failure = errors.Errorf("cannot adopt the object before its content is installed: %s", r.Run.Message)
-		e.decision.Until = l.Now.Add(runs.AccessAgain)
-
 		return nil
 	}
 

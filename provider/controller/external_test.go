@@ -360,18 +360,15 @@ func TestAdoptInstalled(t *testing.T) {
 		want    error
 	}{
 		"Installing":    {reason: "It waits for its content."},
-		"NotInstalling": {"It says why that cannot be installed.", errBoom, errors.New("cannot adopt the object before its content is installed: boom")},
+		"NotInstalling": {"It says why that cannot be installed.", errBoom, errors.Wrap(errBoom, "cannot adopt the object before its content is installed")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, run := &fakePool{missing: tc.missing}, object(annotated(common.AnnotationAdopt, "true"))
+			p, run := &fakePool{}, object(annotated(common.AnnotationAdopt, "true"))
+			c := &fakeContents{resolution: content.Resolution{Err: tc.missing}}
 
-			for range 2 {
-				_, err := connect(t, p, run, resolves("a", nil), func(c *connector) {
-					c.Contents = &fakeContents{}
-				}).Observe(t.Context(), run)
-				if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" || len(p.submitted) > 0 {
-					t.Errorf("\n%s\nwant none submitted, got %d; -want error, +got error:\n%s", tc.reason, len(p.submitted), diff)
-				}
+			_, err := connect(t, p, run, resolves("a", nil), knowing(c)).Observe(t.Context(), run)
+			if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" || p.report != nil || len(c.refreshed) != 1 {
+				t.Errorf("\n%s\nwant no run, and content to be installed, got %+v, %v; -want error, +got error:\n%s", tc.reason, p.report, c.refreshed, diff)
 			}
 		})
 	}

@@ -29,9 +29,8 @@ type fakePool struct {
 	// start that the run is shown with since its turn has come.
 	start metav1.Time
 	// lacks is true when the content is not there, installing when the object waits
-	// for it. Missing says why the content of an object that is adopted cannot be there.
+	// for it.
 	lacks, installing bool
-	missing           error
 
 	// What it was told: the run in progress was to end, or the one that waits was dropped, so often.
 	wants                  []pool.Want
@@ -84,16 +83,10 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 	r.Waits = true
 	p.report = &r
 
-	switch p.installing = p.lacks; {
-	case w.Prepare && p.missing != nil:
-		p.report, r.Run.Phase, r.Run.Message = nil, common.PhaseFailed, p.missing.Error()
-		return r, false
-	case p.lacks:
+	if p.installing = p.lacks; p.lacks {
 		r.Run.Phase = common.PhaseInstalling
 		p.queued, p.turn = false, false
 
-		return r, false
-	case w.Prepare:
 		return r, false
 	}
 

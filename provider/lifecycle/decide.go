@@ -131,6 +131,8 @@ func Decide(s Situation) Decision {
 	switch {
 	case s.Waits() && s.Canceled != "" && s.Active.ID == s.Canceled:
 		return Decision{Exists: true, Cancel: true}
+	case Adopts(s): // It waits for its content.
+		return Decision{Exists: true, Until: s.Now.Add(runs.AccessAgain)}
 	case s.Deleted:
 		return decideDeleted(s)
 	}

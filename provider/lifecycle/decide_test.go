@@ -204,6 +204,7 @@ func TestDecide(t *testing.T) {
 		"ExhaustedRequested":            {"A request should start again after the last attempt.", given(failing(digestA, 2), limit(2), request("now", "")), "apply Requested; attempt 3"},
 		"InterruptedWithLimit":          {"Interruptions should not use up attempts.", given(lastFailed(present, digestA, 0, common.PhaseInterrupted), interruptions(9), limit(1), later(2*time.Minute)), "apply Retry"},
 		"Adopted":                       {"ObserveAndDelete should apply what only a check said to be there.", given(adopted), "apply Poll"},
+		"Adopts":                        {"What is to be adopted should not be run, also before its content is installed.", given(func(s *Situation) { s.Adopt = true }), "until 1m30s"},
 		"AdoptedRunOnChange":            {"Inputs that a clean check took for applied are not changed.", given(policy(common.RunOnChange), adopted), ""},
 		"AdoptedChange":                 {"Inputs that a clean check took for applied after others were applied are not changed.", given(policy(common.RunOnChange), applied(digestB), adopted), ""},
 		"ChangedWithRequest":            {"Changed inputs should be applied once, whatever is requested: the run answers the request.", given(applied(digestB), request("now", "")), "apply Changed"},

@@ -122,8 +122,6 @@ type Want struct {
 	UID types.UID
 	// Run that is to begin; nil if none is.
 	Run *runs.Run
-	// Prepare the run only: it gets what it needs, and never begins.
-	Prepare bool
 	// Shown is the run that the status shows; nil if it shows none.
 	Shown *common.Run
 	// EndWaiting ends a run that waits in its Pod, as its report says with its plan: it is not the one that is wanted. It
@@ -232,8 +230,6 @@ func (p *Pool) wait(w Want, report runs.Report, needs runs.Needs) (_ runs.Report
 
 		p.dequeue(e)
 		p.dispatch(nil)
-	case w.Prepare:
-		return p.onlyPrepared(e), false
 	case e.reservation == nil:
 		p.enqueue(e, r.Class())
 	}
@@ -265,31 +261,12 @@ func (p *Pool) wait(w Want, report runs.Report, needs runs.Needs) (_ runs.Report
 	return e.report, true
 }
 
-// onlyPrepared is the report of a run that has what it needs, so that its object is to be looked at, or cannot have it:
-// then it has failed, and the next want tries again.
-func (p *Pool) onlyPrepared(e *entry) runs.Report {
-	p.dequeue(e)
-	p.dispatch(nil)
-
-	r := e.report
-
-	if e.preparation == nil || e.preparation.err == nil {
-		e.wake()
-	} else {
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, runs.ReasonInstallFailed, e.preparation.err.Error()
-		p.withdraw(e)
-		delete(p.entries, e.uid)
-	}
-
-	return r
-}
-
 // enqueue an object, or leave it where it waits.
 func (p *Pool) enqueue(e *entry, c runs.Class) {
-	if e.class != c || !e.queue.has(e) {
-		e.queue.drop(e)
+	if q := e.queue; e.class != c || !slices.Contains(q.waiting[c], e) {
+		q.drop(e)
 		e.class, e.queued = c, p.now()
-		e.queue.push(e)
+		q.waiting[c] = append(q.waiting[c], e)
 	}
 
 	p.dispatch(e)
