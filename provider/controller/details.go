@@ -69,10 +69,10 @@ func (s secrets) gone(ctx context.Context, key types.NamespacedName, uid string)
 	return true, nil
 }
 
-// publish the connection details of the last successful apply, as far as they are known, unless that was done. It
+// publish the connection details of the last successful apply, as far as a report has them, unless that was done. It
 // returns true when the Secret does not have them and the provider does not know them any
 // more, so that only another run can bring them.
-func (e *external) publish(ctx context.Context, run common.AnsibleRun, details map[string][]byte) (bool, error) {
+func (e *external) publish(ctx context.Context, run common.AnsibleRun, r runs.Report) (bool, error) {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
 
@@ -81,11 +81,11 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun, details m
 		return false, nil
 	case isIn(d, key):
 		return e.secrets.gone(ctx, key, d.UID)
-	case len(details) == 0:
+	case len(r.ConnectionDetails) == 0, r.Run.Mode != common.ModeApply, r.Run.State != common.StatePresent:
 		return true, nil
 	}
 
-	uid, err := e.secrets.write(ctx, run, e.kind.GroupVersionKind, details)
+	uid, err := e.secrets.write(ctx, run, e.kind.GroupVersionKind, r.ConnectionDetails)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot publish connection details")
 	}

@@ -86,11 +86,11 @@ func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycl
 	}
 
 	switch {
-	case l.waiting == nil:
+	case !l.Waits() || l.report.Waits:
 	case unknown:
 		w.EndWaiting = drops(run, l)
 	default:
-		w.EndWaiting = w.Run == nil || w.Run.Plan() != l.waiting.Plan
+		w.EndWaiting = w.Run == nil || w.Run.Plan() != l.report.Plan
 	}
 
 	r, begun := e.Pool.Want(w)
@@ -116,10 +116,10 @@ func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycl
 // edited since, its window is closed by now, or its approval may be withdrawn. An approved deletion goes on, since its
 // inputs may never be known again.
 func drops(run common.AnsibleRun, l loaded) bool {
-	a, w := l.Recorded.Approval, l.waiting
-	approved := !l.Deleted && w.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
+	a, r := l.Recorded.Approval, l.report
+	approved := !l.Deleted && r.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
 
-	return approved || w.Generation != run.GetGeneration() || lifecycle.Closed(l.Situation, w.Run)
+	return approved || r.Generation != run.GetGeneration() || lifecycle.Closed(l.Situation, r.Run)
 }
 
 // Create is not called: Observe starts what is to run.

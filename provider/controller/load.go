@@ -28,13 +28,11 @@ type loaded struct {
 
 	// shown is the run that the status showed when it was read; nil if it showed none.
 	shown *common.Run
-	// waiting is the report of a run that waits for its Pod, about which is decided anew; nil if there is none.
-	waiting *runs.Report
+	// report of the pool; the zero value if it knows no run.
+	report runs.Report
 	// recorded is true when the object has the result of a run since the last reconcile.
 	recorded bool
-	// details are the connection details that the pool knows of the last apply. Refused says why they could not be
-	// published; nil if they were.
-	details map[string][]byte
+	// refused says why connection details could not be published; nil if they were.
 	refused error
 	// resolution of the requirements, and the content that a run would use.
 	resolution content.Resolution
@@ -57,7 +55,7 @@ func (e *external) load(ctx context.Context, run common.AnsibleRun) (loaded, err
 		l.Recorded = lifecycle.Rebase(l.Situation, run.GetCondition(xpv2.TypeReady))
 		*o = l.Recorded
 
-		l.Unpublished, l.refused = e.publish(ctx, run, l.details)
+		l.Unpublished, l.refused = e.publish(ctx, run, l.report)
 	}
 
 	if err := e.judge(ctx, run, &l); err != nil {
@@ -97,13 +95,9 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 		return l
 	}
 
-	// One that was applied before it came to wait has installed its content, or begun.
-	if known && report.Plan != "" && !report.Run.Phase.Finished() &&
-		(o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
-		l.waiting = &report
-	}
-
-	waits := known && (report.Waits || l.waiting != nil)
+	// One that was applied before it came to wait in its Pod has installed its content, or begun.
+	waits := known && (report.Waits || report.Plan != "" && !report.Run.Phase.Finished() &&
+		(o.LastApply == nil || o.LastApply.ID != report.Run.ID))
 
 	if waits && o.LastRun != nil && o.LastRun.ID == report.Run.ID {
 		lifecycle.Restore(o, report.Before)
@@ -119,7 +113,7 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 		return l
 	}
 
-	l.Active = &lifecycle.Active{Run: report.Run, Queued: waits}
+	l.report, l.Active = report, &lifecycle.Active{Run: report.Run, Queued: waits}
 
 	if waits || report.Attaching {
 		return l
@@ -134,10 +128,6 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	}
 
 	showState(run, report)
-
-	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
-		l.details = report.ConnectionDetails
-	}
 
 	return l
 }
