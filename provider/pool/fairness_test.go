@@ -139,33 +139,6 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves keeps the urgent queue full, in front of one run that can
-// wait.
-func TestNobodyStarves(t *testing.T) {
-	s := newScripted()
-	p := newPool(1, 1, s)
-
-	submit := func(uid string, trigger common.RunTrigger) {
-		enter(p, newRun(uid, trigger), func() {})
-	}
-
-	submit("first", common.TriggerChanged)
-	submit("patient", common.TriggerRetry)
-
-	for i := range fairness + 1 {
-		submit("urgent"+strconv.Itoa(i), common.TriggerChanged)
-
-		j := <-s.began
-		s.end <- common.PhaseSucceeded
-
-		if j.Object.UID == "patient" {
-			return
-		}
-	}
-
-	t.Errorf("What can wait should begin after %d others at most, although there is always something urgent", fairness)
-}
-
 // TestOrder has runs wait together, in front of a pool with one place.
 func TestOrder(t *testing.T) {
 	of := func(namespace, uid string, trigger common.RunTrigger) runs.Run {

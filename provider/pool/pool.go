@@ -12,6 +12,7 @@ package pool
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 

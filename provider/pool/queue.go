@@ -39,16 +39,10 @@ func (q *queue) count(e *entry, n int) {
 	}
 }
 
-func (q *queue) push(e *entry) {
-	q.waiting[e.class] = append(q.waiting[e.class], e)
-}
-
 // drop an object, if it waits.
 func (q *queue) drop(e *entry) {
 	q.waiting[e.class] = slices.DeleteFunc(q.waiting[e.class], func(o *entry) bool { return o == e })
 }
-
-func (q *queue) has(e *entry) bool { return slices.Contains(q.waiting[e.class], e) }
 
 // next takes the object that gets the next place out of the queue; nil if none may have
 // it. Only an urgent run may have the last place.
