@@ -40,6 +40,19 @@ defaults.schedule.cron: Invalid value: "0 3 * *"` + cron + `[0 3 * *]
 defaults.vars.a: Invalid value: "${x}": undeclared reference to 'x', here: ▸x
 runs[2].schedule.cron: Invalid value: "0 4 * *"` + cron + `[0 4 * *]`,
 		},
+		"InDefaults": {
+			reason:   "A mistake in the defaults is one of the runs that have it: items are those of sets alone.",
+			defaults: `vars: {key: "${each.key}"}`, runs: `[{name: a}, {name: b, forEach: [x]}]`,
+			said: `
+defaults.vars.key: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,
+		},
+		"InInventory": {
+			reason: "The YAML of an inventory holds expressions, too.",
+			runs:   `[{name: a, inventories: [{yaml: {all: {hosts: "${hosts}", vars: {size: "${xr.spec.size + }"}}}}]}]`,
+			said: `
+runs[0].inventories[0].yaml.all.hosts: Invalid value: "${hosts}": undeclared reference to 'hosts', here: ▸hosts
+runs[0].inventories[0].yaml.all.vars.size: Invalid value: "${xr.spec.size + }": syntax error: it ends too early, here: xr.spec.size + ▸`,
+		},
 		"Own": {
 			reason:   "What a run alone can have is no default.",
 			defaults: `name: a, previousNames: [], forEach: [a], forEachKey: "${each.value}", readyWhen: true, dependsOn: [], retryLimits: 1`, runs: "[{name: a}]",

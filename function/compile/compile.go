@@ -11,32 +11,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// Schemas are the schemas of objects that expressions see, as far as they are known.
-type Schemas struct {
-	// XR is the schema of the XR; nil when it is not known.
-	XR *expression.Schema
-	// Resources that other steps compose, by composition resource name, with their
-	// OpenAPI v3 schemas as far as they are known; nil when there may be any.
-	Resources map[string]map[string]any
-}
-
 // Composition compiles an input as read by package input, for XRs that are namespaced or
-// cluster-scoped. The errors are all mistakes that can be found without an XR, for
-// input.Causes. It copes with inputs that violate the schema, but does not report what the
-// schema does.
-func Composition(in map[string]any, namespaced bool, known Schemas) (*plan.Plan, field.ErrorList) {
-	return compileInput(in, namespaced, expression.Declarations{Schema: known.XR, Resources: known.Resources})
-}
-
-// compileInput compiles an input. Its expressions see these declarations and what the input declares.
-func compileInput(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
+// cluster-scoped. Its expressions see these declarations and what the input declares. The errors are all mistakes that
+// can be found without an XR, for input.Causes. It copes with inputs that violate the schema, but does not report what
+// the schema does.
+func Composition(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
 	from, errs := input.Runs(in)
 
 	// The runs are decoded with the defaults.
@@ -44,140 +29,161 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "operatorConditions", "connectionDetails",
 		"connectionSecret"), &typed)
 
-	envs, err := environments(in, typed.RequiredResources, from, d)
+	envs, mistakes, err := environments(in, typed.RequiredResources, from, d)
 	if err != nil {
 		return nil, append(errs, field.InternalError(nil, err))
 	}
 
-	errs = append(errs, envs.mistakes...)
-	errs = append(errs, expressions(envs, in, from)...)
-	p := &plan.Plan{Locals: envs.locals, ByResource: map[string]*plan.Run{}}
+	errs = append(errs, mistakes...)
+	c := compiler{env: envs.xr, mistakes: &errs}
+	details := compiler{env: envs.details, mistakes: &errs}
 
-	status, serrs := compileStatus(envs.xr, in)
-	errs = append(errs, serrs...)
-	p.Status, p.Schemas = status, statusSchemasOf(status, d.Schema.OpenAPI())
+	status := c.status(in)
+	p := &plan.Plan{
+		Locals:             envs.declarations.Locals,
+		Status:             status,
+		Schemas:            statusSchemasOf(status, d.Schema.OpenAPI()),
+		Conditions:         c.conditions(in, typed.Conditions, typed.OperatorConditions),
+		OperatorConditions: typed.OperatorConditions,
+		Connection:         details.connection(typed, namespaced),
+		Required:           c.required(typed.RequiredResources, namespaced),
+		ByResource:         map[string]*plan.Run{},
+	}
 
 	if of, ok := schema.Property(d.Schema.OpenAPI(), "status"); ok && status != nil {
 		p.StatusSchema = schema.NewConverter(of)
 	}
 
-	conditions, cerrs := compileConditions(envs.xr, in, typed.Conditions, typed.OperatorConditions)
-	errs = append(errs, cerrs...)
-	p.Conditions, p.OperatorConditions = conditions, typed.OperatorConditions
-
-	details, derrs := compileConnection(envs.details, typed, namespaced)
-	errs = append(errs, derrs...)
-	p.Connection = details
-
-	required, rerrs := compileRequired(envs.xr, typed.RequiredResources, namespaced)
-	errs = append(errs, rerrs...)
-	p.Required = required
-
 	var (
-		runs      []run
-		unordered []*plan.Run
-		refusals  field.ErrorList
+		runs     []run
+		refusals field.ErrorList
 	)
 
-	for i := range from {
-		r, rerrs := compileRun(envs.of(from[i].Object), from[i], namespaced, envs.declarations.Runs)
-		errs = append(errs, rerrs...)
-		runs, unordered = append(runs, r), append(unordered, r.Run)
+	for _, f := range from {
+		before := len(errs)
+
+		r, err := c.run(f, envs, namespaced)
+		if err != nil {
+			return nil, append(errs, field.InternalError(f.Path, err))
+		}
+
+		runs = append(runs, r)
+		p.Runs = append(p.Runs, r.Run)
 		p.ByResource[r.Name] = r.Run
 
 		// What is wrong with a run would be said twice.
-		if len(rerrs) == 0 {
-			refusals = append(refusals, refused(r.Run, r.from)...)
+		if len(errs) == before {
+			refusals = append(refusals, refused(r.Run, f)...)
+		}
+
+		if d.Operation {
+			c.inoperable(f)
 		}
 	}
 
 	pair(runs)
-
-	p.Runs = unordered
-	errs = append(errs, unreferables(p)...)
-	errs = append(errs, unusable(runs)...)
-	errs = append(errs, previousMistakes(runs)...)
+	c.unreferables(p)
+	c.unusable(runs)
+	c.previousMistakes(runs)
 	p.PreviousSets = previousSets(runs)
-
-	p.Referenced = envs.runs()
-
-	ordered, oerrs := order(unordered)
-	p.Runs = ordered
-	p.ReadsResources = slices.ContainsFunc(p.Templates(),
-		func(t *expression.Template) bool { return len(t.ResourceNames()) > 0 })
+	p.Runs = c.order(p.Runs)
 
 	for _, t := range p.Templates() {
+		p.ReadsResources = p.ReadsResources || len(t.ResourceNames()) > 0
+
+		for name := range t.Runs() { // Some of them it can do without.
+			p.ByResource[name].Referenced = true
+		}
+
 		for name := range t.Published() {
-			for _, run := range p.Runs {
-				run.Published = run.Published || run.Name == name
-			}
+			p.ByResource[name].Published = true
 		}
 	}
 
-	errs = append(errs, secretsNowhere(p)...)
+	c.secretsNowhere(p)
 
-	return p, slices.Concat(errs, oerrs, refusals)
+	return p, slices.Concat(errs, refusals)
+}
+
+// A compiler compiles what is at a place in the input, and collects the mistakes. Templates have their paths below that
+// place, which messages about the values of an XR show.
+type compiler struct {
+	env      *expression.Environment
+	at       *field.Path
+	mistakes *field.ErrorList
+}
+
+func (c compiler) add(mistakes ...*field.Error) { *c.mistakes = append(*c.mistakes, mistakes...) }
+
+// compile what is at a path. A computed value must be of one of these types, if there are any: the schema of the input
+// checks literal values.
+func (c compiler) compile(path *field.Path, v any, types ...expression.Type) *expression.Template {
+	t, errs := c.env.Compile(path, v)
+	for _, err := range errs {
+		err.Field = c.at.Child(err.Field).String()
+		c.add(err)
+	}
+
+	if len(types) > 0 {
+		c.typed(c.at.Child(path.String()), t, types...)
+	}
+
+	return t
+}
+
+// typed reports a computed value that can never be of one of these types.
+func (c compiler) typed(at *field.Path, t *expression.Template, types ...expression.Type) {
+	if !t.Computed() || t.Is(types...) {
+		return
+	}
+
+	names := ""
+	for i, is := range types {
+		if i > 0 {
+			names += " or "
+		}
+
+		names += string(is)
+	}
+
+	message := "must be of type " + names + ", and is of type " + string(t.Type())
+	if slices.Equal(types, []expression.Type{expression.String}) && t.Type() != expression.Object &&
+		t.Type() != expression.Array {
+		message += "; write string(…) around it"
+	}
+
+	c.add(field.Invalid(at, t.String(), message))
+}
+
+// boolean reports a value that is neither true nor false, nor an expression that is one of them.
+func (c compiler) boolean(name string, v any) *expression.Template {
+	t := c.compile(field.NewPath(name), v)
+	if !t.Is(expression.Boolean) || v == nil {
+		c.add(field.Invalid(c.at.Child(name), v, "must be true, false, or an expression that is one of them"))
+	}
+
+	return t
 }
 
 // secretsNowhere reports the first run with a Secret for which there is no namespace. No XR chooses one.
-func secretsNowhere(p *plan.Plan) field.ErrorList {
+func (c compiler) secretsNowhere(p *plan.Plan) {
 	for _, run := range p.Runs {
 		if run.Published && run.Object.APIVersion == ansiblerun.APIVersionCluster && p.Connection.Namespace == "" {
-			return field.ErrorList{field.Required(field.NewPath("connectionSecret", "namespace"),
+			c.add(field.Required(field.NewPath("connectionSecret", "namespace"),
 				"the cluster-scoped run "+run.Name+" has a Secret for the connection details that an expression reads, "+
-					"and that Secret needs a namespace")}
+					"and that Secret needs a namespace"))
+
+			return
 		}
 	}
-
-	return nil
-}
-
-// expressions returns the mistakes of all expressions, where they were written.
-func expressions(envs scopes, in map[string]any, runs []input.Run) field.ErrorList {
-	var errs field.ErrorList
-
-	compile := func(env *expression.Environment, at *field.Path, object map[string]any) {
-		for _, name := range manifest.SortedKeys(object) {
-			if f := fields.Of(name); f.Kind != fields.Computed && f.Kind != fields.Setting {
-				continue
-			}
-
-			// Items do not see themselves.
-			e := env
-			if name == "forEach" {
-				e = envs.xr
-			}
-
-			_, cerrs := e.Compile(at.Child(name), object[name])
-			errs = append(errs, cerrs...)
-		}
-
-		for _, t := range references(at, object) {
-			_, rerrs := env.Compile(t.Path, t.Value)
-			errs = append(errs, rerrs...)
-		}
-	}
-
-	// Whether there is an item follows from the runs that they lie under.
-	if defaults, ok := in["defaults"].(map[string]any); ok {
-		compile(envs.item, field.NewPath("defaults"), defaults)
-	}
-
-	for _, r := range runs {
-		compile(envs.of(r.Object), r.Path, r.Own)
-	}
-
-	return errs
 }
 
 // unreferables reports expressions with literal names that Unreferable refuses.
-func unreferables(p *plan.Plan) field.ErrorList {
-	var errs field.ErrorList
-
+func (c compiler) unreferables(p *plan.Plan) {
 	check := func(path *field.Path, names map[string]bool) {
 		for _, name := range manifest.SortedKeys(names) {
 			if err := p.Unreferable(name); names[name] && err != nil {
-				errs = append(errs, field.Invalid(path, "resources."+name, err.Error()))
+				c.add(field.Invalid(path, "resources."+name, err.Error()))
 			}
 		}
 	}
@@ -193,6 +199,4 @@ func unreferables(p *plan.Plan) field.ErrorList {
 	for _, t := range p.Reported() {
 		check(field.NewPath(t.Path()), t.ResourceNames())
 	}
-
-	return errs
 }

@@ -14,29 +14,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// compileStatus returns the template of the XR's status; nil if the input has none.
-func compileStatus(env *expression.Environment, in map[string]any) (*expression.Template, field.ErrorList) {
+// status returns the template of the XR's status; nil if the input has none.
+func (c compiler) status(in map[string]any) *expression.Template {
 	v, ok := in["status"]
 	if !ok {
-		return nil, nil
+		return nil
 	}
 
 	path := field.NewPath("status")
-	t, errs := env.Compile(path, v)
+	t := c.compile(path, v, expression.Object)
 
 	if t.Fields() == nil && !t.Computed() {
-		errs = append(errs, field.Invalid(path, v, "must be fields, or an expression that is an object"))
+		c.add(field.Invalid(path, v, "must be fields, or an expression that is an object"))
 	}
-
-	errs = append(errs, mistyped(path, t, expression.Object)...)
 
 	for _, name := range manifest.ReservedStatus {
 		if _, ok := t.Fields()[name]; ok {
-			errs = append(errs, field.Forbidden(path.Child(name), "this field is Crossplane's own"))
+			c.add(field.Forbidden(path.Child(name), "this field is Crossplane's own"))
 		}
 	}
 
-	return t, errs
+	return t
 }
 
 // statusSchemasOf a status, by the OpenAPI v3 schema of an XR; none without a schema.
@@ -88,90 +86,64 @@ func addSchema(all plan.StatusSchemas, t *expression.Template, of map[string]any
 	}
 }
 
-// compileConditions of the XR, which may also have those of an operator.
-func compileConditions(env *expression.Environment, in map[string]any, conditions []v1alpha1.Condition,
-	operator bool,
-) ([]plan.Condition, field.ErrorList) {
-	var (
-		all  []plan.Condition
-		errs field.ErrorList
-	)
+// conditions of the XR, which may also have those of an operator.
+func (c compiler) conditions(in map[string]any, conditions []v1alpha1.Condition, operator bool) []plan.Condition {
+	var all []plan.Condition
 
 	seen := map[string]bool{}
 	written, _ := in["conditions"].([]any)
 
 	for i, condition := range conditions {
 		path := field.NewPath("conditions").Index(i)
-		c := plan.Condition{Type: condition.Type}
 
 		switch {
-		case plan.IsReservedCondition(c.Type):
-			errs = append(errs,
-				field.Forbidden(path.Child("type"), "this condition is set by Crossplane or by function-ansible itself"))
-		case seen[c.Type], operator && slices.Contains(plan.OperatorConditions[:], c.Type):
-			errs = append(errs, field.Duplicate(path.Child("type"), c.Type))
+		case plan.IsReservedCondition(condition.Type):
+			c.add(field.Forbidden(path.Child("type"), "this condition is set by Crossplane or by function-ansible itself"))
+		case seen[condition.Type], operator && slices.Contains(plan.OperatorConditions[:], condition.Type):
+			c.add(field.Duplicate(path.Child("type"), condition.Type))
 		}
 
-		seen[c.Type] = true
-
-		compile := func(name string, value any, is ...expression.Type) *expression.Template {
-			t, terrs := env.Compile(path.Child(name), value)
-			errs = append(errs, terrs...)
-			errs = append(errs, mistyped(path.Child(name), t, is...)...)
-
-			return t
-		}
-
+		seen[condition.Type] = true
 		object, _ := written[i].(map[string]any)
-		c.Status = compile("status", object["status"], expression.Boolean)
-		c.Reason, c.Message = compile("reason", condition.Reason, expression.String), compile("message", condition.Message,
-			expression.String)
-		all = append(all, c)
+
+		all = append(all, plan.Condition{
+			Type:    condition.Type,
+			Status:  c.compile(path.Child("status"), object["status"], expression.Boolean),
+			Reason:  c.compile(path.Child("reason"), condition.Reason, expression.String),
+			Message: c.compile(path.Child("message"), condition.Message, expression.String),
+		})
 	}
 
-	return all, errs
+	return all
 }
 
-// compileConnection of the XR. Only here do expressions see connection details of
-// runs.
-func compileConnection(env *expression.Environment, in v1alpha1.AnsibleRuns,
-	namespaced bool,
-) (plan.Connection, field.ErrorList) {
-	var (
-		d    plan.Connection
-		errs field.ErrorList
-	)
-
-	root := field.NewPath("connectionDetails")
+// connection details of the XR. Only here do expressions see connection details of runs.
+func (c compiler) connection(in v1alpha1.AnsibleRuns, namespaced bool) plan.Connection {
+	secret := ptr.Deref(in.ConnectionSecret, v1alpha1.ConnectionSecret{})
+	d := plan.Connection{Namespace: secret.Namespace}
 
 	for i, detail := range in.ConnectionDetails {
+		path := field.NewPath("connectionDetails").Index(i)
 		if slices.Contains(d.Names, detail.Name) {
-			errs = append(errs, field.Duplicate(root.Index(i).Child("name"), detail.Name))
+			c.add(field.Duplicate(path.Child("name"), detail.Name))
 		}
 
-		t, terrs := env.Compile(root.Index(i).Child("value"), detail.Value)
-		errs = append(errs, terrs...)
-		errs = append(errs, mistyped(root.Index(i).Child("value"), t, expression.String)...)
 		d.Names = append(d.Names, detail.Name)
-		d.Values = append(d.Values, t)
+		d.Values = append(d.Values, c.compile(path.Child("value"), detail.Value, expression.String))
 	}
 
-	secret := ptr.Deref(in.ConnectionSecret, v1alpha1.ConnectionSecret{})
-	d.Namespace = secret.Namespace
+	path := field.NewPath("connectionSecret")
 
 	if namespaced && d.Namespace != "" {
-		errs = append(errs,
-			field.Forbidden(field.NewPath("connectionSecret", "namespace"),
-				"the Secret of a namespaced XR is in its own namespace"))
+		c.add(field.Forbidden(path.Child("namespace"), "the Secret of a namespaced XR is in its own namespace"))
 	} else if d.Namespace != "" {
-		errs = append(errs, notANamespace(field.NewPath("connectionSecret", "namespace"), d.Namespace)...)
+		c.namespace(path.Child("namespace"), d.Namespace)
 	}
 
 	if secret.Name != "" {
-		t, terrs := env.Compile(field.NewPath("connectionSecret", "name"), secret.Name)
-		d.Name = t
-		errs = append(errs, append(terrs, secretNameMistakes(t, namespaced)...)...)
+		d.Name = c.compile(path.Child("name"), secret.Name)
+		c.secretName(d.Name, namespaced)
 	}
 
-	return d, errs
+	return d
 }

@@ -13,37 +13,39 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// compileEach of a run; nil for a single run.
-func compileEach(env *expression.Environment, r input.Run) (*plan.ForEach, field.ErrorList) {
+// each compiles the items of a run, which do not see themselves but the XR alone; nil for a single run.
+func (c compiler) each(r input.Run, xr *expression.Environment) *plan.ForEach {
 	items, ok := r.Object["forEach"]
+	key, keyed := r.Object["forEachKey"]
+
 	if !ok {
-		if _, ok := r.Object["forEachKey"]; ok {
-			return nil, field.ErrorList{field.Forbidden(r.Path.Child("forEachKey"), "only with forEach")}
+		if keyed {
+			c.add(field.Forbidden(r.Path.Child("forEachKey"), "only with forEach"))
 		}
 
-		return nil, nil
+		return nil
 	}
 
-	e := &plan.ForEach{}
-	e.Items, _ = env.Compile(field.NewPath("forEach"), items)
+	outside := c
+	outside.env = xr
+	e := &plan.ForEach{Items: outside.compile(field.NewPath("forEach"), items)}
 
-	key, keyed := r.Object["forEachKey"]
 	if keyed {
-		e.Key, _ = env.Compile(field.NewPath("forEachKey"), key)
+		e.Key = c.compile(field.NewPath("forEachKey"), key)
 	}
 
 	path := r.Path.Child("forEach")
 
 	switch is := e.Items.ItemType(); {
 	case !e.Items.Is(expression.Object, expression.Array) || items == nil:
-		return e, field.ErrorList{field.Invalid(path, items, "must be a map, a list, or an expression that is one of them")}
+		c.add(field.Invalid(path, items, "must be a map, a list, or an expression that is one of them"))
 	case !keyed && e.Items.Type() == expression.Array && is != "" && is != expression.String:
-		return e, field.ErrorList{field.Invalid(path, items, "is a list of type "+string(is)+", which needs forEachKey")}
+		c.add(field.Invalid(path, items, "is a list of type "+string(is)+", which needs forEachKey"))
 	case keyed:
-		return e, mistyped(r.Path.Child("forEachKey"), e.Key, expression.String, expression.Integer, expression.Number)
+		c.typed(r.Path.Child("forEachKey"), e.Key, expression.String, expression.Integer, expression.Number)
 	}
 
-	return e, nil
+	return e
 }
 
 // Limits of removal.atMost and atATime. An API server takes any rule for that in a schema for too expensive.
@@ -52,41 +54,44 @@ var (
 	limitOfTurn    = regexp.MustCompile(`^([1-9][0-9]{0,8}|(100|[1-9][0-9]?)%)$`)
 )
 
-// atMostOf a set.
-func atMostOf(r input.Run) (*intstr.IntOrString, field.ErrorList) {
+// atMost returns removal.atMost of a set.
+func (c compiler) atMost(r input.Run) *intstr.IntOrString {
 	if r.Removal == nil {
-		return nil, nil
+		return nil
 	}
 
 	path := r.Path.Child("removal")
 	if !r.IsSet() {
-		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
+		c.add(field.Forbidden(path, "only with forEach"))
+		return nil
 	}
 
-	return limitOf(path.Child("atMost"), manifest.Nested(r.Object, "removal", "atMost"), limitOfRemoval,
+	return c.limit(path.Child("atMost"), manifest.Nested(r.Object, "removal", "atMost"), limitOfRemoval,
 		"must be a number that is not negative, or a share such as 10%")
 }
 
-// atATimeOf a set.
-func atATimeOf(r input.Run) (*intstr.IntOrString, field.ErrorList) {
+// atATime returns atATime of a set.
+func (c compiler) atATime(r input.Run) *intstr.IntOrString {
 	limit, ok := r.Object["atATime"]
 	path := r.Path.Child("atATime")
 
 	switch {
 	case !ok:
-		return nil, nil
+		return nil
 	case !r.IsSet():
-		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
+		c.add(field.Forbidden(path, "only with forEach"))
+		return nil
 	}
 
-	return limitOf(path, limit, limitOfTurn, "must be 1 or more, or a share from 1% to 100%")
+	return c.limit(path, limit, limitOfTurn, "must be 1 or more, or a share from 1% to 100%")
 }
 
-// limitOf members of a set, as it is written. The type lacks a number that is no int32.
-func limitOf(path *field.Path, limit any, is *regexp.Regexp, must string) (*intstr.IntOrString, field.ErrorList) {
+// limit of the members of a set, as it is written. The type lacks a number that is no int32.
+func (c compiler) limit(path *field.Path, limit any, is *regexp.Regexp, must string) *intstr.IntOrString {
 	if !is.MatchString(fmt.Sprint(limit)) {
-		return nil, field.ErrorList{field.Invalid(path, limit, must)}
+		c.add(field.Invalid(path, limit, must))
+		return nil
 	}
 
-	return new(intstr.Parse(fmt.Sprint(limit))), nil
+	return new(intstr.Parse(fmt.Sprint(limit)))
 }

@@ -2,8 +2,6 @@ package compile
 
 import (
 	"maps"
-	"slices"
-	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,65 +21,47 @@ import (
 // scopes are the environments that compile the expressions of an input. Which one does
 // depends on the field that the expression is in.
 type scopes struct {
-	// xr is for expressions outside of items. In item, expressions also see each.
-	xr, item *expression.Environment
+	// xr is for expressions outside of items.
+	xr *expression.Environment
 	// details is for connectionDetails, where runs have their connection details.
 	details *expression.Environment
-	// typed are environments like item, for items of a known type, by the type.
-	typed map[string]*expression.Environment
+	// items are environments in which expressions also see each, by the type of the items; "" if that is not known.
+	items map[string]*expression.Environment
 	// declarations that the environments were made of.
 	declarations expression.Declarations
-	// locals that expressions see in all environments, and the mistakes in the locals.
-	locals   *expression.Locals
-	mistakes field.ErrorList
 }
 
+// environments for an input with these runs. The errors are mistakes in the locals.
 func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, runs []input.Run,
 	d expression.Declarations,
-) (scopes, error) {
+) (scopes, field.ErrorList, error) {
 	run, err := runSchema()
 	if err != nil {
-		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
+		return scopes{}, nil, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
 	}
 
 	required := requiredNames(resources)
 	maps.Copy(required, d.Required)
-	d.Runs, d.Required, d.Run = namesOf(runs), required, run
+	d.Runs, d.Required, d.Run = map[string]bool{}, required, run
+
+	for _, r := range runs {
+		d.Runs[r.Name] = r.IsSet()
+	}
 
 	locals, _ := in["locals"].(map[string]any)
 	d.Locals = expression.NewLocals(locals)
 
 	xr, err := expression.NewEnvironment(d)
 	if err != nil {
-		return scopes{}, err
+		return scopes{}, nil, err
 	}
 
 	mistakes := compileLocals(xr, locals)
+	s := scopes{xr: xr, items: map[string]*expression.Environment{}, declarations: d}
+	d.Details = true
+	s.details, err = expression.NewEnvironment(d)
 
-	d.Each = true
-
-	item, err := expression.NewEnvironment(d)
-	if err != nil {
-		return scopes{}, err
-	}
-
-	d.Each, d.Details = false, true
-	details, err := expression.NewEnvironment(d)
-
-	return scopes{
-		xr: xr, item: item, details: details, typed: map[string]*expression.Environment{}, declarations: d, locals: d.Locals,
-		mistakes: mistakes,
-	}, err
-}
-
-// namesOf the runs: true for those that are made by forEach.
-func namesOf(runs []input.Run) map[string]bool {
-	names := make(map[string]bool, len(runs))
-	for i := range runs {
-		names[runs[i].Name] = runs[i].IsSet()
-	}
-
-	return names
+	return s, mistakes, err
 }
 
 // compileLocals returns the mistakes in the locals. Locals do not see items.
@@ -98,44 +78,33 @@ func compileLocals(env *expression.Environment, locals map[string]any) field.Err
 	return errs
 }
 
-// of returns the environment of a run, or of the defaults.
-func (s scopes) of(object map[string]any) *expression.Environment {
-	items, ok := object["forEach"]
+// of returns the environment of a run.
+func (s scopes) of(run input.Run) (*expression.Environment, error) {
+	items, ok := run.Object["forEach"]
 	if !ok {
-		return s.xr
+		return s.xr, nil
 	}
 
 	t, _ := s.xr.Compile(field.NewPath("forEach"), items)
 
-	item := t.Item()
-	if item == nil {
-		return s.item
+	of, item := "", t.Item()
+	if item != nil {
+		of = item.Type
 	}
 
-	if s.typed[item.Type] == nil {
+	if s.items[of] == nil {
 		d := s.declarations
-		d.Each, d.Details, d.Item = true, false, item
+		d.Each, d.Item = true, item
 
 		env, err := expression.NewEnvironment(d)
 		if err != nil {
-			return s.item
+			return nil, err
 		}
 
-		s.typed[item.Type] = env
+		s.items[of] = env
 	}
 
-	return s.typed[item.Type]
-}
-
-// runs returns the names of the runs that expressions refer to.
-func (s scopes) runs() map[string]bool {
-	runs := map[string]bool{}
-
-	for _, env := range slices.AppendSeq([]*expression.Environment{s.xr, s.item, s.details}, maps.Values(s.typed)) {
-		maps.Copy(runs, env.Runs())
-	}
-
-	return runs
+	return s.items[of], nil
 }
 
 // runSchema returns the OpenAPI v3 schema of an AnsibleRun, as it is shipped.
@@ -147,23 +116,3 @@ var runSchema = sync.OnceValues(func() (map[string]any, error) { //nolint:gochec
 
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
 })
-
-// mistyped reports a computed value that can never be of one of these types. The schema of
-// the input checks literal values.
-func mistyped(path *field.Path, t *expression.Template, types ...expression.Type) field.ErrorList {
-	if !t.Computed() || t.Is(types...) {
-		return nil
-	}
-
-	names := make([]string, len(types))
-	for i := range types {
-		names[i] = string(types[i])
-	}
-
-	message := "must be of type " + strings.Join(names, " or ") + ", and is of type " + string(t.Type())
-	if len(types) == 1 && types[0] == expression.String && t.Type() != expression.Object && t.Type() != expression.Array {
-		message += "; write string(…) around it"
-	}
-
-	return field.ErrorList{field.Invalid(path, t.String(), message)}
-}

@@ -50,87 +50,70 @@ func setInventories(parameters map[string]any, r input.Run) {
 	}
 }
 
-// compileInventory compiles the YAML among the inventories of a run, if there is any. The errors do not include
-// mistakes within single expressions, which are reported where these are written.
-func compileInventory(env *expression.Environment,
-	r input.Run,
-) (*plan.Inventory, []*expression.Template, field.ErrorList) {
+// inventory compiles the YAML among the inventories of a run, if there is any.
+func (c compiler) inventory(r input.Run) (*plan.Inventory, []*expression.Template) {
 	written := inventoriesOf(r)
 	last := len(written) - 1
 
 	if last < 0 || written[last]["yaml"] == nil {
-		return nil, nil, nil
+		return nil, nil
 	}
 
 	path := field.NewPath(fields.Inventories).Index(last).Child("yaml")
-	all, _ := env.Compile(path, written[last]["yaml"])
-	errs := membersMistakes(r.Path.Child(path.String()), all, groupMistakes)
+	all := c.compile(path, written[last]["yaml"])
+	c.members(r.Path.Child(path.String()), all, c.group)
 
 	return &plan.Inventory{
 		Path: path.String(), Groups: all.Fields(), Beside: last > 0 || r.Object["project"] != nil,
-	}, []*expression.Template{all}, errs
+	}, []*expression.Template{all}
 }
 
-func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
-	errs := mistyped(path, t, expression.Object)
+// group reports mistakes in a group.
+func (c compiler) group(path *field.Path, t *expression.Template) {
+	c.typed(path, t, expression.Object)
 
 	for _, part := range manifest.SortedKeys(t.Fields()) {
 		below, at := t.Fields()[part], path.Child(part)
 
 		switch part {
 		case plan.GroupHosts:
-			errs = append(errs, mistyped(at, below, expression.Object, expression.Array)...)
-
-			errs = append(errs, membersMistakes(at, below, varsMistakes)...)
+			c.typed(at, below, expression.Object, expression.Array)
+			c.members(at, below, c.hostVars)
 		case plan.GroupVars:
-			errs = append(errs, varsMistakes(at, below)...)
-			errs = append(errs, connectionMistakes(at, below)...)
+			c.hostVars(at, below)
+			c.groupVars(at, below)
 		case plan.GroupChildren:
-			errs = append(errs, mistyped(at, below, expression.Object)...)
-
-			errs = append(errs, membersMistakes(at, below, groupMistakes)...)
+			c.typed(at, below, expression.Object)
+			c.members(at, below, c.group)
 		default:
-			errs = append(errs, field.Forbidden(at, "a group has hosts, vars and children only"))
+			c.add(field.Forbidden(at, "a group has hosts, vars and children only"))
 		}
 	}
-
-	return errs
 }
 
-// membersMistakes in groups or hosts with literal names.
-func membersMistakes(
-	path *field.Path, t *expression.Template, of func(*field.Path, *expression.Template) field.ErrorList,
-) field.ErrorList {
-	var errs field.ErrorList
+// members reports mistakes in groups or hosts with literal names.
+func (c compiler) members(path *field.Path, t *expression.Template, of func(*field.Path, *expression.Template)) {
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		c.forbid(path.Child(name), ansible.CheckWord(name))
+		of(path.Child(name), t.Fields()[name])
+	}
+}
+
+// hostVars reports mistakes in variables of a host or a group.
+func (c compiler) hostVars(path *field.Path, t *expression.Template) {
+	c.typed(path, t, expression.Object)
 
 	for _, name := range manifest.SortedKeys(t.Fields()) {
-		errs = append(errs, forbidden(path.Child(name), ansible.CheckWord(name))...)
-		errs = append(errs, of(path.Child(name), t.Fields()[name])...)
+		c.variable(path.Child(name), name, t.Fields()[name], "")
 	}
-
-	return errs
 }
 
-func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
-	errs := mistyped(path, t, expression.Object)
-
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		errs = append(errs, mistakes(path.Child(name), name, t.Fields()[name], "")...)
-	}
-
-	return errs
-}
-
-// connectionMistakes in the variables of a group: these are also variables of hosts from elsewhere.
-func connectionMistakes(path *field.Path, t *expression.Template) field.ErrorList {
-	var errs field.ErrorList
-
+// groupVars reports mistakes in the variables of a group: these are also variables of hosts from elsewhere.
+func (c compiler) groupVars(path *field.Path, t *expression.Template) {
 	for _, name := range manifest.SortedKeys(t.Fields()) {
 		if ansible.IsConnection(name) && t.Fields()[name].Computed() {
-			errs = append(errs, field.Forbidden(path.Child(name),
+			c.add(field.Forbidden(path.Child(name),
 				"an expression cannot say how all hosts of a group are reached: set the variable for each host"))
 		}
 	}
-
-	return errs
 }

@@ -50,9 +50,11 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
 		},
 	}}}
 
-	in, _, errs := compileInventory(env, input.Run{Path: field.NewPath("x"), Object: run})
-	if len(errs) > 0 {
-		t.Fatal(errs)
+	var mistakes field.ErrorList
+
+	in, _ := compiler{env: env, mistakes: &mistakes}.inventory(input.Run{Object: run})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
 	}
 
 	text, problems := in.Evaluate(context.Background(), expression.Data{XR: map[string]any{"spec": map[string]any{"values": values}}})

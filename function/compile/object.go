@@ -20,60 +20,55 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// objectOf returns the AnsibleRun of a run, without what is computed.
-func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.Object, field.ErrorList) {
-	errs := append(namespaceMistakes(r, namespaced), oneContent(r)...)
-	errs = append(errs, allowedMistakes(r)...)
+// object returns the AnsibleRun of a run, without what is computed.
+func (c compiler) object(r input.Run, namespaced bool) plan.Object {
+	c.runNamespace(r, namespaced)
+	c.oneContent(r)
+	c.allowed(r)
+	c.metadata(r)
+
 	cluster := !namespaced && r.Namespace == ""
-
-	config, cerrs := configRef(r, cluster)
-	errs = append(errs, cerrs...)
-
-	annotations, aerrs := annotationsOf(r)
-	errs = append(errs, aerrs...)
-	errs = append(errs, metadataMistakes(r)...)
-
 	o := plan.Object{
 		APIVersion:  ansiblerun.APIVersionNamespaced,
 		Namespace:   r.Namespace,
-		Annotations: annotations,
+		Annotations: c.annotations(r),
 		Spec:        partOf(r, fields.Spec),
 		Parameters:  partOf(r, fields.ForProvider),
 		Metadata:    map[string]*expression.Template{},
+		Settings:    map[string]*expression.Template{},
 		Allowed:     r.Allowed,
-	}
-	o.Spec["providerConfigRef"] = config
-	setInventories(o.Parameters, r)
-
-	for _, name := range []string{"labels", "annotations"} {
-		if m, ok := r.Object[name].(map[string]any); ok {
-			o.Metadata[name], _ = env.Compile(field.NewPath(name), m)
-
-			for _, k := range manifest.SortedKeys(o.Metadata[name].Fields()) {
-				errs = append(errs, mistyped(r.Path.Child(name).Key(k), o.Metadata[name].Fields()[k], expression.String)...)
-			}
-		}
 	}
 
 	if cluster {
 		o.APIVersion = ansiblerun.APIVersionCluster
 	}
 
-	set, serrs := settingsOf(env, r)
-	o.Settings = set
-	errs = append(errs, serrs...)
+	o.Spec["providerConfigRef"] = c.configRef(r, cluster)
+	setInventories(o.Parameters, r)
 
-	for name := range set {
-		delete(o.Spec, name)
-		delete(o.Parameters, name)
+	for _, name := range []string{"labels", "annotations"} {
+		if m, ok := r.Object[name].(map[string]any); ok {
+			o.Metadata[name] = c.compile(field.NewPath(name), m)
+
+			for _, k := range manifest.SortedKeys(o.Metadata[name].Fields()) {
+				c.typed(r.Path.Child(name).Key(k), o.Metadata[name].Fields()[k], expression.String)
+			}
+		}
+	}
+
+	for _, name := range manifest.SortedKeys(r.Object) {
+		if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(r.Object[name]) {
+			o.Settings[name] = c.compile(field.NewPath(name), r.Object[name], f.Types...)
+
+			delete(o.Spec, name)
+			delete(o.Parameters, name)
+		}
 	}
 
 	o.Parameters = ansiblerun.Stored(o.Parameters)
+	o.Names = c.names(r, namespaced)
 
-	names, nerrs := objectNames(env, r, namespaced)
-	o.Names = names
-
-	return o, append(errs, nerrs...)
+	return o
 }
 
 // partOf an AnsibleRun that a run has, as it is written.
@@ -81,43 +76,26 @@ func partOf(r input.Run, part fields.Part) map[string]any {
 	return manifest.Pick(r.Object, fields.Names(func(f fields.Field) bool { return f.Part == part })...)
 }
 
-// settingsOf returns the settings of a run that hold expressions, by name.
-func settingsOf(env *expression.Environment, r input.Run) (map[string]*expression.Template, field.ErrorList) {
-	var errs field.ErrorList
-
-	all := map[string]*expression.Template{}
-
-	for _, name := range manifest.SortedKeys(r.Object) {
-		if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(r.Object[name]) {
-			all[name], _ = env.Compile(field.NewPath(name), r.Object[name])
-			errs = append(errs, mistyped(r.Path.Child(name), all[name], f.Types...)...)
-		}
-	}
-
-	return all, errs
-}
-
-// namespaceMistakes of a run.
-func namespaceMistakes(r input.Run, namespaced bool) field.ErrorList {
+// runNamespace reports mistakes in the namespace of a run.
+func (c compiler) runNamespace(r input.Run, namespaced bool) {
 	path := r.Path.Child("namespace")
 
 	switch {
 	case r.Namespace == "", strings.Contains(r.Namespace, "${"): // Reading has said it of an expression.
-		return nil
 	case namespaced:
-		return field.ErrorList{field.Forbidden(path, "the runs of a namespaced XR are in its own namespace")}
+		c.add(field.Forbidden(path, "the runs of a namespaced XR are in its own namespace"))
+	default:
+		c.namespace(path, r.Namespace)
 	}
-
-	return notANamespace(path, r.Namespace)
 }
 
 // oneContent reports a run with no content, or with more than one.
-func oneContent(r input.Run) field.ErrorList {
+func (c compiler) oneContent(r input.Run) {
 	var set []string
 
-	for _, c := range ansiblerun.ContentFields {
-		if _, ok := r.Object[c]; ok {
-			set = append(set, c)
+	for _, name := range ansiblerun.ContentFields {
+		if _, ok := r.Object[name]; ok {
+			set = append(set, name)
 		}
 	}
 
@@ -126,61 +104,50 @@ func oneContent(r input.Run) field.ErrorList {
 
 	switch len(set) {
 	case 0:
-		return field.ErrorList{field.Required(r.Path, "exactly one of "+all+" must be set, here or in defaults")}
+		c.add(field.Required(r.Path, "exactly one of "+all+" must be set, here or in defaults"))
 	case 1:
-		return nil
+	default:
+		c.add(field.Forbidden(r.Path, "exactly one of "+all+" must be set, not "+strings.Join(set, " and ")))
 	}
-
-	return field.ErrorList{field.Forbidden(r.Path, "exactly one of "+all+" must be set, not "+strings.Join(set, " and "))}
 }
 
-// allowedMistakes are patterns that allow nothing.
-func allowedMistakes(r input.Run) field.ErrorList {
-	var errs field.ErrorList
-
+// allowed reports patterns that allow nothing.
+func (c compiler) allowed(r input.Run) {
 	for _, name := range manifest.SortedKeys(r.Allowed) {
 		for i, pattern := range r.Allowed[name] {
 			if _, err := path.Match(pattern, ""); err != nil {
-				errs = append(errs,
-					field.Invalid(r.Path.Child("allowed").Key(name).Index(i), pattern, "is no pattern, such as v1.* or release/v?"))
+				c.add(field.Invalid(r.Path.Child("allowed").Key(name).Index(i), pattern,
+					"is no pattern, such as v1.* or release/v?"))
 			}
 		}
 	}
-
-	return errs
 }
 
 // configRef of a run. Cluster-scoped runs only know one kind, and do not say
 // it.
-func configRef(r input.Run, cluster bool) (map[string]any, field.ErrorList) {
+func (c compiler) configRef(r input.Run, cluster bool) map[string]any {
 	ref := ptr.Deref(r.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
-	kind, name := ref.Kind, cmp.Or(ref.Name, "default")
+	path, kind, name := r.Path.Child("providerConfigRef"), ref.Kind, cmp.Or(ref.Name, "default")
 
 	if !strings.Contains(name, "${") && len(name) > validation.LabelValueMaxLength {
-		return nil, field.ErrorList{
-			field.TooLong(r.Path.Child("providerConfigRef", "name"), name, validation.LabelValueMaxLength),
-		}
+		c.add(field.TooLong(path.Child("name"), name, validation.LabelValueMaxLength))
 	}
 
-	if cluster {
-		if kind != "" && kind != "ProviderConfig" {
-			return nil, field.ErrorList{field.Invalid(r.Path.Child("providerConfigRef", "kind"), kind,
-				"a cluster-scoped run can only refer to a ProviderConfig")}
-		}
-
-		return map[string]any{"name": name}, nil
+	if !cluster {
+		return map[string]any{"kind": cmp.Or(kind, "ClusterProviderConfig"), "name": name}
 	}
 
-	return map[string]any{"kind": cmp.Or(kind, "ClusterProviderConfig"), "name": name}, nil
+	if kind != "" && kind != "ProviderConfig" {
+		c.add(field.Invalid(path.Child("kind"), kind, "a cluster-scoped run can only refer to a ProviderConfig"))
+	}
+
+	return map[string]any{"name": name}
 }
 
-// annotationsOf an AnsibleRun.
-func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
+// annotations of an AnsibleRun.
+func (c compiler) annotations(r input.Run) map[string]any {
 	annotations := map[string]any{}
-
 	maps.Copy(annotations, manifest.Strings(r.Annotations))
-
-	var errs field.ErrorList
 
 	written := map[string]string{ansiblerun.AnnotationDependsOn: "dependsOn", ansiblerun.AnnotationPrune: "prune"}
 	settings := fields.Names(func(f fields.Field) bool { return f.Annotation != "" })
@@ -191,8 +158,8 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 
 	for _, own := range ansiblerun.OwnedAnnotations {
 		if _, ok := annotations[own]; ok {
-			errs = append(errs,
-				field.Forbidden(r.Path.Child("annotations").Key(own), "write the field "+written[own]+" of the run in its place"))
+			c.add(field.Forbidden(r.Path.Child("annotations").Key(own),
+				"write the field "+written[own]+" of the run in its place"))
 		}
 	}
 
@@ -207,14 +174,12 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	return annotations, errs
+	return annotations
 }
 
-// metadataMistakes are labels and annotations of literal names and values that the
+// metadata reports labels and annotations of literal names and values that the
 // API server refuses, which would stop the whole XR, and those that are core's own.
-func metadataMistakes(r input.Run) field.ErrorList {
-	var errs field.ErrorList
-
+func (c compiler) metadata(r input.Run) {
 	for _, of := range []struct {
 		name   string
 		values map[string]string
@@ -226,16 +191,14 @@ func metadataMistakes(r input.Run) field.ErrorList {
 			case strings.Contains(k, "${"):
 				// Compiling says it.
 			case k == ansiblerun.LabelComposite:
-				errs = append(errs, field.Forbidden(path, "function-ansible sets this itself"))
+				c.add(field.Forbidden(path, "function-ansible sets this itself"))
 			case slices.Contains(ansiblerun.CoreMetadata[:], k):
-				errs = append(errs, field.Forbidden(path, "Crossplane sets this itself"))
+				c.add(field.Forbidden(path, "Crossplane sets this itself"))
 			case len(validation.IsQualifiedName(k)) > 0:
-				errs = append(errs, field.Invalid(path, k, "cannot be the name of a label or an annotation"))
+				c.add(field.Invalid(path, k, "cannot be the name of a label or an annotation"))
 			case of.name == "labels" && !strings.Contains(v, "${") && len(validation.IsValidLabelValue(v)) > 0:
-				errs = append(errs, field.Invalid(path, v, "cannot be the value of a label"))
+				c.add(field.Invalid(path, v, "cannot be the value of a label"))
 			}
 		}
 	}
-
-	return errs
 }

@@ -31,33 +31,21 @@ func Operation(in map[string]any) (*plan.Plan, field.ErrorList) {
 				"this is what a WatchOperation watches; give it another name"))
 	}
 
-	p, cerrs := compileInput(in, false,
+	p, cerrs := Composition(in, false,
 		expression.Declarations{Operation: true, Required: map[string]bool{plan.Watched: false}})
-	errs = append(errs, cerrs...)
 
-	runs, _ := input.Runs(in)
-	for _, r := range runs {
-		errs = append(errs, inoperable(r)...)
-	}
-
-	return p, errs
+	return p, append(errs, cerrs...)
 }
 
 // inoperable reports what a run of an Operation cannot have.
-func inoperable(r input.Run) field.ErrorList {
-	var errs field.ErrorList
-
+func (c compiler) inoperable(r input.Run) {
 	if r.DependsOn != nil {
-		errs = append(errs,
-			field.Forbidden(r.Path.Child("dependsOn"),
-				"nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
+		c.add(field.Forbidden(r.Path.Child("dependsOn"),
+			"nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
 	}
 
 	if r.AtATime != nil {
-		errs = append(errs,
-			field.Forbidden(r.Path.Child("atATime"),
-				"nothing is waited for in an Operation; make one run of all hosts, with serial in its play"))
+		c.add(field.Forbidden(r.Path.Child("atATime"),
+			"nothing is waited for in an Operation; make one run of all hosts, with serial in its play"))
 	}
-
-	return errs
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// order returns the runs such that each comes after the runs that it needs. The errors are
-// runs that need themselves.
-func order(runs []*plan.Run) ([]*plan.Run, field.ErrorList) {
+// order returns the runs such that each comes after the runs that it needs. It reports runs that need themselves.
+func (c compiler) order(runs []*plan.Run) []*plan.Run {
 	byName := map[string]*plan.Run{}
 	for _, r := range runs {
 		byName[r.Name] = r
@@ -21,7 +20,6 @@ func order(runs []*plan.Run) ([]*plan.Run, field.ErrorList) {
 
 	var (
 		out   []*plan.Run
-		errs  field.ErrorList
 		trail []string
 		visit func(r *plan.Run)
 	)
@@ -31,8 +29,7 @@ func order(runs []*plan.Run) ([]*plan.Run, field.ErrorList) {
 	visit = func(r *plan.Run) {
 		if i := slices.Index(trail, r.Name); i >= 0 {
 			cycle := strings.Join(append(slices.Clone(trail[i:]), r.Name), " → ")
-			errs = append(errs,
-				field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
+			c.add(field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
 
 			return
 		}
@@ -56,7 +53,7 @@ func order(runs []*plan.Run) ([]*plan.Run, field.ErrorList) {
 		visit(r)
 	}
 
-	return out, errs
+	return out
 }
 
 // pair sets SameKey: a set depends on another one key by key, unless an expression refers to
@@ -73,9 +70,7 @@ func pair(runs []run) {
 }
 
 // unusable reports runs for which Crossplane can have no Usages of what they depend on.
-func unusable(runs []run) field.ErrorList {
-	var errs field.ErrorList
-
+func (c compiler) unusable(runs []run) {
 	namespaced := map[string]bool{}
 	for _, r := range runs {
 		namespaced[r.Name] = r.Object.APIVersion == ansiblerun.APIVersionNamespaced
@@ -84,21 +79,17 @@ func unusable(runs []run) field.ErrorList {
 	for _, r := range runs {
 		for _, name := range manifest.SortedKeys(r.Needs) {
 			if r.Usages && namespaced[name] && !namespaced[r.Name] {
-				errs = append(errs, field.Forbidden(r.Path.Child("usages"),
+				c.add(field.Forbidden(r.Path.Child("usages"),
 					"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so "+name+
 						" could be deleted before "+r.Name+"; set usages: false if that does no harm"))
 			}
 		}
 	}
-
-	return errs
 }
 
-// previousMistakes are names that cannot be those of a composed resource, or that two
+// previousMistakes reports names that cannot be those of a composed resource, or that two
 // runs have had.
-func previousMistakes(runs []run) field.ErrorList {
-	var errs field.ErrorList
-
+func (c compiler) previousMistakes(runs []run) {
 	seen, resources := map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
 		resources[r.Name] = true
@@ -111,18 +102,16 @@ func previousMistakes(runs []run) field.ErrorList {
 			switch {
 			case strings.Contains(name, "${"):
 			case name == "" || strings.ContainsAny(name, ", "):
-				errs = append(errs, field.Invalid(path, name, "cannot be the name of a composed resource"))
+				c.add(field.Invalid(path, name, "cannot be the name of a composed resource"))
 			case resources[name]:
-				errs = append(errs, field.Invalid(path, name, "is a run of this Composition"))
+				c.add(field.Invalid(path, name, "is a run of this Composition"))
 			case seen[name]:
-				errs = append(errs, field.Duplicate(path, name))
+				c.add(field.Duplicate(path, name))
 			}
 
 			seen[name] = true
 		}
 	}
-
-	return errs
 }
 
 // previousSets returns the sets that have adopted the members of other sets, by the names of these. With it, a member

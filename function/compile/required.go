@@ -26,106 +26,83 @@ func requiredNames(all map[string]v1alpha1.RequiredResource) map[string]bool {
 	return names
 }
 
-// compileRequired resources, each after those that it refers to.
-func compileRequired(env *expression.Environment, all map[string]v1alpha1.RequiredResource,
-	namespaced bool,
-) ([]plan.RequiredResource, field.ErrorList) {
-	var (
-		out  []plan.RequiredResource
-		errs field.ErrorList
-	)
-
-	root := field.NewPath("requiredResources")
+// required compiles the required resources, each after those that it refers to.
+func (c compiler) required(all map[string]v1alpha1.RequiredResource, namespaced bool) []plan.RequiredResource {
+	var out []plan.RequiredResource
 
 	for _, name := range manifest.SortedKeys(all) {
-		r, rerrs := compileOne(env, root.Child(name), all[name], namespaced)
+		path := field.NewPath("requiredResources").Child(name)
+		r := c.requiredResource(path, all[name], namespaced)
 		r.Name = name
-		errs = append(errs, rerrs...)
 		out = append(out, r)
 
 		if !requiredName.MatchString(name) || name == "in" || name == "true" || name == "false" || name == "null" {
-			errs = append(errs,
-				field.Invalid(root.Child(name), name,
-					"the name of a required resource must be letters and digits, as in required.network"))
+			c.add(field.Invalid(path, name,
+				"the name of a required resource must be letters and digits, as in required.network"))
 		}
 	}
 
-	ordered, oerrs := orderRequired(out)
-
-	return ordered, append(errs, oerrs...)
+	return c.orderRequired(out)
 }
 
-func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.RequiredResource,
+func (c compiler) requiredResource(path *field.Path, v v1alpha1.RequiredResource,
 	namespaced bool,
-) (plan.RequiredResource, field.ErrorList) {
+) plan.RequiredResource {
 	r := plan.RequiredResource{
 		Requirement: plan.Requirement{APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace},
 		Selector:    &expression.Template{},
 		ByLabels:    v.MatchLabels != nil,
 	}
 
-	var errs field.ErrorList
-
-	for _, literal := range []struct{ name, value string }{
-		{"apiVersion", v.APIVersion},
-		{"kind", v.Kind},
-		{"namespace", v.Namespace},
-	} {
-		if strings.Contains(literal.value, "${") {
-			errs = append(errs,
-				field.Invalid(path.Child(literal.name), literal.value, "this field is literal, it cannot hold an expression"))
+	literal := map[string]string{"apiVersion": v.APIVersion, "kind": v.Kind, "namespace": v.Namespace}
+	for _, name := range manifest.SortedKeys(literal) {
+		if strings.Contains(literal[name], "${") {
+			c.add(field.Invalid(path.Child(name), literal[name], "this field is literal, it cannot hold an expression"))
 		}
 	}
 
 	if r.ByLabels == (v.MatchName != "") {
-		return r, append(errs, field.Required(path, "exactly one of matchName and matchLabels must be set"))
+		c.add(field.Required(path, "exactly one of matchName and matchLabels must be set"))
+		return r
 	}
 
-	name, selector := "matchName", any(v.MatchName)
+	at := path.Child("matchName")
+
 	if r.ByLabels {
-		name, selector = "matchLabels", manifest.Strings(v.MatchLabels)
+		at = path.Child("matchLabels")
+		r.Selector = c.compile(at, manifest.Strings(v.MatchLabels))
+	} else {
+		r.Selector = c.compile(at, v.MatchName, expression.String)
 	}
 
-	t, terrs := env.Compile(path.Child(name), selector)
-	errs = append(errs, terrs...)
-
-	r.Selector = t
-
-	if !r.ByLabels {
-		errs = append(errs, mistyped(path.Child(name), t, expression.String)...)
+	for _, k := range manifest.SortedKeys(r.Selector.Fields()) {
+		c.typed(at.Key(k), r.Selector.Fields()[k], expression.String)
 	}
 
-	for _, k := range manifest.SortedKeys(t.Fields()) {
-		errs = append(errs, mistyped(path.Child(name).Key(k), t.Fields()[k], expression.String)...)
+	if len(r.Selector.Runs()) > 0 {
+		c.add(field.Forbidden(at, "what is required cannot depend on runs"))
 	}
 
-	if len(t.Runs()) > 0 {
-		errs = append(errs, field.Forbidden(path.Child(name), "what is required cannot depend on runs"))
-	}
-
-	if !t.Computed() {
-		return r, errs
+	if !r.Selector.Computed() {
+		return r
 	}
 
 	r.Pinned = namespaced
 
 	switch {
 	case r.Namespace != "":
-		errs = append(errs,
-			field.Forbidden(path.Child("namespace"),
-				"what an expression selects is in the XR's own namespace, or cluster scoped"))
+		c.add(field.Forbidden(path.Child("namespace"),
+			"what an expression selects is in the XR's own namespace, or cluster scoped"))
 	case !namespaced && r.ByLabels:
-		errs = append(errs,
-			field.Forbidden(path.Child(name),
-				"a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
+		c.add(field.Forbidden(at, "a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
 	}
 
-	return r, errs
+	return r
 }
 
 // orderRequired sorts required resources such that each comes after those that
 // it refers to.
-func orderRequired(all []plan.RequiredResource) ([]plan.RequiredResource, field.ErrorList) {
+func (c compiler) orderRequired(all []plan.RequiredResource) []plan.RequiredResource {
 	// Core calls again five times at most: with each resource of the chain, and at last with
 	// the AnsibleRuns of the XR.
 	const maxDepth = 4
@@ -168,20 +145,16 @@ func orderRequired(all []plan.RequiredResource) ([]plan.RequiredResource, field.
 		}
 	}
 
-	var errs field.ErrorList
-
 	for _, r := range all {
 		path := field.NewPath("requiredResources").Child(r.Name)
 
 		switch d := depth[r.Name]; {
 		case d == 0:
-			errs = append(errs,
-				field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
+			c.add(field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
 		case d > maxDepth:
-			errs = append(errs,
-				field.Invalid(path, r.Name, "required resources can depend on each other three times in a row at most"))
+			c.add(field.Invalid(path, r.Name, "required resources can depend on each other three times in a row at most"))
 		}
 	}
 
-	return out, errs
+	return out
 }

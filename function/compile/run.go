@@ -24,40 +24,40 @@ type run struct {
 	sets map[string]bool
 }
 
-// compileRun compiles a run, which may depend on all that are named.
-func compileRun(env *expression.Environment, from input.Run, namespaced bool,
-	all map[string]bool,
-) (run, field.ErrorList) {
-	object, errs := objectOf(env, from, namespaced)
-
-	r := run{from: from, sets: map[string]bool{}, Run: &plan.Run{
-		Name:    from.Name,
-		Path:    from.Path,
-		Object:  object,
-		Needs:   map[string]bool{},
-		SameKey: map[string]bool{},
-		Usages:  ptr.Deref(from.Usages, true),
-		Prune:   ptr.Deref(from.Prune, true),
-	}}
-
-	r.When, _ = env.Compile(field.NewPath("when"), true)
-
-	if v, ok := from.Object["when"]; ok {
-		r.When, _ = env.Compile(field.NewPath("when"), v)
-		if !r.When.Is(expression.Boolean) || v == nil {
-			errs = append(errs,
-				field.Invalid(r.Path.Child("when"), v, "must be true, false, or an expression that is one of them"))
-		}
-
-		r.need(r.When)
+// run compiles a run.
+func (c compiler) run(from input.Run, envs scopes, namespaced bool) (run, error) {
+	env, err := envs.of(from)
+	if err != nil {
+		return run{}, err
 	}
 
+	c.env, c.at = env, from.Path
+	object := c.object(from, namespaced)
+
+	r := run{from: from, sets: map[string]bool{}, Run: &plan.Run{
+		Name:      from.Name,
+		Path:      from.Path,
+		Object:    object,
+		ForEach:   c.each(from, envs.xr),
+		Variables: c.variables(from),
+		AtMost:    c.atMost(from),
+		AtATime:   c.atATime(from),
+		Needs:     map[string]bool{},
+		SameKey:   map[string]bool{},
+		Usages:    ptr.Deref(from.Usages, true),
+		Prune:     ptr.Deref(from.Prune, true),
+	}}
+
+	when, ok := from.Object["when"]
+	if !ok {
+		when = true
+	}
+
+	r.When = c.boolean("when", when)
+	r.need(r.When)
+
 	if v, ok := from.Object["readyWhen"]; ok {
-		r.ReadyWhen, _ = env.Compile(field.NewPath("readyWhen"), v)
-		if !r.ReadyWhen.Is(expression.Boolean) || v == nil {
-			errs = append(errs,
-				field.Invalid(r.Path.Child("readyWhen"), v, "must be true, false, or an expression that is one of them"))
-		}
+		r.ReadyWhen = c.boolean("readyWhen", v)
 
 		// It looks at what came of the run itself.
 		for name := range r.ReadyWhen.Runs() {
@@ -67,45 +67,28 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool,
 		}
 	}
 
-	each, eerrs := compileEach(env, from)
-	errs = append(errs, eerrs...)
-	r.ForEach = each
-
 	if names, ok := from.Object["previousNames"]; ok {
-		r.PreviousNames, _ = env.Compile(field.NewPath("previousNames"), names)
+		r.PreviousNames = c.compile(field.NewPath("previousNames"), names)
 		r.need(r.PreviousNames)
 
 		list, ok := names.([]any)
 		r.New = ok && len(list) == 0
 	}
 
-	_, cerrs := calendar.New(from.Schedule, from.Window)
-	for _, err := range cerrs {
-		err.Field = r.Path.Child(err.Field).String()
-		errs = append(errs, err)
+	_, errs := calendar.New(from.Schedule, from.Window)
+	for _, err := range errs {
+		err.Field = from.Path.Child(err.Field).String()
+		c.add(err)
 	}
 
-	atMost, merrs := atMostOf(from)
-	errs = append(errs, merrs...)
-	r.AtMost = atMost
-
-	atATime, terrs := atATimeOf(from)
-	errs = append(errs, terrs...)
-	r.AtATime = atATime
-
-	r.need(each.Templates()...)
-
-	variables, verrs := compileVariables(env, from)
-	errs = append(errs, verrs...)
-	r.Variables = variables
-
-	inventory, templates, ierrs := compileInventory(env, from)
-	errs = append(errs, ierrs...)
+	inventory, templates := c.inventory(from)
 	r.Inventory = inventory
-	r.Templates = slices.Concat(variables.Templates(), templates, object.Templates())
+	r.Templates = slices.Concat(r.Variables.Templates(), templates, object.Templates())
+	r.need(r.ForEach.Templates()...)
 	r.need(r.Templates...)
+	c.dependsOn(r, envs.declarations.Runs)
 
-	return r, append(errs, r.dependsOn(all)...)
+	return r, nil
 }
 
 // need what templates refer to.
@@ -121,28 +104,24 @@ func (r run) need(templates ...*expression.Template) {
 	}
 }
 
-// dependsOn adds the runs that the run depends on without referring to them.
-func (r run) dependsOn(all map[string]bool) field.ErrorList {
-	var errs field.ErrorList
-
+// dependsOn adds the runs that a run depends on without referring to them, which must be among these.
+func (c compiler) dependsOn(r run, all map[string]bool) {
 	seen := map[string]bool{}
 
 	for i, name := range r.from.DependsOn {
 		path := r.Path.Child("dependsOn").Index(i)
 
 		if _, ok := all[name]; !ok {
-			errs = append(errs, field.Invalid(path, name, "there is no such run"+spelling.Hint(name, manifest.SortedKeys(all))))
+			c.add(field.Invalid(path, name, "there is no such run"+spelling.Hint(name, manifest.SortedKeys(all))))
 			continue
 		}
 
 		if seen[name] {
-			errs = append(errs, field.Duplicate(path, name))
+			c.add(field.Duplicate(path, name))
 		}
 
 		seen[name] = true
 		needed := r.Needs[name]
 		r.Needs[name], r.sets[name] = needed, true
 	}
-
-	return errs
 }

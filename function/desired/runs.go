@@ -159,7 +159,7 @@ func (o Instances) Done() bool {
 // addRunData adds what is observed of a run to the data that the expressions of later runs
 // see. A run that is not wanted is left out.
 func (r *renderer) addRunData(run *plan.Run, out Instances) {
-	if out.Unwanted || !r.plan.Referenced[run.Name] {
+	if out.Unwanted || !run.Referenced {
 		return
 	}
 

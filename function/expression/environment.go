@@ -78,18 +78,3 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 
 	return e, errors.Wrap(err, "cannot declare the roots of expressions")
 }
-
-// Runs that the expressions refer to that were compiled so far, by name.
-func (e *Environment) Runs() map[string]bool {
-	runs := map[string]bool{}
-
-	for _, out := range e.programs {
-		if out.program != nil {
-			for name := range out.program.uses.names[rootRuns] { // Some of them they can do without.
-				runs[name] = true
-			}
-		}
-	}
-
-	return runs
-}

@@ -27,8 +27,6 @@ type Plan struct {
 	PreviousSets map[string]*Run
 	// Locals that expressions see.
 	Locals *expression.Locals
-	// Referenced are the runs that expressions refer to, by name, also those that they can do without.
-	Referenced map[string]bool
 	// Status of the XR, if there is any.
 	Status *expression.Template
 	// Conditions of the XR.

@@ -47,6 +47,8 @@ type Run struct {
 	SameKey map[string]bool
 	// Usages is true for a run if its dependencies get Usages, which keep them until the run is gone.
 	Usages bool
+	// Referenced is true for a run that expressions refer to, also where they can do without it.
+	Referenced bool
 	// Published is true for a run with a Secret for its connection details: an expression refers to them.
 	Published bool
 	// Prune is false for a run that stays when it is not wanted any more.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -179,7 +180,7 @@ func planned(inputs []map[string]any) *plan.Plan {
 	all := &plan.Plan{ByResource: map[string]*plan.Run{}, PreviousSets: map[string]*plan.Run{}}
 
 	for _, in := range inputs {
-		if p, _ := compile.Composition(in, true, compile.Schemas{}); p != nil {
+		if p, _ := compile.Composition(in, true, expression.Declarations{}); p != nil {
 			all.Runs = append(all.Runs, p.Runs...)
 			maps.Copy(all.ByResource, p.ByResource)
 			maps.Copy(all.PreviousSets, p.PreviousSets)
