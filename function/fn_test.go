@@ -167,8 +167,9 @@ func TestFailures(t *testing.T) {
 		retried  = `status: {conditions: [{type: Ready, status: "False", reason: RunFailed, observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}],
           atProvider: {lastRun: {phase: Running, trigger: Retry}}}
 `
-		paused = `status: {conditions: [{type: Synced, status: "False", reason: ReconcilePaused, observedGeneration: 1}]}`
-		awaits = "database: a check predicts 1 change by a.b, see status.atProvider.drift, and awaits approval of digest 1: kubectl ansible approve run"
+		paused   = `status: {conditions: [{type: Synced, status: "False", reason: ReconcilePaused, observedGeneration: 1}]}`
+		awaiting = `status: {conditions: [{type: Ready, status: "False", reason: AwaitingApproval, message: "says\nwhy", observedGeneration: 1}]}`
+		awaits   = "database: a check predicts 1 change by a.b, see status.atProvider.drift, and awaits approval of digest 1: kubectl ansible approve run"
 	)
 
 	elsewhere := strings.NewReplacer("matching", "matching /tmp/a8")
@@ -193,6 +194,7 @@ func TestFailures(t *testing.T) {
 				"No space left on device",
 			event: true,
 		},
+		"Awaiting": {reason: "A run that is not ready for want of an approval says so.", status: awaiting, said: "AwaitingApproval database: says why", event: true},
 		"Paused":   {reason: "A run that is paused is no error.", status: paused, said: "Paused database: is paused"},
 		"Retried":  {reason: "While a failed run is tried again it is still known why it failed.", status: retried, before: failure, said: "RunFailed " + failure},
 		"Approved": {reason: "What awaited an approval, which was given, is no failure.", status: retried, before: awaits, said: "RunFailed database: failed, and is running again", event: true},

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
@@ -125,16 +124,10 @@ status: Forbidden: there is no XR in an Operation`),
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			f.now = func() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.FixedZone("CET", 3600)) }
-
 			req := step{defaults: "namespace: platform", runs: tc.runs, input: tc.input, more: tc.more}.request(t)
 			req.Observed = nil
 
-			got, err := f.RunFunction(t.Context(), req)
-			if err != nil {
-				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
-			}
+			got := respond(t, req)
 
 			// Core knows neither the conditions of an Operation, nor what it desires after a Fatal result.
 			got.Conditions = nil

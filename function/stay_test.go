@@ -541,7 +541,14 @@ func TestFindsLost(t *testing.T) {
 // What is being deleted is applied as it was: its content is run with state absent, and that with
 // values that were applied.
 func TestDeletedAsItWas(t *testing.T) {
-	const b = "\n- {name: b, vars: {x: 'b-${xr.spec.x}'}, dependsOn: [a]}"
+	const (
+		b = "\n- {name: b, vars: {x: 'b-${xr.spec.x}'}, dependsOn: [a]}"
+		a = "[{name: a, vars: {x: 'a-${xr.spec.x}'}}]"
+	)
+
+	deletable := func(status, reason string) string {
+		return `, {type: Deletable, status: "` + status + `", observedGeneration: 1, reason: ` + reason + `, message: "says\nwhy"}`
+	}
 
 	cases := map[string]struct{ reason, runs, resource, status, want, said string }{
 		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n- {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, said: "Deleting a: is being deleted\nb: waiting for a"},
@@ -549,10 +556,11 @@ func TestDeletedAsItWas(t *testing.T) {
 		"Renamed":      {reason: "It may have had another name.", runs: "[{name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}]", said: "Deleting c (a): is being deleted"},
 		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "[{name: d}, {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}]", want: "a, d", said: "Deleting a: is being deleted\nd: is running"},
 		"Member":       {reason: "It may be one of a set.", runs: "[{name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}]", resource: "s[k]", want: "s[k]", said: "Deleting s[k]: is being deleted"},
-		"Approval": {
-			reason: "What is awaited is said.", runs: "[{name: a, vars: {x: 'a-${xr.spec.x}'}}]", said: "AwaitingApproval a: awaits an approval",
-			status: `, {type: Deletable, status: "False", observedGeneration: 1, reason: AwaitingApproval, message: awaits an approval}`,
-		},
+		"Approval":     {reason: "What is awaited is said.", runs: a, status: deletable("False", "AwaitingApproval"), said: "AwaitingApproval a: says why"},
+		"Rejected":     {reason: "So is what was rejected.", runs: a, status: deletable("False", "Rejected"), said: "Rejected a: says why"},
+		"Window":       {reason: "So is a window.", runs: a, status: deletable("False", "WaitingForWindow"), said: "WaitingForWindow a: says why"},
+		"Obstacle":     {reason: "Another obstacle is no want of an approval.", runs: a, status: deletable("False", "RunFailed"), said: "Deleting a: is being deleted: says why"},
+		"Approved":     {reason: "A condition that is True does not count.", runs: a, status: deletable("True", "AwaitingApproval"), said: "Deleting a: is being deleted"},
 	}
 
 	for name, tc := range cases {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -227,11 +228,23 @@ func withDefaults(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
 	return rsp
 }
 
-// respond to a request as a new function does.
+// respond to a request as a new function does. What is said has an order, that of the input or that of names: the same
+// request has the same response, or an XR would never come to rest.
 func respond(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	t.Helper()
 
-	rsp, err := newFunction(t).RunFunction(t.Context(), req)
+	first, again := respondOnce(t, req), respondOnce(t, req)
+	if !proto.Equal(first, again) {
+		t.Errorf("f.RunFunction(...): -once, +again:\n%s", cmp.Diff(first, again, protocmp.Transform()))
+	}
+
+	return again
+}
+
+func respondOnce(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	t.Helper()
+
+	rsp, err := newFunction(t).RunFunction(t.Context(), proto.CloneOf(req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,6 +252,7 @@ func respond(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRespon
 	return rsp
 }
 
+// newFunction returns a function whose time stands still.
 func newFunction(tb testing.TB) *Function {
 	tb.Helper()
 
@@ -246,6 +260,8 @@ func newFunction(tb testing.TB) *Function {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
+	f.now = func() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.FixedZone("CET", 3600)) }
 
 	return f
 }

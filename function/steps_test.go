@@ -11,54 +11,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// A step does not know what another one says of its runs: a Usage that an earlier
-// step composes for a run of this one, which asks for none, is taken away.
-func TestUsagesOfSteps(t *testing.T) {
-	rsp := step{
-		runs: "[{name: database}, {name: app, dependsOn: [database], usages: false}]",
-		earlier: `
-    app uses database: {ready: READY_TRUE, resource: {apiVersion: protection.crossplane.io/v1beta1, kind: Usage}}
-    web uses cache: {ready: READY_TRUE, resource: {apiVersion: protection.crossplane.io/v1beta1, kind: Usage}}
-`,
-	}.respond(t)
-
-	got := rsp.GetDesired().GetResources()
-	if got["app uses database"] != nil {
-		t.Error("RunFunction(...): want no Usage of a run that asks for none")
-	}
-
-	if got["web uses cache"] == nil {
-		t.Error("RunFunction(...): want the Usage of another step's runs")
-	}
-}
-
-// What a step lets go, a later one does not keep for runs of that step.
-func TestRemovedByEarlierStep(t *testing.T) {
-	first := step{
-		runs: `[{name: zone, forEach: "${xr.spec.zones}", vars: {name: "${each.key}"}}, {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}]`,
-		spec: "zones: [a]",
-		observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}") + existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}") +
-			existing("app", "zone[]", "role: a.b.c, unsafeVars: {zones: [a]}") + existing("other", "", "role: a.b.c, vars: {size: 1}"),
-	}
-	second := first
-	second.runs = "[{name: other, vars: {size: 1}}]"
-
-	var rsp *fnv1.RunFunctionResponse
-
-	for _, s := range []step{first, second} {
-		req := s.request(t)
-		req.Desired = rsp.GetDesired()
-
-		if rsp = respond(t, req); rsp.GetDesired().GetResources()["zone[b]"] != nil {
-			t.Errorf("RunFunction(...): want zone[b] removed, got %v", rsp.GetConditions())
-		}
-	}
-
-	if rsp.GetDesired().GetResources()["app"] == nil {
-		t.Error("RunFunction(...): want the runs of the earlier step")
-	}
-}
-
 // A step tells later ones no more than the condition can show: what it tells counts towards the size of a
 // response, as what it composes does.
 func TestToldIsBounded(t *testing.T) {
@@ -107,8 +59,8 @@ func TestSteps(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  []string
-		// resources that are observed.
-		resources string
+		// resources that are observed, and what steps before compose.
+		resources, earlier string
 		// said by the last step. It is all that core shows.
 		said string
 		// want are the composed resources, with what core is told of their readiness.
@@ -129,6 +81,18 @@ func TestSteps(t *testing.T) {
 			steps:     []string{one, `runs: [{name: two, role: a.b.c, vars: {keys: "${context.map(key, key)}"}}]`},
 			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c, unsafeVars: {keys: []}"), said: "Available",
 			want: map[string]bool{"one": true, "two": true},
+		},
+		"RemovedFirst": {
+			reason: "What a step lets go, a later one does not keep for runs of that step.",
+			steps:  []string{set, one}, resources: existing("one", "", "role: a.b.c") + members, said: "Available",
+			want: map[string]bool{"one": true, "zone[a]": true, "app": true, "app uses zone[a]": true},
+		},
+		"Usages": {
+			reason:    "A Usage that an earlier step composes for a run of this one, which asks for none, is taken away.",
+			steps:     []string{"runs: [{name: one, role: a.b.c}, {name: two, role: a.b.c, dependsOn: [one], usages: false}]"},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "one", "role: a.b.c"), said: "Available",
+			earlier: "{two uses one: {ready: READY_TRUE, resource: {kind: Usage}}, web uses cache: {ready: READY_TRUE, resource: {kind: Usage}}}",
+			want:    map[string]bool{"one": true, "two": true, "web uses cache": true},
 		},
 		"SameName": {
 			reason: "Two steps cannot have the same AnsibleRun.",
@@ -183,16 +147,16 @@ func TestSteps(t *testing.T) {
 			var rsp *fnv1.RunFunctionResponse
 
 			for _, in := range tc.steps {
-				req := step{input: in, observed: tc.resources}.request(t)
-				req.Desired, req.Context = rsp.GetDesired(), rsp.GetContext()
+				req := step{input: in, observed: tc.resources, earlier: tc.earlier}.request(t)
+
+				if rsp != nil {
+					req.Desired, req.Context = rsp.GetDesired(), rsp.GetContext()
+				}
 
 				// Core calls a step again with what it has said, once it has fetched what the step requires.
 				for range 2 {
-					again := proto.CloneOf(req)
-
-					got := respond(t, again)
-
-					rsp, req.Context = got, got.GetContext()
+					rsp = respond(t, req)
+					req.Context = rsp.GetContext()
 				}
 			}
 
