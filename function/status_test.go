@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -16,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
 // A status that is one expression, call after call. Core has applied what it was told
@@ -26,17 +26,6 @@ func TestWholeStatus(t *testing.T) {
 	const outputs = "${runs.server.outputs.status}"
 
 	schema := schemaOf("status: {type: object, required: [from], properties: {host: {type: string}, port: {type: integer}, from: {type: string}}}")
-
-	type call struct {
-		// what the run reports; "" while it is not there.
-		reports string
-		// status that an earlier step of the pipeline has computed.
-		earlier string
-		// status to be applied; "" for none.
-		want string
-		// reason and message of the condition.
-		said string
-	}
 
 	cases := map[string]struct {
 		reason string
@@ -52,19 +41,19 @@ func TestWholeStatus(t *testing.T) {
 			status: outputs,
 			calls: []call{
 				{said: "Running server: is running"},
-				{reports: `{status: {host: a, port: 1, deep: {a: x, b: y}}}`, want: `{host: a, port: 1, deep: {a: x, b: y}}`, said: "Available"},
-				{reports: `{status: {host: b, deep: {b: z}}}`, want: `{host: b, deep: {b: z}}`, said: "Available"},
-				{reports: `{status: {}}`, said: "Available"},
+				{reports: `{status: {host: a, port: 1, deep: {a: x, b: y}}}`, want: `{host: a, port: 1, deep: {a: x, b: y}}`},
+				{reports: `{status: {host: b, deep: {b: z}}}`, want: `{host: b, deep: {b: z}}`},
+				{reports: `{status: {}}`},
 			},
 		},
 		"Kept": {
 			reason: "While it is not there all stays, but what others have written: that is not taken over.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a, port: 1}}`, want: `{host: a, port: 1}`, said: "Available"},
+				{reports: `{status: {host: a, port: 1}}`, want: `{host: a, port: 1}`},
 				{want: `{host: a, port: 1}`, said: "Running server: is running"},
 				{reports: `{}`, want: `{host: a, port: 1}`, said: "InvalidStatus status: runs.server.outputs.status is not there yet"},
-				{reports: `{status: {port: 2}}`, want: `{port: 2}`, said: "Available"},
+				{reports: `{status: {port: 2}}`, want: `{port: 2}`},
 			},
 		},
 		"NotSet": {
@@ -78,21 +67,21 @@ func TestWholeStatus(t *testing.T) {
 			reason: "With optional.none() it is left out.",
 			status: "${runs.server.outputs.?status}",
 			calls: []call{
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
-				{reports: `{}`, said: "Available"},
+				{reports: `{status: {host: a}}`, want: `{host: a}`},
+				{reports: `{}`},
 			},
 		},
 		"NotWanted": {
 			reason: "What a run said of itself goes with it.",
 			status: outputs,
 			runs:   `[{name: server, when: false}]`,
-			calls:  []call{{reports: `{status: {host: a}}`, said: "Available"}},
+			calls:  []call{{reports: `{status: {host: a}}`}},
 		},
 		"NoObject": {
 			reason: "What is no object is said to be none, and changes nothing.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
+				{reports: `{status: {host: a}}`, want: `{host: a}`},
 				{reports: `{status: [host, a]}`, want: `{host: a}`, said: "InvalidStatus status: must be an object"},
 				{reports: `{status: host}`, want: `{host: a}`, said: "InvalidStatus status: must be an object"},
 			},
@@ -107,7 +96,7 @@ func TestWholeStatus(t *testing.T) {
 			reason: "No run forges what Crossplane and the function say. The rest stays as it was.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
+				{reports: `{status: {host: a}}`, want: `{host: a}`},
 				{
 					reports: `{status: {host: b, conditions: [{type: Ready, status: "True"}], crossplane: {a: b}}}`, want: `{host: a}`,
 					said: "InvalidStatus status.conditions[0]: the condition Ready is set by Crossplane or by function-ansible itself\nstatus.crossplane: this field is Crossplane's own; leave it out of the value",
@@ -119,7 +108,7 @@ func TestWholeStatus(t *testing.T) {
 			status: outputs,
 			schema: schema,
 			calls: []call{
-				{reports: `{status: {host: 5, port: "80", from: null}}`, want: `{host: "5", port: 80}`, said: "Available"},
+				{reports: `{status: {host: 5, port: "80", from: null}}`, want: `{host: "5", port: 80}`},
 				{reports: `{status: {host: b, port: many}}`, want: `{host: "5", port: 80}`, said: "InvalidStatus status: port: is not of type integer, as the XRD says"},
 				{reports: `{status: {hots: b}}`, want: `{host: "5", port: 80}`, said: `InvalidStatus status: the XRD does not declare its field "hots" (did you mean "host"?)`},
 			},
@@ -131,23 +120,23 @@ func TestWholeStatus(t *testing.T) {
 			schema: schema,
 			calls: []call{
 				{said: "Running server: is running"},
-				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available"},
+				{reports: `{status: {host: a}}`, want: `{host: a}`},
 			},
 		},
 		"RequiredOfOthers": {
 			reason: "A field that the XRD requires may be another step's.",
 			status: outputs,
 			schema: schema,
-			calls:  []call{{reports: `{status: {host: a}}`, earlier: `{from: step}`, want: `{host: a, from: step}`, said: "Available"}},
+			calls:  []call{{reports: `{status: {host: a}}`, earlier: `{from: step}`, want: `{host: a, from: step}`}},
 		},
 		"EarlierStep": {
 			reason: "What an earlier step says is under what this one says, and over what is only kept.",
 			status: outputs,
 			calls: []call{
-				{reports: `{status: {host: a, deep: {b: ours}}}`, earlier: `{from: one, host: theirs, deep: {a: one}}`, want: `{host: a, from: one, deep: {a: one, b: ours}}`, said: "Available"},
+				{reports: `{status: {host: a, deep: {b: ours}}}`, earlier: `{from: one, host: theirs, deep: {a: one}}`, want: `{host: a, from: one, deep: {a: one, b: ours}}`},
 				{earlier: `{from: two, deep: {a: two}}`, want: `{host: a, from: two, deep: {a: two, b: ours}}`, said: "Running server: is running"},
 				{reports: `{status: 5}`, earlier: `{from: three, host: theirs, deep: gone}`, want: `{host: theirs, from: three, deep: gone}`, said: "InvalidStatus status: must be an object"},
-				{reports: `{status: {port: 1}}`, earlier: `{from: four}`, want: `{port: 1, from: four}`, said: "Available"},
+				{reports: `{status: {port: 1}}`, earlier: `{from: four}`, want: `{port: 1, from: four}`},
 			},
 		},
 	}
@@ -158,52 +147,20 @@ func TestWholeStatus(t *testing.T) {
 				tc.runs = "[{name: server}]"
 			}
 
-			f := newFunction(t)
-			status := object(t, tc.before)
+			live := apiServer(t, "{type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}")
+			live.apply(t, object(t, tc.before))
+
+			if err := live.Apply(xrWith(map[string]any{"theirs": "kept"}), "another", false); err != nil {
+				t.Fatal(err)
+			}
 
 			for i, c := range tc.calls {
-				managed := map[string]any{"f:conditions": map[string]any{}}
-				for name := range status {
-					managed["f:"+name] = map[string]any{}
+				observed := ""
+				if c.reports != "" {
+					observed = aRun("server", ready("", "outputs: "+c.reports))
 				}
 
-				req := step{runs: tc.runs, input: "status: " + quoted(tc.status), observed: existing("server", "", "role: a.b.c"), more: tc.schema}.request(t)
-
-				server := req.GetObserved().GetResources()["server"].GetResource().AsMap()
-				server["status"].(map[string]any)["atProvider"] = map[string]any{"outputs": object(t, c.reports)}
-				req.Observed.Resources["server"].Resource = structOf(server)
-
-				if c.reports == "" {
-					delete(req.GetObserved().GetResources(), "server")
-				}
-
-				if c.earlier != "" {
-					req.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: structOf(map[string]any{"status": object(t, c.earlier)})}}
-				}
-
-				// Core, and another client, have written it.
-				xr := req.GetObserved().GetComposite().GetResource().AsMap()
-				written := map[string]any{"theirs": "kept", "conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}
-				maps.Copy(written, status)
-				xr["status"] = written
-				xr["metadata"].(map[string]any)["managedFields"] = []any{
-					map[string]any{"manager": "apiextensions.crossplane.io/composite", "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{}}},
-					map[string]any{"manager": "apiextensions.crossplane.io/composite", "operation": "Apply", "subresource": "status", "fieldsV1": map[string]any{"f:status": managed}},
-					map[string]any{"manager": "crossplane", "operation": "Update", "subresource": "status", "fieldsV1": map[string]any{"f:status": map[string]any{"f:theirs": map[string]any{}}}},
-				}
-				req.Observed.Composite.Resource = structOf(xr)
-
-				rsp, err := f.RunFunction(t.Context(), req)
-				if err != nil {
-					t.Fatal(err)
-				}
-
-				got := statusOf(rsp)
-				if diff := cmp.Diff([]any{object(t, c.want), c.said}, []any{got, said(rsp)}); diff != "" {
-					t.Errorf("\n%s\ncall %d: status and condition: -want, +got:\n%s", tc.reason, i, diff)
-				}
-
-				status = got
+				live.call(t, tc.reason, i, c, step{runs: tc.runs, input: "status: " + quoted(tc.status), observed: observed, more: tc.schema})
 			}
 		})
 	}
@@ -243,18 +200,6 @@ properties:
       conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, required: [type], properties: {type: {type: string}}}}
 `
 
-	type call struct {
-		// spec of the XR: the status is what it says.
-		spec string
-		want string
-		// said is the message of the condition.
-		said string
-		// status is the template, when it is another one from now on.
-		status string
-		// earlier is what an earlier step says.
-		earlier string
-	}
-
 	cases := map[string]struct {
 		reason string
 		status string
@@ -279,24 +224,24 @@ properties:
 		},
 		"Duplicates": {
 			reason: "A set has an item once.",
-			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `status.set: does not fit the XRD: Duplicate value: "b"`}},
+			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `InvalidStatus status.set: does not fit the XRD: Duplicate value: "b"`}},
 		},
-		"Rule":     {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
-		"Fields":   {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
-		"Required": {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `status.must: does not fit the XRD: Required value`}}},
+		"Rule":     {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `InvalidStatus status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
+		"Fields":   {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
+		"Required": {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `InvalidStatus status.must: does not fit the XRD: Required value`}}},
 		"RequiredMap": {
 			reason: "Nor does the last entry of a map that is required.",
 			calls: []call{
 				{spec: `{pair: {a: x, tags: {a: b}}}`, want: `{pair: {a: x, tags: {a: b}}}`},
-				{spec: `{pair: {a: y, tags: {}}}`, want: `{pair: {a: x, tags: {a: b}}}`, said: `status.pair: tags has no entries, and the XRD requires it`},
+				{spec: `{pair: {a: y, tags: {}}}`, want: `{pair: {a: x, tags: {a: b}}}`, said: `InvalidStatus status.pair: tags has no entries, and the XRD requires it`},
 			},
 		},
-		"Transition": {reason: "And what they were.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: high stays`}}},
+		"Transition": {reason: "And what they were.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: high stays`}}},
 		"Stale": {
 			reason: "A field that the template has no more goes, and refuses nothing for ever.",
 			calls: []call{
 				{spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`},
-				{status: `{high: "${xr.spec.high}"}`, spec: `{high: 2}`, want: `{high: 4}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+				{status: `{high: "${xr.spec.high}"}`, spec: `{high: 2}`, want: `{high: 4}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`},
 				{spec: `{high: 2}`, want: `{high: 2}`},
 			},
 		},
@@ -305,8 +250,8 @@ properties:
 			status: `{high: "${xr.spec.high}", tags: "${xr.spec.?tags}"}`,
 			calls: []call{
 				{spec: `{high: 3, tags: {a: b}}`, earlier: `{low: 1}`, want: `{low: 1, high: 3, tags: {a: b}}`},
-				{spec: `{high: 0}`, earlier: `{low: 2}`, want: `{low: 2, high: 3, tags: {a: b}}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
-				{spec: `{high: 3}`, earlier: `{low: 4}`, want: `{low: 2, high: 3, tags: {a: b}}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+				{spec: `{high: 0}`, earlier: `{low: 2}`, want: `{low: 2, high: 3, tags: {a: b}}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`},
+				{spec: `{high: 3}`, earlier: `{low: 4}`, want: `{low: 2, high: 3, tags: {a: b}}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`},
 			},
 		},
 		"EarlierOfWhole": {
@@ -314,7 +259,7 @@ properties:
 			status: `"${xr.spec}"`,
 			calls: []call{
 				{spec: `{high: 3, deep: {a: x}}`, earlier: `{low: 1}`, want: `{low: 1, high: 3, deep: {a: x}}`},
-				{spec: `{high: 0}`, earlier: `{low: 2}`, want: `{low: 2, high: 3, deep: {a: x}}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`},
+				{spec: `{high: 0}`, earlier: `{low: 2}`, want: `{low: 2, high: 3, deep: {a: x}}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`},
 			},
 		},
 	}
@@ -342,30 +287,57 @@ properties:
 					tc.status = c.status
 				}
 
-				req := step{
+				s := step{
 					runs: "[{name: server}]", input: "status: " + tc.status, spec: strings.TrimSuffix(strings.TrimPrefix(c.spec, "{"), "}"), observed: existing("server", "", "role: a.b.c"),
-					more: "desired: {composite: {resource: {status: {" + strings.Trim(c.earlier, "{}") + "}}}}",
-				}.request(t)
-
+				}
 				if !tc.unknown {
-					req.Meta = &fnv1.RequestMeta{Capabilities: []fnv1.Capability{fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS}}
-					req.RequiredSchemas = map[string]*fnv1.Schema{"xr": {OpenapiV3: structOf(object(t, xrd))}}
+					s.more = "required_schemas: {xr: {openapi_v3: " + asJSON(t, xrd) + "}}\n"
 				}
 
-				xr := req.GetObserved().GetComposite().GetResource().AsMap()
-				xr["status"], xr["metadata"].(map[string]any)["managedFields"] = live.read(t)
-				req.Observed.Composite.Resource = structOf(xr)
-
-				rsp := respond(t, req)
-
-				live.apply(t, statusOf(rsp))
-
-				got, _ := live.read(t)
-				if diff := cmp.Diff([]any{object(t, c.want), c.said}, []any{got, rsp.GetConditions()[0].GetMessage()}); diff != "" {
-					t.Errorf("\n%s\ncall %d: status and condition: -want, +got:\n%s", tc.reason, i, diff)
-				}
+				live.call(t, tc.reason, i, c, s)
 			}
 		})
+	}
+}
+
+// A call of the function for an XR.
+type call struct {
+	// spec of the XR.
+	spec string
+	// reports is what the run reports; "" while it is not there.
+	reports string
+	// earlier is the status of an earlier step of the pipeline.
+	earlier string
+	// status is the template, if it is another one from now on.
+	status string
+	// want is the status that is applied; "" for none.
+	want string
+	// said is the reason and the message of the condition; "" for Available.
+	said string
+}
+
+// call the function with a step, and apply the status as core does.
+func (s server) call(t *testing.T, reason string, i int, c call, of step) {
+	t.Helper()
+
+	of.more += "desired: {composite: {resource: {status: " + cmp.Or(c.earlier, "{}") + "}}}"
+	req := of.request(t)
+
+	xr := req.GetObserved().GetComposite().GetResource().AsMap()
+	xr["status"], xr["metadata"].(map[string]any)["managedFields"] = s.read(t)
+	req.Observed.Composite.Resource = structOf(xr)
+
+	rsp := respond(t, req)
+
+	s.apply(t, statusOf(rsp))
+
+	got, _ := s.read(t)
+	delete(got, "conditions")
+	delete(got, "theirs")
+
+	want := object(t, c.want)
+	if diff := gocmp.Diff([]any{want, want, cmp.Or(c.said, "Available")}, []any{statusOf(rsp), got, said(rsp)}, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("\n%s\ncall %d: status in the response, that of the XR, and condition: -want, +got:\n%s", reason, i, diff)
 	}
 }
 
@@ -415,14 +387,20 @@ func (s server) apply(t *testing.T, status map[string]any) {
 
 	with := map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
 	maps.Copy(with, status)
-	xr := map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app"}, "status": with}
 
-	if err := s.Apply(&unstructured.Unstructured{Object: xr}, "apiextensions.crossplane.io/composite", true); err != nil {
+	if err := s.Apply(xrWith(with), "apiextensions.crossplane.io/composite", true); err != nil {
 		t.Error(err)
 	}
 }
 
-// read the status, without conditions, and its managed fields.
+// xrWith a status.
+func xrWith(status map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app"}, "status": status,
+	}}
+}
+
+// read the status and its managed fields.
 func (s server) read(t *testing.T) (status map[string]any, managed []any) {
 	t.Helper()
 
@@ -433,7 +411,6 @@ func (s server) read(t *testing.T) (status map[string]any, managed []any) {
 
 	all := object(t, string(b))
 	status, _ = all["live"].(map[string]any)["status"].(map[string]any)
-	delete(status, "conditions")
 	managed, _ = all["managed"].([]any)
 
 	return status, managed
