@@ -119,10 +119,16 @@ func IsApplied(observed map[string]any, owned *structpb.Struct, rendered map[str
 		return manifest.Within(rendered, observed)
 	}
 
-	for _, field := range []string{"labels", "annotations"} {
-		was, is := manifest.Nested(observed, "metadata", field), manifest.Nested(rendered, "metadata", field)
+	applied := Applied(observed, owned)
 
-		if !sameMetadata(was, below(below(owned, "metadata"), field), is) {
+	for _, name := range OwnedAnnotations {
+		if manifest.Annotation(applied, name) != manifest.Annotation(rendered, name) {
+			return false
+		}
+	}
+
+	for _, name := range []string{"labels", "annotations"} {
+		if !manifest.Within(manifest.Nested(rendered, "metadata", name), manifest.Nested(applied, "metadata", name)) {
 			return false
 		}
 	}
@@ -136,72 +142,7 @@ func IsSpecApplied(observed map[string]any, owned *structpb.Struct, rendered map
 		return manifest.Within(rendered["spec"], observed["spec"])
 	}
 
-	return sameSpec(defaulted(observed["spec"]), below(owned, "spec"), defaulted(rendered["spec"]))
-}
-
-// sameMetadata is true when core has applied all labels or annotations that are rendered,
-// with these values, and has not applied one of OwnedAnnotations that is not rendered.
-func sameMetadata(observed any, owned *structpb.Struct, rendered any) bool {
-	was, _ := observed.(map[string]any)
-	is, _ := rendered.(map[string]any)
-
-	for _, name := range OwnedAnnotations {
-		if _, ok := owned.GetFields()["f:"+name]; ok && was[name] != nil && is[name] == nil {
-			return false
-		}
-	}
-
-	for name, v := range is {
-		if _, ok := owned.GetFields()["f:"+name]; !manifest.Equal(v, nil) && (!ok || !manifest.Equal(v, was[name])) {
-			return false
-		}
-	}
-
-	return true
-}
-
-// sameSpec is true when a rendered value is equal to the fields of an observed value that a
-// FieldsV1 set names. It compares all of forProvider, whatever the set names of it.
-func sameSpec(observed any, owned *structpb.Struct, rendered any) bool {
-	was, ok := observed.(map[string]any)
-	if !ok {
-		return manifest.Equal(observed, rendered)
-	}
-
-	is, ok := rendered.(map[string]any)
-	if !ok && rendered != nil {
-		return false
-	}
-
-	for name, v := range was {
-		set, ok := owned.GetFields()["f:"+name]
-
-		switch {
-		case name == "forProvider":
-			ok = manifest.Equal(v, is[name])
-		case ok:
-			ok = sameSpec(v, set.GetStructValue(), is[name])
-		default:
-			ok = manifest.Equal(is[name], nil)
-		}
-
-		if !ok {
-			return false
-		}
-	}
-
-	for name, v := range is {
-		if _, ok := was[name]; !ok && !manifest.Equal(v, nil) {
-			return false
-		}
-	}
-
-	return true
-}
-
-// below returns the part of a FieldsV1 set that is below a field.
-func below(set *structpb.Struct, name string) *structpb.Struct {
-	return set.GetFields()["f:"+name].GetStructValue()
+	return manifest.Equal(defaulted(Applied(observed, owned)["spec"]), defaulted(rendered["spec"]))
 }
 
 // defaulted returns a spec with the defaults that the API server sets in spec.forProvider.
