@@ -2,7 +2,6 @@ package compile
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -144,11 +143,9 @@ func (c compiler) configRef(r input.Run, cluster bool) map[string]any {
 	return map[string]any{"name": name}
 }
 
-// annotations of an AnsibleRun.
+// annotations of an AnsibleRun that fields of a run become.
 func (c compiler) annotations(r input.Run) map[string]any {
 	annotations := map[string]any{}
-	maps.Copy(annotations, manifest.Strings(r.Annotations))
-
 	written := map[string]string{ansiblerun.AnnotationDependsOn: "dependsOn", ansiblerun.AnnotationPrune: "prune"}
 	settings := fields.Names(func(f fields.Field) bool { return f.Annotation != "" })
 
@@ -157,7 +154,7 @@ func (c compiler) annotations(r input.Run) map[string]any {
 	}
 
 	for _, own := range ansiblerun.OwnedAnnotations {
-		if _, ok := annotations[own]; ok {
+		if _, ok := r.Annotations[own]; ok {
 			c.add(field.Forbidden(r.Path.Child("annotations").Key(own),
 				"write the field "+written[own]+" of the run in its place"))
 		}

@@ -107,48 +107,52 @@ func (c compiler) orderRequired(all []plan.RequiredResource) []plan.RequiredReso
 	// the AnsibleRuns of the XR.
 	const maxDepth = 4
 
-	var out []plan.RequiredResource
+	byName := map[string]plan.RequiredResource{}
+	for _, r := range all {
+		byName[r.Name] = r
+	}
 
+	var (
+		out   []plan.RequiredResource
+		visit func(r plan.RequiredResource) int
+	)
+
+	// The depth is 0 while a resource is visited, and stays 0 in a cycle.
 	depth := map[string]int{}
 
-	for len(out) < len(all) {
-		before := len(out)
+	visit = func(r plan.RequiredResource) int {
+		if d, ok := depth[r.Name]; ok {
+			return d
+		}
 
-		for _, r := range all {
-			if depth[r.Name] > 0 {
+		depth[r.Name] = 0
+		d := 1
+
+		for _, on := range manifest.SortedKeys(r.Selector.Required()) {
+			// Core brings what is watched without being asked.
+			other, ok := byName[on]
+			if !ok {
 				continue
 			}
 
-			d := 1
-			for on := range r.Selector.Required() {
-				// Core brings that without being asked.
-				if on == plan.Watched && !plan.Declared(all, plan.Watched) {
-					continue
-				}
-
-				if depth[on] == 0 {
-					d = 0
-					break
-				}
-
-				d = max(d, depth[on]+1)
+			below := visit(other)
+			if below == 0 {
+				return 0
 			}
 
-			if d > 0 {
-				depth[r.Name] = d
-				out = append(out, r)
-			}
+			d = max(d, below+1)
 		}
 
-		if len(out) == before {
-			break
-		}
+		depth[r.Name] = d
+		out = append(out, r)
+
+		return d
 	}
 
 	for _, r := range all {
 		path := field.NewPath("requiredResources").Child(r.Name)
 
-		switch d := depth[r.Name]; {
+		switch d := visit(r); {
 		case d == 0:
 			c.add(field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
 		case d > maxDepth:

@@ -17,15 +17,17 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 	all := map[string]plan.Requirement{}
 	r.missing = map[string][]expression.Problem{}
 
-	if _, ok := r.Observed.Required[plan.RequirementWatched]; !ok && !plan.Declared(r.plan.Required, plan.Watched) {
+	// A required resource of this name takes its place below.
+	if _, ok := r.Observed.Required[plan.RequirementWatched]; !ok {
 		r.missing[plan.Watched] = []expression.Problem{{
-			Path: "required." +
-				plan.Watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a " +
-				"WatchOperation",
+			Path: "required." + plan.Watched, Kind: expression.Pending,
+			Message: "there is nothing watched: the Operation was not made by a WatchOperation",
 		}}
 	}
 
 	for _, req := range r.plan.Required {
+		delete(r.missing, req.Name)
+
 		problems := r.missingFor(req.Selector)
 
 		var (

@@ -21,14 +21,15 @@ import (
 
 // An Object is an AnsibleRun without what is computed.
 type Object struct {
-	APIVersion  string
-	Namespace   string
+	APIVersion string
+	Namespace  string
+	// Annotations that fields of a run become.
 	Annotations map[string]any
 	// Spec without forProvider.
 	Spec map[string]any
 	// Parameters are spec.forProvider, as they are stored.
 	Parameters map[string]any
-	// Metadata are the labels and annotations that may hold expressions.
+	// Metadata are the labels and annotations of the run, which may hold expressions.
 	Metadata map[string]*expression.Template
 	// Settings that hold expressions, by name.
 	Settings map[string]*expression.Template
@@ -142,16 +143,9 @@ func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []e
 
 		if name == "labels" {
 			o.labels = v
-			continue
+		} else {
+			o.Annotations = manifest.Overlay(o.Annotations, v)
 		}
-
-		annotations := maps.Clone(o.Annotations)
-		for k := range o.Metadata[name].Fields() {
-			delete(annotations, k)
-		}
-
-		maps.Copy(annotations, v)
-		o.Annotations = annotations
 	}
 
 	if len(o.Names) == 0 {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -43,11 +42,6 @@ type RequiredResource struct {
 	ByLabels bool
 	// Pinned resources are in the XR's own namespace, since it chooses them.
 	Pinned bool
-}
-
-// Declared is true for the name of one of these required resources.
-func Declared(all []RequiredResource, name string) bool {
-	return slices.ContainsFunc(all, func(r RequiredResource) bool { return r.Name == name })
 }
 
 // Evaluate a requirement. There is none (false) when its value is
