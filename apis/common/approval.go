@@ -147,16 +147,10 @@ const (
 // Unapproved indicates that what a run would change is not approved, in a condition of the given
 // type.
 func Unapproved(t xpv2.ConditionType, r xpv2.ConditionReason, message string) xpv2.Condition {
-	return xpv2.Condition{
-		Type: t, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: r,
-		Message: message,
-	}
+	return condition(t, corev1.ConditionFalse, r, message)
 }
 
 // Approved indicates that nothing waits for an approval.
 func Approved(r xpv2.ConditionReason, message string) xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypeApproved, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: r,
-		Message: message,
-	}
+	return condition(TypeApproved, corev1.ConditionTrue, r, message)
 }

@@ -3,7 +3,6 @@ package common
 import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
@@ -195,15 +194,10 @@ const (
 
 // NotPermitted indicates which rights are missing, and how they are granted.
 func NotPermitted(message string) xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypePermitted, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonForbidden,
-		Message: message,
-	}
+	return condition(TypePermitted, corev1.ConditionFalse, ReasonForbidden, message)
 }
 
 // Permitted indicates that no right is missing any more.
 func Permitted() xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypePermitted, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: ReasonGranted,
-	}
+	return condition(TypePermitted, corev1.ConditionTrue, ReasonGranted, "")
 }

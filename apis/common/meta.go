@@ -96,17 +96,17 @@ const (
 
 // Running indicates that the inputs are being applied.
 func Running() xpv2.Condition {
-	return notReady(ReasonRunning)
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonRunning, "")
 }
 
 // RunFailed indicates that the last apply failed.
 func RunFailed() xpv2.Condition {
-	return notReady(ReasonRunFailed)
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonRunFailed, "")
 }
 
 // RetriesExhausted indicates that the last apply failed, and is not tried again.
 func RetriesExhausted() xpv2.Condition {
-	return notReady(ReasonRetriesExhausted)
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonRetriesExhausted, "")
 }
 
 // Failed is true for a condition that says that the last apply failed.
@@ -117,12 +117,12 @@ func Failed(c xpv2.Condition) bool {
 // NotApplied indicates that the inputs were never applied and will not be, and
 // says why.
 func NotApplied(why string) xpv2.Condition {
-	return notReady(ReasonNotApplied).WithMessage("nothing is applied: " + why)
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonNotApplied, "nothing is applied: "+why)
 }
 
 // InputsChanged indicates that the inputs differ from those applied last.
 func InputsChanged() xpv2.Condition {
-	return notReady(ReasonInputsChanged)
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonInputsChanged, "")
 }
 
 // TypeCheckable says whether check runs of an AnsibleRun can tell anything.
@@ -139,25 +139,15 @@ const (
 // NotCheckable indicates that a check run skipped every task, so that it cannot
 // tell whether there is anything to apply.
 func NotCheckable() xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeCheckable,
-		Status:             corev1.ConditionFalse,
-		LastTransitionTime: metav1.Now(),
-		Reason:             ReasonNotCheckable,
-		Message: "no task of the content supports check mode, so that nothing is ever applied: use run policy " +
-			string(ObserveAndDelete) + " or " + string(RunOnChange),
-	}
+	return condition(TypeCheckable, corev1.ConditionFalse, ReasonNotCheckable,
+		"no task of the content supports check mode, so that nothing is ever applied: use run policy "+
+			string(ObserveAndDelete)+" or "+string(RunOnChange))
 }
 
 // Checkable indicates that check runs can tell whether there is anything to
 // apply.
 func Checkable() xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeCheckable,
-		Status:             corev1.ConditionTrue,
-		LastTransitionTime: metav1.Now(),
-		Reason:             ReasonChecked,
-	}
+	return condition(TypeCheckable, corev1.ConditionTrue, ReasonChecked, "")
 }
 
 // TypeContentUpToDate says whether content that is not pinned could be resolved
@@ -179,33 +169,18 @@ const (
 // SourceUnavailable indicates that content could not be resolved again, for a
 // reason that has to do with where it comes from.
 func SourceUnavailable(message string) xpv2.Condition {
-	return outdated(ReasonSourceUnavailable, message)
+	return condition(TypeContentUpToDate, corev1.ConditionFalse, ReasonSourceUnavailable, message)
 }
 
 // CannotInstall indicates that content could not be resolved again, for a
 // reason that has to do with the provider.
 func CannotInstall(message string) xpv2.Condition {
-	return outdated(ReasonCannotInstall, message)
+	return condition(TypeContentUpToDate, corev1.ConditionFalse, ReasonCannotInstall, message)
 }
 
 // ContentUpToDate indicates that content was resolved again.
 func ContentUpToDate() xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeContentUpToDate,
-		Status:             corev1.ConditionTrue,
-		LastTransitionTime: metav1.Now(),
-		Reason:             ReasonResolved,
-	}
-}
-
-func outdated(r xpv2.ConditionReason, message string) xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeContentUpToDate,
-		Status:             corev1.ConditionFalse,
-		LastTransitionTime: metav1.Now(),
-		Reason:             r,
-		Message:            message,
-	}
+	return condition(TypeContentUpToDate, corev1.ConditionTrue, ReasonResolved, "")
 }
 
 // TypeOutputsWithheld says that the status is without some outputs. Only objects have it of which that is true.
@@ -240,12 +215,9 @@ func OutputsWithheld(outputs, reported Withheld) xpv2.Condition {
 		all = append(all[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 
-	return xpv2.Condition{
-		Type: TypeOutputsWithheld, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
-		Reason: ReasonContainsSecret,
-		Message: strings.Join(all, "; ") + ": publish what is secret as a connection detail only; keep a value that is " +
-			"not secret in a ConfigMap, or publish it as a connection detail with a name such as host, too",
-	}
+	return condition(TypeOutputsWithheld, corev1.ConditionTrue, ReasonContainsSecret, strings.Join(all, "; ")+
+		": publish what is secret as a connection detail only; keep a value that is not secret in a ConfigMap, or publish "+
+		"it as a connection detail with a name such as host, too")
 }
 
 // TypeConfined says that the last run in the provider was not confined. Only objects have it of which that is true.
@@ -261,11 +233,9 @@ func NotConfined(c RunConfinement) xpv2.Condition {
 		seccomp = "system calls are filtered (seccomp)"
 	}
 
-	return xpv2.Condition{
-		Type: TypeConfined, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonNoLandlock,
-		Message: "without Landlock the run could read what the provider can, its service account's token included; " +
-			seccomp + "; in a Pod of its own (place: Pod) it could not",
-	}
+	return condition(TypeConfined, corev1.ConditionFalse, ReasonNoLandlock,
+		"without Landlock the run could read what the provider can, its service account's token included; "+seccomp+
+			"; in a Pod of its own (place: Pod) it could not")
 }
 
 // TypeDependentsWatched says whether what content has made in the cluster is watched. Only objects
@@ -283,19 +253,13 @@ const (
 
 // DependentsNotWatched indicates that what content has made is not watched, and says why.
 func DependentsNotWatched(err error) xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypeDependentsWatched, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(),
-		Reason:  ReasonCannotWatch,
-		Message: err.Error() + "; what the content has made is looked at when it runs",
-	}
+	return condition(TypeDependentsWatched, corev1.ConditionFalse, ReasonCannotWatch,
+		err.Error()+"; what the content has made is looked at when it runs")
 }
 
 // DependentsWatched indicates that what content has made is watched again.
 func DependentsWatched() xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypeDependentsWatched, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
-		Reason: ReasonWatched,
-	}
+	return condition(TypeDependentsWatched, corev1.ConditionTrue, ReasonWatched, "")
 }
 
 // TypeDeletable says whether an object that is being deleted can be.
@@ -310,42 +274,27 @@ const GiveUpDeletion = "give the deletion run up with spec.forProvider.onDelete:
 // CannotDelete indicates that the run that removes what the object stands for
 // cannot be started, and says what to do about it.
 func CannotDelete(err error) xpv2.Condition {
-	return notDeletable(ReasonInputsUnavailable,
+	return condition(TypeDeletable, corev1.ConditionFalse, ReasonInputsUnavailable,
 		err.Error()+": bring it back, or, where that cannot be, as in a namespace that is being deleted, "+GiveUpDeletion)
 }
 
 // DeletionFailed indicates that the run that removes what the object stands for
 // failed, and is tried again, and says what to do about it.
 func DeletionFailed(err error) xpv2.Condition {
-	return notDeletable(ReasonRunFailed,
+	return condition(TypeDeletable, corev1.ConditionFalse, ReasonRunFailed,
 		err.Error()+"; repair the cause, or "+GiveUpDeletion)
 }
 
 // GaveUpDeleting indicates that the run that removes what the object stands for
 // failed as often as it may be tried, and says what to do about it.
 func GaveUpDeleting(err error) xpv2.Condition {
-	return notDeletable(ReasonRetriesExhausted, err.Error())
-}
-
-func notDeletable(r xpv2.ConditionReason, message string) xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeDeletable,
-		Status:             corev1.ConditionFalse,
-		LastTransitionTime: metav1.Now(),
-		Reason:             r,
-		Message:            message,
-	}
+	return condition(TypeDeletable, corev1.ConditionFalse, ReasonRetriesExhausted, err.Error())
 }
 
 // Deletable indicates that the run that removes what the object stands for can
 // be started.
 func Deletable() xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeDeletable,
-		Status:             corev1.ConditionTrue,
-		LastTransitionTime: metav1.Now(),
-		Reason:             xpv2.ReasonDeleting,
-	}
+	return condition(TypeDeletable, corev1.ConditionTrue, xpv2.ReasonDeleting, "")
 }
 
 // OwnConditions are the types of conditions that Crossplane, its runtime and
@@ -364,11 +313,7 @@ func IsOwn(c xpv2.Condition) bool { return slices.Contains(OwnConditions(), c.Ty
 // typeResponsive is what Crossplane says of composite resources.
 const typeResponsive xpv2.ConditionType = "Responsive"
 
-func notReady(r xpv2.ConditionReason) xpv2.Condition {
-	return xpv2.Condition{
-		Type:               xpv2.TypeReady,
-		Status:             corev1.ConditionFalse,
-		LastTransitionTime: metav1.Now(),
-		Reason:             r,
-	}
+// condition of a type that holds from now on.
+func condition(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
+	return xpv2.Condition{Type: t, Status: s, LastTransitionTime: metav1.Now(), Reason: r, Message: message}
 }

@@ -55,9 +55,6 @@ const ReasonWaitingForWindow xpv2.ConditionReason = "WaitingForWindow"
 
 // WaitingForWindow indicates, in a condition of the given type, that a run waits until its window opens.
 func WaitingForWindow(t xpv2.ConditionType, opens time.Time) xpv2.Condition {
-	return xpv2.Condition{
-		Type: t, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonWaitingForWindow,
-		Message: "waits for its window, which opens at " + opens.UTC().Format(time.RFC3339) +
-			"; a request of a run does not wait",
-	}
+	return condition(t, corev1.ConditionFalse, ReasonWaitingForWindow,
+		"waits for its window, which opens at "+opens.UTC().Format(time.RFC3339)+"; a request of a run does not wait")
 }

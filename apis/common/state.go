@@ -2,7 +2,6 @@ package common
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
@@ -63,16 +62,12 @@ func IgnoresState(v *StateVariable) string {
 
 // StateIgnored indicates that content does the same whatever the state is, so that deletion does not run it.
 func StateIgnored(v *StateVariable) xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypeStateAware, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonStateIgnored,
-		Message: IgnoresState(v) + ", so that deletion runs nothing, and what was made stays: have them look at the state, " +
-			"or say in spec.forProvider.onDelete what deletion does",
-	}
+	return condition(TypeStateAware, corev1.ConditionFalse, ReasonStateIgnored,
+		IgnoresState(v)+", so that deletion runs nothing, and what was made stays: have them look at the state, "+
+			"or say in spec.forProvider.onDelete what deletion does")
 }
 
 // MayUseState indicates that content may do something else when its object is deleted.
 func MayUseState() xpv2.Condition {
-	return xpv2.Condition{
-		Type: TypeStateAware, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: ReasonMayUseState,
-	}
+	return condition(TypeStateAware, corev1.ConditionTrue, ReasonMayUseState, "")
 }
