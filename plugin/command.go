@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -14,8 +16,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -55,6 +57,8 @@ func newPlugin(out, errs io.Writer) *plugin {
 	p.lookup = p.roots
 	p.flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = qps, burst
+		c.WarningHandler = rest.NewWarningWriter(p.errs, rest.WarningWriterOptions{Deduplicate: true})
+
 		return c
 	}
 
@@ -68,7 +72,7 @@ func (p *plugin) root() *cobra.Command {
 		Short: "See and steer what Ansible does for XRs, claims and AnsibleRuns",
 		Long: "See and steer what Ansible does for XRs, claims and AnsibleRuns.\n\n" +
 			"Objects are named as for kubectl get: TYPE NAME, or TYPE/NAME. An XR or a claim stands for all of its runs.",
-		Version:           strings.ReplaceAll(versions(), "%", ""),
+		Version:           fmt.Sprintf("kubectl-ansible %s\ncommit %s\n%s", version, commit, runtime.Version()),
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl ansible"},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -135,7 +139,7 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 		return nil, err
 	}
 
-	d, err := dynamic.NewForConfig(config)
+	c, err := client.New(config, client.Options{Mapper: mapper})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +149,7 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 		return nil, err
 	}
 
-	p.client = objects.New(d, mapper)
+	p.client = objects.New(c)
 
 	infos, err := p.find(namespace, reads, args)
 	if err != nil {
@@ -160,10 +164,7 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 			return nil, errors.Errorf("%s/%s is no XR, claim or AnsibleRun", i.Mapping.Resource.Resource, i.Name)
 		}
 
-		roots = append(roots, tree.Reference{
-			GroupVersionKind: i.Mapping.GroupVersionKind, Namespace: i.Namespace,
-			Name: i.Name,
-		})
+		roots = append(roots, tree.ReferenceTo(o))
 	}
 
 	if len(roots) == 0 {

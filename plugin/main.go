@@ -24,6 +24,12 @@ const (
 	exitTime   = 3
 )
 
+// What was built, stamped by the build.
+var (
+	version = "dev"
+	commit  = "unknown" //nolint:gochecknoglobals // The linter knows of version only.
+)
+
 // errFailed is the end of runs that did not all succeed.
 var errFailed = errors.New("not all runs have succeeded")
 

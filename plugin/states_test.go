@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -14,13 +16,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	ktesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -32,96 +39,71 @@ import (
 
 // Kinds of the objects of TestStates.
 var (
-	runs       = schema.GroupVersionKind{Group: common.GroupNamespaced, Version: common.Version, Kind: common.KindAnsibleRun}
-	sites      = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Site"}
-	namesakes  = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: common.KindAnsibleRun}
-	disks      = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Disk"}
-	configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	runs      = schema.GroupVersionKind{Group: common.GroupNamespaced, Version: common.Version, Kind: common.KindAnsibleRun}
+	sites     = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Site"}
+	namesakes = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: common.KindAnsibleRun}
+	disks     = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Disk"}
 )
-
-// values of a field; nil leaves it out.
-type values []any
-
-func texts(all ...string) values {
-	var vs values
-	for _, s := range all {
-		if s == "" {
-			vs = append(vs, nil)
-			continue
-		}
-
-		vs = append(vs, s)
-	}
-
-	return vs
-}
 
 // A generator makes objects in all states, those that no provider leaves behind included.
 type generator struct{ *rand.Rand }
 
-func (g generator) pick(vs values) any { return vs[g.IntN(len(vs))] }
+// pick a value of a field; nil and the empty text leave the field out.
+func (g generator) pick(values ...any) any { return values[g.IntN(len(values))] }
 
-// object of fields and the values that they may have.
-func (g generator) object(fields map[string]any) map[string]any {
-	o := map[string]any{}
+func (g generator) maybe(o map[string]any) any { return g.pick(nil, o, o, o) }
 
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		v := fields[name]
-		if vs, ok := v.(values); ok {
-			v = g.pick(vs)
-		}
-
-		if v != nil {
-			o[name] = v
-		}
-	}
-
-	return o
+func (g generator) time(early, late time.Duration) any {
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	return g.pick(nil, at(early), at(late))
 }
 
-func (g generator) maybe(o map[string]any) values { return values{nil, o, o, o} }
+// fields that are there.
+func fields(all map[string]any) map[string]any {
+	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil || reflect.DeepEqual(v, "") })
+	return all
+}
 
 // phases that a run may be in; the last one is that of a provider that is newer than the plugin.
-func phases() values {
-	return texts("", "Queued", "Installing", "Running", "Succeeded", "Failed", "TimedOut", "Canceled", "Interrupted", "Suspended")
+func phases() []any {
+	return []any{"", "Queued", "Installing", "Running", "Succeeded", "Failed", "TimedOut", "Canceled", "Interrupted", "Suspended"}
 }
 
-func statuses() values { return texts("", "True", "False", "Unknown") }
+func (g generator) phase() any { return g.pick(phases()...) }
 
-func (g generator) time(early, late time.Duration) values {
-	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
-	return values{nil, at(early), at(late)}
-}
+func statuses() []any { return []any{"", "True", "False", "Unknown"} }
+
+func (g generator) status() any { return g.pick(statuses()...) }
 
 func (g generator) lastRun(phase any) map[string]any {
-	failure := g.object(map[string]any{"task": texts("", "Write the page"), "host": texts("", "web"), "message": texts("", "denied")})
+	failure := fields(map[string]any{"task": g.pick("", "Write the page"), "host": g.pick("", "web"), "message": g.pick("", "denied")})
 
-	return g.object(map[string]any{
-		"id": texts("a", "b"), "phase": phase, "mode": texts("", "Apply", "Check"), "state": texts("", "present", "absent"),
-		"trigger": texts("", "Changed", "Deleted"), "reason": texts("", "TaskFailed", "Canceled", "NotCheckable", "Strange"),
-		"message": texts("", "ended badly"), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, time.Minute),
-		"currentTask": texts("", "Warm the cache"), "failures": values{nil, []any{}, []any{failure}, []any{failure, failure}},
-		"hosts": values{nil, map[string]any{"ok": int64(1)}}, "job": values{nil, map[string]any{"name": "j"}},
+	return fields(map[string]any{
+		"id": g.pick("a", "b"), "phase": phase, "mode": g.pick("", "Apply", "Check"), "state": g.pick("", "present", "absent"),
+		"trigger": g.pick("", "Changed", "Deleted"), "reason": g.pick("", "TaskFailed", "Canceled", "NotCheckable", "Strange"),
+		"message": g.pick("", "ended badly"), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, time.Minute),
+		"currentTask": g.pick("", "Warm the cache"), "failures": g.pick(nil, []any{}, []any{failure}, []any{failure, failure}),
+		"hosts": g.pick(nil, map[string]any{"ok": int64(1)}), "pod": g.pick(nil, map[string]any{"name": "p"}),
 	})
 }
 
 func (g generator) condition(typ string, status any) any {
-	if status == nil {
+	if status == "" {
 		return nil
 	}
 
-	return g.object(map[string]any{
+	return fields(map[string]any{
 		"type": typ, "status": status, "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
-		"reason":  texts("", "RunFailed", "ReconcileError", "InputsUnavailable", "RetriesExhausted", "WaitingForWindow", "AwaitingApproval", "NotApplied", "Deleting"),
-		"message": texts("", "waiting for a", "because of "+typ), "observedGeneration": values{nil, int64(1), int64(2)},
+		"reason":  g.pick("", "RunFailed", "ReconcileError", "InputsUnavailable", "RetriesExhausted", "WaitingForWindow", "AwaitingApproval", "NotApplied", "Deleting"),
+		"message": g.pick("", "waiting for a", "because of "+typ), "observedGeneration": g.pick(nil, int64(1), int64(2)),
 	})
 }
 
 func (g generator) metadata(name, owner string, deleted, paused bool) map[string]any {
-	annotations := g.object(map[string]any{
-		"crossplane.io/composition-resource-name": texts("", "a", "disk[x]"), "ansible.fn.crossplane.io/depends-on": texts("", "a", "b,a", "disk[]"),
-		common.AnnotationCancel: texts("", "a"), common.AnnotationWatch: texts("", "soon"), common.AnnotationRunPolicy: texts("", "CheckWhenObserve", "RunOnChange"),
-		meta.AnnotationKeyReconcileRequestedAt: texts("", "before"),
+	annotations := fields(map[string]any{
+		"crossplane.io/composition-resource-name": g.pick("", "a", "disk[x]"), "ansible.fn.crossplane.io/depends-on": g.pick("", "a", "b,a", "disk[]"),
+		common.AnnotationCancel: g.pick("", "a"), common.AnnotationWatch: g.pick("", "soon"), common.AnnotationRunPolicy: g.pick("", "CheckWhenObserve", "RunOnChange"),
+		meta.AnnotationKeyReconcileRequestedAt: g.pick("", "before"),
 	})
 	m := map[string]any{"name": name, "namespace": "ns", "uid": name, "generation": int64(2), "annotations": annotations}
 
@@ -146,33 +128,33 @@ func (g generator) run(name, owner string, phase any, deleted, paused bool, read
 	drift := map[string]any{"changed": int64(1), "tasks": []any{map[string]any{"task": "Write", "host": "web", "diff": "+a"}}}
 
 	status := map[string]any{
-		"conditions": nonNil(g.condition("Ready", ready), g.condition("Synced", synced), g.condition("Deletable", g.pick(statuses())),
-			g.condition("Approved", g.pick(statuses())), g.condition("Checkable", g.pick(statuses()))),
-		"atProvider": g.object(map[string]any{
-			"withheldOutputs": values{nil, []any{"x"}, map[string]any{"url": "key password of Secret pg is in it", "": "a secret is in its name"}},
-			"lastRun":         values{g.lastRun(phase)},
-			"lastApply":       g.maybe(g.object(map[string]any{"id": texts("", "a"), "result": phases(), "attempts": values{nil, int64(1), int64(2)}, "nextRetryTime": g.time(-time.Minute, time.Minute)})),
-			"drift":           values{nil, map[string]any{"changed": int64(0)}, drift},
-			"approval":        g.maybe(g.object(map[string]any{"state": texts("", "AwaitingApproval", "Approved", "Rejected", "Applied", "Strange"), "digest": texts("", "d"), "by": texts("", "ada"), "reason": texts("", "no"), "unchecked": texts("", "NotCheckable"), "time": g.time(-time.Minute, 0)})),
-			"preview":         g.maybe(g.object(map[string]any{"runID": texts("a", "b"), "request": texts("", "before"), "phase": phases(), "drift": values{nil, drift}})),
-			"history":         values{nil, []any{g.object(map[string]any{"mode": texts("", "Apply"), "state": texts("", "absent"), "result": phases(), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, 0)})}},
-			"keptOutput":      values{nil, map[string]any{"configMap": "output", "namespace": "ns"}, map[string]any{"configMap": "nowhere"}},
-			"handledRequest":  texts("", "before"), "appliedDigest": texts("", "d"), "nextRunTime": g.time(-time.Minute, time.Minute),
+		"conditions": nonNil(g.condition("Ready", ready), g.condition("Synced", synced), g.condition("Deletable", g.status()),
+			g.condition("Approved", g.status()), g.condition("Checkable", g.status())),
+		"atProvider": fields(map[string]any{
+			"withheldOutputs": g.pick(nil, []any{"x"}, map[string]any{"url": "key password of Secret pg is in it", "": "a secret is in its name"}),
+			"lastRun":         g.lastRun(phase),
+			"lastApply":       g.maybe(fields(map[string]any{"id": g.pick("", "a"), "result": g.phase(), "attempts": g.pick(nil, int64(1), int64(2)), "nextRetryTime": g.time(-time.Minute, time.Minute)})),
+			"drift":           g.pick(nil, map[string]any{"changed": int64(0)}, drift),
+			"approval":        g.maybe(fields(map[string]any{"state": g.pick("", "Awaiting", "Approved", "Rejected", "Applied", "Strange"), "digest": g.pick("", "d"), "by": g.pick("", "ada"), "reason": g.pick("", "no"), "unchecked": g.pick("", "NotCheckable"), "time": g.time(-time.Minute, 0)})),
+			"preview":         g.maybe(fields(map[string]any{"runID": g.pick("a", "b"), "request": g.pick("", "before"), "phase": g.phase(), "drift": g.pick(nil, drift)})),
+			"history":         g.pick(nil, []any{fields(map[string]any{"mode": g.pick("", "Apply"), "state": g.pick("", "absent"), "result": g.phase(), "startTime": g.time(-time.Minute, 0), "completionTime": g.time(-time.Second, 0)})}),
+			"keptOutput":      g.pick(nil, map[string]any{"configMap": "output", "namespace": "ns"}, map[string]any{"configMap": "nowhere"}),
+			"handledRequest":  g.pick("", "before"), "appliedDigest": g.pick("", "d"), "nextRunTime": g.time(-time.Minute, time.Minute),
 		}),
 	}
 
 	switch {
-	case phase == nil && ready == nil && synced == nil:
+	case phase == "" && ready == "" && synced == "":
 		status = nil // The provider has not looked at it.
-	case phase == nil && ready == nil:
-		status["atProvider"] = g.pick(values{nil, []any{int64(4)}, map[string]any{"lastRun": "nonsense"}, map[string]any{"lastRun": map[string]any{}}})
+	case phase == "" && ready == "":
+		status["atProvider"] = g.pick(nil, []any{int64(4)}, map[string]any{"lastRun": "nonsense"}, map[string]any{"lastRun": map[string]any{}})
 	}
 
 	o := map[string]any{
 		"apiVersion": runs.GroupVersion().String(), "kind": runs.Kind, "metadata": g.metadata(name, owner, deleted, paused),
-		"spec": g.object(map[string]any{
-			"managementPolicies": values{nil, nil, []any{"*"}, []any{"Observe"}, []any{}},
-			"forProvider":        values{nil, map[string]any{"retryLimit": int64(2), "window": map[string]any{"cron": "0 2 * * *", "duration": "1h"}}, map[string]any{"window": "nonsense"}},
+		"spec": fields(map[string]any{
+			"managementPolicies": g.pick(nil, nil, []any{"*"}, []any{"Observe"}, []any{}),
+			"forProvider":        g.pick(nil, map[string]any{"retryLimit": int64(2), "window": map[string]any{"cron": "0 2 * * *", "duration": "1h"}}, map[string]any{"window": "nonsense"}),
 		}),
 	}
 	if status != nil {
@@ -192,9 +174,9 @@ func (g generator) xr(kind schema.GroupVersionKind, name, owner string, composed
 	}}
 	o.SetGroupVersionKind(kind)
 
-	if conditions := nonNil(g.condition("Ready", g.pick(statuses())), g.condition("Synced", g.pick(statuses())), g.condition("AnsibleRunsReady", g.pick(statuses()))); len(conditions) > 0 {
+	if conditions := nonNil(g.condition("Ready", g.status()), g.condition("Synced", g.status()), g.condition("AnsibleRunsReady", g.status())); len(conditions) > 0 {
 		if c := conditions[len(conditions)-1].(map[string]any); c["type"] == "AnsibleRunsReady" {
-			c["message"] = g.pick(texts("a: is running", lines, "b: ", "waiting for "))
+			c["message"] = g.pick("a: is running", lines, "b: ", "waiting for ")
 		}
 
 		o.Object["status"] = map[string]any{"conditions": conditions}
@@ -204,14 +186,7 @@ func (g generator) xr(kind schema.GroupVersionKind, name, owner string, composed
 }
 
 func nonNil(all ...any) []any {
-	kept := []any{}
-	for _, v := range all {
-		if v != nil {
-			kept = append(kept, v)
-		}
-	}
-
-	return kept
+	return slices.DeleteFunc(all, func(v any) bool { return v == nil })
 }
 
 func reference(o *unstructured.Unstructured) any {
@@ -244,7 +219,7 @@ func (g generator) states() []state {
 					case 2:
 						all = append(all, state{g.xr(sites, "top", "", reference(xr), reference(disk)), withOwner(xr, "top"), run, disk})
 					case 3:
-						other := g.run("other", "site", g.pick(phases()), false, false, g.pick(statuses()), g.pick(statuses()))
+						other := g.run("other", "site", g.phase(), false, false, g.status(), g.status())
 						all = append(all, state{xr, run, other})
 					}
 				}
@@ -266,50 +241,46 @@ func withOwner(o *unstructured.Unstructured, owner string) *unstructured.Unstruc
 // asked for.
 func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 	mapper := kmeta.NewDefaultRESTMapper(nil)
-	lists := map[schema.GroupVersionResource]string{}
-
-	for _, kind := range []schema.GroupVersionKind{runs, sites, namesakes, disks, configMaps} {
+	for _, kind := range []schema.GroupVersionKind{runs, sites, namesakes, disks, corev1.SchemeGroupVersion.WithKind("ConfigMap")} {
 		mapper.Add(kind, kmeta.RESTScopeNamespace)
-
-		plural, _ := kmeta.UnsafeGuessKindToResource(kind)
-		lists[plural] = kind.Kind + "List"
 	}
 
-	output := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"name": "output", "namespace": "ns"},
-		"data":     map[string]any{common.OutputKeyRunID: "a", common.OutputKeyOutput: "TASK\n", common.OutputKeyPhase: "Succeeded"},
-	}}
-	output.SetGroupVersionKind(configMaps)
+	// It has no managers of fields, which take most of the time.
+	tracker := ktesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())
+	b := fake.NewClientBuilder().WithObjectTracker(tracker).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
+				review.Status.UserInfo.Username = "ada"
+			}
 
-	objs := []runtime.Object{output}
-	for _, o := range s {
-		objs = append(objs, o.DeepCopy())
-	}
+			return nil
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+			before := o.DeepCopyObject().(client.Object)
+			if err := cmp.Or(c.Get(ctx, client.ObjectKeyFromObject(o), before), c.Patch(ctx, o, p)); err != nil {
+				return err
+			}
 
-	d := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objs...)
-	d.PrependReactor("create", "*", func(ktesting.Action) (bool, runtime.Object, error) {
-		return true, &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"userInfo": map[string]any{"username": "ada"}}}}, nil
-	})
-	d.PrependReactor("patch", "ansibleruns", func(a ktesting.Action) (bool, runtime.Object, error) {
-		var patch unstructured.Unstructured
-		if err := json.Unmarshal(a.(ktesting.PatchAction).GetPatch(), &patch.Object); err != nil {
-			return true, nil, err
-		}
+			token := o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
+			if token == before.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt] {
+				return nil
+			}
 
-		o, err := d.Tracker().Get(a.GetResource(), "ns", a.(ktesting.PatchAction).GetName())
-		if err != nil {
-			return true, nil, err
-		}
-
-		if token, ok := patch.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]; ok {
 			g.answer(o.(*unstructured.Unstructured), token)
-		}
 
-		return false, nil, d.Tracker().Update(a.GetResource(), o, "ns")
+			return c.Update(ctx, o)
+		},
+	}).WithObjects(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "output", Namespace: "ns"},
+		Data:       map[string]string{common.OutputKeyRunID: "a", common.OutputKeyOutput: "TASK\n", common.OutputKeyPhase: "Succeeded"},
 	})
+
+	for _, o := range s {
+		b.WithObjects(o.DeepCopy())
+	}
 
 	p := newPlugin(out, out)
-	p.client = objects.New(d, mapper)
+	p.client = objects.New(b.Build())
 	p.single = true
 	p.lookup = func([]string, bool) ([]tree.Reference, error) {
 		return []tree.Reference{{GroupVersionKind: s[0].GroupVersionKind(), Namespace: "ns", Name: s[0].GetName()}}, nil
@@ -320,8 +291,8 @@ func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 
 // answer a request for a run.
 func (g generator) answer(o *unstructured.Unstructured, token string) {
-	run := g.lastRun(g.pick(phases()))
-	preview := g.object(map[string]any{"runID": "p", "request": token, "phase": g.pick(phases())})
+	run := g.lastRun(g.phase())
+	preview := fields(map[string]any{"runID": "p", "request": token, "phase": g.phase()})
 
 	o.Object["status"] = map[string]any{"atProvider": map[string]any{"handledRequest": token, "lastRun": run, "preview": preview}}
 }

@@ -1,4 +1,4 @@
-// Package objects reads the objects of a tree from the API server, and annotates them, with the rights of the caller.
+// Package objects reads the objects of a tree from the API server, and changes them, with the rights of the caller.
 package objects
 
 import (
@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"slices"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -22,22 +25,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// manager of the fields that the plugin sets.
-const manager = "kubectl-ansible"
-
 // maxDepth of XRs in XRs.
 const maxDepth = 10
 
 // A Client of the API server.
 type Client struct {
-	dynamic dynamic.Interface
-	mapper  kmeta.RESTMapper
-	plain   map[schema.GroupVersionKind]bool
+	client client.Client
+	// plain are the kinds that are known to be no XRs.
+	plain map[schema.GroupVersionKind]bool
 }
 
-// New client.
-func New(d dynamic.Interface, m kmeta.RESTMapper) *Client {
-	return &Client{dynamic: d, mapper: m, plain: map[schema.GroupVersionKind]bool{}}
+// New client. The plugin is the manager of the fields that it sets.
+func New(c client.Client) *Client {
+	return &Client{client: client.WithFieldOwner(c, "kubectl-ansible"), plain: map[schema.GroupVersionKind]bool{}}
 }
 
 // Tree of an object, as it is now.
@@ -52,11 +52,6 @@ func (c *Client) Tree(ctx context.Context, root tree.Reference) (*tree.Node, err
 
 // Annotate an object. A value of nil removes an annotation.
 func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value any) error {
-	r, err := c.resource(schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), n.Namespace)
-	if err != nil {
-		return err
-	}
-
 	// The uid makes sure that another object of the name is left alone.
 	patch, err := json.Marshal(
 		map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": map[string]any{name: value}}})
@@ -64,46 +59,64 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 		return err
 	}
 
-	_, err = r.Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	o := object(schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), n.Namespace, n.Name)
 
-	return err
+	return c.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 }
 
 // ConfigMap returns the data of a ConfigMap; nil if there is none.
 func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (map[string]string, error) {
-	o, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(
-		namespace).Get(ctx, name, metav1.GetOptions{})
-	if kerrors.IsNotFound(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
+	m := &corev1.ConfigMap{}
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m)
 
-	data, _, err := unstructured.NestedStringMap(o.Object, "data")
-
-	return data, errors.Wrapf(err, "cannot read ConfigMap %s/%s", namespace, name)
+	return m.Data, client.IgnoreNotFound(err)
 }
 
-func (c *Client) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	m, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+// WhoAmI returns the name that the API server knows the user by.
+func (c *Client) WhoAmI(ctx context.Context) (string, error) {
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := c.client.Create(ctx, review); err != nil {
+		return "", err
+	}
+
+	if review.Status.UserInfo.Username == "" {
+		return "", errors.New("it does not say")
+	}
+
+	return review.Status.UserInfo.Username, nil
+}
+
+// Decide about what an AnsibleRun awaits, as its node shows it. The Approval goes with the AnsibleRun.
+func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalSpec) error {
+	spec.RunRef, spec.Digest = common.RunReference{Name: n.Name}, n.Approval.Digest
+
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	if err != nil {
-		return nil, err
+		return err
 	}
 
-	if m.Scope.Name() == kmeta.RESTScopeNameNamespace {
-		return c.dynamic.Resource(m.Resource).Namespace(namespace), nil
-	}
+	o := object(schema.FromAPIVersionAndKind(n.APIVersion, common.KindApproval), n.Namespace, "")
+	o.Object["spec"] = fields
+	o.SetGenerateName(n.Name + "-")
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: n.APIVersion, Kind: n.Kind, Name: n.Name, UID: n.UID}})
 
-	return c.dynamic.Resource(m.Resource), nil
+	return c.client.Create(ctx, o)
+}
+
+// object of a kind with a name, and nothing else.
+func object(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+
+	return o
 }
 
 func (c *Client) get(ctx context.Context, ref tree.Reference) (*unstructured.Unstructured, error) {
-	r, err := c.resource(ref.GroupVersionKind, ref.Namespace)
-	if err != nil {
-		return nil, err
-	}
+	o := object(ref.GroupVersionKind, ref.Namespace, ref.Name)
 
-	return r.Get(ctx, ref.Name, metav1.GetOptions{})
+	return o, c.client.Get(ctx, client.ObjectKeyFromObject(o), o)
 }
 
 // below reads what an object is composed of, as far as AnsibleRuns are concerned.
@@ -122,17 +135,19 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 		unread   []string
 	)
 
-	seen := map[types.UID]bool{}
+	seen := map[tree.Reference]bool{}
 
 	for i := range runs {
-		seen[runs[i].GetUID()] = true
+		seen[tree.ReferenceTo(&runs[i])] = true
 		composed = append(composed, tree.Of(&runs[i]))
 	}
 
 	for _, ref := range tree.References(o) {
-		if !ref.MayBeComposite() || c.plain[ref.GroupVersionKind] || named(runs, ref) {
+		if !ref.MayBeComposite() || c.plain[ref.GroupVersionKind] || seen[ref] {
 			continue
 		}
+
+		seen[ref] = true
 
 		child, err := c.get(ctx, ref)
 
@@ -160,12 +175,6 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 			continue
 		}
 
-		if seen[child.GetUID()] {
-			continue
-		}
-
-		seen[child.GetUID()] = true
-
 		below, err := c.below(ctx, child, depth-1)
 		if err != nil {
 			return nil, err
@@ -185,17 +194,16 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 	var runs []unstructured.Unstructured
 
 	for _, in := range places(xr) {
-		r, err := c.resource(in.GroupVersionKind, in.Namespace)
-		if kmeta.IsNoMatchError(err) {
-			continue // The kind is not active.
-		} else if err != nil {
-			return nil, err
-		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(in.GroupVersionKind)
 
-		list, err := r.List(ctx, metav1.ListOptions{LabelSelector: ansiblerun.LabelComposite + "=" + string(xr.GetUID())})
-		if kerrors.IsForbidden(err) {
-			continue // Those that references name are read one by one.
-		} else if err != nil {
+		err := c.client.List(ctx, list, client.InNamespace(in.Namespace),
+			client.MatchingLabels{ansiblerun.LabelComposite: string(xr.GetUID())})
+
+		switch {
+		case kmeta.IsNoMatchError(err): // The kind is not active.
+		case kerrors.IsForbidden(err): // Those that references name are read one by one.
+		case err != nil:
 			return nil, errors.Wrap(err, "cannot list AnsibleRuns")
 		}
 
@@ -212,34 +220,22 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 // places where an XR may have AnsibleRuns: in its namespace or, if it is cluster scoped, as
 // cluster scoped objects and in the namespaces that its references name.
 func places(xr *unstructured.Unstructured) []tree.Reference {
-	namespaced := schema.GroupVersionKind{
-		Group: common.GroupNamespaced, Version: common.Version,
-		Kind: common.KindAnsibleRun,
-	}
+	cluster := schema.GroupVersionKind{Group: common.GroupCluster, Version: common.Version, Kind: common.KindAnsibleRun}
+	namespaced := cluster
+	namespaced.Group = common.GroupNamespaced
 
 	if ns := xr.GetNamespace(); ns != "" {
 		return []tree.Reference{{GroupVersionKind: namespaced, Namespace: ns}}
 	}
 
-	cluster := namespaced
-	cluster.Group = common.GroupCluster
-
 	in := []tree.Reference{{GroupVersionKind: cluster}}
-	seen := map[string]bool{"": true}
 
 	for _, ref := range tree.References(xr) {
-		if ref.GroupVersionKind.GroupKind() == namespaced.GroupKind() && !seen[ref.Namespace] {
-			seen[ref.Namespace] = true
-			in = append(in, tree.Reference{GroupVersionKind: namespaced, Namespace: ref.Namespace})
+		place := tree.Reference{GroupVersionKind: namespaced, Namespace: ref.Namespace}
+		if ref.GroupVersionKind.GroupKind() == namespaced.GroupKind() && ref.Namespace != "" && !slices.Contains(in, place) {
+			in = append(in, place)
 		}
 	}
 
 	return in
-}
-
-func named(runs []unstructured.Unstructured, ref tree.Reference) bool {
-	return slices.ContainsFunc(runs, func(r unstructured.Unstructured) bool {
-		return r.GetName() == ref.Name && r.GetNamespace() == ref.Namespace &&
-			r.GroupVersionKind().GroupKind() == ref.GroupVersionKind.GroupKind()
-	})
 }

@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,10 +10,10 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic/fake"
-	ktesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
@@ -72,10 +74,47 @@ kind: AnsibleRun
 metadata: {namespace: other, name: foreign, uid: foreign}
 `
 
-func client(t *testing.T) (*Client, *fake.FakeDynamicClient) {
+// apiServer has the objects of site, and answers with these errors if they are set.
+type apiServer struct {
+	get, list error
+	// read are the kinds of objects that were read one by one.
+	read []string
+	// patch is the last one.
+	patch string
+}
+
+func (a *apiServer) client(t *testing.T) *Client {
 	t.Helper()
 
-	var objs []runtime.Object
+	mapper := kmeta.NewDefaultRESTMapper(nil)
+	for _, kind := range []schema.GroupVersionKind{runs, sites, disks} {
+		mapper.Add(kind, kmeta.RESTScopeNamespace)
+	}
+
+	b := fake.NewClientBuilder().WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			a.read = append(a.read, o.GetObjectKind().GroupVersionKind().Kind)
+
+			if a.get != nil {
+				return a.get
+			}
+
+			return c.Get(ctx, key, o)
+		},
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if a.list != nil {
+				return a.list
+			}
+
+			return c.List(ctx, l, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+			data, _ := p.Data(o)
+			a.patch = string(data)
+
+			return c.Patch(ctx, o, p)
+		},
+	})
 
 	for text := range strings.SplitSeq(site, "\n---\n") {
 		o := &unstructured.Unstructured{}
@@ -83,26 +122,15 @@ func client(t *testing.T) (*Client, *fake.FakeDynamicClient) {
 			t.Fatal(err)
 		}
 
-		objs = append(objs, o)
+		b.WithObjects(o)
 	}
 
-	mapper := kmeta.NewDefaultRESTMapper(nil)
-	lists := map[schema.GroupVersionResource]string{}
-
-	for _, kind := range []schema.GroupVersionKind{runs, sites, disks} {
-		mapper.Add(kind, kmeta.RESTScopeNamespace)
-
-		plural, _ := kmeta.UnsafeGuessKindToResource(kind)
-		lists[plural] = kind.Kind + "List"
-	}
-
-	d := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objs...)
-
-	return New(d, mapper), d
+	return New(b.Build())
 }
 
 func TestTree(t *testing.T) {
-	c, d := client(t)
+	a := &apiServer{}
+	c := a.client(t)
 	root := tree.Reference{GroupVersionKind: sites, Namespace: "ns", Name: "site"}
 
 	n, err := c.Tree(t.Context(), root)
@@ -122,40 +150,30 @@ func TestTree(t *testing.T) {
 		t.Errorf("What is foreign should be told: -want, +got:\n%s", diff)
 	}
 
-	// What is known not to be an XR is not read again.
-	d.ClearActions()
+	a.read = nil
 
 	if _, err := c.Tree(t.Context(), root); err != nil {
 		t.Fatal(err)
 	}
 
-	for _, a := range d.Actions() {
-		if r := a.GetResource().Resource; r == "disks" || r == "secrets" || r == "usages" {
-			t.Errorf("There should be no look at %s.", r)
-		}
+	if slices.ContainsFunc(a.read, func(kind string) bool { return kind != runs.Kind && kind != sites.Kind }) {
+		t.Errorf("What is known not to be an XR should not be read again, got %v.", a.read)
 	}
 
-	// Without the right to list runs, those that are named may still be read.
-	d.PrependReactor("list", "ansibleruns", func(ktesting.Action) (bool, runtime.Object, error) {
-		return true, nil, kerrors.NewForbidden(schema.GroupResource{Resource: "ansibleruns"}, "", nil)
-	})
-
-	if n, err = c.Tree(t.Context(), root); err != nil || !cmp.Equal([]string{"mine", "unlabeled"}, names(n.All())) {
+	a.list = kerrors.NewForbidden(schema.GroupResource{Resource: "ansibleruns"}, "", nil)
+	if n, err = c.Tree(t.Context(), root); err != nil || !slices.Equal([]string{"mine", "unlabeled"}, names(n.All())) {
 		t.Errorf("Without the right to list, want the runs that are named, got %v, %v", names(n.All()), err)
 	}
 
-	// Errors that may pass are errors: nothing is taken for gone.
-	d.PrependReactor("get", "ansibleruns", func(ktesting.Action) (bool, runtime.Object, error) {
-		return true, nil, kerrors.NewTooManyRequests("later", 1)
-	})
-
+	a.get = kerrors.NewTooManyRequests("later", 1)
 	if _, err := c.Tree(t.Context(), root); !kerrors.IsTooManyRequests(err) {
-		t.Errorf("An error of the API server should be one of the tree, got %v", err)
+		t.Errorf("An error that may pass should be one of the tree, and nothing be taken for gone, got %v", err)
 	}
 }
 
 func TestAnnotate(t *testing.T) {
-	c, d := client(t)
+	a := &apiServer{}
+	c := a.client(t)
 	mine := &tree.Node{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "ns", Name: "mine", UID: "mine"}
 
 	for _, value := range []any{"v", nil} {
@@ -163,27 +181,15 @@ func TestAnnotate(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		got, set := get(t, c).GetAnnotations()["a"]
-		if set != (value != nil) || set && got != value {
-			t.Errorf("Annotate(%v): got %q", value, got)
+		o, err := c.get(t.Context(), tree.Reference{GroupVersionKind: runs, Namespace: "ns", Name: "mine"})
+		if got, set := o.GetAnnotations()["a"]; err != nil || set != (value != nil) || set && got != value {
+			t.Errorf("Annotate(%v): got %q, %v", value, got, err)
 		}
 	}
 
-	last, _ := d.Actions()[len(d.Actions())-2].(ktesting.PatchAction)
-	if last == nil || string(last.GetPatch()) != `{"metadata":{"annotations":{"a":null},"uid":"mine"}}` {
-		t.Errorf("A patch should be for this very object, got %v", last)
+	if a.patch != `{"metadata":{"annotations":{"a":null},"uid":"mine"}}` {
+		t.Errorf("A patch should be for this very object, got %s", a.patch)
 	}
-}
-
-func get(t *testing.T, c *Client) *unstructured.Unstructured {
-	t.Helper()
-
-	o, err := c.get(t.Context(), tree.Reference{GroupVersionKind: runs, Namespace: "ns", Name: "mine"})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return o
 }
 
 func names(nodes []*tree.Node) []string {

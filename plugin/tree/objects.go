@@ -18,6 +18,11 @@ type Reference struct {
 	Namespace, Name  string
 }
 
+// ReferenceTo an object.
+func ReferenceTo(o *unstructured.Unstructured) Reference {
+	return Reference{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
 // Composite is true for XRs and claims, and for nothing that has no reference to composed
 // resources, or to an XR, and will have none.
 func Composite(o *unstructured.Unstructured) bool {
