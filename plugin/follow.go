@@ -21,7 +21,7 @@ const (
 
 // style of what is shown.
 func (p *plugin) style(wide bool) text.Style {
-	return text.Style{Color: play.StyleOf(p.out).Color, Wide: wide}
+	return text.Style{Style: play.StyleOf(p.out), Wide: wide}
 }
 
 // follow the objects: look at them again and again until the callback says that it has seen

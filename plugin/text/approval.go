@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
 // maxDiff is how many lines of the difference of a task are shown, unless it is shown wide.
@@ -19,7 +20,7 @@ func Prediction(s Style, now time.Time, n *tree.Node) string {
 	b := &strings.Builder{}
 	a := n.Approval
 
-	fmt.Fprintf(b, "%s, digest %s", s.paint(bold, called(n)), a.Digest)
+	fmt.Fprintf(b, "%s, digest %s", s.Paint(bold, called(n)), a.Digest)
 
 	if a.Time != nil {
 		fmt.Fprintf(b, ", checked %s", ago(a.Time.Time, now))
@@ -45,13 +46,13 @@ func Preview(s Style, n *tree.Node) string {
 	b := &strings.Builder{}
 	r := n.Previewed()
 
-	fmt.Fprintf(b, "%s\n", s.paint(bold, called(n)))
+	fmt.Fprintf(b, "%s\n", s.Paint(bold, called(n)))
 
 	if r.Phase == common.PhaseSucceeded {
 		s.writeDrift(b, r.Reason, n.Predicted())
 	} else {
 		why := clean(cmp.Or(r.Message, "it does not say why"))
-		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+why))
+		fmt.Fprintf(b, "  %s\n", s.Paint(red, "The check "+r.Phase.Verb()+": "+why))
 	}
 
 	return b.String()
@@ -82,27 +83,13 @@ func (s Style) writeDrift(b *strings.Builder, unchecked string, d common.Drift) 
 				break
 			}
 
-			fmt.Fprintf(b, "      %s\n", s.paint(colorOfDiff(line), plain(line)))
+			fmt.Fprintf(b, "      %s\n", s.Paint(play.ColorOfDiff(line), plain(line)))
 		}
 	}
 
 	if more := d.Changed - int64(len(d.Tasks)); more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)
 	}
-}
-
-// colorOfDiff is the color of a line of a difference, as Ansible has it.
-func colorOfDiff(line string) string {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return green
-	case strings.HasPrefix(line, "-"):
-		return red
-	case strings.HasPrefix(line, "@@"):
-		return cyan
-	}
-
-	return ""
 }
 
 // History of runs, in a table.

@@ -29,7 +29,7 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) string {
 		}
 
 		for _, n := range leaves {
-			text := p.style.paint(color(n.State), string(n.State))
+			text := p.style.Paint(color(n.State), string(n.State))
 			if message := clean(n.Message); n.Composite() && message != "" {
 				text += ": " + message // All lines of it, in one.
 			} else if facts := p.style.facts(now, n); len(facts) > 0 {

@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -43,19 +44,19 @@ func Status(s Style, now time.Time, roots ...*tree.Node) string {
 
 	var b strings.Builder
 
-	b.WriteString(s.paint(bold, lines[0]) + "\n")
+	b.WriteString(s.Paint(bold, lines[0]) + "\n")
 
 	for i, r := range rows {
 		// The state comes after the name, which may be the same word.
 		name, rest := lines[i+1][:len(r.cells[0])], lines[i+1][len(r.cells[0]):]
-		b.WriteString(name + strings.Replace(rest, r.cells[1], s.paint(r.color, r.cells[1]), 1) + "\n")
+		b.WriteString(name + strings.Replace(rest, r.cells[1], s.Paint(r.color, r.cells[1]), 1) + "\n")
 
 		for _, d := range r.details {
 			if !s.Wide {
 				d.text = clip.Text(d.text, maxText)
 			}
 
-			b.WriteString(s.paint(dim, r.indent) + s.paint(d.color, d.text) + "\n")
+			b.WriteString(s.Paint(dim, r.indent) + s.Paint(d.color, d.text) + "\n")
 		}
 	}
 
@@ -345,4 +346,44 @@ func doing(r common.Run) string {
 	}
 
 	return r.CurrentTask + " (" + r.Progress + ")"
+}
+
+// Overview of AnsibleRuns: how many are in each state, and a table of those that do not go on by themselves, the worst
+// first.
+func Overview(s Style, now time.Time, runs []*tree.Node) string {
+	counts := map[tree.State]int{}
+	stuck := []*tree.Node{}
+
+	for _, n := range runs {
+		counts[n.State]++
+
+		if slices.Contains([]tree.State{tree.Failed, tree.Blocked, tree.AwaitingApproval}, n.State) {
+			stuck = append(stuck, n)
+		}
+	}
+
+	var states []string
+
+	for _, state := range tree.States() {
+		if counts[state] > 0 {
+			states = append(states, fmt.Sprintf("%d %s", counts[state], state))
+		}
+	}
+
+	head := fmt.Sprintf("AnsibleRuns: %d", len(runs))
+	if len(states) > 0 {
+		head += " (" + strings.Join(states, ", ") + ")"
+	}
+
+	if len(stuck) == 0 {
+		return head + "\n"
+	}
+
+	slices.SortFunc(stuck, func(a, b *tree.Node) int {
+		return cmp.Or(cmp.Compare(a.State.Urgency(), b.State.Urgency()),
+			cmp.Compare(b.LastApply.Attempts, a.LastApply.Attempts),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+
+	return head + "\n\n" + Status(s, now, stuck...)
 }

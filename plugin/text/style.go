@@ -7,12 +7,13 @@ import (
 	"unicode"
 
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
 // A Style is how text is shown.
 type Style struct {
-	// Color is true for terminals that show colors.
-	Color bool
+	play.Style
+
 	// Wide shows more columns, and messages as a whole.
 	Wide bool
 }
@@ -26,15 +27,6 @@ const (
 	dim    = "2"
 	bold   = "1"
 )
-
-// paint text in a color, or leave it as it is.
-func (s Style) paint(color, text string) string {
-	if !s.Color || color == "" || text == "" {
-		return text
-	}
-
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
 
 // color of a state.
 func color(s tree.State) string {

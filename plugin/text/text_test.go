@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
 // To make the golden files again: go test ./plugin/text -args -update, and read them.
@@ -130,6 +131,44 @@ func withholding() *tree.Node {
 	}
 }
 
+// moving is an XR of runs in progress, and of what is being deleted.
+func moving() *tree.Node {
+	running := common.Run{
+		Phase: common.PhaseRunning, Mode: common.ModeApply, Trigger: common.TriggerChanged, State: common.StatePresent,
+		StartTime: at(9 * time.Second), CurrentTask: "Warm the cache",
+	}
+	absent := running
+	absent.State, absent.Trigger = common.StateAbsent, common.TriggerDeleted
+
+	queued := common.Run{Phase: common.PhaseQueued, Mode: common.ModeCheck, Trigger: common.TriggerPoll, Message: "no place is free"}
+	xr := &tree.Node{APIVersion: "example.org/v1", Kind: "Site", Name: "moving"}
+
+	for _, tc := range []struct {
+		name                 string
+		state                tree.State
+		run                  common.Run
+		deleted              bool
+		undeletable, failure string
+	}{
+		{name: "running", state: tree.Running, run: running},
+		{name: "retry", state: tree.Running, run: running, failure: "task \"x\" failed:\n\x1b[31mno"},
+		{name: "queued", state: tree.Installing, run: queued},
+		{name: "retry-queued", state: tree.Installing, run: queued, failure: "m"},
+		{name: "paused", state: tree.Paused, run: running},
+		{name: "paused-before", state: tree.Paused, run: queued},
+		{name: "deleted-while-running", state: tree.Running, run: running, deleted: true},
+		{name: "deleting", state: tree.Deleting, deleted: true},
+		{name: "absent", state: tree.Running, run: absent, deleted: true},
+		{name: "undeletable", state: tree.Running, run: absent, deleted: true, undeletable: "the run failed; repair the cause"},
+	} {
+		n := composed(tc.name, tc.state, tc.run)
+		n.Deleted, n.Undeletable, n.Failure = tc.deleted, tc.undeletable, tc.failure
+		xr.Runs = append(xr.Runs, n)
+	}
+
+	return xr
+}
+
 // whys are those of all runs of an XR.
 func whys(s Style, root *tree.Node) string {
 	var b strings.Builder
@@ -167,7 +206,7 @@ func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"status":          Status(plain, now, shop()),
 		"status-wide":     Status(Style{Wide: true}, now, shop()),
-		"status-colors":   Status(Style{Color: true}, now, shop()),
+		"status-colors":   Status(Style{Style: play.Style{Color: true}}, now, shop()),
 		"status-several":  Status(plain, now, readyXR, gaveUp),
 		"why":             Why(plain, now, shop()),
 		"why-ready":       Why(plain, now, readyXR),
@@ -184,6 +223,7 @@ func TestGolden(t *testing.T) {
 		"status-guarded":  Status(plain, now, guarded()),
 		"why-guarded":     Why(plain, now, guarded()),
 		"why-each":        whys(plain, guarded()),
+		"why-moving":      whys(plain, moving()),
 		"status-withheld": Status(plain, now, withholding()),
 		"why-withheld":    Why(plain, now, withholding()) + "\n" + whys(plain, withholding()) + Why(plain, now, unread),
 		"status-invalid":  Status(plain, now, invalid),
@@ -287,87 +327,6 @@ func TestPrediction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := Prediction(Style{Wide: tc.full}, now, n); !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
 				t.Errorf("\n%s\nPrediction(...): want %q, and not %q, got:\n%s", tc.reason, tc.want, tc.not, got)
-			}
-		})
-	}
-}
-
-// What is in progress is told with what it is; what is being deleted, with what keeps it.
-func TestInProgress(t *testing.T) {
-	running := common.Run{
-		Phase: common.PhaseRunning, Mode: common.ModeApply, Trigger: common.TriggerChanged, State: common.StatePresent,
-		StartTime: at(9 * time.Second), CurrentTask: "Warm the cache",
-	}
-	absent := running
-	absent.State, absent.Trigger = common.StateAbsent, common.TriggerDeleted
-
-	queued := common.Run{Phase: common.PhaseQueued, Mode: common.ModeCheck, Trigger: common.TriggerPoll, Message: "no place is free"}
-
-	cases := map[string]struct {
-		reason      string
-		state       tree.State
-		run         common.Run
-		deleted     bool
-		undeletable string
-		failure     string
-		want        string
-	}{
-		"Retry": {
-			reason: "A retry has the failure before it in one line.", state: tree.Running, run: running, failure: "task \"x\" failed:\n\x1b[31mno",
-			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n" +
-				"  it is a retry; the run before failed: task \"x\" failed: [31mno\n",
-		},
-		"RetryQueued": {
-			reason: "Also while it waits.", state: tree.Installing, run: queued, failure: "m",
-			want: "Run x (default/shop-x): Installing (Check, Poll)\n  no place is free\n  it is a retry; the run before failed: m\n",
-		},
-		"Running": {
-			reason: "A run has a kind, a time and a task.", state: tree.Running, run: running,
-			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n",
-		},
-		"Queued": {
-			reason: "One that has not begun says what it waits for.", state: tree.Installing, run: queued,
-			want: "Run x (default/shop-x): Installing (Check, Poll)\n  no place is free\n",
-		},
-		"Paused": {
-			reason: "A run goes on when its object is paused.", state: tree.Paused, run: running,
-			want: "Run x (default/shop-x): Paused (Apply, Changed)\n  its run was Running, and goes on\n  To resume it: " +
-				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default\n",
-		},
-		"PausedBefore": {
-			reason: "A run that waits for its turn does not begin in a pause.", state: tree.Paused, run: queued,
-			want: "Run x (default/shop-x): Paused (Check, Poll)\n  its run had not begun, and waits until it is resumed\n  To resume it: " +
-				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default\n",
-		},
-		"Deleted": {
-			reason: "A deletion ends a run with state present.", state: tree.Running, run: running, deleted: true,
-			want: "Run x (default/shop-x): Running for 9s (Apply, Changed)\n  Warm the cache\n" +
-				"  It is being deleted, which goes on when this run has ended.\n",
-		},
-		"Deleting": {
-			reason: "What onDelete says runs before the object goes.", state: tree.Deleting, deleted: true,
-			want: "Run x (default/shop-x): Deleting\n  What removes its target runs first.\n",
-		},
-		"Absent": {
-			reason: "A run with state absent is the deletion.", state: tree.Running, run: absent, deleted: true,
-			want: "Run x (default/shop-x): Running for 9s (Apply, Deleted)\n  Warm the cache\n" +
-				"  It is being deleted, by this run with state absent.\n",
-		},
-		"Undeletable": {
-			reason: "The condition Deletable says what keeps the object.", state: tree.Running, run: absent, deleted: true,
-			undeletable: "the run failed; repair the cause",
-			want: "Run x (default/shop-x): Running for 9s (Apply, Deleted)\n  Warm the cache\n" +
-				"  It is being deleted, and cannot be yet: the run failed; repair the cause\n",
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			n := composed("x", tc.state, tc.run)
-			n.Deleted, n.Undeletable, n.Failure = tc.deleted, tc.undeletable, tc.failure
-
-			if diff := cmp.Diff(tc.want, Why(Style{}, now, n)); diff != "" {
-				t.Errorf("\n%s\nWhy(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

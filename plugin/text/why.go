@@ -32,10 +32,10 @@ func Why(s Style, now time.Time, root *tree.Node) string {
 	var b strings.Builder
 
 	for _, n := range nodes {
-		b.WriteString(called(n) + ": " + s.paint(color(n.State), string(n.State)) + details(now, n) + "\n")
+		b.WriteString(called(n) + ": " + s.Paint(color(n.State), string(n.State)) + details(now, n) + "\n")
 
 		for _, f := range s.facts(now, n) {
-			b.WriteString("  " + s.paint(f.color, f.text) + "\n")
+			b.WriteString("  " + s.Paint(f.color, f.text) + "\n")
 		}
 
 		for _, text := range append(deletion(n), advise(n)...) {

@@ -124,13 +124,13 @@ func (w *Writer) line(line string) string {
 		}
 
 		if before {
-			return w.style.Paint(colorOfDiff(line), cut)
+			return w.style.Paint(ColorOfDiff(line), cut)
 		}
 
 		return w.style.Paint(w.color, cut)
 	}
 
-	return w.style.Paint(colorOfDiff(line), cut)
+	return w.style.Paint(ColorOfDiff(line), cut)
 }
 
 // heading with as many stars as fit.
@@ -145,7 +145,8 @@ func (w *Writer) heading(text, line string) string {
 	return w.style.Paint(bold, text) + " " + strings.Repeat("*", max(n-len([]rune(text))-1, 3))
 }
 
-func colorOfDiff(line string) string {
+// ColorOfDiff is the color of a line of a difference.
+func ColorOfDiff(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
 		return bold
