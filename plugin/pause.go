@@ -67,7 +67,7 @@ func (p *plugin) annotateEach(ctx context.Context, roots []*tree.Node, value any
 		switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
 		case err != nil:
 			return errors.Wrapf(err, "%s cannot be %s", n.Resource(), done)
-		case value == nil && n.Unmanaged():
+		case value == nil && n.Unmanaged:
 			return errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource())
 		case value == nil && n.Unresponsive:
 			p.printf("%s resumed, but Crossplane may not notice while its circuit breaker is open: if its condition Synced "+

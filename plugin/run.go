@@ -30,7 +30,7 @@ func (p *plugin) retryCommand() *cobra.Command {
 	return p.requestCommand("retry", "Run again what has failed",
 		"Ask for a run of each AnsibleRun of the objects that failed in its last run, also if its retries are exhausted, "+
 			"and show the runs until they end."+exits,
-		request{wanted: (*tree.Node).Failing, none: "nothing has failed"})
+		request{wanted: func(n *tree.Node) bool { return n.State == tree.Failed }, none: "nothing has failed"})
 }
 
 func (p *plugin) checkCommand() *cobra.Command {

@@ -23,7 +23,7 @@ const (
 // Refuses says why no run would answer a request, if that is so.
 func (n *Node) Refuses(token string) error {
 	switch {
-	case n.Paused && n.unmanaged:
+	case n.Paused && n.Unmanaged:
 		return errors.New("is paused by spec.managementPolicies: []")
 	case n.Paused:
 		return errors.New("is paused: resume it first")
@@ -41,9 +41,6 @@ func (n *Node) Refuses(token string) error {
 // isCheck is true for the token of a request that asks for a preview.
 func isCheck(token string) bool { return strings.HasPrefix(token, common.CheckRequest) }
 
-// Unmanaged is true for an AnsibleRun that its management policies pause.
-func (n *Node) Unmanaged() bool { return n.unmanaged }
-
 // AllowsApply is true if the management policies allow an apply now.
 func (n *Node) AllowsApply() bool {
 	allows := func(policy string) bool {
@@ -59,9 +56,6 @@ func (n *Node) AllowsApply() bool {
 
 	return allows("Update")
 }
-
-// Failing is true for an AnsibleRun if its last run failed, and it is not running again.
-func (n *Node) Failing() bool { return n.State == Failed }
 
 // A Request asks for a run of each of some AnsibleRuns, in their order.
 type Request struct {
@@ -120,12 +114,10 @@ func (r *Request) of(n *Node) *wanted {
 // After keeps the order of the runs of one XR: each of them is asked when those that it
 // depends on have succeeded.
 func (r *Request) After(root *Node) {
-	for _, xr := range root.Composites() {
-		for _, n := range xr.Runs {
-			for _, other := range xr.Runs {
-				if w, on := r.of(n), r.of(other); w != nil && on != nil && n.comesAfter(other) {
-					w.after = append(w.after, on)
-				}
+	for _, n := range root.All() {
+		for _, other := range n.after {
+			if w, on := r.of(n), r.of(other); w != nil && on != nil && on != w {
+				w.after = append(w.after, on)
 			}
 		}
 	}

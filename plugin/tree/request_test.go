@@ -22,7 +22,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		"Default":      {reason: "An object answers requests.", n: Node{}},
 		"Paused":       {reason: "One that is paused does not.", n: Node{Paused: true}, want: "is paused: resume it first"},
-		"Unmanaged":    {reason: "Resuming does not help where the policies pause.", n: Node{Paused: true, unmanaged: true}, want: "is paused by spec.managementPolicies: []"},
+		"Unmanaged":    {reason: "Resuming does not help where the policies pause.", n: Node{Paused: true, Unmanaged: true}, want: "is paused by spec.managementPolicies: []"},
 		"NoUpdate":     {reason: "Without Update nothing is applied again.", n: Node{policies: []string{"Observe", "Create"}, applied: "d"}, want: "has managementPolicies that allow no run: Observe, Create"},
 		"Create":       {reason: "With Create it may be applied once.", n: Node{policies: []string{"Observe", "Create"}}},
 		"First":        {reason: "Update allows the first apply, too.", n: Node{policies: []string{"Observe", "Update"}}},
@@ -222,6 +222,8 @@ func TestRequest(t *testing.T) {
 						root.Runs = append(root.Runs, n)
 					}
 				}
+
+				root.Runs = inOrder(root.Runs)
 
 				return root
 			}

@@ -79,7 +79,7 @@ func (n *Node) judgeRun(cs conditions) {
 	}
 
 	switch {
-	case n.Paused, n.unmanaged:
+	case n.Paused, n.Unmanaged:
 		n.State, n.Paused = Paused, true
 	case n.InProgress() && n.LastRun.Phase == common.PhaseQueued:
 		n.State = Queued
@@ -235,6 +235,12 @@ func inOrder(runs []*Node) []*Node {
 		}
 	}
 
+	for _, n := range runs {
+		for _, name := range n.DependsOn {
+			n.after = append(n.after, named[strings.TrimSuffix(name, allKeys)]...)
+		}
+	}
+
 	depths := map[*Node]int{}
 
 	var depth func(n *Node) int
@@ -247,10 +253,8 @@ func inOrder(runs []*Node) []*Node {
 		depths[n] = 0 // Annotations may be anything, a circle, too.
 		deepest := 0
 
-		for _, name := range n.DependsOn {
-			for _, on := range named[strings.TrimSuffix(name, allKeys)] {
-				deepest = max(deepest, depth(on)+1)
-			}
+		for _, on := range n.after {
+			deepest = max(deepest, depth(on)+1)
 		}
 
 		depths[n] = deepest
@@ -264,13 +268,6 @@ func inOrder(runs []*Node) []*Node {
 	})
 
 	return sorted
-}
-
-// comesAfter is true for a run that depends on another one of the same XR.
-func (n *Node) comesAfter(other *Node) bool {
-	return n != other && slices.ContainsFunc(n.DependsOn, func(name string) bool {
-		return slices.Contains(other.names(), strings.TrimSuffix(name, allKeys))
-	})
 }
 
 // names by which others depend on a run: its own, the one that Crossplane knows, and that of its set.

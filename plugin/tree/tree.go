@@ -72,6 +72,7 @@ type Node struct {
 	resource string
 	// DependsOn are the names of runs that this one comes after.
 	DependsOn []string `json:"dependsOn,omitempty"`
+	after     []*Node
 
 	State State `json:"state"`
 	// Reason and Message of the condition that says why the object is not ready.
@@ -87,6 +88,8 @@ type Node struct {
 	Behind bool `json:"-"`
 	// Available is true if the condition Ready is True, whatever else there is to say.
 	Available bool `json:"-"`
+	// Unmanaged is true for an AnsibleRun that its management policies pause.
+	Unmanaged bool `json:"-"`
 	// Canceled is true if the last run was canceled by its annotation.
 	Canceled bool `json:"-"`
 
@@ -121,10 +124,9 @@ type Node struct {
 	Notes []string `json:"notes,omitempty"`
 	Runs  []*Node  `json:"runs,omitempty"`
 
-	policies  []string
-	policy    common.RunPolicy
-	applied   string // The digest of the inputs that were applied; empty if none were.
-	unmanaged bool
+	policies []string
+	policy   common.RunPolicy
+	applied  string // The digest of the inputs that were applied; empty if none were.
 
 	// requested is the token of the last request, and handled that of the one that was answered.
 	requested, handled string
@@ -162,7 +164,7 @@ func nodeOf(o *unstructured.Unstructured) *Node {
 		resource:  ansiblerun.CompositionResource(o.Object),
 		Paused:    o.GetAnnotations()[meta.AnnotationKeyReconciliationPaused] == "true",
 		Deleted:   manifest.IsDeleted(o.Object),
-		unmanaged: set && len(policies) == 0,
+		Unmanaged: set && len(policies) == 0,
 		policies:  policies,
 	}
 }

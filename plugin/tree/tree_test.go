@@ -51,10 +51,11 @@ func run(t *testing.T, name, metadata, spec, status string) *Node {
 }
 
 const (
-	ready     = "{type: Ready, status: 'True', reason: Available, observedGeneration: 2}"
-	synced    = "{type: Synced, status: 'True', reason: ReconcileSuccess, observedGeneration: 2}"
-	succeeded = "atProvider: {lastRun: {id: a, mode: Apply, phase: Succeeded}}"
-	failedRun = "atProvider: {lastRun: {id: a, mode: Apply, phase: Failed, reason: TaskFailed}}"
+	ready       = "{type: Ready, status: 'True', reason: Available, observedGeneration: 2}"
+	synced      = "{type: Synced, status: 'True', reason: ReconcileSuccess, observedGeneration: 2}"
+	succeeded   = "atProvider: {lastRun: {id: a, mode: Apply, phase: Succeeded}}"
+	canceledRun = "atProvider: {lastRun: {id: a, phase: Canceled}}"
+	failedRun   = "atProvider: {lastRun: {id: a, mode: Apply, phase: Failed, reason: TaskFailed}}"
 )
 
 // The names that the function gives to things are those that are looked for.
@@ -74,6 +75,7 @@ func TestRunState(t *testing.T) {
 		want             State
 		because, message string
 		failure          string
+		canceled         bool
 	}{
 		"New":      {reason: "Nothing is known of an object that the provider has not looked at.", want: Waiting, message: "the provider has not looked at it yet"},
 		"Ready":    {reason: "Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
@@ -101,6 +103,15 @@ func TestRunState(t *testing.T) {
 			reason: "Inputs that are not there block an object that was ready.", want: Blocked, because: "ReconcileError", message: "no Secret",
 			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: no Secret, observedGeneration: 2}], " + succeeded,
 		},
+		"Canceled": {
+			reason: "The annotation names the run that it has ended.", metadata: "annotations: {ansible.crossplane.io/cancel: a}", want: Waiting,
+			status: "conditions: [" + synced + "], " + canceledRun, canceled: true,
+		},
+		"CanceledBefore": {
+			reason: "It may name an earlier one.", metadata: "annotations: {ansible.crossplane.io/cancel: b}", want: Waiting,
+			status: "conditions: [" + synced + "], " + canceledRun,
+		},
+		"CanceledByProvider": {reason: "Without it the provider has ended the run.", status: "conditions: [" + synced + "], " + canceledRun, want: Waiting},
 		"NotApplied": {
 			reason: "What is never applied is blocked.", want: Blocked, because: "NotApplied", message: "m",
 			status: "conditions: [{type: Ready, status: 'False', reason: NotApplied, message: m, observedGeneration: 2}, " + synced + "]",
@@ -127,9 +138,9 @@ func TestRunState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := run(t, "a", tc.metadata, tc.spec, tc.status)
 
-			if n.State != tc.want || n.Reason != tc.because || n.Message != tc.message || n.Failure != tc.failure {
-				t.Errorf("\n%s\nOf(...): want %s, %q, %q, %q, got %s, %q, %q, %q", tc.reason, tc.want, tc.because, tc.message, tc.failure,
-					n.State, n.Reason, n.Message, n.Failure)
+			if n.State != tc.want || n.Reason != tc.because || n.Message != tc.message || n.Failure != tc.failure || n.Canceled != tc.canceled {
+				t.Errorf("\n%s\nOf(...): want %s, %q, %q, %q, canceled: %t, got %s, %q, %q, %q, %t", tc.reason, tc.want, tc.because, tc.message,
+					tc.failure, tc.canceled, n.State, n.Reason, n.Message, n.Failure, n.Canceled)
 			}
 		})
 	}
