@@ -249,6 +249,14 @@ func TestFiles(t *testing.T) {
 				"warnings.yaml:9: runs[2]: warning: held refers to maybe, which has a when: once maybe is not wanted, this run is not created, or stays as it is; write runs.?maybe with .?… and orValue(…) if it can do without, or give it the same when",
 			},
 		},
+		"StateIgnored": {
+			"A playbook that is the whole content, and does not look at the state, is named: deletion runs nothing, and what was made stays.",
+			"state.yaml", 1,
+			[]string{
+				"state.yaml:4: runs[0]: warning: ignores: ansible_provider_meta does not occur in the playbooks, roles and variables, so that deletion runs nothing, and what was made stays: have them look at the state, or say in onDelete what deletion does",
+				"state.yaml:6: runs[1]: warning: ignoresVariable: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables, so that deletion runs nothing, and what was made stays: have them look at the state, or say in onDelete what deletion does",
+			},
+		},
 		"InputAlone": {
 			"An input can stand alone, as in documentation.",
 			"input.yaml", 1,
