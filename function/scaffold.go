@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/scaffold"
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
 // A scaffoldCommand writes an XRD and a Composition for a role, or those for the kinds of
@@ -73,7 +74,7 @@ func (c scaffoldCommand) Run(out io.Writer) error {
 		return c.write(documents)
 	}
 
-	documents = slices.DeleteFunc(documents, func(d scaffold.Document) bool { return d.File == scaffold.FileXR })
+	documents = slices.DeleteFunc(documents, func(d validate.File) bool { return d.Name == scaffold.FileXR })
 	for i, d := range documents {
 		if i > 0 {
 			_, _ = io.WriteString(out, "---\n")
@@ -88,7 +89,7 @@ func (c scaffoldCommand) Run(out io.Writer) error {
 }
 
 // documents of the role or the operator.
-func (c scaffoldCommand) documents() ([]scaffold.Document, error) {
+func (c scaffoldCommand) documents() ([]validate.File, error) {
 	if c.Operator != "" {
 		return scaffold.WriteOperator(c.Operator, c.Watches, c.Source)
 	}
@@ -138,9 +139,9 @@ func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 }
 
 // write files. A file that is there is an error: it may have been edited.
-func (c scaffoldCommand) write(documents []scaffold.Document) error {
+func (c scaffoldCommand) write(documents []validate.File) error {
 	for _, d := range documents {
-		name := filepath.Join(c.Output, filepath.FromSlash(d.File))
+		name := filepath.Join(c.Output, filepath.FromSlash(d.Name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 			return errors.Wrap(err, "cannot make the directory")
 		}

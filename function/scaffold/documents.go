@@ -14,14 +14,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// A Document is a YAML document.
-type Document struct {
-	// File name that suits it.
-	File string
-	// Content in YAML.
-	Content []byte
-}
-
 // A file to write; none without content.
 type file struct {
 	name    string
@@ -29,11 +21,8 @@ type file struct {
 }
 
 // documentsOf files. Nothing is written that function-ansible validate finds a mistake in.
-func documentsOf(files []file) ([]Document, error) {
-	var (
-		out     []Document
-		written []validate.File
-	)
+func documentsOf(files []file) ([]validate.File, error) {
+	var out []validate.File
 
 	for _, f := range files {
 		if f.content == nil {
@@ -45,11 +34,10 @@ func documentsOf(files []file) ([]Document, error) {
 			return nil, err
 		}
 
-		out = append(out, Document{File: f.name, Content: []byte(text)})
-		written = append(written, validate.File{Name: f.name, Content: []byte(text)})
+		out = append(out, validate.File{Name: f.name, Content: []byte(text)})
 	}
 
-	result, err := validate.Files(written...)
+	result, err := validate.Files(out...)
 	if err != nil || len(result.Mistakes) == 0 {
 		return out, err
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
 // WriteOperator writes the documents for a project of the Operator SDK in a directory: for each of its watches, or of
 // those of other files, an XRD, a Composition and a ProviderConfig; for a kind of Kubernetes itself a WatchOperation in
 // place of the first two. Source is where git has the project, as ansible-galaxy has it: URL,VERSION. Without one the
 // project is on a Galaxy server.
-func WriteOperator(dir string, watches []string, source string) ([]Document, error) {
+func WriteOperator(dir string, watches []string, source string) ([]validate.File, error) {
 	if len(watches) == 0 {
 		watches = []string{filepath.Join(dir, "watches.yaml")}
 	}

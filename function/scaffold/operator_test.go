@@ -21,7 +21,7 @@ func TestWriteOperator(t *testing.T) {
 	isGolden(t, "cache-operator", documents)
 
 	for _, d := range documents {
-		if path.Base(d.File) == "xrd.yaml" {
+		if path.Base(d.Name) == "xrd.yaml" {
 			served(t, d.Content, nil)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
 // version of the API that is written.
@@ -43,7 +44,7 @@ type Config struct {
 
 // Write the documents for a role: the XRD, the Composition, the ProviderConfig
 // where there are requirements, and an XR.
-func Write(role Role, c Config) ([]Document, error) {
+func Write(role Role, c Config) ([]validate.File, error) {
 	base := role.Name[strings.LastIndex(role.Name, ".")+1:]
 
 	s := &scaffold{Config: c, role: role, run: newMapping().set("name", camelCase(base))}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -73,12 +74,12 @@ func TestWrite(t *testing.T) {
 }
 
 // isGolden fails unless documents are those of a golden file.
-func isGolden(t *testing.T, name string, documents []Document) {
+func isGolden(t *testing.T, name string, documents []validate.File) {
 	t.Helper()
 
 	got := ""
 	for _, d := range documents {
-		got += "--- # " + d.File + "\n" + string(d.Content)
+		got += "--- # " + d.Name + "\n" + string(d.Content)
 	}
 
 	golden := filepath.Join("testdata", "golden", name+".yaml")
@@ -94,7 +95,7 @@ func isGolden(t *testing.T, name string, documents []Document) {
 }
 
 // textsOf documents.
-func textsOf(documents []Document) string {
+func textsOf(documents []validate.File) string {
 	text := ""
 	for _, d := range documents {
 		text += string(d.Content)
