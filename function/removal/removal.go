@@ -45,6 +45,9 @@ type remover struct {
 	// unwanted are the observed AnsibleRuns that nothing wants, by their composition
 	// resource names, in order.
 	unwanted []string
+	// kept are the outcomes of those that have to stay, and of sets with such members. Of several reasons to stay, the
+	// first counts.
+	kept map[string]desired.Outcome
 	// replacing are the runs that are created when an unwanted AnsibleRun is gone, or one that
 	// it depends on, by its composition resource name.
 	replacing map[string][]*plan.Run
@@ -56,7 +59,7 @@ type remover struct {
 func Decide(p *plan.Plan, runs desired.Runs) Result {
 	r := &remover{
 		plan: p, runs: runs, relations: relationsOf(p, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes)),
-		replacing: map[string][]*plan.Run{}, waitingFor: map[*plan.Run]map[string]bool{},
+		kept: map[string]desired.Outcome{}, replacing: map[string][]*plan.Run{}, waitingFor: map[*plan.Run]map[string]bool{},
 	}
 
 	for _, o := range runs.Outcomes {
@@ -90,16 +93,16 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 }
 
 // keepUnwanted adds to the outcomes the AnsibleRuns that are not wanted and have to stay, and those that this
-// step lets go. Of several reasons to stay, the first counts.
+// step lets go.
 func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
-	kept := map[string]desired.Outcome{}
+	r.keepLost()
+	r.keepUnresolved()
+	r.keepUnpruned()
+	r.limitRemoval()
+	r.holdRenamed(runs)
+	r.keepNeeded()
 
-	unwanted := r.keepLost(slices.Clone(r.unwanted), kept)
-	unwanted = r.keepUnresolved(unwanted, kept)
-	unwanted = r.keepUnpruned(unwanted, kept)
-	unwanted = r.limitRemoval(unwanted, kept)
-	unwanted = r.holdRenamed(runs, unwanted, kept)
-	r.keepNeeded(unwanted, kept)
+	kept := r.kept
 
 	for i := range runs {
 		s, ok := kept[runs[i].Resource]
@@ -114,8 +117,7 @@ func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 
 	// Earlier steps of the pipeline may keep what this Composition does not: they do not know why it may go.
 	for _, resource := range r.unwanted {
-		_, stays := kept[resource]
-		if _, ok := r.reasons[resource]; !ok && !stays && r.plan.RunOf(resource) != nil {
+		if _, ok := r.reasons[resource]; !ok && r.goes(resource) && r.plan.RunOf(resource) != nil {
 			kept[resource] = desired.Outcome{Name: resource, Resource: resource, Reason: desired.Skipped}
 		}
 	}
@@ -157,26 +159,34 @@ func (r *remover) foreign(resource string) bool {
 	return r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) == nil
 }
 
-// keepLost keeps the AnsibleRuns that core does not observe, and so cannot delete. It returns
-// the others.
-func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) []string {
-	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		if r.runs.Observed.Lost[resource] {
-			kept[resource] = r.stay(resource, desired.Leaving, "but the XR has lost its reference to it, which comes back first")
-		}
+// goes is true for an AnsibleRun that nothing keeps so far.
+func (r *remover) goes(resource string) bool {
+	_, kept := r.kept[resource]
+	return !kept
+}
 
-		return r.runs.Observed.Lost[resource]
-	})
+// going are the unwanted AnsibleRuns that nothing keeps so far.
+func (r *remover) going() []string {
+	return slices.DeleteFunc(slices.Clone(r.unwanted), func(resource string) bool { return !r.goes(resource) })
+}
+
+// keepLost keeps the AnsibleRuns that core does not observe, and so cannot delete.
+func (r *remover) keepLost() {
+	for _, resource := range r.unwanted {
+		if r.runs.Observed.Lost[resource] {
+			r.kept[resource] = r.stay(resource, desired.Leaving, "but the XR has lost its reference to it, which comes back first")
+		}
+	}
 }
 
 // keepUnpruned keeps the AnsibleRuns with a prune of false, and those that they depend on: these cannot go before
-// them. It returns the others.
-func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
+// them.
+func (r *remover) keepUnpruned() {
 	retain := func(resource, message string) {
-		kept[resource] = r.stay(resource, desired.Retained, "and stays"+message)
+		r.kept[resource] = r.stay(resource, desired.Retained, "and stays"+message)
 	}
 
-	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
+	unwanted := r.going()
 
 	for _, resource := range unwanted {
 		prune := manifest.Annotation(r.runs.Observed.Resources[resource], ansiblerun.AnnotationPrune) != ansiblerun.PruneNever
@@ -188,40 +198,41 @@ func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcom
 			retain(resource, ", since prune is false")
 
 			// Its run may be gone from the Composition later.
-			out := kept[resource]
+			out := r.kept[resource]
 			out.Desired = manifest.Overlay(out.Desired,
 				map[string]any{
 					"metadata": map[string]any{"annotations": map[string]any{ansiblerun.AnnotationPrune: ansiblerun.PruneNever}},
 				})
-			kept[resource] = out
+			r.kept[resource] = out
 		}
 	}
 
-	rest := slices.DeleteFunc(unwanted, func(resource string) bool { return !goes(resource) })
-	if len(rest) == len(unwanted) {
-		return rest
+	if len(r.going()) == len(unwanted) {
+		return
 	}
 
 	dependents := r.dependents()
+	retained := func(by string) bool { return r.kept[by].Reason == desired.Retained }
 
 	for again := true; again; {
 		again = false
 
-		for _, resource := range rest {
-			if by := slices.DeleteFunc(slices.Clone(dependents[resource]), goes); goes(resource) && len(by) > 0 {
+		for _, resource := range r.going() {
+			by := slices.DeleteFunc(slices.Clone(dependents[resource]), func(by string) bool { return !retained(by) })
+			if len(by) > 0 {
 				retain(resource, " with "+strings.Join(by, ", "))
 
 				again = true
 			}
 		}
 	}
-
-	return slices.DeleteFunc(rest, func(resource string) bool { return !goes(resource) })
 }
 
 // limitRemoval keeps all unwanted members of a set when they are more than removal.atMost
-// allows to remove at once. It returns the others.
-func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcome) []string {
+// allows to remove at once.
+func (r *remover) limitRemoval() {
+	unwanted := r.going()
+
 	for _, run := range r.plan.Runs {
 		if run.ForEach == nil || run.AtMost == nil {
 			continue
@@ -240,7 +251,7 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 			continue
 		}
 
-		kept[run.Name] = desired.Outcome{
+		r.kept[run.Name] = desired.Outcome{
 			Name: run.Name, Resource: run.Name, Reason: desired.RemovalHeld,
 			Messages: []string{fmt.Sprintf(
 				"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(
@@ -248,14 +259,9 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 		}
 
 		for _, resource := range leaving {
-			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.RemovalHeld})
+			r.kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.RemovalHeld})
 		}
 	}
-
-	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		_, ok := kept[resource]
-		return ok
-	})
 }
 
 // allowed returns how many members of a set the annotation of the XR allows to remove at
@@ -274,11 +280,11 @@ func (r *remover) allowed(name string) int {
 }
 
 // keepNeeded keeps the AnsibleRuns that others depend on.
-func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome) {
-	blocked := r.blocked(unwanted)
+func (r *remover) keepNeeded() {
+	blocked := r.blocked(r.going())
 
 	for _, resource := range manifest.SortedKeys(blocked) {
-		kept[resource] = r.stay(resource, desired.Leaving, "but has to stay for "+strings.Join(blocked[resource], ", "))
+		r.kept[resource] = r.stay(resource, desired.Leaving, "but has to stay for "+strings.Join(blocked[resource], ", "))
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 
 // holdRenamed holds each run that is to be created while an unwanted or terminating
 // AnsibleRun may be the same run under a previous name: the removal of the one and the
-// creation of the other would race. It returns the AnsibleRuns that may go.
-func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept map[string]desired.Outcome) []string {
+// creation of the other would race.
+func (r *remover) holdRenamed(runs []desired.Outcome) {
 	t := r.candidates(runs)
 	if len(t.removing)+len(t.terminatingByWorkload) == 0 {
-		return unwanted
+		return
 	}
 
 	for i := range runs {
@@ -30,16 +30,11 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 		switch {
 		case exists || run == nil:
 		case out.Reason == desired.Running:
-			t.match(run, out, kept)
+			t.match(run, out)
 		case !run.New && (out.Held() || out.Reason == desired.Skipped && len(out.Messages) > 0):
-			t.keepHeld(run, out, kept)
+			t.keepHeld(run, out)
 		}
 	}
-
-	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		_, ok := kept[resource]
-		return ok
-	})
 }
 
 // What an AnsibleRun has that may be a run under another name.
@@ -158,7 +153,7 @@ func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 // the same workload, or else those that differ in computed values alone, since these may
 // change at any time. Other members of its set are left out there, those with previous
 // names, too: they always differ so.
-func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
+func (t candidates) match(run *plan.Run, out *desired.Outcome) {
 	what, all := same, t.byWorkload[ansiblerun.Workload(out.Desired)]
 
 	if len(all) == 0 {
@@ -171,7 +166,7 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 	}
 
 	if run.New {
-		all = slices.DeleteFunc(slices.Clone(all), func(was string) bool { return kept[was].Reason == desired.Retained })
+		all = slices.DeleteFunc(slices.Clone(all), func(was string) bool { return t.kept[was].Reason == desired.Retained })
 		if len(all) > 0 {
 			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource},
 				[]string{all[0] + ", which is not wanted any more"})
@@ -197,7 +192,7 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 	}
 
 	t.ask(run, out, all[0], what)
-	t.keepAll(all, out.Name+" was called", kept)
+	t.keepAll(all, out.Name+" was called")
 }
 
 // makeRoom for a run: an unwanted AnsibleRun has to go first, and before it those that depend
@@ -232,7 +227,7 @@ func (t candidates) ask(run *plan.Run, out *desired.Outcome, was, what string) {
 // keepHeld keeps the candidates that a run may be which cannot be rendered yet. If it waits for
 // a run that is created when one of them is gone, it would wait for ever. One that refers to what
 // is not wanted would be left out.
-func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
+func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome) {
 	all := t.similar(run)
 	if run.PreviousNames != nil || out.Reason == desired.Skipped {
 		// What former members were called is known, or goes by the keys.
@@ -247,14 +242,14 @@ func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome, kept map[strin
 		}
 	}
 
-	t.keepAll(all, out.Name+" was called, which is not known yet", kept)
+	t.keepAll(all, out.Name+" was called, which is not known yet")
 }
 
 // keepAll keeps candidates of a run, with the end of the message that says why.
-func (t candidates) keepAll(all []string, what string, kept map[string]desired.Outcome) {
+func (t candidates) keepAll(all []string, what string) {
 	for _, was := range all {
-		if _, ok := kept[was]; !ok {
-			kept[was] = t.claimed(was, what)
+		if t.goes(was) {
+			t.kept[was] = t.claimed(was, what)
 		}
 	}
 }
@@ -270,18 +265,17 @@ func (r *remover) claimed(was, what string) desired.Outcome {
 
 // keepUnresolved keeps AnsibleRuns while the previous names of some run are not known: those
 // that may have such a name and that no run renders any more, and the members of such a run.
-// It returns the others.
-func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outcome) []string {
+func (r *remover) keepUnresolved() {
 	if len(r.runs.Unresolved) == 0 {
-		return unwanted
+		return
 	}
 
-	return slices.DeleteFunc(unwanted, func(resource string) bool {
+	for _, resource := range r.going() {
 		at := slices.IndexFunc(r.plan.Runs, func(run *plan.Run) bool {
 			return r.runs.Unresolved[run] && r.mayBecome(resource, run)
 		})
 		if at < 0 {
-			return false
+			continue
 		}
 
 		name := r.plan.Runs[at].Name
@@ -289,10 +283,8 @@ func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outc
 			name = "a member of " + name
 		}
 
-		kept[resource] = r.claimed(resource, name+" was called, which is not known yet")
-
-		return true
-	})
+		r.kept[resource] = r.claimed(resource, name+" was called, which is not known yet")
+	}
 }
 
 // mayBecome is true for an AnsibleRun that is not wanted, if a run with previous names that are not known yet may
