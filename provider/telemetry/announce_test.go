@@ -61,16 +61,7 @@ func absent(r *common.Run) { r.State = common.StateAbsent }
 func TestAnnounce(t *testing.T) {
 	page := []common.DriftTask{{Task: "Write the page", Host: "web1"}}
 	site := []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}
-
-	type args struct {
-		before  runs.Before
-		run     common.Run
-		changed []common.DriftTask
-		content *common.Content
-		known   *common.Content
-		attempt int64
-		limit   int32
-	}
+	known := &common.Content{Digest: "abc", Collections: site}
 
 	succeeded := event.Normal(ReasonRunSucceeded, "present run succeeded in 1.5s: ok=2 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0")
 	failed := func(r event.Reason, text string) event.Event {
@@ -83,213 +74,186 @@ func TestAnnounce(t *testing.T) {
 	wrong := applied(common.TriggerRetry, common.PhaseFailed, because("no"))
 
 	for name, tc := range map[string]struct {
-		reason string
-		args   args
-		want   []event.Event
+		reason  string
+		before  runs.Before
+		run     common.Run
+		changed []common.DriftTask
+		content *common.Content
+		attempt int64
+		limit   int32
+		want    []event.Event
 	}{
 		"First": {
-			reason: "The first run should be announced, with its content.",
-			args: args{
-				run:     applied(common.TriggerCreated, common.PhaseSucceeded),
-				content: &common.Content{Digest: "abc", Collections: site, Roles: []common.ContentItem{{Name: "acme.base"}}},
-			},
-			want: []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.0, acme.base"), succeeded},
+			reason:  "The first run should be announced, with its content.",
+			run:     applied(common.TriggerCreated, common.PhaseSucceeded),
+			content: &common.Content{Digest: "abc", Collections: site, Roles: []common.ContentItem{{Name: "acme.base"}}},
+			want:    []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.0, acme.base"), succeeded},
 		},
 		"NothingRemoved": {
 			reason: "The deletion of content that does not look at the state is no removal.",
-			args: args{run: applied(common.TriggerDeleted, common.PhaseSucceeded, absent, func(r *common.Run) {
+			run: applied(common.TriggerDeleted, common.PhaseSucceeded, absent, func(r *common.Run) {
 				r.Reason, r.Message = runs.ReasonStateIgnored, "nothing was run"
-			})},
+			}),
 			want: []event.Event{failed(ReasonNothingRemoved, "absent run removed nothing: nothing was run")},
 		},
 		"SameContent": {
 			reason: "Content that the object used before should not be announced.",
-			args: args{
-				before: runs.Before{Run: &good}, run: applied(common.TriggerChanged, common.PhaseSucceeded),
-				content: &common.Content{Digest: "other", Collections: site}, known: &common.Content{Digest: "abc", Collections: site},
-			},
-			want: []event.Event{succeeded},
+			before: runs.Before{Run: &good, Content: known}, run: applied(common.TriggerChanged, common.PhaseSucceeded),
+			content: &common.Content{Digest: "other", Collections: site},
+			want:    []event.Event{succeeded},
 		},
 		"NewVersion": {
-			reason: "A new version should be announced, also at a periodic run.",
-			args: args{
-				before:  runs.Before{Run: &good},
-				run:     applied(common.TriggerPoll, common.PhaseSucceeded),
-				content: &common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.1"}}},
-				known:   &common.Content{Digest: "abc", Collections: site},
-			},
-			want: []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.1")},
+			reason:  "A new version should be announced, also at a periodic run.",
+			before:  runs.Before{Run: &good, Content: known},
+			run:     applied(common.TriggerPoll, common.PhaseSucceeded),
+			content: &common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.1"}}},
+			want:    []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.1")},
 		},
 		"Poll": {
 			reason: "A periodic run that found everything as it was should not be announced.",
-			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded)},
+			before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded),
 		},
 		"PollNotIdempotent": {
 			reason: "A periodic run that changed as much as the one before should not be announced.",
-			args: args{
-				before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)))},
-				run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
-			},
+			before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)))},
+			run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 		},
 		"DriftCorrected": {
 			reason: "A periodic run that changed something should be announced with what it was.",
-			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded, changing(3)), changed: page},
-			want:   []event.Event{event.Normal(ReasonDriftCorrected, `3 tasks put right what had drifted: "Write the page" on host "web1", and 2 more`)},
+			before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded, changing(3)), changed: page,
+			want: []event.Event{event.Normal(ReasonDriftCorrected, `3 tasks put right what had drifted: "Write the page" on host "web1", and 2 more`)},
 		},
 		"DriftCorrectedAfterCheck": {
 			reason: "So should the run that follows a check run, although that predicted as many changes.",
-			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Drift: drift},
-				run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
-			},
+			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Drift: drift},
+			run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{event.Normal(ReasonDriftCorrected, `1 task put right what had drifted: "Write the page" on host "web1"`)},
 		},
 		"DriftDetected": {
 			reason: "What a check run of applied inputs would change has drifted.",
-			args: args{
-				before: runs.Before{Run: &good, Applied: "now"},
-				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
-			},
+			before: runs.Before{Run: &good, Applied: "now"},
+			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web1"`)},
 		},
 		"DriftStill": {
 			reason: "Drift that is known should not be announced again.",
-			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
-			},
+			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 		},
 		"DriftElsewhere": {
 			reason: "Drift of something else should be announced.",
-			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: []common.DriftTask{{Task: "Write the page", Host: "web2"}},
-			},
+			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: []common.DriftTask{{Task: "Write the page", Host: "web2"}},
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web2"`)},
 		},
 		"DriftGone": {
 			reason: "That drift is gone without our doing should be announced.",
-			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerPoll, common.PhaseSucceeded),
-			},
-			want: []event.Event{event.Normal(ReasonRunSucceeded, "check run succeeded in 1.5s: ok=2 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0")},
+			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
+			run:    checked(common.TriggerPoll, common.PhaseSucceeded),
+			want:   []event.Event{event.Normal(ReasonRunSucceeded, "check run succeeded in 1.5s: ok=2 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0")},
 		},
 		"NoDrift": {
 			reason: "A periodic check run that finds nothing should not be announced.",
-			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded)), Applied: "now"},
-				run:    checked(common.TriggerPoll, common.PhaseSucceeded),
-			},
+			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded)), Applied: "now"},
+			run:    checked(common.TriggerPoll, common.PhaseSucceeded),
 		},
 		"Predicted": {
 			reason: "What new inputs would change is no drift.",
-			args: args{
-				before: runs.Before{Run: &good, Applied: "before"},
-				run:    checked(common.TriggerChanged, common.PhaseSucceeded, changing(1)), changed: page,
-			},
+			before: runs.Before{Run: &good, Applied: "before"},
+			run:    checked(common.TriggerChanged, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{event.Normal(ReasonChangesPredicted, `1 task would change something: "Write the page" on host "web1"`)},
 		},
 		"FailedAgain": {
 			reason: "A retry that failed as before should not be announced.",
-			args:   args{before: runs.Before{Run: &wrong}, run: wrong, attempt: 2},
+			before: runs.Before{Run: &wrong}, run: wrong, attempt: 2,
 		},
 		"FailedAgainElsewhere": {
 			reason: "Random paths make no other failure, wherever they are.",
-			args:   args{before: runs.Before{Run: new(full("db", "cannot write to tmp_hx"))}, run: full("db", "cannot write to tmp_yk"), attempt: 2},
+			before: runs.Before{Run: new(full("db", "cannot write to tmp_hx"))}, run: full("db", "cannot write to tmp_yk"), attempt: 2,
 		},
 		"FailedOtherwiseRescuedAlike": {
 			reason: "What is rescued each time is not what made both fail.",
-			args:   args{before: runs.Before{Run: new(rescued("Start"))}, run: rescued("Stop"), attempt: 2},
-			want:   []event.Event{failure("present run, attempt 2: Stop")},
+			before: runs.Before{Run: new(rescued("Start"))}, run: rescued("Stop"), attempt: 2,
+			want: []event.Event{failure("present run, attempt 2: Stop")},
 		},
 		"FailedAgainInText": {
 			reason: "Nor do they where no task failed.",
-			args: args{
-				before: runs.Before{Run: new(applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/hx'")))},
-				run:    applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/yk'")), attempt: 2,
-			},
+			before: runs.Before{Run: new(applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/hx'")))},
+			run:    applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/yk'")), attempt: 2,
 		},
 		"FailedOnOtherHost": {
 			reason: "The disk of another host is another failure.",
-			args:   args{before: runs.Before{Run: new(full("db", "/tmp/a"))}, run: full("web", "/tmp/b"), attempt: 2},
-			want:   []event.Event{failure("present run, attempt 2: web is full: /tmp/b")},
+			before: runs.Before{Run: new(full("db", "/tmp/a"))}, run: full("web", "/tmp/b"), attempt: 2,
+			want: []event.Event{failure("present run, attempt 2: web is full: /tmp/b")},
 		},
 		"FailedOtherwise": {
 			reason: "A retry that failed otherwise should be announced.",
-			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerRetry, common.PhaseFailed, because("never")), attempt: 2},
-			want:   []event.Event{failure("present run, attempt 2: never")},
+			before: runs.Before{Run: &wrong}, run: applied(common.TriggerRetry, common.PhaseFailed, because("never")), attempt: 2,
+			want: []event.Event{failure("present run, attempt 2: never")},
 		},
 		"FailedOnRequest": {
 			reason: "A run that somebody asked for should be announced, however it ended.",
-			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerRequested, common.PhaseFailed, because("no")), attempt: 3},
-			want:   []event.Event{failure("present run, attempt 3: no")},
+			before: runs.Before{Run: &wrong}, run: applied(common.TriggerRequested, common.PhaseFailed, because("no")), attempt: 3,
+			want: []event.Event{failure("present run, attempt 3: no")},
 		},
 		"Exhausted": {
 			reason: "The last attempt should be announced, also when it failed as before.",
-			args:   args{before: runs.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2},
-			want:   []event.Event{failed(ReasonRetriesExhausted, "present run, gave up after attempt 2 of 2: no")},
+			before: runs.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2,
+			want: []event.Event{failed(ReasonRetriesExhausted, "present run, gave up after attempt 2 of 2: no")},
 		},
 		"AfterNotStarted": {
 			reason: "A periodic run after one that did not begin should not be announced for that.",
-			args: args{
-				before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseCanceled, notStarted))},
-				run:    applied(common.TriggerPoll, common.PhaseSucceeded),
-			},
+			before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseCanceled, notStarted))},
+			run:    applied(common.TriggerPoll, common.PhaseSucceeded),
 		},
 		"CheckAfterNotStarted": {
 			reason: "Nor should a check run that finds the drift that is known.",
-			args: args{
-				before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
-				run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
-			},
+			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
+			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 		},
 		"Recovered": {
 			reason: "A run that succeeds after one that failed should be announced, also a periodic one.",
-			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerPoll, common.PhaseSucceeded)},
-			want:   []event.Event{succeeded},
+			before: runs.Before{Run: &wrong}, run: applied(common.TriggerPoll, common.PhaseSucceeded),
+			want: []event.Event{succeeded},
 		},
 		"CheckFailed": {
 			reason: "A check run that failed should be announced, and is no attempt.",
-			args:   args{before: runs.Before{Run: &good}, run: checked(common.TriggerPoll, common.PhaseFailed, because("no")), limit: 1},
-			want:   []event.Event{failure("check run, attempt 1: no")},
+			before: runs.Before{Run: &good}, run: checked(common.TriggerPoll, common.PhaseFailed, because("no")), limit: 1,
+			want: []event.Event{failure("check run, attempt 1: no")},
 		},
 		"DeletionFailedAgain": {
 			reason: "A deletion that is tried again should be announced only when it fails otherwise.",
-			args: args{
-				before: runs.Before{Run: new(applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent))},
-				run:    applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent), attempt: 2,
-			},
+			before: runs.Before{Run: new(applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent))},
+			run:    applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent), attempt: 2,
 		},
 		"DeletionFailedAsPresentRun": {
 			reason: "A deletion that fails as the run before the deletion should be announced.",
-			args:   args{before: runs.Before{Run: &wrong}, run: applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent)},
-			want:   []event.Event{failure("absent run, attempt 1: no")},
+			before: runs.Before{Run: &wrong}, run: applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent),
+			want: []event.Event{failure("absent run, attempt 1: no")},
 		},
 		"TimedOut": {
 			reason: "A run that took too long should have a reason of its own.",
-			args:   args{before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseTimedOut, because("timed out after 20m"))},
-			want:   []event.Event{failed(ReasonRunTimedOut, "present run, attempt 1: timed out after 20m")},
+			before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseTimedOut, because("timed out after 20m")),
+			want: []event.Event{failed(ReasonRunTimedOut, "present run, attempt 1: timed out after 20m")},
 		},
 		"InterruptedAtLimit": {
 			reason: "One that was interrupted is no attempt, and so not the last one.",
-			args:   args{run: applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2},
-			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 2: the provider ended")},
+			run:    applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2,
+			want: []event.Event{failed(ReasonRunInterrupted, "present run, attempt 2: the provider ended")},
 		},
 		"Canceled": {
 			reason: "A run that was canceled did nothing wrong.",
-			args:   args{run: applied(common.TriggerPoll, common.PhaseCanceled, because("canceled"))},
+			run:    applied(common.TriggerPoll, common.PhaseCanceled, because("canceled")),
 			want:   []event.Event{event.Normal(ReasonRunCanceled, "present run was ended after 1.5s: canceled")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := runs.Run{Before: tc.args.before}
-			j.Before.Content = tc.args.known
-			if tc.args.limit > 0 {
-				j.Inputs.Parameters.RetryLimit = &tc.args.limit
+			j := runs.Run{Before: tc.before}
+			if tc.limit > 0 {
+				j.Inputs.Parameters.RetryLimit = &tc.limit
 			}
 
-			r := runs.Report{Run: tc.args.run, Attempt: max(tc.args.attempt, 1), Content: tc.args.content, Changed: tc.args.changed}
+			r := runs.Report{Run: tc.run, Attempt: max(tc.attempt, 1), Content: tc.content, Changed: tc.changed}
 
 			got := announce(j, r, 1500*time.Millisecond)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
