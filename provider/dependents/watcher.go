@@ -217,20 +217,12 @@ func all(errs []error) error {
 	return errors.Errorf("%w; and %d more kinds cannot be watched", errs[0], len(errs)-1)
 }
 
-// followKind lists the dependents of a kind and watches them, again and again, until one was changed or there is none
-// to be changed. What happens between two watches is found when they are listed.
+// followKind looks at the dependents of a kind, again and again, until one was changed or there is none to be changed.
+// What happens between two looks is found at the next one.
 func (w *Watcher) followKind(ctx context.Context, f *following, k common.DependentKind, tell func(error)) error {
 	for {
-		now, at, err := w.list(ctx, f, k)
+		left, err := w.look(ctx, f, &k, tell)
 		pause := reopen
-
-		if err == nil && len(now) > 0 {
-			k.Digest = now.digest()
-			err = w.watch(ctx, f.subject, k, now, at, tell)
-		} else if err == nil {
-			tell(nil)
-			return nil
-		}
 
 		switch {
 		case errors.Is(err, errChanged):
@@ -239,6 +231,9 @@ func (w *Watcher) followKind(ctx context.Context, f *following, k common.Depende
 			tell(err)
 
 			pause = again
+		case err == nil && !left:
+			tell(nil)
+			return nil
 		}
 
 		// The API server ends each watch after some minutes.
@@ -265,42 +260,38 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// list the dependents of a kind, and the version of the list. The error is errChanged if one is not as it was.
-func (w *Watcher) list(ctx context.Context, f *following, k common.DependentKind) (state, string, error) {
+// look at the dependents of a kind: list them, note in which state they are, and watch them until one is changed or the
+// watch ends. It is false if there are none. The error is errChanged if one is not as it was. Objects that are not known
+// do not count: others may give them the label.
+func (w *Watcher) look(ctx context.Context, f *following, k *common.DependentKind, tell func(error)) (bool, error) {
 	c, err := w.client(f.subject.Account)
 	if err != nil {
-		return nil, "", err
+		return true, err
 	}
 
 	f.listing.Lock()
-	all, err := list(ctx, c, f.subject.UID, k)
+	all, err := list(ctx, c, f.subject.UID, *k)
 	f.listing.Unlock()
 
 	if err != nil {
-		return nil, "", err
+		return true, err
 	}
 
-	now, same := all.since(k.Digest)
+	known, same := all.since(k.Digest)
 	if !same {
-		return nil, "", errChanged
+		return true, errChanged
 	}
 
-	return now, all.at, nil
-}
-
-// watch the dependents of a kind, which are known, from a version on until one is changed or the watch ends. Objects
-// that are not known do not count: others may give them the label.
-func (w *Watcher) watch(ctx context.Context, s Subject, k common.DependentKind, known state, at string,
-	tell func(error),
-) error {
-	c, err := w.client(s.Account)
-	if err != nil {
-		return err
+	if len(known) == 0 {
+		return false, nil
 	}
 
-	events, err := resource(c, k).Watch(ctx, metav1.ListOptions{LabelSelector: Label(s.UID), ResourceVersion: at})
+	k.Digest = known.digest()
+
+	events, err := resource(c, *k).Watch(ctx,
+		metav1.ListOptions{LabelSelector: Label(f.subject.UID), ResourceVersion: all.at})
 	if err != nil {
-		return errors.Wrapf(err, "cannot watch %s", name(k))
+		return true, errors.Wrapf(err, "cannot watch %s", name(*k))
 	}
 	defer context.AfterFunc(ctx, events.Stop)()
 	defer events.Stop()
@@ -310,14 +301,14 @@ func (w *Watcher) watch(ctx context.Context, s Subject, k common.DependentKind, 
 	for e := range events.ResultChan() {
 		o, ok := e.Object.(*metav1.PartialObjectMetadata)
 		if !ok {
-			return nil // The version is too old, for example. All are listed again.
+			break // The version is too old, for example. All are listed again.
 		}
 
 		was, mine := known[o.UID]
 		if mine && (e.Type == watch.Deleted || o.DeletionTimestamp == nil && version(o) != was) {
-			return errChanged
+			return true, errChanged
 		}
 	}
 
-	return nil
+	return true, nil
 }
