@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -58,9 +57,6 @@ var errLongMetadata = errors.Errorf("their metadata has to have %d bytes at most
 type target struct {
 	group, version, namespace, resource, name, subresource string
 }
-
-// targetKey is the key of the target in the context of a request that has one.
-type targetKey struct{}
 
 // targetOf a request, as the API server sees it. It is false for a request that is not about objects.
 func targetOf(r *http.Request) (target, bool) {
@@ -130,46 +126,8 @@ func contentType(h http.Header) string {
 	return kind
 }
 
-// mark what requests write. What the API server refuses, or does not understand, passes as it is.
-func (p *proxy) mark(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t, ok := r.Context().Value(targetKey{}).(target)
-		way := wayOf(r)
-
-		if !ok || !t.markable() || !p.k.OwnerReferences && !p.k.WatchDependents || way == "" {
-			next.ServeHTTP(w, r)
-			return
-		}
-
-		if p.reading.Acquire(r.Context(), 1) != nil {
-			return
-		}
-		defer p.reading.Release(1)
-
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-		if err != nil {
-			refuse(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "cannot read the object: "+err.Error())
-			return
-		}
-
-		if len(body) > maxBody {
-			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
-				"the object is longer than the API server takes")
-			return
-		}
-
-		if body, err = p.marked(r, way, t, body); err != nil {
-			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-				"objects of this run get marks, for which "+err.Error())
-			return
-		}
-
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		next.ServeHTTP(w, r)
-	})
-}
-
-// marked is the body of a request, with marks. The error says why it gets none.
+// marked is the body of a request, with marks. What the API server refuses, or does not understand, passes as it is.
+// The error says why it gets none.
 func (p *proxy) marked(r *http.Request, way string, t target, body []byte) ([]byte, error) {
 	owns := p.k.OwnerReferences && p.makes(r.Context(), way, t)
 	if !owns && !p.k.WatchDependents {
@@ -279,18 +237,18 @@ type marks struct {
 
 // marksOf an object in a namespace, or of a patch of one.
 func (p *proxy) marksOf(namespace string, owns bool) marks {
-	var of marks
+	o, of := p.run.Object, marks{}
 
 	if p.k.WatchDependents {
-		of.labels = map[string]string{dependents.Label(p.run.Object.UID): "true"}
+		of.labels = map[string]string{dependents.Label(o.UID): "true"}
 	}
 
 	switch {
 	case !owns:
 	// An owner is cluster scoped, or in the same namespace.
-	case p.run.Object.Namespace == "" || p.run.Object.Namespace == namespace:
+	case o.Namespace == "" || o.Namespace == namespace:
 		of.owner = &metav1.OwnerReference{
-			APIVersion: p.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: p.run.Object.Name, UID: p.run.Object.UID,
+			APIVersion: p.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: o.Name, UID: o.UID,
 		}
 	default:
 		of.annotations = map[string]string{annotationOwner: p.qualified(), annotationOwnerType: p.groupKind()}

@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -38,9 +39,9 @@ const (
 	maxConnections = 256
 )
 
-// A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount. It marks what the run
-// writes: what that creates by an owner reference, or by annotations where Kubernetes allows none, and all of it by a
-// label. It takes the status of the XR of the run as a report, and shows it.
+// A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount. It marks what the
+// run writes: what that creates by an owner reference, or by annotations where Kubernetes allows none, and all of it by
+// a label. It takes the status of the XR of the run as a report, and shows it.
 type proxy struct {
 	run runner.Spec
 	k   inputs.Kubernetes
@@ -108,8 +109,7 @@ func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler: p.admit(p.takeStatus(p.mark(p.forward(a.target,
-			transport.TokenSourceWrapTransport(t)(a.transport))))),
+		Handler:           p.admit(p.change(p.forward(a.target, transport.TokenSourceWrapTransport(t)(a.transport)))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
@@ -173,12 +173,71 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 				"nothing but the API server can be reached here")
 		default:
-			if t, ok := targetOf(r); ok {
-				r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
-			}
-
 			next.ServeHTTP(w, r)
 		}
+	})
+}
+
+// targetKey is the key of the target in the context of a request that has one.
+type targetKey struct{}
+
+// change what requests write that get marks, and take the status of the XR of the run. All others pass as they are.
+func (p *proxy) change(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t, ok := targetOf(r)
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
+		way, status := wayOf(r), p.status.Load()
+		xr := status != nil && isXR(p.run.Object, t)
+		shows := xr && r.Method == http.MethodGet
+		takes := xr && t.subresource == "status" && (way == wayReplace || way == wayMerge)
+		marked := way != "" && t.markable() && (p.k.OwnerReferences || p.k.WatchDependents)
+
+		if !shows && !takes && !marked {
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		if p.reading.Acquire(r.Context(), 1) != nil {
+			return
+		}
+		defer p.reading.Release(1)
+
+		if shows {
+			r.Header.Del("Accept-Encoding") // The answer is read.
+			next.ServeHTTP(w, r)
+
+			return
+		}
+
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+
+		switch {
+		case err != nil:
+			refuse(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "cannot read the object: "+err.Error())
+			return
+		case len(body) > maxBody:
+			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+				"the object is longer than the API server takes")
+			return
+		case takes && p.takeStatus(w, r, *status, body):
+			return
+		case marked:
+			body, err = p.marked(r, way, t, body)
+		}
+
+		if err != nil {
+			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+				"objects of this run get marks, for which "+err.Error())
+			return
+		}
+
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		next.ServeHTTP(w, r)
 	})
 }
 

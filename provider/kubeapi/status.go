@@ -32,55 +32,25 @@ func (o object) is(x runner.Owner) bool {
 }
 
 // takeStatus of the XR that the run belongs to as a report: a Composition decides what the XR shows. Content of
-// Ansible operators sets it with operator_sdk.util.k8s_status. Everything else passes.
-func (p *proxy) takeStatus(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t, ok := r.Context().Value(targetKey{}).(target)
-		way, status := wayOf(r), p.status.Load()
-		shows := r.Method == http.MethodGet
-		takes := t.subresource == "status" && (way == wayReplace || way == wayMerge)
+// Ansible operators sets it with operator_sdk.util.k8s_status. It is false for another object.
+func (p *proxy) takeStatus(w http.ResponseWriter, r *http.Request, status runner.Status, body []byte) bool {
+	var o object
+	if json.Unmarshal(body, &o) != nil || !o.is(p.run.Object.Owner) {
+		return false
+	}
 
-		if !ok || status == nil || !isXR(p.run.Object, t) || !shows && !takes {
-			next.ServeHTTP(w, r)
-			return
+	// A check reports nothing.
+	if p.run.Mode == common.ModeApply && !r.URL.Query().Has("dryRun") {
+		if err := status.ReportStatus(o.Status, wayOf(r) == wayReplace); err != nil {
+			refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+			return true
 		}
+	}
 
-		if p.reading.Acquire(r.Context(), 1) != nil {
-			return
-		}
-		defer p.reading.Release(1)
+	w.Header().Set("Content-Type", typeJSON)
+	_, _ = w.Write(body)
 
-		if shows {
-			r.Header.Del("Accept-Encoding") // The answer is read.
-			next.ServeHTTP(w, r)
-
-			return
-		}
-
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
-		if err != nil {
-			return
-		}
-
-		var o object
-		if json.Unmarshal(body, &o) != nil || !o.is(p.run.Object.Owner) {
-			r.Body = bodyOf(r.Body, bytes.NewReader(body), r.Body)
-			next.ServeHTTP(w, r)
-
-			return
-		}
-
-		// A check reports nothing.
-		if p.run.Mode == common.ModeApply && !r.URL.Query().Has("dryRun") {
-			if err := (*status).ReportStatus(o.Status, way == wayReplace); err != nil {
-				refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
-				return
-			}
-		}
-
-		w.Header().Set("Content-Type", typeJSON)
-		_, _ = w.Write(body)
-	})
+	return true
 }
 
 // bodyOf readers, one after the other.
