@@ -129,10 +129,12 @@ func (c *startCommand) Run(ctx context.Context) error {
 	here := executor.NewLocal(store, local).On(at.Policy.Kernel)
 	runs := pool.New(map[common.Place]pool.Place{
 		common.PlaceProvider: {
-			Backend: telemetry.Observed(here, observer), Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
+			Execute: telemetry.Observed(here.Execute, observer), Needs: here.Needs,
+			Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
 		},
 		common.PlacePod: {
-			Backend: telemetry.Observed(inPods, observer), Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
+			Execute: telemetry.Observed(inPods.Execute, observer), Recorded: inPods.Recorded,
+			Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
 		},
 	}, leads)
 

@@ -114,12 +114,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // The client notices.
 }
 
-// untilCanceled carries runs out until they are canceled.
-type untilCanceled struct{ runs.Backend }
-
-func (untilCanceled) Needs(runs.Run) runs.Needs { return runs.Needs{} }
-
-func (untilCanceled) Execute(ctx context.Context, r runs.Run, _ runs.Watch) runs.Report {
+// untilCanceled carries a run out until it is canceled.
+func untilCanceled(ctx context.Context, r runs.Run, _ runs.Watch) runs.Report {
 	<-ctx.Done()
 
 	return r.Report()
@@ -129,7 +125,7 @@ func (untilCanceled) Execute(ctx context.Context, r runs.Run, _ runs.Watch) runs
 func newRuns(t *testing.T) (*pool.Pool, *content.Store) {
 	t.Helper()
 
-	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: untilCanceled{}, Runs: 1, PerTenant: 1}}, func() bool { return true })
+	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Execute: untilCanceled, Runs: 1, PerTenant: 1}}, func() bool { return true })
 	want := pool.Want{Run: &runs.Run{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}, Wake: func() {}}
 	r, _ := p.Want(want)
 	want.Shown = &r.Run

@@ -88,7 +88,9 @@ func newFleet(t *testing.T, size int) *fleet {
 	}
 
 	f.kube = b.Build()
-	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Backend: f, Runs: 1, PerTenant: 1}}, func() bool { return true })
+	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {
+		Execute: f.execute, Needs: func(runs.Run) runs.Needs { return f.needs }, Runs: 1, PerTenant: 1,
+	}}, func() bool { return true })
 
 	c := newConnector(f.pool, func(c *connector) {
 		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil })
@@ -117,14 +119,8 @@ func (f *fleet) wake(name types.NamespacedName) {
 	f.woken[name] = true
 }
 
-// Recorded does nothing.
-func (f *fleet) Recorded(types.UID, string) {}
-
-// Needs of a run.
-func (f *fleet) Needs(runs.Run) runs.Needs { return f.needs }
-
-// Execute a run.
-func (f *fleet) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
+// execute a run.
+func (f *fleet) execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
 	f.mu.Lock()
 	f.ran = append(f.ran, run.Inputs.Parameters.PlaybookInline)
 	f.mu.Unlock()

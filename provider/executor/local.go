@@ -8,7 +8,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -46,8 +45,6 @@ type Local struct {
 	// confinement of runs; nil if it is not known.
 	confinement *common.RunConfinement
 }
-
-var _ runs.Backend = &Local{}
 
 // NewLocal returns a backend that installs content with i and executes it with r.
 func NewLocal(i Installer, r Runner) *Local {
@@ -159,9 +156,6 @@ func (l *Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 
 	return set, release, true
 }
-
-// Recorded has nothing to do: nothing of a run is left.
-func (l *Local) Recorded(types.UID, string) {}
 
 // Needs of a run: its content. A mistake in the inputs is for Execute to report.
 func (l *Local) Needs(run runs.Run) runs.Needs {

@@ -113,8 +113,6 @@ type Backend struct {
 	now       func() time.Time
 }
 
-var _ runs.Backend = &Backend{}
-
 // New returns a Backend. Start has to be called once the provider leads.
 func New(c Config) (*Backend, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
@@ -125,9 +123,6 @@ func New(c Config) (*Backend, error) {
 func newBackend(c Config, logs kubernetes.Interface) *Backend {
 	return &Backend{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
 }
-
-// Needs of a run: nothing. Its Pod installs the content.
-func (x *Backend) Needs(runs.Run) runs.Needs { return runs.Needs{} }
 
 // Execute a run: follow it to its end.
 func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {

@@ -22,9 +22,9 @@ type outliving struct {
 	plans chan string
 }
 
-func (o *outliving) Recorded(_ types.UID, id string) { o.forgotten <- id }
+func (o *outliving) recorded(_ types.UID, id string) { o.forgotten <- id }
 
-func (o *outliving) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
+func (o *outliving) execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
 	r := j.Report()
 	r.Run.Phase = common.PhaseRunning
 	o.began <- j
@@ -52,6 +52,11 @@ func (o *outliving) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.
 	}
 }
 
+// places for so many runs.
+func (o *outliving) places(all, perTenant int) Place {
+	return Place{Execute: o.execute, Recorded: o.recorded, Runs: all, PerTenant: perTenant}
+}
+
 func inPod(uid string) runs.Run {
 	j := newRun(uid, common.TriggerCreated)
 	j.Mode, j.Inputs.Execution = common.ModeApply, common.Execution{Place: common.PlacePod, Namespace: "ns"}
@@ -73,7 +78,7 @@ func newPlaces(t *testing.T) (*Pool, *outliving) {
 
 	x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
 
-	return New(map[common.Place]Place{common.PlaceProvider: {x, 1, 1}, common.PlacePod: {x, 1, 1}}, leading), x
+	return New(map[common.Place]Place{common.PlaceProvider: x.places(1, 1), common.PlacePod: x.places(1, 1)}, leading), x
 }
 
 // Runs in Pods do not wait for the places of the provider, and the other way round.
@@ -202,7 +207,7 @@ func TestFollowShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(map[common.Place]Place{common.PlacePod: {x, 3, 1}}, leading)
+				p := New(map[common.Place]Place{common.PlacePod: x.places(3, 1)}, leading)
 
 				for n := range tc.attached {
 					for _, tenant := range []string{"a", "b"} {
@@ -268,7 +273,7 @@ func TestFollowLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
-				p := New(map[common.Place]Place{common.PlacePod: {x, 2, 2}}, leading)
+				p := New(map[common.Place]Place{common.PlacePod: x.places(2, 2)}, leading)
 
 				tc.before(p, x)
 				synctest.Wait()
@@ -331,7 +336,7 @@ func TestLend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(map[common.Place]Place{common.PlacePod: {x, 1, tc.perTenant}}, leading)
+				p := New(map[common.Place]Place{common.PlacePod: x.places(1, tc.perTenant)}, leading)
 				begin := func(uid string) bool {
 					j := inPod(uid)
 					j.Trigger = tc.trigger

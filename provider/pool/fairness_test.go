@@ -27,11 +27,8 @@ type counting struct {
 	ended   map[types.UID]int
 }
 
-// Recorded does nothing.
-func (c *counting) Recorded(types.UID, string) {}
-
-// Needs of a run, now and then, for some time.
-func (c *counting) Needs(runs.Run) runs.Needs {
+// needs of a run, now and then, for some time.
+func (c *counting) needs(runs.Run) runs.Needs {
 	if rand.IntN(3) > 0 {
 		return runs.Needs{}
 	}
@@ -46,8 +43,8 @@ func (c *counting) Needs(runs.Run) runs.Needs {
 	}}
 }
 
-// Execute a run, for some time.
-func (c *counting) Execute(ctx context.Context, j runs.Run, _ runs.Watch) runs.Report {
+// execute a run, for some time.
+func (c *counting) execute(ctx context.Context, j runs.Run, _ runs.Watch) runs.Report {
 	c.begin(j)
 	defer c.end(j)
 
@@ -103,7 +100,8 @@ func TestFairness(t *testing.T) {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counting{t: t, limit: limit, running: map[types.UID]int{}, ended: map[types.UID]int{}}
-				p := newPool(limit, limit, c)
+				p := newPool(limit, limit, c.execute)
+				p.queues[common.PlaceProvider].Needs = c.needs
 
 				for i := range 2000 {
 					j := newRun(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
@@ -177,7 +175,7 @@ func TestOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScripted()
-				p := newPool(1, 1, s)
+				p := newPool(1, 1, s.execute)
 
 				enter(p, newRun("first", common.TriggerCreated), func() {})
 				<-s.began
@@ -209,7 +207,7 @@ func TestOrder(t *testing.T) {
 func TestNamespaceLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := newPool(3, 1, s)
+		p := newPool(3, 1, s.execute)
 
 		for _, uid := range []string{"a1", "a2", "b1", "a3"} {
 			j := newRun(uid, common.TriggerCreated)
@@ -237,7 +235,7 @@ func TestNamespaceLimit(t *testing.T) {
 func TestUrgentPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := newPool(2, 2, s)
+		p := newPool(2, 2, s.execute)
 
 		enter(p, newRun("poll1", common.TriggerPoll), func() {})
 		<-s.began

@@ -53,8 +53,12 @@ type Pool struct {
 
 // A Place where runs are carried out.
 type Place struct {
-	runs.Backend
-
+	// Execute a run.
+	Execute runs.Execute
+	// Needs of a run: what it waits for before it takes a place; nil if runs need nothing.
+	Needs func(r runs.Run) runs.Needs
+	// Recorded says that the status of an object shows the end of a run; nil if nothing of a run is left by then.
+	Recorded func(uid types.UID, runID string)
 	// Runs at a time at most. If it is more than one, one of the places is for urgent runs only.
 	Runs int
 	// PerTenant is the number of runs of one tenant at most.

@@ -21,17 +21,6 @@ import (
 // leading is true in tests in which no other provider may lead.
 func leading() bool { return true }
 
-// A backend of runs that need nothing.
-type backend func(context.Context, runs.Run, runs.Watch) runs.Report
-
-func (fn backend) Needs(runs.Run) runs.Needs { return runs.Needs{} }
-
-func (fn backend) Execute(ctx context.Context, r runs.Run, w runs.Watch) runs.Report {
-	return fn(ctx, r, w)
-}
-
-func (fn backend) Recorded(types.UID, string) {}
-
 // scripted carries out runs as the test tells it to.
 type scripted struct {
 	began chan runs.Run
@@ -42,11 +31,7 @@ func newScripted() *scripted {
 	return &scripted{began: make(chan runs.Run), end: make(chan common.RunPhase)}
 }
 
-func (s *scripted) Recorded(types.UID, string) {}
-
-func (s *scripted) Needs(runs.Run) runs.Needs { return runs.Needs{} }
-
-func (s *scripted) Execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
+func (s *scripted) execute(ctx context.Context, j runs.Run, w runs.Watch) runs.Report {
 	r := j.Report()
 	r.Run.Phase = common.PhaseRunning
 	w.Progress(r)
@@ -137,7 +122,7 @@ func wakes() (chan struct{}, func()) {
 func TestOneJobOfAnObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := newPool(2, 2, s)
+		p := newPool(2, 2, s.execute)
 		woken, wake := wakes()
 
 		enter(p, newRun("a", common.TriggerCreated), wake)
@@ -181,7 +166,7 @@ func TestOneJobOfAnObject(t *testing.T) {
 
 func TestEnd(t *testing.T) {
 	s := newScripted()
-	p := newPool(1, 1, s)
+	p := newPool(1, 1, s.execute)
 	woken, wake := wakes()
 	queued, wakeQueued := wakes()
 
@@ -206,7 +191,7 @@ func TestEnd(t *testing.T) {
 
 func TestGone(t *testing.T) {
 	s := newScripted()
-	p := newPool(1, 1, s)
+	p := newPool(1, 1, s.execute)
 	woken, wake := wakes()
 
 	for _, uid := range []string{"a", "b"} {
@@ -239,7 +224,7 @@ func TestGone(t *testing.T) {
 
 func TestNothing(t *testing.T) {
 	s := newScripted()
-	p := newPool(1, 1, s)
+	p := newPool(1, 1, s.execute)
 	woken, wake := wakes()
 	_, wakeQueued := wakes()
 
@@ -278,7 +263,7 @@ func TestNothing(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	s := newScripted()
-	p := newPool(1, 1, s)
+	p := newPool(1, 1, s.execute)
 	woken, wake := wakes()
 	queued, wakeQueued := wakes()
 
@@ -338,7 +323,7 @@ func TestNews(t *testing.T) {
 		}
 		phase := func(p common.RunPhase) func(*runs.Report) { return func(r *runs.Report) { r.Run.Phase = p } }
 		start := time.Now()
-		p := newPool(1, 1, backend(func(_ context.Context, j runs.Run, w runs.Watch) runs.Report {
+		p := newPool(1, 1, func(_ context.Context, j runs.Run, w runs.Watch) runs.Report {
 			r := j.Report()
 
 			for _, step := range []struct {
@@ -369,7 +354,7 @@ func TestNews(t *testing.T) {
 			}
 
 			return r
-		}))
+		})
 
 		var got []told
 
@@ -404,6 +389,6 @@ func TestNews(t *testing.T) {
 }
 
 // newPool returns a pool for runs in the provider.
-func newPool(limit, perTenant int, x runs.Backend) *Pool {
-	return New(map[common.Place]Place{common.PlaceProvider: {x, limit, perTenant}}, leading)
+func newPool(limit, perTenant int, execute runs.Execute) *Pool {
+	return New(map[common.Place]Place{common.PlaceProvider: {Execute: execute, Runs: limit, PerTenant: perTenant}}, leading)
 }

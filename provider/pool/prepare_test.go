@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A preparing backend has runs that need something first.
+// preparing carries out runs that need something first.
 type preparing struct {
 	*scripted
 
@@ -21,7 +21,12 @@ type preparing struct {
 	needs map[types.UID]runs.Needs
 }
 
-func (p preparing) Needs(j runs.Run) runs.Needs { return p.needs[j.Object.UID] }
+func (s preparing) pool(limit, perTenant int) *Pool {
+	p := newPool(limit, perTenant, s.execute)
+	p.queues[common.PlaceProvider].Needs = func(r runs.Run) runs.Needs { return s.needs[r.Object.UID] }
+
+	return p
+}
 
 // something that is got once it is given, or fails when that is an error.
 func something(key string) (n runs.Needs, give chan error, ended chan struct{}) {
@@ -44,7 +49,7 @@ func TestNeedsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, give, ended := something("shared")
 		s := preparing{newScripted(), map[types.UID]runs.Needs{"a": n, "b": n, "c": n}}
-		p := newPool(2, 2, s)
+		p := s.pool(2, 2)
 
 		for _, uid := range []string{"a", "b", "c"} {
 			enter(p, newRun(uid, common.TriggerCreated), func() {})
@@ -84,7 +89,7 @@ func TestNeedsMissing(t *testing.T) {
 		boom := errors.New("boom")
 		failing, give, _ := something("failing")
 		s := preparing{newScripted(), map[types.UID]runs.Needs{"a": failing}}
-		p := newPool(1, 1, s)
+		p := s.pool(1, 1)
 
 		enter(p, newRun("a", common.TriggerCreated), func() {})
 		give <- boom
@@ -118,7 +123,7 @@ func TestNeedsChange(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				old, _, ended := something("old")
 				s := preparing{newScripted(), map[types.UID]runs.Needs{"a": old}}
-				p := newPool(1, 1, s)
+				p := s.pool(1, 1)
 
 				wait(p, newRun("a", common.TriggerCreated), func() {})
 				change(p, s)
@@ -148,7 +153,7 @@ func TestNeedsChange(t *testing.T) {
 func TestNeedsKeptPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := preparing{newScripted(), map[types.UID]runs.Needs{}}
-		p := newPool(1, 1, s)
+		p := s.pool(1, 1)
 
 		if wait(p, newRun("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
 			t.Fatal("There should be a place.")

@@ -3,6 +3,8 @@ package pool
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
@@ -28,7 +30,17 @@ type queue struct {
 	patient int
 }
 
-func newQueue(p Place) *queue { return &queue{Place: p, shares: share.NewShares(p.PerTenant)} }
+func newQueue(p Place) *queue {
+	if p.Needs == nil {
+		p.Needs = func(runs.Run) runs.Needs { return runs.Needs{} }
+	}
+
+	if p.Recorded == nil {
+		p.Recorded = func(types.UID, string) {}
+	}
+
+	return &queue{Place: p, shares: share.NewShares(p.PerTenant)}
+}
 
 // count the place of an object, or do not count it any more: n is 1 or -1.
 func (q *queue) count(e *entry, n int) {

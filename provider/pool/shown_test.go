@@ -57,7 +57,7 @@ func TestShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScripted()
-				p := newPool(1, 1, s)
+				p := newPool(1, 1, s.execute)
 				j := newApply("a")
 
 				r := wait(p, j, func() {})
@@ -87,7 +87,7 @@ func TestShown(t *testing.T) {
 func TestShownLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := newPool(1, 1, s)
+		p := newPool(1, 1, s.execute)
 		woken := 0
 		j := newApply("a")
 		r := wait(p, j, func() { woken++ })
@@ -122,7 +122,7 @@ func TestNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScripted()
-				p := newPool(1, 1, s)
+				p := newPool(1, 1, s.execute)
 
 				wait(p, newApply("a"), func() {})
 				enter(p, newRun("b", common.TriggerCreated), func() {})
@@ -142,7 +142,7 @@ func TestNotBegun(t *testing.T) {
 func TestNotLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leads := newScripted(), &atomic.Bool{}
-		p := New(map[common.Place]Place{common.PlaceProvider: {s, 1, 1}}, leads.Load)
+		p := New(map[common.Place]Place{common.PlaceProvider: {Execute: s.execute, Runs: 1, PerTenant: 1}}, leads.Load)
 
 		if enter(p, newApply("a"), func() {}); began(s) {
 			t.Error("A run should not begin while another provider may lead.")

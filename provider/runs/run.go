@@ -1,5 +1,5 @@
 // Package runs has what is said of runs: what is to be carried out, and what is reported. Package controller decides on
-// a Run, package pool has it wait for its turn, a Backend carries it out, and package lifecycle takes its Report into
+// a Run, package pool has it wait for its turn, a backend carries it out, and package lifecycle takes its Report into
 // the status.
 package runs
 

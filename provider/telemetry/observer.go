@@ -74,37 +74,28 @@ func reference(run runs.Run) *corev1.ObjectReference {
 	}
 }
 
-// Observed returns a backend that tells an observer of the runs that x executes.
-func Observed(x runs.Backend, o *Observer) runs.Backend {
-	return observed{Backend: x, observer: o}
-}
+// Observed tells an observer of the runs that are executed.
+func Observed(execute runs.Execute, o *Observer) runs.Execute {
+	return func(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
+		start := time.Now()
 
-type observed struct {
-	runs.Backend
+		if run.Begun != nil {
+			start = run.Begun.StartTime.Time
+		} else {
+			o.started(run)
+		}
 
-	observer *Observer
-}
+		r := execute(ctx, run, w)
 
-// Execute a run.
-func (x observed) Execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
-	start := time.Now()
+		if run.Begun != nil {
+			run.Before.Run = r.Before // The status shows the run, and no longer the one before.
+		}
 
-	if run.Begun != nil {
-		start = run.Begun.StartTime.Time
-	} else {
-		x.observer.started(run)
+		// The next provider tells of a run that was left to it.
+		if r.Run.Phase.Finished() {
+			o.Ended(run, r, time.Since(start))
+		}
+
+		return r
 	}
-
-	r := x.Backend.Execute(ctx, run, w)
-
-	if run.Begun != nil {
-		run.Before.Run = r.Before // The status shows the run, and no longer the one before.
-	}
-
-	// The next provider tells of a run that was left to it.
-	if r.Run.Phase.Finished() {
-		x.observer.Ended(run, r, time.Since(start))
-	}
-
-	return r
 }

@@ -28,26 +28,19 @@ var example = runs.Run{
 	Policy: common.RunOnChange,
 }
 
-// A backend of which each run ends in a phase.
-type backend struct {
-	runs.Backend
-
-	phase common.RunPhase
-}
-
-func (b backend) Execute(_ context.Context, run runs.Run, _ runs.Watch) runs.Report {
-	r := run.Report()
-	r.Run.Phase, r.Run.Hosts = b.phase, &common.HostTotals{OK: 1}
-
-	return r
-}
-
 // execute the example, observed.
 func execute(t *testing.T, o *Observer, phase common.RunPhase) {
 	t.Helper()
 
-	x := Observed(backend{phase: phase}, o)
-	if r := x.Execute(t.Context(), example, runs.Watch{}); r.Run.Phase != phase {
+	x := Observed(func(_ context.Context, run runs.Run, _ runs.Watch) runs.Report {
+		r := run.Report()
+		r.Run.Phase = phase
+		r.Run.Hosts = &common.HostTotals{OK: 1}
+
+		return r
+	}, o)
+
+	if r := x(t.Context(), example, runs.Watch{}); r.Run.Phase != phase {
 		t.Errorf("The report should be passed on, got %+v", r)
 	}
 }

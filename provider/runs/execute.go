@@ -3,21 +3,12 @@ package runs
 import (
 	"context"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Backend carries out runs.
-type Backend interface {
-	// Needs of a run: what it waits for before it takes a place of the pool.
-	Needs(r Run) Needs
-	// Execute a run. The report says how it ended, errors included. When the context is done, Execute ends all
-	// processes of the run and returns soon. When the provider ends, as the watch says, and the run outlives it, Execute
-	// leaves the run as it is, and the report is about a run in progress.
-	Execute(ctx context.Context, r Run, w Watch) Report
-	// Recorded says that the status of an object shows the end of a run.
-	Recorded(uid types.UID, runID string)
-}
+// Execute carries out a run. The report says how it ended, errors included. When the context is done, Execute ends all
+// processes of the run and returns soon. When the provider ends, as the watch says, and the run outlives it, Execute
+// leaves the run as it is, and the report is about a run in progress.
+type Execute func(ctx context.Context, r Run, w Watch) Report
 
 // AccessAgain is when a run that lacks access is tried again. No watch tells when access is granted.
 const AccessAgain = 30 * time.Second
