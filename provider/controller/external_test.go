@@ -392,21 +392,21 @@ func TestDrop(t *testing.T) {
 		change func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report)
 		// err of the inputs.
 		err  error
-		want int
+		want bool
 	}{
 		"Same":   {reason: "Nothing has changed.", run: object()},
-		"Image":  {reason: "The image was wrong.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: 1},
-		"Inputs": {reason: "So were the inputs.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1},
+		"Image":  {reason: "The image was wrong.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},
+		"Inputs": {reason: "So were the inputs.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
 		"Early":  {reason: "It has waited for a moment only, or may have begun.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) { *i, r.Plan = in("b"), "" }},
 		"Installed": {reason: "It has installed its content, and counts as an apply.", run: object(), change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
 			*i, run.Status.AtProvider.LastApply = in("b"), &common.Apply{ID: r.Run.ID}
 		}},
 		"Missing": {reason: "Nothing else can be started.", run: object(), err: errBoom},
 		"MissingEdited": {
-			reason: "Whoever has edited the object does not want what it was before.", run: object(), err: errBoom, want: 1,
+			reason: "Whoever has edited the object does not want what it was before.", run: object(), err: errBoom, want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) { run.Generation++ },
 		},
-		"MissingClosed": {reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: 1, change: closes},
+		"MissingClosed": {reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: true, change: closes},
 		"MissingRequested": {
 			reason: "Somebody has asked for it, outside of its window.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
@@ -415,7 +415,7 @@ func TestDrop(t *testing.T) {
 			},
 		},
 		"MissingApproved": {
-			reason: "Its approval may be withdrawn, and nobody can tell.", run: object(), err: errBoom, want: 1,
+			reason: "Its approval may be withdrawn, and nobody can tell.", run: object(), err: errBoom, want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApproved}
 			},
@@ -434,16 +434,16 @@ func TestDrop(t *testing.T) {
 			},
 		},
 		"Requested": {
-			reason: "Somebody asks for a run, which answers.", run: object(), want: 1,
+			reason: "Somebody asks for a run, which answers.", run: object(), want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				annotated(meta.AnnotationKeyReconcileRequestedAt, "now")(run)
 			},
 		},
 		"Undone": {
 			reason: "The inputs are again those that were applied.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
-			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1,
+			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true,
 		},
-		"Closed": {reason: "Its window has closed.", run: object(), want: 1, change: closes},
+		"Closed": {reason: "Its window has closed.", run: object(), want: true, change: closes},
 		"Dependents": {
 			reason: "While there is a run nobody looks for changes of what it has made.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
@@ -451,11 +451,11 @@ func TestDrop(t *testing.T) {
 			},
 		},
 		"Preview":         {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
-		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: 1},
-		"Canceled":        {reason: "Somebody has canceled it.", run: object(), change: cancels, want: 1},
+		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
+		"Canceled":        {reason: "Somebody has canceled it.", run: object(), change: cancels, want: true},
 		"MissingCanceled": {reason: "That needs no inputs.", run: object(), err: errBoom, change: cancels},
 		"Absent":          {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
-		"AbsentChanged":   {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: 1},
+		"AbsentChanged":   {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},
 		"AbsentMissing":   {reason: "It has its inputs.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -478,8 +478,9 @@ func TestDrop(t *testing.T) {
 
 			_, _ = connect(t, p, tc.run, resolve).Observe(t.Context(), tc.run)
 
-			if canceled := strings.HasSuffix(name, "Canceled"); p.drops != tc.want || (p.ends > 0) != canceled {
-				t.Errorf("%s\nwant it dropped %d times, and canceled: %t, got %+v", tc.reason, tc.want, canceled, p)
+			canceled := strings.HasSuffix(name, "Canceled")
+			if got := p.wants[len(p.wants)-1]; got.EndWaiting != tc.want || got.End != canceled {
+				t.Errorf("%s\nwant it dropped: %t, and canceled: %t, got %+v", tc.reason, tc.want, canceled, got)
 			}
 
 			if last := tc.run.Status.AtProvider.LastRun; last == nil || last.ID != "new" {

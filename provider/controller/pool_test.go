@@ -32,11 +32,10 @@ type fakePool struct {
 	// for it.
 	lacks, installing bool
 
-	// What it was told: the run in progress was to end, or the one that waits was dropped, so often.
+	// What it was told.
 	wants                  []pool.Want
 	submitted, followed    []runs.Run
 	forgotten, interrupted []string
-	ends, drops            int
 }
 
 // clock of the pool.
@@ -56,16 +55,8 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 	case w.Gone:
 		return runs.Report{}, false
 	case p.report != nil && (w.End || !p.report.Waits):
-		if w.End {
-			p.ends++
-		}
-
 		if w.End && !p.lasts {
 			p.cancel()
-		}
-
-		if w.EndWaiting && p.report.Plan != "" {
-			p.drops++
 		}
 
 		return *p.report, true
