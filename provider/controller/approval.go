@@ -86,7 +86,8 @@ func (p approvals) Delete(ctx context.Context, a common.Approval) error {
 }
 
 // judge takes the Approvals of an object into the situation, and what they decide into the status.
-// It deletes those that were used: their digest has the id of a check before, so that they approve nothing any more.
+// It deletes those that were used: their digest has the id of a check before, so that they approve nothing any more. Of
+// those that are composed an event says that they decide nothing.
 func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) error {
 	o, was := run.Observation(), run.Observation().Approval
 
@@ -108,9 +109,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) 
 		return err
 	}
 
-	all, ignored := people(all)
-
-	for _, a := range all {
+	for _, a := range slices.DeleteFunc(slices.Clone(all), isComposed) {
 		d := a.Decided()
 		l.Approvals.Verdicts = append(l.Approvals.Verdicts, lifecycle.Verdict{
 			Approval: a.GetName(), Digest: d.Digest, Approve: d.Decision == common.DecisionApprove, By: d.By, Reason: d.Reason,
@@ -122,40 +121,28 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) 
 	o.Approval = l.Recorded.Approval
 
 	e.announceVerdict(run, was)
-	e.announceIgnored(run, ignored)
 
 	for _, a := range all {
-		if !l.recorded || o.Approval == nil || o.Approval.State != common.ApprovalApplied ||
-			a.Decided().Digest != o.Approval.Digest {
-			continue
-		}
-
-		if err := e.approvals.Delete(ctx, a); err != nil {
-			e.recorder.Event(run, event.Warning(ReasonCannotDelete, err))
+		switch {
+		case o.Approval == nil, a.Decided().Digest != o.Approval.Digest:
+		case isComposed(a):
+			e.recorder.Event(run, event.Warning(ReasonIgnored, errors.Errorf(
+				"the Approval %q has no effect: a Composition or an Operation has made it, and people approve", a.GetName())))
+		case l.recorded && o.Approval.State == common.ApprovalApplied:
+			if err := e.approvals.Delete(ctx, a); err != nil {
+				e.recorder.Event(run, event.Warning(ReasonCannotDelete, err))
+			}
 		}
 	}
 
 	return nil
 }
 
-// people returns the Approvals that people have made, and those that Crossplane has made. The latter decide
-// nothing: the author of a Composition or an Operation acts with the rights of Crossplane.
-func people(all []common.Approval) (made, composed []common.Approval) {
-	for _, a := range all {
-		if isComposed(a) {
-			composed = append(composed, a)
-		} else {
-			made = append(made, a)
-		}
-	}
-
-	return made, composed
-}
-
 // labelComposite is what Crossplane writes on what it composes.
 const labelComposite = "crossplane.io/composite"
 
-// isComposed is true for an Approval that Crossplane has applied, as a Composition or an Operation says.
+// isComposed is true for an Approval that Crossplane has applied, as a Composition or an Operation says. It decides
+// nothing: the author of either acts with the rights of Crossplane.
 func isComposed(a common.Approval) bool {
 	if _, labeled := a.GetLabels()[labelComposite]; labeled || metav1.GetControllerOf(a) != nil {
 		return true
@@ -165,20 +152,6 @@ func isComposed(a common.Approval) bool {
 		return strings.HasPrefix(e.Manager, "apiextensions.crossplane.io/") ||
 			strings.HasPrefix(e.Manager, "ops.crossplane.io/")
 	})
-}
-
-// announceIgnored tells in an event that what awaits a decision has an Approval without effect.
-func (e *external) announceIgnored(run common.AnsibleRun, ignored []common.Approval) {
-	o := run.Observation().Approval
-
-	for _, a := range ignored {
-		if o != nil && a.Decided().Digest == o.Digest {
-			e.recorder.Event(run,
-				event.Warning(ReasonIgnored,
-					errors.Errorf("the Approval %q has no effect: a Composition or an Operation has made it, and people approve",
-						a.GetName())))
-		}
-	}
 }
 
 // announceVerdict names the author of a decision in an event, once.

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,17 +60,11 @@ func PodNamespaces(ctx context.Context, r client.Reader) ([]string, error) {
 			return nil, errors.Wrap(err, "cannot list AnsibleRuns")
 		}
 
-		err := apimeta.EachListItem(l, func(o runtime.Object) error {
-			if run, ok := o.(common.AnsibleRun); ok {
-				if last := run.Observation().LastRun; last != nil && last.Pod != nil {
-					all[last.Pod.Namespace] = true
-				}
+		for _, o := range l.GetItems() {
+			run, ok := o.(common.AnsibleRun)
+			if ok && run.Observation().LastRun != nil && run.Observation().LastRun.Pod != nil {
+				all[run.Observation().LastRun.Pod.Namespace] = true
 			}
-
-			return nil
-		})
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot read AnsibleRuns")
 		}
 	}
 
