@@ -1,12 +1,10 @@
 package compile
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -15,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
@@ -43,14 +40,22 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 		return field.ErrorList{field.InternalError(r.Path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
-	errs := append(s.Validate(withPlaceholders(r)), roleMistakes(r.Object.Parameters["roles"], func(list raw) error {
-		_, err := (&common.AnsibleRunParameters{Roles: list}).ParseRoles()
-		return err
-	})...)
-	errs = append(errs, roleMistakes(manifest.Nested(r.Object.Parameters, "onDelete", "roles"), func(list raw) error {
-		_, err := (&common.OnDelete{Roles: list}).ParseRoles()
-		return err
-	})...)
+	var parameters common.AnsibleRunParameters
+	input.Decode(r.Object.Parameters, &parameters)
+
+	errs := s.Validate(withPlaceholders(r))
+
+	// What the provider cannot read.
+	if _, err := parameters.ParseRoles(); err != nil {
+		errs = append(errs, roleMistake(err))
+	}
+
+	if parameters.OnDelete != nil {
+		if _, err := parameters.OnDelete.ParseRoles(); err != nil {
+			errs = append(errs, roleMistake(err))
+		}
+	}
+
 	errs = append(errs, nameMistakes(field.NewPath("spec"), r.Object.Spec)...)
 	errs = append(errs, nameMistakes(field.NewPath("spec", "forProvider"), r.Object.Parameters)...)
 
@@ -113,27 +118,12 @@ func inputPath(path string, r input.Run) string {
 	return r.Path.String() + "." + path
 }
 
-type raw = *apiextensionsv1.JSON
-
-// roleMistakes reports roles that the provider cannot read.
-func roleMistakes(roles any, parse func(list raw) error) field.ErrorList {
-	if roles == nil {
-		return nil
-	}
-
-	text, err := json.Marshal(roles)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-
-	if err = parse(&apiextensionsv1.JSON{Raw: text}); err == nil {
-		return nil
-	}
-
+// roleMistake is an error of ParseRoles, which begins with a path.
+func roleMistake(err error) *field.Error {
 	path, message, ok := strings.Cut(err.Error(), ": ")
 	if !ok {
 		path, message, _ = strings.Cut(err.Error(), " ")
 	}
 
-	return field.ErrorList{field.Forbidden(field.NewPath(path), message)}
+	return field.Forbidden(field.NewPath(path), message)
 }
