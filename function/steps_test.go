@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -11,20 +12,29 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// A step tells later ones no more than the condition can show: what it tells counts towards the size of a
-// response, as what it composes does.
+// However much fails, the condition stays small, and begins with what failed. A step tells later ones no more than the
+// condition can show: what it tells counts towards the size of a response, as what it composes does.
 func TestToldIsBounded(t *testing.T) {
 	const atMost = 32 << 10
 
 	items, resources := make([]string, 100), ""
 	for i := range items {
 		items[i] = fmt.Sprintf("i%02d", i)
-		resources += aRun("all["+items[i]+"]", failing("message: "+strings.Repeat("x", 1000)))
+		resources += aRun("all["+items[i]+"]", failing("message: "+strings.Repeat("ä", 500)))
 	}
 
 	req := step{runs: "[{name: other}, {name: all, forEach: [" + strings.Join(items, ", ") + "]}]", observed: resources}.request(t)
 
 	first := respond(t, req)
+
+	message := first.GetConditions()[0].GetMessage()
+	if len(message) > 4096 || !utf8.ValidString(message) || !strings.HasPrefix(message, "0 of 101 runs are ready; 100 failed, 1 in progress\nall[i00]: ") {
+		t.Errorf("want at most 4096 bytes of valid UTF-8, which begin with what failed, got %d: %q", len(message), message)
+	}
+
+	if event := first.GetResults()[0].GetMessage(); len(event) > 1024 {
+		t.Errorf("want at most 1024 bytes for an event, got %d", len(event))
+	}
 
 	if size := proto.Size(first.GetContext()); size > atMost {
 		t.Errorf("RunFunction(...): told later steps %d bytes, want %d at most", size, atMost)

@@ -8,10 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -47,15 +49,6 @@ const (
 // maxUncounted is the number of runs up to which the condition does not begin with a line
 // that counts them. The lines of more runs may not all fit.
 const maxUncounted = 10
-
-// A condition of the XR.
-type condition struct {
-	status  bool
-	reason  string
-	message string
-	// warn is true if there is an event when the condition has changed.
-	warn bool
-}
 
 // Invalid reports mistakes of the Composition in one Fatal result, with a line for each: core
 // shows the first Fatal result only.
@@ -93,11 +86,7 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 		WithMessage(clip.Text(condition, maxMessage)).
 		TargetCompositeAndClaim()
 
-	rsp.Results = append(rsp.Results, &fnv1.Result{
-		Severity: fnv1.Severity_SEVERITY_FATAL,
-		Message:  result,
-		Target:   fnv1.Target_TARGET_COMPOSITE.Enum(),
-	})
+	response.Fatal(rsp, errors.New(result))
 }
 
 // severity lists the reasons of runs that are not done, the most severe first.
@@ -124,39 +113,43 @@ func bySeverity(runs []desired.Outcome) []desired.Outcome {
 	return slices.SortedStableFunc(slices.Values(runs), func(a, b desired.Outcome) int { return rank(a) - rank(b) })
 }
 
-// summarize returns the condition that tells what became of the runs.
-func summarize(all step) condition {
+// summarize returns the reason and the message of the condition that tells what became of the runs. It is true when all
+// are done.
+func summarize(all step) (reason desired.Reason, message string, done bool) {
 	var lines []string
 
-	c := condition{status: true, reason: ReasonAvailable}
+	reason, done = ReasonAvailable, true
 
 	for _, r := range bySeverity(all.Runs) {
-		if c.status && !r.Done() {
-			c.status, c.reason = false, string(r.Reason)
+		if done && !r.Done() {
+			reason, done = r.Reason, false
 		}
 
 		lines = append(lines, describe(r)...)
 	}
 
-	if len(all.Problems) > 0 && c.status {
-		c.reason = ReasonInvalidStatus
+	if len(all.Problems) > 0 && done {
+		reason = ReasonInvalidStatus
 	}
 
 	lines = append(lines, all.Problems...)
 
-	switch desired.Reason(c.reason) {
-	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
-		desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
-		c.warn = true
-	}
-
-	if count := tally(all.Runs); count != "" && !c.status {
+	if count := tally(all.Runs); count != "" && !done {
 		lines = slices.Insert(lines, 0, count)
 	}
 
-	c.message = clip.Text(strings.Join(lines, "\n"), maxMessage)
+	return reason, clip.Text(strings.Join(lines, "\n"), maxMessage), done
+}
 
-	return c
+// warns is true for a reason that is an event, too.
+func warns(reason desired.Reason) bool {
+	switch reason {
+	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
+		desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
+		return true
+	}
+
+	return false
 }
 
 // tallied is a text that only the line with the counts of runs has.
@@ -218,29 +211,13 @@ func countedAs(reason desired.Reason) string {
 	return "in progress"
 }
 
-// tells is true for a condition with a line that a message does not have. That may be the message of
+// tells is true for a message with a line that another one does not have. That may be the message of
 // a later step, with more lines. Other counts of runs alone are no news.
-func (c condition) tells(message string) bool {
-	was := strings.Split(message, "\n")
+func tells(message, before string) bool {
+	was := strings.Split(before, "\n")
 
-	return slices.ContainsFunc(strings.Split(c.message, "\n"), func(l string) bool {
+	return slices.ContainsFunc(strings.Split(message, "\n"), func(l string) bool {
 		return !strings.Contains(l, tallied) && !slices.Contains(was, l)
-	})
-}
-
-// removed reports the runs that are removed.
-func removed(rsp *fnv1.RunFunctionResponse, names []string) {
-	if len(names) == 0 {
-		return
-	}
-
-	reason := ReasonRemoved
-
-	rsp.Results = append(rsp.Results, &fnv1.Result{
-		Severity: fnv1.Severity_SEVERITY_NORMAL,
-		Reason:   &reason,
-		Message:  clip.Text("removing AnsibleRuns that are not wanted any more: "+strings.Join(names, ", "), maxEvent),
-		Target:   fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 	})
 }
 
@@ -267,32 +244,21 @@ func line(message string) string {
 	}, message)
 }
 
-// report adds the condition to a response, and an event when there is something new to warn of. An earlier
+// tellXR adds the condition to a response, and an event when there is something new to warn of. An earlier
 // step of a pipeline does not know whether all is ready.
-func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
-	status := fnv1.Status_STATUS_CONDITION_FALSE
-	if c.status {
-		status = fnv1.Status_STATUS_CONDITION_TRUE
+func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
+	reason, message, done := summarize(all)
+
+	status := response.ConditionFalse
+	if done {
+		status = response.ConditionTrue
 	}
 
-	rsp.Conditions = append(rsp.Conditions, &fnv1.Condition{
-		Type:    TypeAnsibleRunsReady,
-		Status:  status,
-		Reason:  c.reason,
-		Message: &c.message,
-		Target:  fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
-	})
+	status(rsp, TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
 
-	if !c.warn || !c.tells(Reported(xr)) {
-		return
+	if warns(reason) && tells(message, Reported(xr)) {
+		response.Warning(rsp, errors.New(clip.Text(message, maxEvent))).TargetCompositeAndClaim().WithReason(string(reason))
 	}
-
-	rsp.Results = append(rsp.Results, &fnv1.Result{
-		Severity: fnv1.Severity_SEVERITY_WARNING,
-		Reason:   &c.reason,
-		Message:  clip.Text(c.message, maxEvent),
-		Target:   fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
-	})
 }
 
 // Reported returns the message of the condition that the XR has.
@@ -302,20 +268,16 @@ func Reported(xr map[string]any) string {
 
 // conditions adds the conditions of the input to a response.
 func conditions(rsp *fnv1.RunFunctionResponse, all []composite.Condition) {
-	status := map[string]fnv1.Status{
-		"True":  fnv1.Status_STATUS_CONDITION_TRUE,
-		"False": fnv1.Status_STATUS_CONDITION_FALSE,
-	}
-
 	for _, c := range all {
-		is, known := status[c.Status]
-		if !known {
-			is = fnv1.Status_STATUS_CONDITION_UNKNOWN
+		condition := response.ConditionUnknown
+
+		switch c.Status {
+		case ansiblerun.ConditionTrue:
+			condition = response.ConditionTrue
+		case ansiblerun.ConditionFalse:
+			condition = response.ConditionFalse
 		}
 
-		message := clip.Text(c.Message, maxMessage)
-		rsp.Conditions = append(rsp.Conditions, &fnv1.Condition{
-			Type: c.Type, Status: is, Reason: c.Reason, Message: &message, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
-		})
+		condition(rsp, c.Type, c.Reason).WithMessage(clip.Text(c.Message, maxMessage)).TargetCompositeAndClaim()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -44,13 +43,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result Result, fetched map[string]
 		}
 	}
 
-	if rsp.GetDesired() == nil {
-		rsp.Desired = &fnv1.State{}
-	}
-
-	if rsp.GetDesired().Resources == nil {
-		rsp.Desired.Resources = map[string]*fnv1.Resource{}
-	}
+	initialize(rsp)
 
 	leftOut := map[string]any{}
 	byID := map[string]string{}
@@ -78,13 +71,8 @@ func Operation(rsp *fnv1.RunFunctionResponse, result Result, fetched map[string]
 
 		byID[id] = r.Name
 
-		s, err := structpb.NewStruct(withRequest(r.Desired, name, now))
-		if err != nil {
-			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
-		}
-
-		if err := put(rsp.GetDesired(), r.Resource, &fnv1.Resource{Resource: s}); err != nil {
-			return errors.Wrapf(err, "give run %q another name", r.Name)
+		if err := putRun(rsp.GetDesired(), r, withRequest(r.Desired, name, now), fnv1.Ready_READY_UNSPECIFIED); err != nil {
+			return err
 		}
 	}
 

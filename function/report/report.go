@@ -7,12 +7,15 @@ package report
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -28,9 +31,7 @@ type Result struct {
 // Report adds a result to a response that has the desired state of earlier steps. The
 // condition of the observed XR says what was reported before. The id is that of this step.
 func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result Result) error {
-	if rsp.GetDesired() == nil {
-		rsp.Desired = &fnv1.State{}
-	}
+	initialize(rsp)
 
 	steps := earlierSteps(rsp.GetContext(), id)
 
@@ -63,13 +64,16 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 		return err
 	}
 
-	c := summarize(merge(steps))
-	c.report(rsp, xr)
-
+	tellXR(rsp, xr, merge(steps))
 	conditions(rsp, result.Conditions)
-	removed(rsp, slices.DeleteFunc(result.Removed, func(resource string) bool {
+
+	removed := slices.DeleteFunc(result.Removed, func(resource string) bool {
 		return rsp.GetDesired().GetResources()[resource] != nil
-	}))
+	})
+	if len(removed) > 0 {
+		message := "removing AnsibleRuns that are not wanted any more: " + strings.Join(removed, ", ")
+		response.Normal(rsp, clip.Text(message, maxEvent)).TargetCompositeAndClaim().WithReason(ReasonRemoved)
+	}
 
 	return nil
 }
@@ -77,10 +81,6 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 // resources puts the AnsibleRuns into the desired state, in place of what an earlier step has kept
 // without wanting it. That goes, too, when this step lets it go.
 func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error {
-	if state.Resources == nil {
-		state.Resources = map[string]*fnv1.Resource{}
-	}
-
 	for _, r := range runs {
 		if was, _ := latest(earlier, r.Resource); was.Unwanted() {
 			delete(state.GetResources(), r.Resource)
@@ -91,35 +91,48 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 			continue
 		}
 
-		s, err := structpb.NewStruct(r.Desired)
-		if err != nil {
-			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
-		}
-
 		ready := fnv1.Ready_READY_FALSE
 		if r.Done() {
 			ready = fnv1.Ready_READY_TRUE
 		}
 
-		if err := put(state, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {
-			return errors.Wrapf(err, "give run %q another name", r.Name)
+		if err := putRun(state, r, r.Desired, ready); err != nil {
+			return err
 		}
 	}
 
 	return nil
 }
 
-// put a composed resource into the desired state. It is an error if an earlier step composes a
+// initialize the desired state.
+func initialize(rsp *fnv1.RunFunctionResponse) {
+	if rsp.GetDesired() == nil {
+		rsp.Desired = &fnv1.State{}
+	}
+
+	if rsp.GetDesired().Resources == nil {
+		rsp.Desired.Resources = map[string]*fnv1.Resource{}
+	}
+}
+
+// putRun puts an AnsibleRun into the desired state. It is an error if an earlier step composes a
 // resource under the name: core would only ever compose one of the two.
-func put(state *fnv1.State, name string, r *fnv1.Resource) error {
-	if was, ok := state.GetResources()[name]; ok {
-		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name,
+func putRun(state *fnv1.State, r desired.Outcome, object map[string]any, ready fnv1.Ready) error {
+	if was, ok := state.GetResources()[r.Resource]; ok {
+		return errors.Errorf(
+			"give run %q another name: an earlier step of the pipeline composes %q, which is of kind %s", r.Name, r.Resource,
 			was.GetResource().GetFields()["kind"].GetStringValue())
 	}
 
-	state.Resources[name] = r
+	return put(state, r.Resource, object, ready)
+}
 
-	return nil
+// put a composed resource into the desired state.
+func put(state *fnv1.State, name string, object map[string]any, ready fnv1.Ready) error {
+	s, err := structpb.NewStruct(object)
+	state.Resources[name] = &fnv1.Resource{Resource: s, Ready: ready}
+
+	return errors.Wrapf(err, "cannot put %q into the response", name)
 }
 
 // usages puts Usages into the desired state, and removes those that are nil. They count as
@@ -131,12 +144,9 @@ func usages(state *fnv1.State, usages map[string]map[string]any) error {
 			continue
 		}
 
-		s, err := structpb.NewStruct(u)
-		if err != nil {
-			return errors.Wrapf(err, "cannot put usage %q into the response", name)
+		if err := put(state, name, u, fnv1.Ready_READY_TRUE); err != nil {
+			return err
 		}
-
-		state.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
 
 	return nil
@@ -145,11 +155,6 @@ func usages(state *fnv1.State, usages map[string]map[string]any) error {
 // details puts connection details into the desired state.
 func details(state *fnv1.State, result Result) error {
 	if result.Secret != nil {
-		s, err := structpb.NewStruct(result.Secret)
-		if err != nil {
-			return errors.New("cannot put the connection details into the response")
-		}
-
 		// The Secret has the connection details of one step only.
 		if _, ok := state.GetResources()[plan.ResourceConnection]; ok {
 			return errors.Errorf(
@@ -157,7 +162,9 @@ func details(state *fnv1.State, result Result) error {
 					"can have these", plan.ResourceConnection)
 		}
 
-		state.Resources[plan.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+		if err := put(state, plan.ResourceConnection, result.Secret, fnv1.Ready_READY_TRUE); err != nil {
+			return err
+		}
 	}
 
 	if len(result.Details) == 0 {

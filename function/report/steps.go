@@ -2,13 +2,13 @@ package report
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
@@ -70,13 +70,7 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 		return errors.Wrap(err, "cannot tell later steps what became of the runs")
 	}
 
-	fields := maps.Clone(rsp.GetContext().GetFields())
-	if fields == nil {
-		fields = map[string]*structpb.Value{}
-	}
-
-	fields[ContextSteps] = structpb.NewStringValue(string(text))
-	rsp.Context = &structpb.Struct{Fields: fields}
+	response.SetContextKey(rsp, ContextSteps, structpb.NewStringValue(string(text)))
 
 	return nil
 }
