@@ -27,12 +27,14 @@ func FuzzRunFunction(f *testing.F) {
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c}, runs: [{name: a, vars: {x: "${xr.spec.size}"}}, {name: b, when: "${runs.a.outputs.x > 0}"}], status: {x: "${runs.b.ready}"}}`, xr, run},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [x, {name: 5, vars: [], when: {}}], status: 1}`, `{}`, `{metadata: {managedFields: [{}]}}`},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c}], status: "${runs.a.outputs}"}`, `{apiVersion: example.org/v1, kind: App, metadata: {name: app, managedFields: [{manager: apiextensions.crossplane.io/composite, operation: Apply, subresource: status, fieldsV1: {"f:status": {"f:x": {}}}}]}, status: {x: 1, y: 2}}`, run},
+		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [5, {name: 5, vars: [], when: {}}], defaults: 1, status: null, unknown: {}}`, xr, run},
+		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: "$${x}", limit: "${x}", forks: 1e300, timeout: "x", vars: {n: 9007199254740994}, varFiles: [{source: SecretKey}]}]}`, xr, run},
+		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, forEach: "${x}", varsFrom: [{}], inventories: [{yaml: {all: null}}], roles: [{name: {x: []}}]}]}`, xr, run},
+		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, requiredResources: {a: {matchLabels: {x: "${xr.spec.x}"}}}, connectionDetails: [{name: 1}]}`, xr, run},
 		{`{}`, `{metadata: [], spec: 1, status: {conditions: 5}}`, `{kind: AnsibleRun, metadata: 5}`},
 	} {
 		f.Add(asJSON(f, s[0]), asJSON(f, s[1]), asJSON(f, s[2]))
 	}
-
-	fn := newFunction(f)
 
 	f.Fuzz(func(t *testing.T, in, composite, observed string) {
 		respond := func() *fnv1.RunFunctionResponse {
@@ -44,7 +46,7 @@ func FuzzRunFunction(f *testing.F) {
 				},
 			}
 
-			rsp, err := fn.RunFunction(context.Background(), req)
+			rsp, err := newFunction(t).RunFunction(context.Background(), req)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,10 +33,6 @@ func TestUsages(t *testing.T) {
           replayDeletion: true
 ` + condition("TRUE", "Available", ""),
 		},
-		"OptedOut": {
-			reason: "A run may do without.",
-			runs:   strings.Replace(runs, "[db]", "[db], usages: false", 1), spec: "db: true, app: true", observed: db + app, want: "app, db", said: "Available",
-		},
 		"DependencyGoes": {
 			reason: "One that is not wanted goes once the other one does not depend on it any more.",
 			runs:   runs, spec: "db: false, app: true", observed: db + app,

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // serve the function as its command does, to a client that receives what core
@@ -86,11 +88,11 @@ func TestServeLarge(t *testing.T) {
 	}
 }
 
-// However many requests there are at a time, of however many Compositions, what
+// However many requests there are at a time, of however many Compositions and XRs, they do not see each other, and what
 // is kept is bounded.
 func TestServeNoGrowth(t *testing.T) {
 	const (
-		rounds  = 3
+		rounds  = 6
 		clients = 100
 	)
 
@@ -100,14 +102,25 @@ func TestServeNoGrowth(t *testing.T) {
 		var wg sync.WaitGroup
 
 		for i := range clients {
-			req := large(t, n*clients+i, 2, 100)
+			// Two XRs share a Composition.
+			composition, items := (n*clients+i)/2, 1+i%2
+			req := large(t, composition, items, 100)
 
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 
-				if _, err := client.RunFunction(ctx, req); err != nil {
+				rsp, err := client.RunFunction(ctx, req)
+				if err != nil {
 					t.Error(err)
+					return
+				}
+
+				all := rsp.GetDesired().GetResources()
+				role := manifest.NestedText(all["app[0]"].GetResource().AsMap(), "spec", "forProvider", "role")
+
+				if len(all) != items || role != fmt.Sprint("acme.app.server", composition) {
+					t.Errorf("want %d runs of Composition %d, got %v", items, composition, rsp)
 				}
 			})
 		}
