@@ -44,6 +44,8 @@ type plugin struct {
 	all           bool
 	allNamespaces bool
 
+	// composites caches which kinds are those of XRs and claims.
+	composites map[schema.GroupVersionKind]bool
 	// lookup the objects that arguments name, for a command that reads or for another one.
 	lookup func(args []string, reads bool) ([]tree.Reference, error)
 	client *objects.Client
@@ -53,7 +55,7 @@ type plugin struct {
 }
 
 func newPlugin(out, errs io.Writer) *plugin {
-	p := &plugin{out: out, errs: errs, flags: genericclioptions.NewConfigFlags(true)}
+	p := &plugin{out: out, errs: errs, flags: genericclioptions.NewConfigFlags(true), composites: map[schema.GroupVersionKind]bool{}}
 	p.lookup = p.roots
 	p.flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = qps, burst
@@ -149,7 +151,7 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 		return nil, err
 	}
 
-	p.client = objects.New(c)
+	p.client = objects.New(c, p.isComposite)
 
 	infos, err := p.find(namespace, reads, args)
 	if err != nil {
@@ -160,7 +162,7 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 
 	for _, i := range infos {
 		o, _ := i.Object.(*unstructured.Unstructured)
-		if o == nil || !tree.IsRun(o) && !tree.Composite(o) && !p.hasRuns(i.Mapping.Resource) {
+		if o == nil || !tree.IsRun(o) && !p.isComposite(i.Mapping.GroupVersionKind) {
 			return nil, errors.Errorf("%s/%s is no XR, claim or AnsibleRun", i.Mapping.Resource.Resource, i.Name)
 		}
 
@@ -260,23 +262,38 @@ func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]st
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// hasRuns is true for a kind of XRs or claims. One that Crossplane has not looked at yet does not show that
-// it is one.
-func (p *plugin) hasRuns(kind schema.GroupVersionResource) bool {
+// isComposite is true for a kind of XRs or claims.
+func (p *plugin) isComposite(kind schema.GroupVersionKind) bool {
+	if is, known := p.composites[kind]; known {
+		return is
+	}
+
 	d, err := p.flags.ToDiscoveryClient()
 	if err != nil {
 		return false
 	}
 
-	list, err := d.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	find := func() bool {
+		list, err := d.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 
-	return err == nil &&
-		slices.ContainsFunc(list.APIResources,
-			func(r metav1.APIResource) bool { return r.Name == kind.Resource && isComposite(r) })
+		return err == nil && slices.ContainsFunc(list.APIResources,
+			func(r metav1.APIResource) bool { return r.Kind == kind.Kind && inCategory(r) })
+	}
+
+	is := find()
+	if !is && !d.Fresh() {
+		d.Invalidate() // The kind may have become one since kubectl has asked.
+
+		is = find()
+	}
+
+	p.composites[kind] = is
+
+	return is
 }
 
-// isComposite is true for XRs and claims: Crossplane puts them into categories.
-func isComposite(r metav1.APIResource) bool {
+// inCategory is true for XRs and claims: Crossplane puts them into categories.
+func inCategory(r metav1.APIResource) bool {
 	return slices.Contains(r.Categories, "composite") || slices.Contains(r.Categories, "claim")
 }
 
@@ -293,7 +310,7 @@ func (p *plugin) types() []string {
 
 	for _, list := range lists {
 		for _, r := range list.APIResources {
-			if r.Kind == common.KindAnsibleRun || isComposite(r) {
+			if r.Kind == common.KindAnsibleRun || inCategory(r) {
 				group, _, _ := strings.Cut(list.GroupVersion, "/")
 				types = append(types, r.Name+"."+group)
 			}

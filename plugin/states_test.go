@@ -280,7 +280,7 @@ func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 	}
 
 	p := newPlugin(out, out)
-	p.client = objects.New(b.Build())
+	p.client = objects.New(b.Build(), func(kind schema.GroupVersionKind) bool { return kind != disks })
 	p.single = true
 	p.lookup = func([]string, bool) ([]tree.Reference, error) {
 		return []tree.Reference{{GroupVersionKind: s[0].GroupVersionKind(), Namespace: "ns", Name: s[0].GetName()}}, nil

@@ -31,19 +31,19 @@ const maxDepth = 10
 // A Client of the API server.
 type Client struct {
 	client client.Client
-	// plain are the kinds that are known to be no XRs.
-	plain map[schema.GroupVersionKind]bool
+	// isComposite is true for the kinds of XRs and claims.
+	isComposite func(schema.GroupVersionKind) bool
 }
 
 // New client. The plugin is the manager of the fields that it sets.
-func New(c client.Client) *Client {
-	return &Client{client: client.WithFieldOwner(c, "kubectl-ansible"), plain: map[schema.GroupVersionKind]bool{}}
+func New(c client.Client, isComposite func(schema.GroupVersionKind) bool) *Client {
+	return &Client{client: client.WithFieldOwner(c, "kubectl-ansible"), isComposite: isComposite}
 }
 
 // Tree of an object, as it is now.
 func (c *Client) Tree(ctx context.Context, root tree.Reference) (*tree.Node, error) {
-	o, err := c.get(ctx, root)
-	if err != nil {
+	o := object(root)
+	if err := c.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return nil, err
 	}
 
@@ -59,9 +59,11 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 		return err
 	}
 
-	o := object(schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), n.Namespace, n.Name)
+	o := tree.Reference{
+		GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name,
+	}
 
-	return c.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
+	return c.client.Patch(ctx, object(o), client.RawPatch(types.MergePatchType, patch))
 }
 
 // ConfigMap returns the data of a ConfigMap; nil if there is none.
@@ -95,7 +97,9 @@ func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalS
 		return err
 	}
 
-	o := object(schema.FromAPIVersionAndKind(n.APIVersion, common.KindApproval), n.Namespace, "")
+	o := object(tree.Reference{
+		GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, common.KindApproval), Namespace: n.Namespace,
+	})
 	o.Object["spec"] = fields
 	o.SetGenerateName(n.Name + "-")
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: n.APIVersion, Kind: n.Kind, Name: n.Name, UID: n.UID}})
@@ -103,20 +107,14 @@ func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalS
 	return c.client.Create(ctx, o)
 }
 
-// object of a kind with a name, and nothing else.
-func object(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+// object to which a reference leads, with nothing else.
+func object(ref tree.Reference) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
-	o.SetGroupVersionKind(kind)
-	o.SetNamespace(namespace)
-	o.SetName(name)
+	o.SetGroupVersionKind(ref.GroupVersionKind)
+	o.SetNamespace(ref.Namespace)
+	o.SetName(ref.Name)
 
 	return o
-}
-
-func (c *Client) get(ctx context.Context, ref tree.Reference) (*unstructured.Unstructured, error) {
-	o := object(ref.GroupVersionKind, ref.Namespace, ref.Name)
-
-	return o, c.client.Get(ctx, client.ObjectKeyFromObject(o), o)
 }
 
 // below reads what an object is composed of, as far as AnsibleRuns are concerned.
@@ -143,15 +141,14 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 	}
 
 	for _, ref := range tree.References(o) {
-		if !ref.MayBeComposite() || c.plain[ref.GroupVersionKind] || seen[ref] {
+		child := object(ref)
+		if seen[ref] || !tree.IsRun(child) && !c.isComposite(ref.GroupVersionKind) {
 			continue
 		}
 
 		seen[ref] = true
 
-		child, err := c.get(ctx, ref)
-
-		switch {
+		switch err := c.client.Get(ctx, client.ObjectKeyFromObject(child), child); {
 		case kerrors.IsNotFound(err), kmeta.IsNoMatchError(err):
 			continue // It was not created yet, or is gone.
 		case kerrors.IsForbidden(err):
@@ -159,17 +156,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 			continue
 		case err != nil:
 			return nil, err
-		}
-
-		if !tree.IsRun(child) && !tree.Composite(child) {
-			// What Crossplane has looked at is known not to be an XR.
-			conditions, _, _ := unstructured.NestedSlice(child.Object, "status", "conditions")
-			c.plain[ref.GroupVersionKind] = len(conditions) > 0
-
-			continue
-		}
-
-		if !tree.Owns(o, child) {
+		case !tree.Owns(o, child):
 			unread = append(unread, fmt.Sprintf("%s %s is named in resourceRefs, but does not belong to this object",
 				ref.GroupVersionKind.Kind, ref.Name))
 			continue

@@ -4,8 +4,6 @@
 package tree
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,23 +19,6 @@ type Reference struct {
 // ReferenceTo an object.
 func ReferenceTo(o *unstructured.Unstructured) Reference {
 	return Reference{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-// Composite is true for XRs and claims, and for nothing that has no reference to composed
-// resources, or to an XR, and will have none.
-func Composite(o *unstructured.Unstructured) bool {
-	spec, _ := o.Object["spec"].(map[string]any)
-
-	for _, field := range []string{
-		"crossplane", "resourceRefs", "resourceRef", "compositionRef", "compositionSelector",
-		"compositionRevisionRef",
-	} {
-		if _, ok := spec[field]; ok && !IsRun(o) {
-			return true
-		}
-	}
-
-	return false
 }
 
 // IsRun is true for AnsibleRuns.
@@ -79,15 +60,6 @@ func reference(ref map[string]any, namespace string) Reference {
 	}
 
 	return r
-}
-
-// MayBeComposite is false for kinds that no XR has: those of Kubernetes, and those that are
-// composed for the runs.
-func (r Reference) MayBeComposite() bool {
-	group := r.GroupVersionKind.Group
-
-	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") &&
-		group != "protection.crossplane.io" && group != "apiextensions.crossplane.io"
 }
 
 // Owns is true for an XR that controls an object, and for the claim of an XR. The author of an XR may write any
