@@ -49,7 +49,12 @@ func runOf(o *unstructured.Unstructured) *Node {
 
 	_, n.Windowed, _ = unstructured.NestedMap(o.Object, "spec", "forProvider", "window")
 	n.Canceled = n.LastRun.Phase == common.PhaseCanceled && n.LastRun.ID == o.GetAnnotations()[common.AnnotationCancel]
-	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
+
+	cs := conditionsOf(o)
+	cs.Conditions = slices.DeleteFunc(cs.Conditions, func(c xpv2.Condition) bool { // They are about another generation.
+		return c.ObservedGeneration != 0 && c.ObservedGeneration < o.GetGeneration()
+	})
+	n.judgeRun(cs)
 
 	return n
 }
@@ -69,8 +74,9 @@ func listed(what string, all map[string]string) []string {
 func orNone[T any](v *T) T { return ptr.Deref(v, *new(T)) }
 
 // judgeRun by its conditions and its last run.
-func (n *Node) judgeRun(cs conditions) {
-	ready, synced, deletable := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(common.TypeDeletable)
+func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
+	ready, synced := cs.GetCondition(xpv2.TypeReady), cs.GetCondition(xpv2.TypeSynced)
+	deletable := cs.GetCondition(common.TypeDeletable)
 	why := ready
 	n.Available = ready.Status == ansiblerun.ConditionTrue
 
@@ -87,8 +93,8 @@ func (n *Node) judgeRun(cs conditions) {
 		n.State = Installing
 	case n.InProgress(): // In a phase that only a newer provider knows, too.
 		n.State = Running
-	case cs.of(common.TypeApproved).Status == ansiblerun.ConditionFalse:
-		n.State, why = AwaitingApproval, cs.of(common.TypeApproved)
+	case cs.GetCondition(common.TypeApproved).Status == ansiblerun.ConditionFalse:
+		n.State, why = AwaitingApproval, cs.GetCondition(common.TypeApproved)
 	case n.Deleted && deletable.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, deletable
 
@@ -107,7 +113,7 @@ func (n *Node) judgeRun(cs conditions) {
 		}
 	case synced.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, synced
-	case ready.Reason == common.ReasonNotApplied, cs.of(common.TypeCheckable).Status == ansiblerun.ConditionFalse &&
+	case ready.Reason == common.ReasonNotApplied, cs.GetCondition(common.TypeCheckable).Status == ansiblerun.ConditionFalse &&
 		ready.Status != ansiblerun.ConditionTrue:
 		n.State = Blocked
 	case ready.Status == ansiblerun.ConditionTrue:
@@ -132,7 +138,7 @@ func (n *Node) judgeRun(cs conditions) {
 		n.Reason, n.Message = string(why.Reason), why.Message
 	}
 
-	if n.State == Waiting && len(cs) == 0 {
+	if n.State == Waiting && len(cs.Conditions) == 0 {
 		n.Message = "the provider has not looked at it yet"
 	}
 }

@@ -141,15 +141,17 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 	n := nodeOf(o)
 	_, n.Claim, _ = unstructured.NestedMap(o.Object, "spec", "resourceRef")
 
+	cs := conditionsOf(o)
+
 	// A claim has the conditions of its XR, which tells of its runs.
-	if c := conditionsOf(o).of(typeAnsibleRunsReady); !n.Claim && !mistaken(c) {
+	if c := cs.GetCondition(typeAnsibleRunsReady); !n.Claim && !mistaken(c) {
 		runs = append(runs, tell(runs, c.Message)...)
 	}
 
 	n.Runs = inOrder(runs)
-	n.judge(conditionsOf(o))
+	n.judge(cs)
 
-	composed := conditionsOf(o).of(xpv2.TypeSynced).ObservedGeneration
+	composed := cs.GetCondition(xpv2.TypeSynced).ObservedGeneration
 	n.Behind = composed != 0 && composed < o.GetGeneration()
 
 	return n
@@ -169,35 +171,16 @@ func nodeOf(o *unstructured.Unstructured) *Node {
 	}
 }
 
-// conditions of an object.
-type conditions []xpv2.Condition
-
-func conditionsOf(o *unstructured.Unstructured) conditions {
+// conditionsOf an object.
+func conditionsOf(o *unstructured.Unstructured) xpv2.ConditionedStatus {
 	var s xpv2.ConditionedStatus
 
 	status, _, _ := unstructured.NestedMap(o.Object, "status")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &s); err != nil {
-		return nil
+		return xpv2.ConditionedStatus{}
 	}
 
-	return s.Conditions
-}
-
-func (cs conditions) of(t xpv2.ConditionType) xpv2.Condition {
-	for _, c := range cs {
-		if c.Type == t {
-			return c
-		}
-	}
-
-	return xpv2.Condition{}
-}
-
-// current leaves the conditions that are about this generation of an object.
-func (cs conditions) current(generation int64) conditions {
-	return slices.DeleteFunc(slices.Clone(cs), func(c xpv2.Condition) bool {
-		return c.ObservedGeneration != 0 && c.ObservedGeneration < generation
-	})
+	return s
 }
 
 // mistaken is true for a condition AnsibleRunsReady that is about the Composition: its lines name no runs.
@@ -206,10 +189,11 @@ func mistaken(c xpv2.Condition) bool {
 }
 
 // judge an XR or a claim by its conditions and its runs.
-func (n *Node) judge(cs conditions) {
-	ready, synced, runs := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(typeAnsibleRunsReady)
+func (n *Node) judge(cs xpv2.ConditionedStatus) {
+	ready, synced := cs.GetCondition(xpv2.TypeReady), cs.GetCondition(xpv2.TypeSynced)
+	runs := cs.GetCondition(typeAnsibleRunsReady)
 	n.Available = ready.Status == ansiblerun.ConditionTrue
-	n.Unresponsive = cs.of(apiextensionsv1.TypeResponsive).Status == ansiblerun.ConditionFalse
+	n.Unresponsive = cs.GetCondition(apiextensionsv1.TypeResponsive).Status == ansiblerun.ConditionFalse
 
 	states := make([]State, 0, len(n.Runs))
 	for _, r := range n.Runs {
