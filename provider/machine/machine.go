@@ -75,8 +75,7 @@ func (x Machine) AsPod(serviceAccount bool) Machine {
 	return x
 }
 
-// Parts of the backend on this machine: where runs are carried out, a runner, and a content store. Processes that a
-// former provider left in the state directory are waited for, and files removed.
+// Parts of the backend on this machine: where runs are carried out, a runner, and a content store.
 func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger,
 ) (Site, *runner.Runner, *content.Store, error) {
 	at, err := x.Prepare(ctx, log)
@@ -84,7 +83,7 @@ func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger
 		return at, nil, nil, err
 	}
 
-	r, err := x.Runner(ctx, at, log)
+	r, err := x.Runner(at, log)
 	if err != nil {
 		return at, nil, nil, err
 	}
@@ -96,7 +95,8 @@ func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger
 
 // A Site is where runs are carried out, and content is installed.
 type Site struct {
-	// lock of the state directory.
+	// lock of the state directory, which supervisors hold, too: no process of a former provider's runs and installations
+	// is left once this one has it.
 	lock *os.File
 	// Policy of what is carried out.
 	Policy sandbox.Policy
@@ -114,28 +114,22 @@ func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) 
 	return Site{lock: lock, Policy: policy}, err
 }
 
-// Runner of plays. What a former one left in the state directory is waited for, and removed.
-func (x Machine) Runner(ctx context.Context, at Site, log logging.Logger) (*runner.Runner, error) {
+// Runner of plays. What a former one left in the state directory is removed.
+func (x Machine) Runner(at Site, log logging.Logger) (*runner.Runner, error) {
+	for _, dir := range []string{x.RunsDir(), x.Warm.Dir} {
+		if err := workdir.Remove(dir); err != nil {
+			log.Info("Cannot remove what a former process left", "error", err)
+		}
+	}
+
 	shipped := filepath.Join(x.StateDir, "collections")
+	if err := collection.Install(shipped); err != nil {
+		return nil, err
+	}
 
-	r, err := runner.New(x.RunsDir(), runner.Options{
-		Grace: KillGrace, Shipped: shipped, Policy: at.Policy, Warm: x.Warm, Cluster: x.Cluster,
+	return runner.New(x.RunsDir(), runner.Options{
+		Grace: KillGrace, Shipped: shipped, Policy: at.Policy, Lock: at.lock, Warm: x.Warm, Cluster: x.Cluster,
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	waiting := func(name string) { log.Info("Waiting for the end of what a former process started", "directory", name) }
-	odd := func(name string, err error) {
-		log.Info("Cannot remove what a former process left", "directory", name, "error", err)
-	}
-
-	if err := r.Sweep(ctx, waiting, odd); err != nil {
-		return nil, err
-	}
-
-	// Before, processes of a former provider may have used what its version installed.
-	return r, collection.Install(shipped)
 }
 
 // Store of content, which the flags and the site complete.

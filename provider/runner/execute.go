@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -18,9 +17,7 @@ import (
 // execute ansible-runner in a private data directory that was written, until everything that
 // it has started has ended, and return its exit status. The cause is why its processes were
 // ended; nil if they ended by themselves. The error is the supervisor's.
-func (r *Runner) execute(ctx context.Context, p plan, lock *os.File,
-	rec *events.Recorder,
-) (code int, cause, err error) {
+func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (code int, cause, err error) {
 	defer rec.Close()
 
 	ctx, done := workdir.WithLimit(ctx, p.Dir, r.Policy.RunSize)
@@ -28,7 +25,7 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File,
 
 	argv := slices.Concat(r.python, []string{filepath.Join(p.Dir, driverFile)}, p.Args)
 	cmd := supervisor.Command{
-		Self: r.self, Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.Grace, Lock: lock,
+		Self: r.self, Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.Grace, Lock: r.Lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}
 

@@ -36,17 +36,12 @@ func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, err
 		return Result{Untouched: true}, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
-	lock, err := workdir.Lock(workdir.LockFile(p.Dir))
-	if err != nil {
-		return Result{Untouched: true}, errors.Wrapf(err, "cannot start run %q", run.ID)
-	}
+	res, err := r.run(ctx, run, p, w)
 
-	defer lock.Close() //nolint:errcheck // Nothing was written to it.
-
-	res, err := r.run(ctx, run, p, lock, w)
-	if rerr := r.remove(filepath.Base(p.Dir)); rerr != nil {
+	// What cannot be removed is emptied as far as possible, since it may hold secrets. The next provider removes it.
+	if rerr := workdir.Remove(p.Dir); rerr != nil {
 		// How the run went is true all the same.
-		res.Message = strings.TrimPrefix(res.Message+"; "+rerr.Error(), "; ")
+		res.Message = strings.TrimPrefix(res.Message+"; cannot remove a private data directory: "+rerr.Error(), "; ")
 	}
 
 	return res, err
@@ -56,8 +51,8 @@ func invalid(message string) Result {
 	return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: message, Untouched: true}
 }
 
-// run what was prepared, with the lock of its private data directory.
-func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w events.Watch) (Result, error) {
+// run what was prepared.
+func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Result, error) {
 	if run.Timeout > 0 {
 		var cancel context.CancelFunc
 
@@ -103,7 +98,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	})
 	access.Statuses(rec)
 
-	code, cause, err := r.execute(ctx, p, lock, rec)
+	code, cause, err := r.execute(ctx, p, rec)
 	r.keepFacts(ctx, run, p)
 
 	switch {

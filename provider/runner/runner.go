@@ -44,10 +44,12 @@ type Options struct {
 	// Grace is how long the processes of a run may take to end after SIGTERM, before they are killed.
 	Grace time.Duration
 	// Shipped is the directory with the provider's own collections, which come before all others, so that no content
-	// can take their place; empty for none.
+	// can take their place.
 	Shipped string
 	// Policy confines and limits runs.
 	Policy sandbox.Policy
+	// Lock that is held until no process of a run is left, whatever becomes of this one.
+	Lock *os.File
 	// Warm says how a process is kept that has imported Ansible.
 	Warm Warm
 	// Cluster with the API server that runs may reach, if their inputs say so; nil for none.

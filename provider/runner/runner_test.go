@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -34,8 +35,8 @@ const patience = time.Minute
 
 // TestMain lets the test binary be a provider to be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 4 && os.Args[1] == "provide" {
-		provide(os.Args[2], os.Args[3], os.Args[4] == "true")
+	if len(os.Args) > 3 && os.Args[1] == "provide" {
+		provide(os.Args[2], os.Args[3])
 	}
 
 	flag.Parse()
@@ -55,14 +56,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// provide runs a playbook for ever, started warm or cold.
-func provide(dir, playbook string, warm bool) {
-	var o Options
-	if warm {
-		o.Warm = Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Odd: func(err error) { panic(err) }}
+// provide runs a playbook for ever, started warm.
+func provide(dir, playbook string) {
+	lock, err := workdir.Lock(filepath.Join(dir, "lock"))
+	if err != nil {
+		panic(err)
 	}
 
-	r, err := New(dir, o)
+	r, err := New(filepath.Join(dir, "runs"), Options{
+		Lock: lock, Warm: Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }},
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -102,6 +105,10 @@ func newCold(t *testing.T, o ...Options) *Runner {
 	if err != nil {
 		t.Fatalf("New(...): %v", err)
 	}
+
+	r.Lock, err = workdir.Lock(filepath.Join(t.TempDir(), "lock"))
+	needs.OK(t, err)
+	t.Cleanup(func() { _ = r.Lock.Close() })
 
 	return r
 }
@@ -254,24 +261,18 @@ func TestRunVariables(t *testing.T) {
 func TestRunContent(t *testing.T) {
 	t.Parallel()
 
-	set := content.Set{Dir: t.TempDir()}
 	dest := filepath.Join(t.TempDir(), "log")
 	line := func(text string) string {
 		return "ansible.builtin.shell: echo " + text + " {{ inventory_hostname }} >> " + dest + "\n"
 	}
 
-	demo := filepath.Join(set.CollectionsPath(), "ansible_collections", "acme", "demo")
-	files := map[string]string{
-		filepath.Join(set.RolesPath(), "acme.first", "tasks", "main.yml"): "- " + line("first"),
-		filepath.Join(demo, "roles", "second", "tasks", "main.yml"):       "- name: Log\n  " + line("second"),
-		filepath.Join(demo, "playbooks", "third.yml"):                     "- hosts: all\n  gather_facts: false\n  tasks:\n  - " + line("third"),
-	}
+	const demo = "collections/ansible_collections/acme/demo/"
 
-	for path, text := range files {
-		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
-
-		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	set := content.Set{Dir: write(t, map[string]string{
+		"roles/acme.first/tasks/main.yml":    "- " + line("first"),
+		demo + "roles/second/tasks/main.yml": "- name: Log\n  " + line("second"),
+		demo + "playbooks/third.yml":         "- hosts: all\n  gather_facts: false\n  tasks:\n  - " + line("third"),
+	})}
 
 	r := newRunner(t)
 
@@ -369,15 +370,6 @@ func TestRunFailures(t *testing.T) {
 			},
 			want: refused(ReasonPlaybookError, `Completely failed to parse inventory source ConfigMap "a/b", key "c": `+"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n"+"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)"),
 		},
-		"InventoryScript": {
-			reason:   "So does one with a script that fails. No task has begun.",
-			playbook: "- hosts: all\n  tasks: []\n",
-			inputs: func(in *inputs.Inputs) {
-				in.Parameters.ExecutableInventory = true
-				in.Inventories = []inputs.File{{Data: []byte("#!/bin/sh\necho no token >&2\nexit 3\n"), Name: "spec.forProvider.inventoryInline"}}
-			},
-			want: refused(ReasonPlaybookError, ""),
-		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",
 			playbook: "- hosts: localhost\n  gather_subset: ['!all']\n  tasks:\n  - ansible.builtin.debug:\n",
@@ -389,25 +381,10 @@ func TestRunFailures(t *testing.T) {
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
 			want:     refused(ReasonPlaybookError, "the role 'acme.nothing' was not found\nOrigin: playbook.yml:2:11"),
 		},
-		"SecondPlay": {
-			reason:   "All plays are loaded before the first one begins.",
-			playbook: play + "- hosts: localhost\n  roles: [nothing]\n",
-			want:     refused(ReasonPlaybookError, ""),
-		},
-		"IncludedRole": {
-			reason:   "A role that is included is missed when it is its turn: there were tasks before.",
-			playbook: play + "  - include_role: {name: nothing}\n",
-			want:     failing(ReasonTaskFailed, ""),
-		},
 		"Undefined": {
 			reason:   "A play whose variables cannot be templated ends Ansible after the plays before it.",
 			playbook: play + "- hosts: '{{ nothing }}'\n  tasks: []\n",
 			want:     failing(ReasonPlaybookError, ""),
-		},
-		"Outputs": {
-			reason:   "Outputs that are too large fail the run.",
-			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {a: \"{{ 'x' * 70000 }}\"}}\n",
-			want:     failing(ReasonOutputsTooLarge, "the content published 70008 bytes of outputs; at most 65536 can be kept"),
 		},
 		"Prompt": {
 			reason: "Nothing can wait for somebody to type: neither the play, nor a task, nor the vault.",
@@ -464,17 +441,16 @@ func TestRunWaitsForAsync(t *testing.T) {
     async: 60
     poll: 1
     register: result
-` + keyword + `  - ansible.builtin.set_stats: {data: {result: "{{ result.stdout }}"}}
+` + keyword + `  - ansible.builtin.set_stats: {data: {` + hosts + `: "{{ result.stdout }}"}}
 `
 	}
 
-	const done = `{"result":"done"}`
-
-	try(t, map[string]trial{
-		"Implicit":  {reason: "This machine needs no inventory.", playbook: play("localhost", ""), outputs: done},
-		"Delegated": {reason: "A task may be this machine's.", playbook: play("web", "    delegate_to: localhost\n"), inputs: configured("", "web\n"), outputs: done},
-		"Host":      {reason: "So may an inventory.", playbook: play("web", ""), inputs: configured("", "web ansible_connection=local\n"), outputs: done},
-	})
+	try(t, map[string]trial{"Hosts": {
+		reason:   "This machine needs no inventory, a task may be delegated to it, and an inventory may name it.",
+		playbook: play("localhost", "") + play("other", "    delegate_to: localhost\n") + play("web", ""),
+		inputs:   configured("", "web ansible_connection=local\nother\n"),
+		outputs:  `{"localhost":"done","other":"done","web":"done"}`,
+	}})
 }
 
 // asynchronous is a playbook that leaves a task behind and then takes for
@@ -638,104 +614,37 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
-// TestSweep finds what a provider has left that was killed: a run with its supervisor, which may be stopped, and a
-// process without one.
-func TestSweep(t *testing.T) {
+// TestOwnerKilled kills a provider whose run started warm. TestRunOwnerKilled of package supervisor has a cold one.
+func TestOwnerKilled(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	for name, stopped := range map[string]bool{"Cold": false, "WarmStopped": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	dir := t.TempDir()
+	pidfile := filepath.Join(t.TempDir(), "pid")
 
-			dir := t.TempDir()
-			pidfile := filepath.Join(t.TempDir(), "pid")
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile))
+	needs.OK(t, provider.Start())
 
-			provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(name != "Cold"))
-			needs.OK(t, provider.Start())
+	waitFor(t, pidfile)
+	needs.OK(t, provider.Process.Kill())
 
-			waitFor(t, pidfile)
+	_ = provider.Wait()
 
-			if stopped {
-				stopChildren(t, provider.Process.Pid)
-			}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 
-			needs.OK(t, provider.Process.Kill())
+	lock, err := workdir.WaitLock(ctx, filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatalf("The lock is free when nothing is left of the run: %v", err)
+	}
+	defer lock.Close()
 
-			_ = provider.Wait()
-
-			// Of a run, and of another one with an id that begins with the same, elsewhere.
-			daemon, other := sleeper(t, filepath.Join(dir, "run-1")), sleeper(t, filepath.Join(t.TempDir(), "run-1"))
-
-			r, err := New(dir, Options{Grace: 100 * time.Millisecond})
-			needs.OK(t, err)
-
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-
-			waited := 0
-			odd := func(name string, err error) { t.Errorf("%s cannot be removed: %v", name, err) }
-
-			if err := r.Sweep(ctx, func(string) { waited++ }, odd); err != nil {
-				t.Fatalf("Sweep(...): %v", err)
-			}
-
-			_ = daemon.Wait() // Sweep may have waited for it.
-
-			if found := left(t, dir); len(found) > 0 || waited != 1 {
-				t.Errorf("The run should be waited for, and nothing be left: waited for %d, left %q", waited, found)
-			}
-
-			if files, _ := os.ReadDir(dir); len(files) > 0 {
-				t.Errorf("Nor any file: %v", files)
-			}
-
-			if err := other.Process.Signal(unix.Signal(0)); err != nil {
-				t.Errorf("What is not of a run should be left alone: %v", err)
-			}
-		})
+	if found := left(t, filepath.Join(dir, "runs")); len(found) > 0 {
+		t.Errorf("These are left: %q", found)
 	}
 }
 
-// sleeper is a process with a home in the directory of a run.
-func sleeper(t *testing.T, run string) *exec.Cmd {
-	t.Helper()
-
-	home := filepath.Join(run, "home")
-	needs.OK(t, os.MkdirAll(home, 0o700))
-
-	cmd := exec.Command("sleep", "1000")
-	cmd.Env = []string{"HOME=" + home, "A=b"}
-
-	needs.OK(t, cmd.Start())
-
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-
-	return cmd
-}
-
-// stopChildren of a process with SIGSTOP.
-func stopChildren(t *testing.T, pid int) {
-	t.Helper()
-
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil || len(threads) == 0 {
-		needs.Machinef(t, "The kernel does not say who is whose child.")
-	}
-
-	for _, thread := range threads {
-		children, _ := os.ReadFile(thread)
-
-		for child := range strings.FieldsSeq(string(children)) {
-			if id, err := strconv.Atoi(child); err != nil || unix.Kill(id, unix.SIGSTOP) != nil {
-				t.Fatalf("cannot stop %q: %v", child, err)
-			}
-		}
-	}
-}
-
-// How a run went is true whatever becomes of its directory, which the next provider
-// removes, and which has nothing secret in it until then.
+// How a run went is true whatever becomes of its directory, which has nothing secret in it any more.
 func TestRunCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	needs.Root(t, "Only root can mount what keeps a directory.")
@@ -771,31 +680,6 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-
-	// The provider starts with it, too.
-	next, err := New(r.dir, Options{})
-	needs.OK(t, err)
-
-	var found []string
-
-	if err := next.Sweep(t.Context(), func(string) {}, func(name string, _ error) { found = append(found, name) }); err != nil {
-		t.Errorf("Sweep(...): %v", err)
-	}
-
-	if diff := cmp.Diff([]string{filepath.Base(dir)}, found); diff != "" {
-		t.Errorf("Sweep(...): -want odd, +got odd:\n%s", diff)
-	}
-
-	needs.OK(t, unix.Unmount(odd, 0))
-
-	failed := func(name string, err error) { t.Errorf("%s cannot be removed: %v", name, err) }
-	if err := next.Sweep(t.Context(), func(string) {}, failed); err != nil {
-		t.Errorf("Sweep(...): %v", err)
-	}
-
-	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
-		t.Errorf("It should go once it can: %v, %v", left, err)
 	}
 }
 

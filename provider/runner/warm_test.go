@@ -319,7 +319,7 @@ func child(t *testing.T, dir string) int {
 
 		// Of a process that has ended there is none.
 		text, _ := os.ReadFile(name)
-		if argv := strings.Split(string(text), "\x00"); len(argv) > 2 && argv[1] == "-u" && strings.HasPrefix(argv[2], dir+"/") && strings.Contains(argv[len(argv)-2], "--") {
+		if argv := strings.Split(string(text), "\x00"); len(argv) > 2 && argv[1] == "-u" && strings.HasPrefix(argv[2], dir+"/") {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 
 			return pid

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -32,8 +31,6 @@ var ErrFailed = errors.New("it could not be confined or started")
 var ErrLeft = errors.New(
 	"some of its processes were killed and do not end: the machine may wait for a disk that does not answer")
 
-var errSupervisor = errors.New("the supervisor did not end by itself")
-
 // A Command to run under a supervisor.
 type Command struct {
 	// Self is the argv that executes this binary as a supervisor: see the function Self.
@@ -42,8 +39,7 @@ type Command struct {
 	Argv []string
 	// Env of the command, and all of it.
 	Env []string
-	// Dir is the working directory of the command. What a supervisor leaves that was killed is found by its path, in
-	// arguments or an environment.
+	// Dir is the working directory of the command.
 	Dir string
 	// Stdout and Stderr of the command. Standard input is empty.
 	Stdout, Stderr io.Writer
@@ -52,8 +48,7 @@ type Command struct {
 	Grace time.Duration
 	// Domain that the command is confined to, and all that it starts.
 	Domain sandbox.Domain
-	// Lock that the supervisor holds until the last descendant is gone; may be
-	// nil.
+	// Lock that the supervisor holds until the last descendant is gone. It may be nil for a command that is not Warm.
 	Lock *os.File
 	// Warm starts the command, instead of its argv, in a process that has loaded it
 	// before. It may be nil.
@@ -62,24 +57,11 @@ type Command struct {
 
 // A Starter starts a command by forking a process that has loaded it before.
 type Starter interface {
-	// Start a command. The process that is returned is its supervisor: a child of this
-	// one. The error is an ErrNotStarted.
-	Start(s Start) (*os.Process, error)
-}
-
-// A Start is what a Starter has to start.
-type Start struct {
-	// Supervisor is the argv that the supervisor executes, followed by the option --child with
-	// the id of the command's process, which enters the domain before it does anything, by two
-	// dashes, and by Dir, which tells of which command it is the supervisor.
-	Supervisor []string
-	// Env of the command and of the supervisor, and Dir, their working directory.
-	Env []string
-	Dir string
-	// Domain of the command.
-	Domain sandbox.Domain
-	// Stdout and Stderr of both. Lifeline and Lock are the descriptors 3 and 4 of the supervisor.
-	Stdout, Stderr, Lifeline, Lock *os.File
+	// Start a command, with the argv of its supervisor. The process that is returned, a child of this one, executes
+	// that, followed by the option --child with the id of the command's process, which enters the domain before it does
+	// anything. Both have the first two of the files as standard output and error; the supervisor has the others, the
+	// lifeline and the lock, as the descriptors 3 and 4. The error is an ErrNotStarted.
+	Start(c Command, files ...*os.File) (*os.Process, error)
 }
 
 // Run the command until it and all of its descendants have ended, and return
@@ -123,10 +105,6 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	exceeded := stop()
 
 	switch {
-	case errors.Is(err, errSupervisor) && filepath.IsAbs(c.Dir):
-		EndLeft(c.Dir + "/")
-
-		return 0, err
 	case err != nil:
 		return 0, err
 	case exceeded != nil:
@@ -146,7 +124,7 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 // wait for the end of a supervisor, and return its exit status. The error says that
 // it did not end by itself. One that does not end in time, for whatever reason, is
-// killed, and one that does not end then either is left to itself.
+// killed with its descendants, and one that does not end then either is left to itself.
 func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, error) {
 	var state *os.ProcessState
 
@@ -163,14 +141,24 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	defer context.AfterFunc(ctx, func() {
 		l.end()
 
-		time.AfterFunc(LeftAfter(c.Grace), func() { _ = p.Kill() })
-		time.AfterFunc(LeftAfter(c.Grace)+killPatience, func() { close(lost) })
+		patience := c.Grace + 2*killPatience // The supervisor takes less.
+
+		time.AfterFunc(patience, func() {
+			select {
+			case <-ended: // Its id may be that of another process by now.
+			default:
+				kill(descendants(p.Pid))
+
+				_ = p.Kill()
+			}
+		})
+		time.AfterFunc(patience+killPatience, func() { close(lost) })
 	})()
 
 	select {
 	case <-ended:
 	case <-lost:
-		return 0, errSupervisor
+		return 0, errors.New("the supervisor does not end")
 	}
 
 	code := state.ExitCode()
@@ -182,7 +170,7 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 		return 0, ErrLeft
 	}
 
-	return 0, fmt.Errorf("%w: %v", errSupervisor, state)
+	return 0, fmt.Errorf("the supervisor did not end by itself: %v", state)
 }
 
 // start the supervisor.
@@ -190,10 +178,9 @@ func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error
 	self := append(append([]string{}, c.Self...), "--grace="+c.Grace.String())
 
 	if c.Warm != nil {
-		return c.Warm.Start(Start{
-			Supervisor: self, Env: c.Env, Dir: c.Dir, Domain: c.Domain,
-			Stdout: stdout, Stderr: stderr, Lifeline: l.theirs, Lock: c.Lock,
-		})
+		c.Argv = self
+
+		return c.Warm.Start(c, stdout, stderr, l.theirs, c.Lock)
 	}
 
 	argv, err := confined(c.Self, c.Domain, c.Argv...)

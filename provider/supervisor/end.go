@@ -20,81 +20,11 @@ const (
 	killPatience = 5 * time.Second
 )
 
-// LeftAfter is how long a supervisor takes at most to end everything, from when it is
-// told to, or the process that started it has ended. One that takes longer was stopped, or hangs.
-func LeftAfter(grace time.Duration) time.Duration { return grace + 2*killPatience }
-
-// end processes until find says that none is left: with SIGTERM, and with SIGKILL when the grace is over. It is false
-// if some are left that have had SIGKILL long ago.
-func end(grace time.Duration, find func() (pids []int, left bool)) bool {
-	killFrom := time.Now().Add(grace)
-	signal := unix.SIGTERM
-
-	var since map[int]time.Time // Each process got the signal.
-
-	for pids, left := find(); left; pids, left = find() {
-		now := time.Now()
-		if signal == unix.SIGTERM && !now.Before(killFrom) {
-			signal, since = unix.SIGKILL, nil
-		}
-
-		found := make(map[int]time.Time, len(pids))
-		news, stuck := false, signal == unix.SIGKILL && len(pids) > 0
-
-		for _, pid := range pids {
-			at, known := since[pid]
-			if !known {
-				at, news = now, true
-				_ = unix.Kill(pid, signal)
-			}
-
-			found[pid] = at
-			stuck = stuck && now.Sub(at) > killPatience
-		}
-
-		if stuck {
-			return false
-		}
-
-		// A new process may fork and be gone before the next look.
-		if !news {
-			time.Sleep(endPoll)
-		}
-
-		since = found
+// kill processes, without a grace.
+func kill(pids []int) {
+	for _, pid := range pids {
+		_ = unix.Kill(pid, unix.SIGKILL)
 	}
-
-	return true
-}
-
-// EndLeft kills the processes that have one of some texts in their environment or in their arguments, and the
-// processes that these start meanwhile. They are left when the supervisor was killed. A process that cannot be killed
-// does nothing any more. The environment of another user's process, or of a supervisor, cannot be read.
-func EndLeft(texts ...string) {
-	end(0, func() (found []int, left bool) {
-		for _, pid := range processes() {
-			if pid != unix.Getpid() && mentions(pid, texts) {
-				found = append(found, pid)
-			}
-		}
-
-		return found, len(found) > 0
-	})
-}
-
-// mentions is true for a process with one of the texts in its environment or in its arguments. One that has ended has
-// neither.
-func mentions(pid int, texts []string) bool {
-	for _, file := range []string{"environ", "cmdline"} {
-		raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
-		for _, text := range texts {
-			if bytes.Contains(raw, []byte(text)) {
-				return true
-			}
-		}
-	}
-
-	return false
 }
 
 // descendants of a process, in no order, those included that have ended and that their parents have not waited for.
@@ -177,15 +107,32 @@ func (r *reaper) reap() bool {
 	}
 }
 
-// end every descendant. It is false if some cannot be killed.
+// end every descendant: with SIGTERM, and with SIGKILL when the grace is over. It is false if some are left that have
+// had SIGKILL long ago.
 func (r *reaper) end(grace time.Duration) bool {
-	return end(grace, func() ([]int, bool) {
-		if !r.reap() {
-			return nil, false
+	began := time.Now()
+	asked := map[int]bool{}
+
+	for r.reap() {
+		found := descendants(unix.Getpid())
+
+		switch since := time.Since(began); {
+		case since > grace+killPatience:
+			return false
+		case since > grace:
+			kill(found)
+		default:
+			for _, pid := range found {
+				if !asked[pid] {
+					asked[pid] = unix.Kill(pid, unix.SIGTERM) == nil
+				}
+			}
 		}
 
-		return descendants(unix.Getpid()), true
-	})
+		time.Sleep(endPoll)
+	}
+
+	return true
 }
 
 // status of an ended process, as shells give it.

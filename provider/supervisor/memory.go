@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -70,10 +68,7 @@ func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 			}
 
 			exceeded.Store(true)
-
-			for _, pid := range found {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
+			kill(found)
 		}
 	})
 

@@ -43,8 +43,6 @@ func TestMain(m *testing.M) {
 		waitFor(args[0])
 	case "fork":
 		daemon("linger", args[0])
-	case "flee":
-		flee(args[0])
 	case "hoard":
 		hoard()
 	default:
@@ -78,13 +76,6 @@ func daemon(command, pidfile string) {
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
-}
-
-// flee starts itself again and ends, for ever.
-func flee(pidfile string) {
-	signal.Ignore(syscall.SIGTERM)
-	write(pidfile, strconv.Itoa(os.Getpid()))
-	daemon("flee", pidfile)
 }
 
 // write a file so that it is never seen half written.
@@ -141,6 +132,11 @@ func TestRun(t *testing.T) {
 			reason: "A command that was killed has the exit status that a shell gives it.",
 			argv:   []string{"/bin/sh", "-c", "kill -9 $$"},
 			code:   137,
+		},
+		"Killed": {
+			reason: "A supervisor that is killed does not say how the command has ended.",
+			argv:   []string{"/bin/sh", "-c", "kill -9 $PPID"},
+			err:    cmpopts.AnyError,
 		},
 		"NotFound": {
 			reason: "That there is no such command is an error, not an exit status.",
@@ -249,12 +245,6 @@ func TestRunEndsDescendants(t *testing.T) {
 			cancel: true,
 			code:   137,
 		},
-		"Fleeing": {
-			reason: "What forks and ends all the time is caught in the end.",
-			script: "%q flee %q; sleep 1000",
-			cancel: true,
-			code:   143,
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -283,7 +273,6 @@ func TestRunEndsDescendants(t *testing.T) {
 				t.Errorf("%s\nRun(...): -want code, +got code:\n%s", tc.reason, diff)
 			}
 
-			// A process that flees is known by its arguments only.
 			if pid := waitFor(pidfile); alive(pid) || running(t, pidfile) {
 				t.Errorf("%s\nRun(...): process %s is still there", tc.reason, pid)
 			}
@@ -342,49 +331,33 @@ func TestRunOwnerKilled(t *testing.T) {
 	}
 }
 
-// TestRunSupervisorKilled kills a supervisor as the kernel does when there is no
-// memory left, while what it looked after ignores signals, has forked a daemon,
-// and holds the output.
-func TestRunSupervisorKilled(t *testing.T) {
-	dir := t.TempDir()
-	pidfile := filepath.Join(dir, "pid")
+// TestRunSupervisorStopped stops a supervisor, which cannot end its daemon then.
+func TestRunSupervisorStopped(t *testing.T) {
+	t.Parallel()
 
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	pidfile := filepath.Join(t.TempDir(), "pid")
+	script := fmt.Sprintf("%[1]q daemon %[2]q; kill -STOP $PPID; : >%[2]q.stopped; sleep 1000", os.Args[0], pidfile)
+
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 
-	ended := make(chan error, 1)
-
 	go func() {
-		var out bytes.Buffer
-
-		_, err := Command{
-			Self: self(), Argv: []string{"/bin/sh", "-c", fmt.Sprintf("%q daemon %q; sleep 1000", os.Args[0], pidfile)},
-			Env: append(os.Environ(), "OWN="+pidfile), Dir: dir, Stdout: &out, Stderr: &out, Grace: 100 * time.Millisecond,
-		}.Run(ctx)
-		ended <- err
+		waitFor(pidfile + ".stopped")
+		cancel()
 	}()
 
-	pid := waitFor(pidfile)
-	if !alive(pid) {
-		t.Fatal("the daemon did not start")
+	_, err := Command{
+		Self: self(), Argv: []string{"/bin/sh", "-c", script},
+		Env: os.Environ(), Grace: 100 * time.Millisecond,
+	}.Run(ctx)
+	if err == nil {
+		t.Error("Run(...): want an error that the supervisor did not end by itself")
 	}
 
-	for _, c := range descendants(os.Getpid()) {
-		if strings.Contains(commandLine(c), pidfile) && strings.Contains(commandLine(c), "\x00supervise\x00") {
-			_ = syscall.Kill(c, syscall.SIGKILL)
+	for deadline := time.Now().Add(patience); running(t, pidfile); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("Nothing should be left of a run whose supervisor was stopped.")
 		}
-	}
-
-	if err := <-ended; err == nil || ctx.Err() != nil {
-		t.Errorf("Run(...): want an error that the supervisor was killed, soon, got %v", err)
-	}
-
-	for running(t, pidfile) {
-		if ctx.Err() != nil {
-			t.Fatal("Nothing should be left of a run whose supervisor was killed.")
-		}
-
-		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -447,12 +420,4 @@ func TestMemory(t *testing.T) {
 	if got := proportional(os.Getpid()); got <= 0 || got > 2*one {
 		t.Errorf("proportional(...): want about %d, got %d", one, got)
 	}
-}
-
-// commandLine of a process, with a NUL after each argument; empty for one that
-// has ended.
-func commandLine(pid int) string {
-	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-
-	return string(raw)
 }

@@ -182,7 +182,7 @@ type starter struct {
 }
 
 // Start a command.
-func (s starter) Start(c supervisor.Start) (*os.Process, error) {
+func (s starter) Start(c supervisor.Command, files ...*os.File) (*os.Process, error) {
 	size := 0
 	for _, kv := range c.Env {
 		size += len(kv) + 1
@@ -193,7 +193,7 @@ func (s starter) Start(c supervisor.Start) (*os.Process, error) {
 		return nil, unix.E2BIG
 	}
 
-	p, err := s.process.fork(c, s.args)
+	p, err := s.process.fork(c, files, s.args)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		s.keeper.drop(s.process, err, pause)

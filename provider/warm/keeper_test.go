@@ -102,7 +102,7 @@ func TestKeeperForkFails(t *testing.T) {
 			tc.lose(k.process)
 
 			for range 2 {
-				if _, err := s.Start(supervisor.Start{Supervisor: []string{"/bin/true"}}); err == nil {
+				if _, err := s.Start(supervisor.Command{Argv: []string{"/bin/true"}}); err == nil {
 					t.Errorf("\n%s\nStart(...): want an error", tc.reason)
 				}
 			}

@@ -37,8 +37,6 @@ const (
 	startPatience = 5 * time.Minute
 	// forkPatience is how long it may take to fork.
 	forkPatience = 10 * time.Second
-	// longestPath of a private data directory, in bytes: PATH_MAX.
-	longestPath = 4096
 )
 
 // A process that has imported Ansible.
@@ -97,8 +95,7 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 
 	out := &bytes.Buffer{}
 	ctx, end := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook,
-		strings.Repeat("-", longestPath))
+	cmd := exec.CommandContext(ctx, o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = env, dir, out, out, []*os.File{theirs}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 
@@ -135,13 +132,12 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 }
 
 // fork a run.
-func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
-	entry, ruleset, err := s.Domain.Entry()
+func (p *process) fork(c supervisor.Command, files []*os.File, args []string) (*os.Process, error) {
+	entry, ruleset, err := c.Domain.Entry()
 	if err != nil {
 		return nil, err
 	}
 
-	files := []*os.File{s.Stdout, s.Stderr, s.Lifeline, s.Lock}
 	if ruleset != nil {
 		defer ruleset.Close() //nolint:errcheck // Nothing was written to it.
 
@@ -149,7 +145,7 @@ func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
 	}
 
 	text, err := json.Marshal(request{
-		Supervisor: s.Supervisor, Environment: s.Env, Directory: s.Dir, Arguments: args, Confinement: entry,
+		Supervisor: c.Argv, Environment: c.Env, Directory: c.Dir, Arguments: args, Confinement: entry,
 	})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode a run")

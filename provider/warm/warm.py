@@ -4,12 +4,11 @@ Most of a short run is Ansible starting: its imports, and YAML of its own that i
 time. This process does both once. It sees nothing of a run: what it forks reads the request,
 from a socket that only the provider has, too.
 
-    warm.py DIRECTORY ANSIBLE-PLAYBOOK PADDING
+    warm.py DIRECTORY ANSIBLE-PLAYBOOK
 
 The directory has driver.py, and is this process's own. Descriptor 3 is a socket of the
 provider, by which it sends the socket of each run, and gets the id of the process that is the
-run's supervisor. A process of a run writes its private data directory over the padding, so that
-its arguments name it.
+run's supervisor.
 """
 import array
 import atexit
@@ -369,16 +368,6 @@ def enter(confinement, ruleset):
     call(LIBC.capset, (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())
 
 
-def name(directory):
-    """Have the arguments of this process name the private data directory of its run."""
-    with open("/proc/self/stat", "rb") as file:
-        # From the third field of proc_pid_stat(5) on; arg_end is the 49th.
-        end = int(file.read().rpartition(b")")[2].split()[49 - 3])
-
-    room = len(sys.argv[-1])
-    ctypes.memmove(end - room - 1, os.fsencode(directory)[:room].ljust(room + 1, b"\0"), room + 1)
-
-
 def receive(connection):
     """Read a request: its text in JSON, until its end, and its descriptors."""
     text, numbers = b"", array.array("i")
@@ -412,7 +401,7 @@ def supervise(warm, connection):
     try:
         descriptors(os.open(os.devnull, os.O_RDONLY), out, err, lifeline, lock)
         signals()
-        os.execve(request["supervisor"][0], [*request["supervisor"], f"--child={pid}", "--", request["directory"]], request["environment"])
+        os.execve(request["supervisor"][0], [*request["supervisor"], f"--child={pid}"], request["environment"])
     finally:
         os.kill(pid, signal.SIGKILL)
 
@@ -425,7 +414,6 @@ def carry_out(warm, request, parent, out, err, *ruleset):
         return
 
     descriptors(os.open(os.devnull, os.O_RDONLY), out, err, *ruleset)
-    name(request["directory"])
     # As in a process that was started. It is outside of the domains of others.
     prctl(PR_SET_DUMPABLE, 1)
     enter(request["confinement"], FIRST if ruleset else None)
@@ -455,7 +443,7 @@ def serve(warm, control):
         control.send(str(pid).encode())
 
 
-def main(directory, script, _):
+def main(directory, script):
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # No other process reads its memory. It ends with the provider, also while it starts.

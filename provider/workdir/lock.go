@@ -17,12 +17,6 @@ var ErrLocked = errors.New("locked by another process")
 // interrupted.
 const lockInterval = 50 * time.Millisecond
 
-// LockSuffix ends the names of lock files of directories.
-const LockSuffix = ".lock"
-
-// LockFile is the path of a directory's lock file. It is beside the directory, and outlives it.
-func LockFile(dir string) string { return dir + LockSuffix }
-
 // Lock the file at a path, which is made if need be. The lock is held until the
 // file is closed in this process and in all that have inherited it, however they
 // end. The error is ErrLocked if it is held already.

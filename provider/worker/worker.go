@@ -229,7 +229,7 @@ func (c *Worker) carryOut(ctx context.Context, j runs.Run, r *sealed.Reporter) (
 		return report, err
 	}
 
-	run, err := c.Runner(ctx, at, log)
+	run, err := c.Runner(at, log)
 	if err != nil {
 		return report, err
 	}

@@ -97,10 +97,9 @@ func writable(t *testing.T, dir string) []string {
 	for _, p := range processes {
 		// Some have ended by now.
 		args, _ := os.ReadFile(filepath.Join(p, "cmdline"))
-		env, _ := os.ReadFile(filepath.Join(p, "environ"))
+		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
 
-		// A run that was forked has only its arguments to tell it.
-		if strings.Contains(string(args), "supervise") || !strings.Contains(string(env)+string(args), dir) {
+		if strings.Contains(string(args), "supervise") || !strings.HasPrefix(cwd, dir) {
 			continue
 		}
 

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -38,7 +39,12 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	must(tb, err)
 
+	lock, err := workdir.Lock(filepath.Join(state, "lock"))
+	must(tb, err)
+	tb.Cleanup(func() { _ = lock.Close() })
+
 	o := runner.Options{
+		Lock:  lock,
 		Grace: machine.KillGrace,
 		Policy: sandbox.Policy{
 			Mode: mode, State: state, System: system(tb, state),
