@@ -4,9 +4,7 @@ package collection
 
 import (
 	"embed"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -16,32 +14,13 @@ import (
 //go:embed ansible_collections
 var embedded embed.FS
 
-// Install the collection in a directory that belongs on the collections path, read only. All that is there before, such
-// as the collection of another version of the provider, is removed: no run may be in progress.
+// Install the collection in a directory that belongs on the collections path. All that is there before, such as the
+// collection of another version of the provider, is removed: no run may be in progress.
 func Install(dir string) error {
-	return errors.Wrap(install(dir), "cannot install the provider's collection")
-}
-
-func install(dir string) error {
-	if err := workdir.Remove(dir); err != nil {
-		return err
+	err := workdir.Remove(dir)
+	if err == nil {
+		err = os.CopyFS(dir, embedded)
 	}
 
-	if err := os.CopyFS(dir, embedded); err != nil {
-		return err
-	}
-
-	// Python would write its bytecode beside the source.
-	return fs.WalkDir(embedded, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		info, err := fs.Stat(embedded, name)
-		if err != nil {
-			return err
-		}
-
-		return os.Chmod(filepath.Join(dir, name), info.Mode().Perm())
-	})
+	return errors.Wrap(err, "cannot install the provider's collection")
 }
