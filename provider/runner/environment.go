@@ -81,7 +81,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 		env["ANSIBLE_LOG_PATH"] = os.DevNull
 	}
 
-	if enabled := enabledPlugins(run.Inputs); enabled != "" && r.Shipped != "" {
+	if enabled := enabledPlugins(run.Inputs); enabled != "" {
 		env["ANSIBLE_INVENTORY_ENABLED"] = enabled
 	}
 

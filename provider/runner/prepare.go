@@ -71,7 +71,8 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	files = append(files, inv...)
 	files = append(files, vars...)
 
-	domain, err := r.domain(run, dir)
+	// Content that is not there is left out.
+	domain, err := r.Policy.Domain([]string{run.Content.Dir, r.Shipped}, []string{dir}, in.Grant)
 	if err != nil {
 		return plan{}, errors.Wrap(err, in.Config)
 	}
@@ -84,21 +85,6 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		Env:     r.environment(run, dir, domain),
 		Domain:  domain,
 	}, nil
-}
-
-// domain of a run: its own directory, its content, and what the provider ships.
-func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
-	var read []string
-
-	if run.Content.Dir != "" {
-		read = append(read, run.Content.Dir)
-	}
-
-	if r.Shipped != "" {
-		read = append(read, r.Shipped)
-	}
-
-	return r.Policy.Domain(read, []string{dir}, run.Inputs.Grant)
 }
 
 // playArgv is the argv of ansible-playbook before the playbook. Values of users are joined to their options,

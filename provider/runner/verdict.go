@@ -72,7 +72,7 @@ func verdict(run Spec, e ending) Result {
 		return r
 	case errors.Is(e.cause, errTimedOut):
 		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Limit()+during(s)
-	case isTooLarge(e.cause):
+	case errors.As(e.cause, new(*workdir.SizeError)):
 		r.Reason, r.Message = ReasonRunTooLarge, e.cause.Error()+","+during(s)
 	case isOutOfMemory(e.cause):
 		r.Reason, r.Message = ReasonOutOfMemory, e.cause.Error()+","+during(s)
@@ -190,8 +190,4 @@ func withLeft(message string, err error) string {
 
 func isOutOfMemory(err error) bool {
 	return errors.As(err, new(*supervisor.MemoryError))
-}
-
-func isTooLarge(err error) bool {
-	return errors.As(err, new(*workdir.SizeError))
 }

@@ -30,9 +30,7 @@ const (
 		ll.AccessFSResolveUnix
 	read = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
 	// write is everything but making devices.
-	write = ofFiles | ll.AccessFSReadDir | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg |
-		ll.AccessFSMakeDir |
-		ll.AccessFSMakeSym | ll.AccessFSMakeFifo | ll.AccessFSMakeSock | ll.AccessFSRefer
+	write = ^uint64(ll.AccessFSMakeChar | ll.AccessFSMakeBlock)
 	// sharedMemory is for the directory that all runs have in common: a run may use files with
 	// names that it knows, and cannot list names. Semaphores of Python's multiprocessing have names
 	// that cannot be guessed.

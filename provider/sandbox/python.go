@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,10 +24,6 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 	}
 
 	interpreter, err := Interpreter(script)
-	if errors.Is(err, errNoPython) {
-		return resolved(paths), nil
-	}
-
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +50,6 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 	return resolved(append(paths, modules...)), nil
 }
 
-var errNoPython = errors.New("it is no script in Python")
-
 // Interpreter returns the argv of what runs a script in Python.
 func Interpreter(script string) ([]string, error) {
 	head, err := os.ReadFile(script)
@@ -68,7 +61,7 @@ func Interpreter(script string) ([]string, error) {
 
 	interpreter, ok := strings.CutPrefix(string(line), "#!")
 	if !ok || !strings.Contains(interpreter, "python") {
-		return nil, fmt.Errorf("cannot tell what runs %q: %w", script, errNoPython)
+		return nil, fmt.Errorf("cannot tell what runs %q: it is no script in Python", script)
 	}
 
 	return strings.Fields(interpreter), nil
