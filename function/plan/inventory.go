@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -264,7 +265,7 @@ func (e *evaluation) vars(path string, t *expression.Template) any {
 			e.invalid(path+"."+name, err)
 		}
 
-		out[name] = ansible.Unsafe{Value: v}
+		out[name] = yamltext.Unsafe{Value: v}
 	}
 
 	return out
@@ -360,7 +361,7 @@ func (e *evaluation) varsData(path string, v any, host bool) any {
 			e.invalid(path, err)
 		}
 
-		vars[name] = ansible.Unsafe{Value: vars[name]}
+		vars[name] = yamltext.Unsafe{Value: vars[name]}
 	}
 
 	return vars

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
 // operatorVariable is the variable in which content finds what an Ansible operator tells it.
@@ -57,7 +59,11 @@ func varFiles(run Spec) []file {
 			continue
 		}
 
-		texts = append(texts, untemplated(vars))
+		// It is YAML: JSON has no tags, and in JSON Ansible takes some mappings for encrypted values.
+		var b strings.Builder
+
+		yamltext.WriteFlow(&b, yamltext.Unsafe{Value: vars})
+		texts = append(texts, []byte(b.String()+"\n"))
 	}
 
 	files := make([]file, len(texts))
