@@ -79,10 +79,8 @@ func TestComputedNames(t *testing.T) {
 			reason: "A host of a Secret keeps its address, one of a range, too; a new host is in no group that has passwords, has not the name of one, and is not all.",
 			group:  `{"children": {"infra": {"hosts": {"n1": {}}}, "all": {}}, "hosts": {"gateway": {}, "web07": {}}}`,
 			names:  []string{"n1", "web07", "infra", "gateway", "all"}, refused: "all, gateway, infra, web07",
-		},
-		"GoesOn": {
-			reason: "No configuration has Ansible go on without it.",
-			group:  fmt.Sprintf(moved, "gateway"), names: []string{"gateway"}, refused: "gateway", config: "[inventory]\nany_unparsed_is_failed = False\n",
+			// No configuration has Ansible go on without it.
+			config: "[inventory]\nany_unparsed_is_failed = False\n",
 		},
 		"Project": {
 			reason: "Scripts and plugins of the project are asked. Hosts and groups for which it has variables, which may be a directory, are its own.",

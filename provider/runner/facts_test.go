@@ -27,7 +27,7 @@ func TestFacts(t *testing.T) {
 		needs.Machinef(t, "a tenth of the disk has to be free, or no facts are kept: %v", err)
 	}
 
-	gathered := func(uid types.UID, change func(*Spec)) string {
+	gathered := func(change func(*Spec)) string {
 		t.Helper()
 
 		run := inline(`
@@ -36,7 +36,7 @@ func TestFacts(t *testing.T) {
   tasks:
   - ansible.builtin.set_stats: {data: {gathered: "{{ ansible_facts.date_time.iso8601_micro }}"}}
 `)
-		run.Object.UID = uid
+		run.Object.UID = "one"
 		run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
 		change(&run)
 
@@ -48,24 +48,10 @@ func TestFacts(t *testing.T) {
 		return string(res.Summary.Outputs)
 	}
 
-	first := gathered("one", func(*Spec) {})
+	first := gathered(func(*Spec) {})
 
-	for _, tc := range []struct {
-		name, reason string
-		uid          types.UID
-		change       func(*Spec)
-		same         bool
-	}{
-		{"Again", "Facts that are not old are not gathered.", "one", func(*Spec) {}, true},
-		{"Check", "Nor by a check.", "one", func(s *Spec) { s.Mode = common.ModeCheck }, true},
-		{"Other", "Facts of one object are not those of another.", "two", func(*Spec) {}, false},
-		{"Wins", "An ansible.cfg says when facts are gathered.", "one", func(s *Spec) {
-			s.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte("[defaults]\ngathering = implicit\n")}}
-		}, false},
-	} {
-		if got := gathered(tc.uid, tc.change); got == first != tc.same {
-			t.Errorf("%s: %s\nfirst %s, now %s", tc.name, tc.reason, first, got)
-		}
+	if got := gathered(func(s *Spec) { s.Mode = common.ModeCheck }); got != first {
+		t.Errorf("Facts that are not old are not gathered: first %s, then %s", first, got)
 	}
 
 	kept, err := filepath.Glob(filepath.Join(r.facts("one"), "*"))
@@ -73,19 +59,32 @@ func TestFacts(t *testing.T) {
 		t.Fatalf("Want the facts of one host, got %q, %v", kept, err)
 	}
 
-	last := gathered("one", func(*Spec) {})
-
 	needs.OK(t, os.Chtimes(kept[0], time.Time{}, time.Now().Add(-2*time.Hour)))
 
-	if got := gathered("one", func(*Spec) {}); got == last {
+	if got := gathered(func(*Spec) {}); got == first {
 		t.Errorf("Facts that are older are gathered again: %s", got)
 	}
 
-	gathered("one", func(s *Spec) { s.Inputs.Parameters.FactCachingTimeout = nil })
-	r.Forget("two")
+	gathered(func(s *Spec) { s.Inputs.Parameters.FactCachingTimeout = nil })
 
 	if left, err := filepath.Glob(filepath.Join(r.dir, "facts", "*")); err != nil || len(left) > 0 {
-		t.Errorf("No facts are kept of an object that is gone or does not want them, got %q, %v", left, err)
+		t.Errorf("No facts are kept of an object that does not want them, got %q, %v", left, err)
+	}
+}
+
+// TestFactsEnv has an ansible.cfg say when facts are gathered.
+func TestFactsEnv(t *testing.T) {
+	for cfg, want := range map[string]string{"": "smart", "[defaults]\ngathering = implicit\n": ""} {
+		in := inputs.Inputs{}
+		in.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
+		configured(cfg)(&in)
+
+		env := map[string]string{}
+		factsEnv(env, in)
+
+		if env["ANSIBLE_GATHERING"] != want || env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] != "3600" {
+			t.Errorf("factsEnv(...) with %q: want gathering %q, got %v", cfg, want, env)
+		}
 	}
 }
 

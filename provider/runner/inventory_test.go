@@ -84,20 +84,19 @@ func TestRunLocalPython(t *testing.T) {
 	)
 
 	set := "ansible_python_interpreter=" + other + "\n"
-	play := func(keyword, that string) string {
-		return "- hosts: all\n" + keyword + "  tasks:\n  - ansible.builtin.assert: {that: \"" + that + "\"}\n"
+	play := func(hosts, keyword, that string) string {
+		return "- hosts: " + hosts + "\n" + keyword + "  tasks:\n  - ansible.builtin.assert: {that: \"" + that + "\"}\n"
 	}
 
 	try(t, map[string]trial{
 		"Hosts": {
-			reason:   "A local connection, which a group may have, too, is to this machine. A host may have another Python.",
-			inputs:   configured("", "h1 ansible_connection=local\nh2 ansible_connection=local "+set, "all: {children: {g: {hosts: {h3: }, vars: {ansible_connection: local}}}}\n"),
-			playbook: play("", own+" if inventory_hostname != 'h2' else "+used),
+			reason: "A local connection, which a group or a play may have, too, is to this machine. A host may have another Python. Any other host is asked for its own.",
+			inputs: configured("", "h1 ansible_connection=local\nh2 ansible_connection=local "+set+"h4\n", "all: {children: {g: {hosts: {h3: }, vars: {ansible_connection: local}}}}\n"),
+			playbook: play("h1:h2:h3", "", own+" if inventory_hostname != 'h2' else "+used) +
+				play("h4", "  gather_facts: false\n", "ansible_python_interpreter == 'auto'") + play("h4", "  connection: local\n", own),
 		},
-		"Keyword":    {reason: "A play may have a local connection.", inputs: configured("", "h1\n"), playbook: play("  connection: local\n", own)},
-		"Configured": {reason: "An ansible.cfg may have another one.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("", used)},
-		"All":        {reason: "So may all hosts.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("", used)},
-		"Remote":     {reason: "Any other host is asked for its own.", inputs: configured("", "h1\n"), playbook: play("  gather_facts: false\n", "ansible_python_interpreter == 'auto'")},
+		"Configured": {reason: "An ansible.cfg may have another one.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("all", "", used)},
+		"All":        {reason: "So may all hosts.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("all", "", used)},
 	})
 }
 

@@ -50,7 +50,7 @@ func projectFiles() map[string]string {
 - ansible.builtin.debug: {msg: "{{ stage }} {{ tier }} {{ own | default('none') }} {{ everywhere }} {{ {'a': 1} | combine({}) }}"}
 - ansible.builtin.template: {src: page.j2, dest: "{{ playbook_dir }}/page"}
 - {register: r, hello: {}}
-- ansible.builtin.debug: {msg: "{{ r.msg }} {{ lookup('file', playbook_dir + '/page') }}"}
+- ansible.builtin.debug: {msg: "{{ r.msg }} {{ lookup('file', playbook_dir + '/page') }} forced={{ lookup('config', 'DEFAULT_FORCE_HANDLERS') }}"}
 `,
 		"project/more_roles/other/tasks/main.yml": "- ansible.builtin.debug: {msg: role of a path}\n",
 	}
@@ -107,7 +107,7 @@ func TestProject(t *testing.T) {
 			reason:  "Roles, plugins, templates, and variables beside playbooks and inventories are found; settings of the provider stand against the ansible.cfg.",
 			content: set, inputs: of(plain, "site.yml", production),
 			displays: []string{
-				"production of web of web1 of all", "module of the project production", "role of a path",
+				"production of web of web1 of all", "module of the project production forced=True", "role of a path",
 				"beside=the playbook all=none X",
 			},
 		},
@@ -115,28 +115,20 @@ func TestProject(t *testing.T) {
 			reason:  "The ansible.cfg of the project names an inventory.",
 			content: set, inputs: of(plain, "site.yml"), displays: []string{"development of web none of all"},
 		},
-		"InDirectory": {
-			reason:  "A playbook in a directory finds what is beside it, not what is beside the project.",
-			content: set, inputs: of(plain, "playbooks/second.yml", production),
-			displays: []string{"beside=the playbook all=none X"},
-		},
 		"Several": {
-			reason:  "Several playbooks of the project run one after another, and each finds what is beside it.",
+			reason:  "Several playbooks of the project run one after another, and each finds what is beside it. One may have the name of the provider's own.",
 			content: set, inputs: of(func(in *inputs.Inputs) {
 				in.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
 			}, "", production),
 			displays: []string{"beside=the playbook all=none X", "production of web of web1 of all", `"msg": "of all"`},
 		},
 		"Role": {
-			reason:  "A role of the project runs by itself.",
+			reason:  "A role of the project runs by itself. An ansible.cfg of the credentials takes the place of that of the project.",
 			content: set, inputs: of(func(in *inputs.Inputs) {
 				in.Parameters.Role, in.Roles = "web", []common.Role{{Name: "web"}}
+				configured("[defaults]\nforce_handlers = False\n")(in)
 			}, "", production),
-			displays: []string{"production of web of web1 of all"},
-		},
-		"CredentialWins": {
-			reason:  "An ansible.cfg of the credentials takes the place of that of the project. A playbook may have the name of the provider's own.",
-			content: set, inputs: of(configured("[defaults]\nforks = 1\n"), "playbook.yml"), displays: []string{"of all"},
+			displays: []string{"production of web of web1 of all", "forced=False"},
 		},
 	})
 }

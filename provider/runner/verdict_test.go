@@ -60,6 +60,11 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
 			want:   failing(ReasonInvalidOutputs, `output "x" cannot be kept: why`),
 		},
+		"OutputsTooLarge": {
+			reason: "So does one with too many of them.",
+			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize = 70008 })},
+			want:   failing(ReasonOutputsTooLarge, "the content published 70008 bytes of outputs; at most 65536 can be kept"),
+		},
 		"TooManyDetails": {
 			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
 			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},

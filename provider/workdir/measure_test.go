@@ -86,17 +86,6 @@ func TestMeasure(t *testing.T) {
 			},
 			want: want{least: 8 * kib, most: 16 * kib},
 		},
-		"Unreadable": {
-			reason: "Directories that cannot be read are looked into all the same.",
-			make: func(t *testing.T, dir string) {
-				t.Helper()
-				fill(t, filepath.Join(dir, "a", "b", "file"), mib)
-				needs.OK(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o300))
-				needs.OK(t, os.Chmod(filepath.Join(dir, "a"), 0o400))
-				needs.OK(t, os.Chmod(dir, 0))
-			},
-			want: want{least: mib, most: mib + 64*kib},
-		},
 		"Gone": {
 			reason: "What is not there takes nothing.",
 			make:   func(t *testing.T, dir string) { t.Helper(); needs.OK(t, os.Remove(dir)) },
