@@ -85,7 +85,7 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	if u.operation {
 		p, cerrs = compile.Operation(object)
 	} else {
-		p, cerrs = compile.Composition(object, u.namespaced, expression.Declarations{Schema: expression.NewSchema(u.schema.AsMap())})
+		p, cerrs = compile.Composition(object, u.namespaced, expression.Declarations{Schema: u.schema.AsMap()})
 	}
 
 	return compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}

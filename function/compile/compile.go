@@ -42,7 +42,7 @@ func Composition(in map[string]any, namespaced bool, d expression.Declarations) 
 	p := &plan.Plan{
 		Locals:             envs.declarations.Locals,
 		Status:             status,
-		Schemas:            statusSchemasOf(status, d.Schema.OpenAPI()),
+		Schemas:            statusSchemasOf(status, d.Schema),
 		Conditions:         c.conditions(in, typed.Conditions, typed.OperatorConditions),
 		OperatorConditions: typed.OperatorConditions,
 		Connection:         details.connection(typed, namespaced),
@@ -50,7 +50,7 @@ func Composition(in map[string]any, namespaced bool, d expression.Declarations) 
 		ByResource:         map[string]*plan.Run{},
 	}
 
-	if of, ok := schema.Property(d.Schema.OpenAPI(), "status"); ok && status != nil {
+	if of, ok := schema.Property(d.Schema, "status"); ok && status != nil {
 		p.StatusSchema = schema.NewConverter(of)
 	}
 

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"maps"
 	"sync"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
@@ -25,7 +25,7 @@ type scopes struct {
 	xr *expression.Environment
 	// details is for connectionDetails, where runs have their connection details.
 	details *expression.Environment
-	// items are environments in which expressions also see each, by the type of the items; "" if that is not known.
+	// items are environments in which expressions also see each, by the schema of the items; "" if that is not known.
 	items map[string]*expression.Environment
 	// declarations that the environments were made of.
 	declarations expression.Declarations
@@ -56,26 +56,12 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 		return scopes{}, nil, err
 	}
 
-	mistakes := compileLocals(xr, locals)
+	mistakes := xr.CompileLocals(field.NewPath("locals"))
 	s := scopes{xr: xr, items: map[string]*expression.Environment{}, declarations: d}
 	d.Details = true
 	s.details, err = expression.NewEnvironment(d)
 
 	return s, mistakes, err
-}
-
-// compileLocals returns the mistakes in the locals. Locals do not see items.
-func compileLocals(env *expression.Environment, locals map[string]any) field.ErrorList {
-	at := field.NewPath("locals")
-	errs := env.CompileLocals(at)
-
-	for _, name := range manifest.SortedKeys(locals) {
-		if err := expression.LocalName(name); err != nil {
-			errs = append(errs, field.Invalid(at.Child(name), name, err.Error()))
-		}
-	}
-
-	return errs
 }
 
 // of returns the environment of a run.
@@ -89,7 +75,7 @@ func (s scopes) of(run input.Run) (*expression.Environment, error) {
 
 	of, item := "", t.Item()
 	if item != nil {
-		of = item.Type
+		of = fmt.Sprint(item)
 	}
 
 	if s.items[of] == nil {

@@ -64,8 +64,7 @@ func (b *Budget) exhausted() error {
 // ofText is the work to go through this many bytes of text.
 func ofText(bytes int) uint64 { return uint64(max(bytes, 0)) / perUnit }
 
-// spend work, or end the evaluation when that is too much, or when the context is done. There is no way to end one but
-// by a panic that CEL expects: errors may be what a comprehension goes on after.
+// spend work, or end the evaluation when that is too much, or when the context is done.
 func (e *evaluation) spend(work uint64) {
 	const often = 1000
 

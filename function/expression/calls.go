@@ -12,6 +12,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // The work of calls, in units.
@@ -56,8 +58,11 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 			return i, nil
 		}
 
-		if isSearch(made.Function()) {
+		switch {
+		case isSearch(made.Function()):
 			return searchOf(made)
+		case made.Function() == functionFail:
+			return failureOf(made), nil
 		}
 
 		overloads, err := env.Functions()[made.Function()].Bindings()
@@ -76,6 +81,18 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 			function: func(e *evaluation, args []ref.Val) ref.Val { return callOf(made.Function(), function, e, args) },
 		}, nil
 	}
+}
+
+// failureOf an expression: it has no value, whatever else is in it. A literal message shows nothing of any value.
+func failureOf(made interpreter.InterpretableCall) interpreter.Interpretable {
+	_, isLiteral := made.Args()[0].(interpreter.InterpretableConst)
+
+	return &call{Interpretable: made, args: made.Args(), function: func(e *evaluation, args []ref.Val) ref.Val {
+		message, _ := args[0].(types.String)
+		e.end(&Problem{Kind: Invalid, Message: clip.Text(string(message), maxMessage), Plain: isLiteral})
+
+		return nil
+	}}
 }
 
 // Eval makes the call. An argument that failed stands for it, which is work, too: a comprehension may go on after it.

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -41,9 +38,13 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 
 	selections, err := selectionsIn(parsed.NativeRep())
 
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+
 	for _, s := range selections {
-		if s.root == rootLocals && len(s.steps) > 0 {
-			e.compileLocal(s.steps[0].name)
+		if s.path[0] == rootLocals && len(s.path) > 1 {
+			e.compileLocal(s.path[1])
 		}
 	}
 
@@ -52,18 +53,13 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, mistakes
 	}
 
-	u, uerr := usesOf(source, selections)
-	if err := cmp.Or(err, uerr); err != nil {
-		return nil, []string{err.Error()}
-	}
-
-	u.computed, mistakes = e.compileNames(selections, parsed.NativeRep().SourceInfo())
+	u, mistakes := e.usesOf(source, selections, parsed.NativeRep().SourceInfo())
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(u.names[rootLocals])) {
-		if local := e.locals.compiled[name]; local != nil {
+		if local := e.declared.Locals.compiled[name]; local != nil {
 			u.join(local.uses, true)
 		}
 	}
@@ -84,49 +80,22 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		source:     source,
 		cel:        p,
 		ast:        compiled.NativeRep(),
-		declared:   typeOf(compiled),
+		schema:     e.schemaOf(compiled),
 		uses:       u,
 		selections: selections,
-		schema:     e.schema.OpenAPI(),
+		known:      e.known,
 		defaulted:  e.defaulted(selections),
 	}, nil
 }
 
-// typeOf the value of an expression as JSON. CEL gives what is at a computed key the type of its default.
-func typeOf(compiled *cel.Ast) *cel.Type {
+// schemaOf the value of an expression. CEL gives what is at a computed key the type of its default.
+func (e *Environment) schemaOf(compiled *cel.Ast) map[string]any {
 	asked := ast.MatchDescendants(ast.NavigateAST(compiled.NativeRep()), ast.FunctionMatcher(operators.OptIndex))
-	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool {
-		return asJSON(x.Children()[0].Type()).Kind() == types.DynKind
-	}) {
-		return cel.DynType
+	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool { return e.types.schemaOf(x.Children()[0].Type()) == nil }) {
+		return nil
 	}
 
-	return asJSON(compiled.OutputType())
-}
-
-// compileNames of resources that are computed.
-func (e *Environment) compileNames(selections []selection, info *ast.SourceInfo) ([]resourceName, []string) {
-	var compiled []resourceName
-
-	for _, s := range selections {
-		if s.root != rootResources || s.index == nil {
-			continue
-		}
-
-		source, err := parser.Unparse(s.index, info)
-		if err != nil {
-			return nil, []string{err.Error()}
-		}
-
-		p, mistakes := e.compileSource(source)
-		if len(mistakes) > 0 {
-			return nil, mistakes
-		}
-
-		compiled = append(compiled, resourceName{program: p, needed: !s.asked})
-	}
-
-	return compiled, nil
+	return e.types.schemaOf(compiled.OutputType())
 }
 
 // check the types of an expression. With schemas CEL refuses more than is a mistake: an object of a schema can be used

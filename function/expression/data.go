@@ -90,6 +90,9 @@ func InvalidAt(path string, err error) Problem {
 	return Problem{Path: path, Kind: Invalid, Message: err.Error()}
 }
 
+// Error says what is wrong, of a value that is there and that no expression can use.
+func (p *Problem) Error() string { return p.Message }
+
 // String returns the problem in one line.
 func (p Problem) String() string {
 	return p.Path + ": " + p.Message

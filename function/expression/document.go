@@ -3,11 +3,10 @@ package expression
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
-	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -18,30 +17,6 @@ import (
 
 // maxMessage is how many bytes are shown of a message that strangers may have written, for each run perhaps.
 const maxMessage = 1 << 10
-
-// maxDepth is how deep the values may be nested that are read from a text. Messages to core cannot be nested much
-// deeper.
-const maxDepth = 100
-
-// isDeep is true for JSON that has more levels than these.
-func isDeep(v any, levels int) bool {
-	if levels < 0 {
-		return true
-	}
-
-	switch v := v.(type) {
-	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return isDeep(item, levels-1) })
-	case map[string]any:
-		for _, value := range v {
-			if isDeep(value, levels-1) {
-				return true
-			}
-		}
-	}
-
-	return false
-}
 
 // marshalJSON returns a JSON value as text, with the fields of objects in order.
 func marshalJSON(v any) ([]byte, error) {
@@ -72,16 +47,9 @@ func marshalYAML(v any) ([]byte, error) {
 
 // unmarshalJSON reads one JSON value.
 func unmarshalJSON(text string) (any, error) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-
 	var v any
-	if err := dec.Decode(&v); err != nil {
+	if err := utiljson.Unmarshal([]byte(text), &v); err != nil {
 		return nil, errors.New("the text is not JSON: " + clip.Text(err.Error(), maxMessage))
-	}
-
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the text is not JSON: there is more after the value")
 	}
 
 	return v, nil
@@ -106,7 +74,7 @@ func unmarshalYAML(text string) (any, error) {
 
 // plain returns what a node of YAML is as JSON, or says what it is. A date is a text. The decoder would compare each
 // key of a mapping with all others.
-func plain(n *yaml.Node) (any, error) {
+func plain(n *yaml.Node) (v any, err error) {
 	switch tag := n.ShortTag(); {
 	case n.Kind == yaml.AliasNode:
 		return nil, errors.New("the text has a YAML alias, which cannot be used here")
@@ -116,32 +84,26 @@ func plain(n *yaml.Node) (any, error) {
 		list := make([]any, len(n.Content))
 
 		for i := range n.Content {
-			v, err := plain(n.Content[i])
-			if err != nil {
+			if list[i], err = plain(n.Content[i]); err != nil {
 				return nil, err
 			}
-
-			list[i] = v
 		}
 
 		return list, nil
-	case tag == "!!int":
-		return scalar[int64](n)
-	case tag == "!!float":
-		return scalar[float64](n)
 	case tag == "!!timestamp":
 		return n.Value, nil
-	case tag == "!!str" || tag == "!!null" || tag == "!!bool":
-		return scalar[any](n)
+	case tag == "!!int":
+		var i int64
+
+		err = n.Decode(&i)
+		v = i
+	case tag == "!!float" || tag == "!!str" || tag == "!!null" || tag == "!!bool":
+		err = n.Decode(&v)
+	default:
+		return nil, errors.New("the text has a YAML tag, which cannot be used here")
 	}
 
-	return nil, errors.New("the text has a YAML tag, which cannot be used here")
-}
-
-// scalar of a type.
-func scalar[T any](n *yaml.Node) (any, error) {
-	var v T
-	if err := n.Decode(&v); err != nil {
+	if err != nil {
 		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), maxMessage))
 	}
 

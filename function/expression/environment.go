@@ -12,18 +12,16 @@ import (
 // run, a run, or a required resource that does not exist is an error. The environment and the context are maps of
 // anything. It is not safe for concurrent use, unlike what it compiles.
 type Environment struct {
-	declared
-
-	// operation is true where there is no XR, and inLocals while locals are compiled.
-	operation, inLocals bool
+	declared Declarations
+	// inLocals is true while locals are compiled.
+	inLocals bool
 
 	cel *cel.Env
+	// known are the schemas of roots by name, and types the types that they become.
+	known map[string]map[string]any
+	types provider
 	// programs that were compiled, by their sources.
 	programs map[string]outcome
-	// locals that are declared.
-	locals *Locals
-	// schema of the XR.
-	schema *Schema
 }
 
 // An outcome of compiling an expression: a program, or what is wrong with it.
@@ -66,11 +64,21 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	}
 
 	e := &Environment{
-		declared: d.types(), operation: d.Operation, programs: map[string]outcome{}, locals: d.Locals, schema: d.Schema,
+		declared: d, known: d.schemas(), programs: map[string]outcome{},
+		types: provider{Provider: b.CELTypeProvider(), objects: map[string]map[string]any{}},
 	}
+	options := []cel.EnvOption{cel.CustomTypeProvider(e.types)}
 
-	options := []cel.EnvOption{cel.CustomTypeProvider(provider{Provider: b.CELTypeProvider(), objects: e.objects})}
-	for name, t := range e.roots {
+	for name := range roots {
+		if name == rootEach && !d.Each || d.Operation && inOperation[name] != "" {
+			continue
+		}
+
+		t := cel.MapType(cel.StringType, cel.DynType)
+		if schema, ok := e.known[name]; ok {
+			t = e.types.object(prefix+name, schema)
+		}
+
 		options = append(options, cel.Variable(name, t))
 	}
 

@@ -14,9 +14,10 @@ import (
 // An evaluation of an expression. It is the activation, which knows the values of
 // the roots.
 type evaluation struct {
-	ctx    context.Context //nolint:containedctx // It lives as long as the evaluation.
-	data   *Data
-	schema map[string]any
+	ctx  context.Context //nolint:containedctx // It lives as long as the evaluation.
+	data *Data
+	// known schemas of roots.
+	known map[string]map[string]any
 	// work that was spent.
 	work uint64
 	// missed are the last places at which nothing is, and list the last one that was asked for its size.
@@ -26,10 +27,11 @@ type evaluation struct {
 	problem *Problem
 }
 
-// end the evaluation because of a problem.
+// end the evaluation because of a problem. There is no way to end one but by a panic that CEL expects: an expression
+// goes on after an error where that does not matter, as true || fail("…") does.
 func (e *evaluation) end(problem *Problem) {
 	e.problem = problem
-	panic(interpreter.EvalCancelledError{Message: problem.Message, Cause: failed})
+	panic(interpreter.EvalCancelledError{Message: problem.Message})
 }
 
 // nameEvaluation is the name under which the activation has the evaluation. No expression can have such a name.
@@ -54,17 +56,12 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 
-	var schema map[string]any
-	if name == rootXR {
-		schema = e.schema
-	}
-
 	data := r.of(e.data)
 	if data == nil {
 		data = map[string]any(nil)
 	}
 
-	return e.value(place{name: name}, data, schema), true
+	return e.value(place{name: name}, data, e.known[name]), true
 }
 
 // Parent is nil.
@@ -72,11 +69,10 @@ func (e *evaluation) Parent() interpreter.Activation {
 	return nil
 }
 
-// local returns the value of a local, if there is one, and whether something in it may be there later. One that has a
-// problem ends the evaluation: an expression that refers to it has no value either.
-func (e *evaluation) local(name string) (v any, ok, waits bool) {
+// local of a name. One that has a problem ends the evaluation: an expression that refers to it has no value either.
+func (e *evaluation) local(name string) local {
 	if e.data.Locals == nil {
-		return nil, false, false
+		return local{}
 	}
 
 	l := e.data.Locals.local(e.ctx, name)
@@ -84,7 +80,7 @@ func (e *evaluation) local(name string) (v any, ok, waits bool) {
 		e.end(l.problem)
 	}
 
-	return l.value, l.ok, l.waits
+	return l
 }
 
 // Functions that count what CEL does without a call. No expression can have such names.

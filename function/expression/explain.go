@@ -3,7 +3,6 @@ package expression
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -91,10 +90,8 @@ func (e *Environment) undeclared(message, name string) string {
 		return "a local cannot use each, because a local is the same for all items; write the expression where it is used"
 	case name == rootEach:
 		return "each is there only in a run with forEach"
-	case e.operation && isRoot(name):
-		return map[string]string{
-			rootXR: "there is no XR", rootRuns: "there are no observed runs", rootResources: "there are no composed resources",
-		}[name] + " in an Operation"
+	case e.declared.Operation && isRoot(name):
+		return inOperation[name] + " in an Operation"
 	}
 
 	return message + idioms[name]
@@ -141,15 +138,15 @@ func (e *Environment) unknown(name, at string) string {
 
 	path := strings.Split(from, ".")
 
-	fields := e.fieldsAt(path)
-	if fields == nil {
-		return cmp.Or(e.ofMember(path), messageUndefined+name+"'")
-	}
-
-	suggestion := spelling.Hint(name, slices.Sorted(maps.Keys(fields)))
+	fields := e.types.fieldsAt(path)
+	suggestion := spelling.Hint(name, fields)
 
 	if none := roots[from].none; none != "" {
 		return fmt.Sprintf("%s %q%s", none, name, suggestion)
+	}
+
+	if fields == nil {
+		return cmp.Or(e.ofMember(path), messageUndefined+name+"'")
 	}
 
 	// They are there only where nothing shows them.
@@ -164,7 +161,15 @@ func (e *Environment) unknown(name, at string) string {
 // ofMember says how to write a field of the runs of a set, which follows the set as the key of one would; "" for what
 // is none.
 func (e *Environment) ofMember(path []string) string {
-	if len(path) != 3 || path[0] != rootRuns || e.objects[typeRun][path[2]] == nil && path[2] != connectionDetails {
+	const field = 3
+	if len(path) != field || path[0] != rootRuns {
+		return ""
+	}
+
+	run, _ := below(e.known[rootRuns], path[1])["additionalProperties"].(map[string]any)
+	fields, _ := run["properties"].(map[string]any)
+
+	if _, ok := fields[path[2]]; !ok && path[2] != connectionDetails {
 		return ""
 	}
 

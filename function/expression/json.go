@@ -19,6 +19,8 @@ const (
 	maxSize = 4 << 20
 	// perValue is the size of a number in a message.
 	perValue = 8
+	// maxDepth is how deep values may be nested. Messages to core cannot be nested much deeper.
+	maxDepth = 100
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
 	// empty one takes in memory.
 	perParts = 24
@@ -30,30 +32,29 @@ const (
 type writer struct {
 	// exact integers are int64.
 	exact bool
+	// depth of the list or the map that is written.
+	depth int
 	// bytes that were written, about.
 	bytes int
 	// fields of objects that were written.
 	fields int
 }
 
-// write counts bytes.
-func (w *writer) write(bytes int) error {
-	w.bytes += bytes
-	if w.bytes > maxSize {
-		return errors.New("the value is larger than 4 MiB")
-	}
-
-	return nil
-}
-
 // json returns a value of CEL as JSON. There is none (false) for optional.none(),
 // which is left out of lists and maps. Errors are values that JSON has not, or that
 // are larger than a message to core.
 func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
-	if err := w.write(perValue); err != nil {
-		return nil, false, err
+	w.bytes += perValue
+
+	v, ok, err = w.value(val)
+	if err == nil && w.bytes > maxSize {
+		err = errors.New("the value is larger than 4 MiB")
 	}
 
+	return v, ok, err
+}
+
+func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 	switch val := val.(type) {
 	case *types.Err:
 		return nil, false, val
@@ -68,7 +69,8 @@ func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 	case types.Bool:
 		return bool(val), true, nil
 	case types.String:
-		return string(val), true, w.write(len(val))
+		w.bytes += len(val)
+		return string(val), true, nil
 	case types.Int:
 		return w.integer(int64(val))
 	case types.Uint:
@@ -80,7 +82,8 @@ func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 
 		return float64(val), true, nil
 	case types.Bytes:
-		return base64.StdEncoding.EncodeToString(val), true, w.write(len(val))
+		w.bytes += len(val)
+		return base64.StdEncoding.EncodeToString(val), true, nil
 	case types.Duration, types.Timestamp:
 		s, ok := val.ConvertToType(types.StringType).Value().(string)
 		return s, ok, nil
@@ -105,8 +108,13 @@ func (w *writer) integer(n int64) (any, bool, error) {
 
 // nested values of a list or a map.
 func (w *writer) nested(val ref.Val) (any, bool, error) {
-	if err := w.write(perParts); err != nil {
-		return nil, false, err
+	w.bytes += perParts
+	w.depth++
+
+	defer func() { w.depth-- }()
+
+	if w.depth > maxDepth {
+		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
 	}
 
 	if m, ok := val.(traits.Mapper); ok {
@@ -143,9 +151,7 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 			return nil, false, errors.Errorf("the keys of a map must be strings, not %v", k.Value())
 		}
 
-		if err := w.write(len(name)); err != nil {
-			return nil, false, err
-		}
+		w.bytes += len(name)
 
 		v, ok, err := w.json(mapper.Get(k))
 		if err != nil {

@@ -5,15 +5,11 @@ import (
 	"crypto/sha256"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
-	"github.com/google/cel-go/interpreter"
 	kubernetes "k8s.io/apiserver/pkg/cel/library"
-
-	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // Own functions.
@@ -80,10 +76,6 @@ func ownFunctions() []cel.EnvOption {
 				s, _ := v.(types.String)
 
 				decoded, err := unmarshal(string(s))
-				if err == nil && isDeep(decoded, maxDepth) {
-					err = errors.Errorf("the text is more than %d levels deep", maxDepth)
-				}
-
 				if err != nil {
 					return types.WrapErr(err)
 				}
@@ -112,7 +104,7 @@ func ownFunctions() []cel.EnvOption {
 			cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").
 		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"),
-			cel.UnaryBinding(fail))),
+			cel.UnaryBinding(func(message ref.Val) ref.Val { return types.NewErr("%v", message.Value()) }))),
 	}
 }
 
@@ -162,28 +154,4 @@ func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
 	}
 
 	return types.String(text)
-}
-
-// fail ends the evaluation with a message. An expression could go on after an
-// error, as true || fail("…") does.
-func fail(v ref.Val) ref.Val {
-	message, _ := v.(types.String)
-	panic(interpreter.EvalCancelledError{Message: string(message), Cause: failed})
-}
-
-// failed is the cause of an evaluation that was ended by fail, and none of CEL's own.
-const failed interpreter.CancellationCause = -1
-
-// failsPlainly is true when all messages of fail are literals in the expression, so
-// that they show nothing of any value.
-func failsPlainly(a *ast.AST) bool {
-	plain := true
-
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == functionFail {
-			plain = plain && e.AsCall().Args()[0].Kind() == ast.LiteralKind
-		}
-	}))
-
-	return plain
 }

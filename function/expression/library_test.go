@@ -37,11 +37,11 @@ func TestRead(t *testing.T) {
 	}{
 		"Not":      {reason: "What is no document is said to be none.", text: "{a: [", json: "the text is not JSON: invalid character 'a'", yaml: "the text is not YAML: yaml: "},
 		"Long":     {reason: "An error is short enough to be read.", text: "*" + strings.Repeat("a", 5000), json: "the text is not JSON", yaml: "the text is not YAML"},
-		"More":     {reason: "A text is one document.", text: "{}\n---\n{}", json: "the text is not JSON: there is more after the value", yaml: "the text is more than one YAML document"},
+		"More":     {reason: "A text is one document.", text: "{}\n---\n{}", json: "the text is not JSON: invalid character", yaml: "the text is more than one YAML document"},
 		"Inexact":  {reason: "An integer that is not exact is not used as another one.", text: "9007199254740993", json: "9007199254740993 is beyond 2^53", yaml: "9007199254740993 is beyond 2^53"},
 		"Infinite": {reason: "There are no infinite numbers.", text: "-.inf", json: "the text is not JSON", yaml: "-Inf is not a number in JSON"},
 		"NaN":      {reason: "And only numbers.", text: ".nan", json: "the text is not JSON", yaml: "NaN is not a number in JSON"},
-		"Deep":     {reason: "No message to core could have it.", text: strings.Repeat("[", 200) + strings.Repeat("]", 200), json: "the text is more than 100 levels deep", yaml: "the text is more than 100 levels deep"},
+		"Deep":     {reason: "No message to core could have it.", text: strings.Repeat("[", 200) + strings.Repeat("]", 200), json: "the value is more than 100 levels deep", yaml: "the value is more than 100 levels deep"},
 		"Deeper":   {reason: "However deep it is.", text: strings.Repeat("[", 20_000), json: "the text is not JSON", yaml: "the text is not YAML"},
 		"Bomb":     {reason: "Little does not become much.", text: bomb, json: "the text is not JSON", yaml: "the text has a YAML alias, which cannot be used here"},
 		"Self":     {reason: "Nor anything in itself.", text: "&a [*a]", json: "the text is not JSON", yaml: "the text has a YAML alias, which cannot be used here"},
@@ -52,6 +52,7 @@ func TestRead(t *testing.T) {
 		"Binary":   {reason: "Also not bytes.", text: "!!binary YWI=", json: "the text is not JSON", yaml: "the text has a YAML tag"},
 		"Key":      {reason: "Keys are strings.", text: "{1: 2}", json: "the text is not JSON", yaml: "the text has a key that is not a string; put quotes around it"},
 		"Twice":    {reason: "A key is there once.", text: "{a: 1, a: 2}", json: "the text is not JSON", yaml: "the text has a key twice"},
+		"Tags":     {reason: "The parser would take the square of them.", text: strings.Repeat("%TAG !a! b\n", 1000) + "--- a\n", json: "the text is not JSON", yaml: "the text is not YAML: has 1000 %TAG directives; at most 100 are read"},
 		"NotThat":  {reason: "A value is what its tag says.", text: "!!int a", json: "the text is not JSON", yaml: "the text is not YAML"},
 	}
 

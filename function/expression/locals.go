@@ -6,19 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // Locals are values that an input has names for. Each is JSON with strings that may hold expressions, which may refer
 // to other locals.
 type Locals struct {
 	values map[string]any
-	// compiled locals by name, and their types: any one that is not compiled yet may be anything.
+	// compiled locals by name, and their schemas: any one that is not compiled yet may be anything.
 	compiled map[string]*Template
-	types    map[string]*cel.Type
+	schemas  map[string]any
 
 	// at is where they are written, chain are the names of those that are being compiled, and errs their mistakes.
 	at    *field.Path
@@ -28,9 +25,9 @@ type Locals struct {
 
 // NewLocals returns Locals of these values by name, which are not compiled yet.
 func NewLocals(values map[string]any) *Locals {
-	l := &Locals{values: values, compiled: map[string]*Template{}, types: map[string]*cel.Type{}}
+	l := &Locals{values: values, compiled: map[string]*Template{}, schemas: map[string]any{}}
 	for name := range values {
-		l.types[name] = cel.DynType
+		l.schemas[name] = nil
 	}
 
 	return l
@@ -53,17 +50,13 @@ func (l *Locals) For(data Data) *LocalValues {
 	return v
 }
 
-// local of a name. One that is not known has no value.
+// local of a name.
 func (l *LocalValues) local(ctx context.Context, name string) local {
 	if v, ok := l.values[name]; ok {
 		return v
 	}
 
-	compiled, known := l.locals.compiled[name]
-	if !known {
-		return local{}
-	}
-
+	compiled := l.locals.compiled[name]
 	v, ok, problems := compiled.evaluate(ctx, &l.data)
 	out := local{value: v, ok: ok, waits: compiled.uses.waits}
 
@@ -93,31 +86,28 @@ func (l *Locals) find(path []string) (*Template, []string) {
 	return t, path
 }
 
-// LocalName says what is wrong with the name of a local.
-func LocalName(name string) error {
-	if !isSelectable(name) {
-		return errors.New("the name of a local must be letters, digits and _, as in locals.fqdn")
-	}
-
-	return nil
-}
-
 // CompileLocals compiles the Locals that this Environment declares: only then do this and others that declare the same
 // know of which types they are. The errors are all mistakes in them, such as one that refers to itself.
 func (e *Environment) CompileLocals(at *field.Path) field.ErrorList {
-	e.inLocals, e.locals.at = true, at
+	l := e.declared.Locals
+	e.inLocals, l.at = true, at
 	defer func() { e.inLocals = false }()
 
-	for _, name := range slices.Sorted(maps.Keys(e.locals.values)) {
+	for _, name := range slices.Sorted(maps.Keys(l.values)) {
 		e.compileLocal(name)
+
+		if !isSelectable(name) {
+			l.errs = append(l.errs, field.Invalid(at.Child(name), name,
+				"the name of a local must be letters, digits and _, as in locals.fqdn"))
+		}
 	}
 
-	return e.locals.errs
+	return l.errs
 }
 
 // compileLocal compiles a local, once, after those that it refers to.
 func (e *Environment) compileLocal(name string) {
-	l := e.locals
+	l := e.declared.Locals
 
 	v, known := l.values[name]
 	if !known || l.compiled[name] != nil {
@@ -137,5 +127,5 @@ func (e *Environment) compileLocal(name string) {
 	l.chain = l.chain[:len(l.chain)-1]
 
 	l.errs = append(l.errs, errs...)
-	l.compiled[name], l.types[name] = t, t.declared
+	l.compiled[name], l.schemas[name] = t, t.schema
 }

@@ -14,10 +14,9 @@ func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, fie
 	d := declarations()
 	d.Each = false
 	d.Locals = NewLocals(values)
-	d.Schema = NewSchema(map[string]any{"properties": map[string]any{"spec": map[string]any{"type": "object", "properties": map[string]any{
-		"size": map[string]any{"type": "integer"}, "whole": map[string]any{"type": "number"}, "unset": map[string]any{"type": "string"},
-		"key": map[string]any{"type": "string"}, "zones": map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-	}}}})
+	d.Schema = objectOf(map[string]any{"spec": objectOf(map[string]any{
+		"size": typed(Integer), "whole": typed(Number), "unset": typed(String), "key": typed(String), "zones": listOf(typed(String)),
+	})})
 
 	e, err := NewEnvironment(d)
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/interpreter"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -21,10 +19,10 @@ type program struct {
 	source string
 	cel    cel.Program
 	ast    *ast.AST
-	// declared is the type of its value as JSON.
-	declared *cel.Type
-	uses     uses
-	schema   map[string]any
+	// schema of its value, and known ones of roots.
+	schema map[string]any
+	known  map[string]map[string]any
+	uses   uses
 	// selections from roots.
 	selections []selection
 	// defaulted are the paths of the fields that the expression does without.
@@ -39,36 +37,24 @@ type resourceName struct {
 	needed bool
 }
 
-// evaluate the expression. A nil value without a problem is not there:
+// evaluate the expression. The value is JSON, or text that is put into a string. There is none (false) for
 // optional.none().
-func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) {
+func (p *program) evaluate(ctx context.Context, data *Data, isText bool) (v any, ok bool, problem *Problem) {
 	if err := data.Budget.exhausted(); err != nil {
-		return nil, &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
+		return nil, false, &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 	}
 
-	e := &evaluation{ctx: ctx, data: data, schema: p.schema}
+	e := &evaluation{ctx: ctx, data: data, known: p.known}
 
-	v, _, err := p.cel.Eval(e)
+	val, _, err := p.cel.Eval(e)
 	data.Budget.Spend(1 + e.work)
 
 	if err != nil {
 		// It may hold all of a value.
 		data.Budget.Spend(ofText(len(err.Error())))
 
-		return nil, p.problem(e, err)
+		return nil, false, p.problem(e, err)
 	}
-
-	return v, nil
-}
-
-// result of the expression as JSON, or as text that is put into a string. There is none (false) for optional.none().
-func (p *program) result(ctx context.Context, data *Data, isText bool) (v any, ok bool, problem *Problem) {
-	val, problem := p.evaluate(ctx, data)
-	if problem != nil {
-		return nil, false, problem
-	}
-
-	var err error
 
 	w := writer{exact: data.exact && !isText}
 	if isText {
@@ -80,11 +66,15 @@ func (p *program) result(ctx context.Context, data *Data, isText bool) (v any, o
 	data.Budget.Write(w.bytes)
 	data.Budget.Spend(PerField * uint64(w.fields)) //nolint:gosec // It is not negative.
 
-	if err != nil {
-		return nil, false, p.unusable(err)
+	if err == nil {
+		return v, ok, nil
 	}
 
-	return v, ok, nil
+	if !errors.As(err, &problem) {
+		problem = &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
+	}
+
+	return nil, false, problem
 }
 
 // messageNoOverload is how CEL says that operands do not go together.
@@ -96,16 +86,9 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		return e.problem
 	}
 
-	var ended interpreter.EvalCancelledError
-	if errors.As(err, &ended) && ended.Cause == failed {
-		return &Problem{
-			Kind: Invalid, Message: clip.Text(ended.Message, maxMessage),
-			Plain: failsPlainly(p.ast),
-		}
-	}
-
-	if bad := (unusableError{}); errors.As(err, &bad) {
-		return p.unusable(err)
+	var unusable *Problem
+	if errors.As(err, &unusable) {
+		return unusable
 	}
 
 	if at := e.missing(err); at != nil {
@@ -131,15 +114,6 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	return &Problem{Kind: Invalid, Message: message + ": " + p.show()}
-}
-
-// unusable says why a value cannot be used.
-func (p *program) unusable(err error) *Problem {
-	if bad := (unusableError{}); errors.As(err, &bad) {
-		return new(Problem(bad))
-	}
-
-	return &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 }
 
 // show the expression in one line.

@@ -64,9 +64,9 @@ func isRoot(name string) bool {
 	return ok
 }
 
-// waits is true for a value, of a root and the names that lead to it, which may be there later.
-func waits(root string, path []string) bool {
-	return roots[root].later || root == rootXR && (len(path) == 0 || path[0] == "status")
+// waits is true for a value, at a path from a root, which may be there later.
+func waits(path []string) bool {
+	return roots[path[0]].later || path[0] == rootXR && (len(path) == 1 || path[1] == "status")
 }
 
 // origin says what has to put something at a place, if that may not be clear.
@@ -79,27 +79,20 @@ func origin(at *place) string {
 	return "; " + bring + ", or write " + at.optional() + " if it may be missing"
 }
 
-// identity is what an XR is called: what never changes, and what Crossplane says of its claim. Names that lead there
-// are separated by spaces.
+// identity is what an XR is called: what never changes, and what Crossplane says of its claim; and the key of an item.
+// The names of a path are separated by spaces.
 var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"metadata name",
-	"metadata namespace",
-	"metadata uid",
-	"metadata labels crossplane.io/claim-name",
-	"metadata labels crossplane.io/claim-namespace",
-	"spec claimRef",
+	"xr metadata name ",
+	"xr metadata namespace ",
+	"xr metadata uid ",
+	"xr metadata labels crossplane.io/claim-name ",
+	"xr metadata labels crossplane.io/claim-namespace ",
+	"xr spec claimRef ",
+	"each key ",
 }
 
-// identifies is true for a value, of a root and the names that lead to it, which is part of the identity of an XR, or
-// the key of an item.
-func identifies(root string, path []string) bool {
-	switch root {
-	case rootEach:
-		return len(path) > 0 && path[0] == "key"
-	case rootXR:
-		at := strings.Join(path, " ") + " "
-		return slices.ContainsFunc(identity[:], func(known string) bool { return strings.HasPrefix(at, known+" ") })
-	}
-
-	return false
+// identifies is true for a value, at a path from a root, which is part of the identity.
+func identifies(path []string) bool {
+	at := strings.Join(path, " ") + " "
+	return slices.ContainsFunc(identity[:], func(known string) bool { return strings.HasPrefix(at, known) })
 }

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -9,104 +10,114 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Names of types.
-const (
-	prefix       = "ansible."
-	typeXR       = prefix + "XR"
-	typeRun      = prefix + "Run"
-	typeMetadata = prefix + "metadata"
+// A Type of JSON, as schemas call it. The empty one is that of a value of which nothing is known before it is computed.
+type Type string
 
-	connectionDetails = "connectionDetails"
+// Types of JSON.
+const (
+	Boolean Type = "boolean"
+	Integer Type = "integer"
+	Number  Type = "number"
+	String  Type = "string"
+	Array   Type = "array"
+	Object  Type = "object"
 )
 
-// Objects have fields of known types, by the names of their own types.
-type objects map[string]map[string]*cel.Type
+// What is known of a value is an OpenAPI v3 schema, as an XRD or the API server has it. Whatever a schema does not tell
+// may be anything.
 
-// object of a type with these fields.
-func (o objects) object(name string, fields map[string]*cel.Type) *cel.Type {
-	o[name] = fields
-	return cel.ObjectType(name)
+// typed returns the schema of any value of a type.
+func typed(t Type) map[string]any { return map[string]any{"type": string(t)} }
+
+// objectOf returns the schema of an object with these properties, and no other ones.
+func objectOf(properties map[string]any) map[string]any {
+	return map[string]any{"type": string(Object), "properties": properties}
 }
 
-// A Schema of an XR. It says which fields there are, and which numbers are integers.
-type Schema struct {
-	objects objects
-	openAPI map[string]any
+// listOf returns the schema of a list, and mapOf that of an object with any keys.
+func listOf(items map[string]any) map[string]any {
+	return map[string]any{"type": string(Array), "items": items}
 }
 
-// OpenAPI returns the schema that this one was made of; nil if there is none.
-func (s *Schema) OpenAPI() map[string]any {
-	if s == nil {
-		return nil
-	}
-
-	return s.openAPI
+func mapOf(values map[string]any) map[string]any {
+	return map[string]any{"type": string(Object), "additionalProperties": values}
 }
 
-// NewSchema returns the Schema that an OpenAPI v3 schema is, as an XRD or the API server has it. Fields that Crossplane
-// adds to each XR are always there. Whatever the schema does not tell may be anything. An empty schema is none: nil.
-func NewSchema(openAPI map[string]any) *Schema {
-	if len(openAPI) == 0 {
-		return nil
-	}
+// below returns the schema of a property.
+func below(schema map[string]any, name string) map[string]any {
+	properties, _ := schema["properties"].(map[string]any)
+	p, _ := properties[name].(map[string]any)
 
-	s := &Schema{objects: objects{}, openAPI: openAPI}
-	s.objects.resource(typeXR, openAPI)
-
-	return s
+	return p
 }
 
-// resource returns the type of an object that is a resource of Kubernetes, and may be an XR.
-func (o objects) resource(name string, openAPI map[string]any) *cel.Type {
-	if len(openAPI) == 0 {
-		return cel.DynType
-	}
-
-	fields := map[string]*cel.Type{}
-
+// resource returns the schema of an object of Kubernetes that may be an XR: the fields that each one has, those that
+// Crossplane adds, and more ones are always there.
+func resource(openAPI, more map[string]any) map[string]any {
+	fields := map[string]any{}
 	properties, _ := openAPI["properties"].(map[string]any)
-	for f := range properties {
-		fields[f] = o.typeOf(name+"."+f, below(openAPI, f))
-	}
+	maps.Copy(fields, properties)
+	maps.Copy(fields, more)
 
-	fields["apiVersion"], fields["kind"], fields["metadata"] = cel.StringType, cel.StringType, o.metadata()
+	fields["apiVersion"], fields["kind"], fields["metadata"] = typed(String), typed(String), metadata()
 
 	for field, own := range map[string][]string{
 		"spec":   append(manifest.LegacySpec[:], "crossplane"),
 		"status": manifest.LegacyStatus[:],
 	} {
-		if fields[field] == nil {
-			fields[field] = cel.DynType
+		of := maps.Clone(below(openAPI, field))
+		if known, _ := of["properties"].(map[string]any); len(known) > 0 {
+			all := map[string]any{}
+			for _, f := range own {
+				all[f] = nil
+			}
+
+			maps.Copy(all, known)
+			of["properties"] = all
 		}
 
-		known := o[fields[field].TypeName()]
-		for _, f := range own {
-			if known != nil && known[f] == nil {
-				known[f] = cel.DynType
-			}
-		}
+		fields[field] = of
 	}
 
-	return o.object(name, fields)
+	return objectOf(fields)
 }
 
 // metadata of any object.
-func (o objects) metadata() *cel.Type {
-	texts := cel.MapType(cel.StringType, cel.StringType)
+func metadata() map[string]any {
+	fields := map[string]any{
+		"generation": typed(Integer), "deletionGracePeriodSeconds": typed(Integer),
+		"labels": mapOf(typed(String)), "annotations": mapOf(typed(String)),
+		"finalizers": listOf(typed(String)), "ownerReferences": nil,
+	}
 
-	return o.object(typeMetadata, map[string]*cel.Type{
-		"name": cel.StringType, "generateName": cel.StringType, "namespace": cel.StringType, "uid": cel.StringType,
-		"resourceVersion": cel.StringType, "selfLink": cel.StringType,
-		"creationTimestamp": cel.StringType, "deletionTimestamp": cel.StringType,
-		"generation": cel.IntType, "deletionGracePeriodSeconds": cel.IntType,
-		"labels": texts, "annotations": texts,
-		"finalizers": cel.ListType(cel.StringType), "ownerReferences": cel.DynType,
-	})
+	for _, text := range []string{
+		"name", "generateName", "namespace", "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp",
+	} {
+		fields[text] = typed(String)
+	}
+
+	return objectOf(fields)
+}
+
+// A provider tells CEL of the fields of objects. It has their schemas by the names that their types have in CEL.
+type provider struct {
+	types.Provider
+
+	objects map[string]map[string]any
+}
+
+// prefix of the names of types.
+const prefix = "ansible."
+
+// object returns the type of an object that has a schema.
+func (p provider) object(name string, schema map[string]any) *cel.Type {
+	p.objects[name] = schema
+	return cel.ObjectType(name)
 }
 
 // typeOf values with a schema. Strings are strings whatever their format, so that an expression means the same without
-// the schema. Kubernetes' own way from schemas to types knows no fields that the schema does not.
-func (o objects) typeOf(name string, schema map[string]any) *cel.Type {
+// the schema. Kubernetes' own way from schemas to types has times and durations instead.
+func (p provider) typeOf(name string, schema map[string]any) *cel.Type {
 	for _, open := range []string{
 		"x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "nullable",
 	} {
@@ -120,56 +131,128 @@ func (o objects) typeOf(name string, schema map[string]any) *cel.Type {
 	properties, _ := schema["properties"].(map[string]any)
 
 	switch is := schema["type"]; {
-	case is == "string":
+	case is == string(String):
 		return cel.StringType
-	case is == "boolean":
+	case is == string(Boolean):
 		return cel.BoolType
-	case is == "integer":
+	case is == string(Integer):
 		return cel.IntType
-	case is == "number":
+	case is == string(Number):
 		return cel.DoubleType
-	case is == "array" && isList:
-		return cel.ListType(o.typeOf(name+".@item", items))
-	case is == "object" && isMap:
-		return cel.MapType(cel.StringType, o.typeOf(name+".@value", values))
-	case is == "object" && len(properties) > 0:
-		fields := make(map[string]*cel.Type, len(properties))
-		for f := range properties {
-			fields[f] = o.typeOf(name+"."+f, below(schema, f))
-		}
-
-		return o.object(name, fields)
+	case is == string(Array) && isList:
+		return cel.ListType(p.typeOf(name+".@item", items))
+	case is == string(Object) && isMap:
+		return cel.MapType(cel.StringType, p.typeOf(name+".@value", values))
+	case is == string(Object) && len(properties) > 0:
+		return p.object(name, schema)
 	}
 
 	return cel.DynType
 }
 
-// below returns the schema of a property.
-func below(schema map[string]any, name string) map[string]any {
-	properties, _ := schema["properties"].(map[string]any)
-	p, _ := properties[name].(map[string]any)
-
-	return p
-}
-
-// copyOf a type that is known elsewhere, by another name. Without the schema it is not known which integral numbers in
-// it are doubles, so that numbers may be of any type.
-func (o objects) copyOf(t *cel.Type, name string, from objects) *cel.Type {
+// schemaOf what a value of CEL becomes as JSON; nil for what may be anything.
+func (p provider) schemaOf(t *cel.Type) map[string]any {
 	switch t.Kind() {
-	case types.StructKind:
-		fields := maps.Clone(from[t.TypeName()])
-		for f := range fields {
-			fields[f] = o.copyOf(fields[f], name+"."+f, from)
-		}
-
-		return o.object(name, fields)
-	case types.ListKind:
-		return cel.ListType(o.copyOf(t.Parameters()[0], name+".@item", from))
-	case types.MapKind:
-		return cel.MapType(t.Parameters()[0], o.copyOf(t.Parameters()[1], name+".@value", from))
+	case types.BoolKind:
+		return typed(Boolean)
+	case types.IntKind, types.UintKind:
+		return typed(Integer)
 	case types.DoubleKind:
-		return cel.DynType
+		return typed(Number)
+	case types.StringKind, types.BytesKind, types.DurationKind, types.TimestampKind:
+		return typed(String)
+	case types.ListKind:
+		return listOf(p.schemaOf(t.Parameters()[0]))
+	case types.MapKind:
+		if t.Parameters()[0].Kind() == types.StringKind {
+			return mapOf(p.schemaOf(t.Parameters()[1]))
+		}
+	case types.OpaqueKind: // What is inside of other types than optionals cannot be known.
+		if t.TypeName() == "optional_type" {
+			return p.schemaOf(t.Parameters()[0])
+		}
+	case types.StructKind:
+		return p.objects[t.TypeName()]
 	}
 
-	return t
+	return nil
+}
+
+// FindStructType returns the type with a name.
+func (p provider) FindStructType(name string) (*types.Type, bool) {
+	if _, ok := p.objects[name]; ok {
+		return types.NewTypeTypeWithParam(cel.ObjectType(name)), true
+	}
+
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldType returns the type of a field.
+func (p provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	schema, ok := p.objects[name]
+	if !ok {
+		return p.Provider.FindStructFieldType(name, field)
+	}
+
+	properties, _ := schema["properties"].(map[string]any)
+	_, ok = properties[field]
+
+	return &types.FieldType{Type: p.typeOf(name+"."+field, below(schema, field))}, ok
+}
+
+// fieldsAt returns the fields of an object that is selected from a root; nil for what is no such object.
+func (p provider) fieldsAt(path []string) []string {
+	name := prefix + path[0]
+	for _, field := range path[1:] {
+		f, _ := p.FindStructFieldType(name, field)
+		if f == nil {
+			return nil
+		}
+
+		name = f.Type.TypeName()
+	}
+
+	properties, _ := p.objects[name]["properties"].(map[string]any)
+
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// Type of the value, as far as it is known: that of all values which are there.
+func (t *Template) Type() Type {
+	is, _ := t.schema["type"].(string)
+	return Type(is)
+}
+
+// Is one of these types, as far as it is known.
+func (t *Template) Is(these ...Type) bool { return t.Type() == "" || slices.Contains(these, t.Type()) }
+
+// ItemType returns the type of the items of an array, as far as it is known.
+func (t *Template) ItemType() Type {
+	items, _ := t.schema["items"].(map[string]any)
+	is, _ := items["type"].(string)
+
+	for i, item := range t.items {
+		if is = string(item.Type()); item.Type() != t.items[0].Type() && i > 0 {
+			return ""
+		}
+	}
+
+	return Type(is)
+}
+
+// Known returns the names of the fields that an object can have; none when it can have any.
+func (t *Template) Known() []string {
+	properties, _ := t.schema["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// Item returns the schema of the values of a list or a map, which each.value is one of; nil for nothing.
+func (t *Template) Item() map[string]any {
+	for _, of := range []string{"items", "additionalProperties"} {
+		if item, ok := t.schema[of].(map[string]any); ok {
+			return item
+		}
+	}
+
+	return nil
 }

@@ -1,10 +1,10 @@
 package expression
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -36,7 +36,7 @@ properties:
       address: {type: string}
 `
 
-func schema(t *testing.T) *Schema {
+func schema(t *testing.T) map[string]any {
 	t.Helper()
 
 	s := map[string]any{}
@@ -44,13 +44,15 @@ func schema(t *testing.T) *Schema {
 		t.Fatal(err)
 	}
 
-	return NewSchema(s)
+	return s
 }
 
 func withSchema(t *testing.T) *Environment {
 	t.Helper()
 
-	e, err := NewEnvironment(Declarations{Runs: map[string]bool{"database": false}, Schema: schema(t)})
+	e, err := NewEnvironment(Declarations{
+		Runs: map[string]bool{"database": false}, Schema: schema(t), Each: true, Item: objectOf(map[string]any{"share": typed(Number)}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,13 +103,7 @@ func TestCompileWithSchema(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
-
-			var got string
-			for _, err := range errs {
-				got += err.Detail
-			}
-
+			got := strings.TrimPrefix(mistakesOf(e, "${"+tc.source+"}"), "x: ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nCompile(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -123,7 +119,7 @@ func TestEvaluateWithSchema(t *testing.T) {
 			"users": []any{map[string]any{"name": "eve", "share": 1.0}}, "open": map[string]any{"share": 4.0, "n": 4.0},
 			"database": map[string]any{"engine": "pg"}, "maybe": nil,
 		},
-	}}
+	}, Each: map[string]any{"value": map[string]any{"share": 1.0}}}
 
 	cases := map[string]struct {
 		reason string
@@ -143,6 +139,7 @@ func TestEvaluateWithSchema(t *testing.T) {
 		"Whole":       {reason: "A whole object is as it was.", source: "xr.spec.users", want: []any{map[string]any{"name": "eve", "share": 1.0}}},
 		"Null":        {reason: "Null is null.", source: "xr.spec.maybe == null ? 'a' : 'b'", want: "a"},
 		"Unset":       {reason: "Fields of the schema may be unset.", source: "xr.spec.?name.orValue('none')", want: "none"},
+		"Item":        {reason: "What is known of an item is known where it is used.", source: "each.value.share / 2.0", want: 0.5},
 		"Mixed":       {reason: "Values of different types stand for each other.", source: "has(xr.spec.name) ? xr.spec.name : 5", want: 5.0},
 	}
 

@@ -3,13 +3,14 @@ package expression
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -17,107 +18,74 @@ import (
 // A selection is a root in an expression, with the literal names that are selected from it one after the other. All
 // that an expression refers to is known from its selections.
 type selection struct {
-	root  string
-	steps []step
-	// index is what is selected in brackets from the root alone, where that is no literal.
-	index ast.Expr
-	// asked is true where the expression asks whether the index is there.
-	asked bool
-	// ofItem is true where the member with the key of the item is selected from the first step, as in
-	// runs.disk[each.key].
-	ofItem bool
+	// path of the names, from that of the root on.
+	path []string
+	// asked is the first name in the path of which the expression asks whether it is there; 0 for none.
+	asked int
+	// index is what is selected in brackets behind the path, where that is no literal, and indexAsked is true where the
+	// expression asks whether it is there.
+	index      ast.Expr
+	indexAsked bool
 	// whole is true for a selection that is the whole expression.
 	whole bool
 }
 
-// A step is a name that is selected. It is optional where the expression asks whether it is there.
-type step struct {
-	name     string
-	optional bool
-}
-
-// path of the first steps.
-func (s selection) path(steps int) []string {
-	path := make([]string, steps)
-	for i := range path {
-		path[i] = s.steps[i].name
-	}
-
-	return path
-}
-
-// optional is true for the first steps of which one is optional.
-func (s selection) optional(steps int) bool {
-	return slices.ContainsFunc(s.steps[:steps], func(s step) bool { return s.optional })
-}
+// asks is true for so many names of the path if the expression asks whether one of them is there.
+func (s selection) asks(names int) bool { return s.asked > 0 && s.asked < names }
 
 // selectionsIn an expression. The error is about a variable that hides a root.
 func selectionsIn(a *ast.AST) ([]selection, error) {
-	var (
-		all []selection
-		err error
-	)
+	var all []selection
 
-	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(e ast.Expr) {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), ast.AllMatcher()) {
 		switch {
 		case e.Kind() == ast.ComprehensionKind:
 			for _, v := range []string{e.AsComprehension().IterVar(), e.AsComprehension().IterVar2()} {
 				if isRoot(v) {
-					err = errors.Errorf("a variable of the expression must not be called %s", v)
+					return nil, errors.Errorf("a variable of the expression must not be called %s", v)
 				}
 			}
 		case e.Kind() == ast.IdentKind && isRoot(e.AsIdent()):
 			all = append(all, selectionFrom(e))
 		}
-	}))
+	}
 
-	return all, err
+	return all, nil
 }
 
 // selectionFrom a root.
-func selectionFrom(e ast.Expr) selection {
-	s := selection{root: e.AsIdent()}
+func selectionFrom(e ast.NavigableExpr) selection {
+	s := selection{path: []string{e.AsIdent()}}
 
 	for {
-		var (
-			parent ast.NavigableExpr
-			ok     bool
-		)
-
-		if n, isNavigable := e.(ast.NavigableExpr); isNavigable {
-			parent, ok = n.Parent()
-		}
-
+		parent, ok := e.Parent()
 		if !ok {
 			s.whole = true
 			return s
 		}
 
-		next, index, ok := stepOf(parent, e)
-
-		switch {
-		case ok:
-			s.steps, e = append(s.steps, next), parent
-			continue
-		case index != nil && len(s.steps) == 0:
-			s.index, s.asked = index, next.optional
-		case index != nil && len(s.steps) == 1:
-			s.ofItem = index.Kind() == ast.SelectKind && index.AsSelect().FieldName() == "key" &&
-				index.AsSelect().Operand().Kind() == ast.IdentKind && index.AsSelect().Operand().AsIdent() == rootEach
+		name, index, asked := stepOf(parent, e)
+		if name == "" {
+			s.index, s.indexAsked = index, asked
+			return s
 		}
 
-		return s
+		if asked && s.asked == 0 {
+			s.asked = len(s.path)
+		}
+
+		s.path, e = append(s.path, name), parent
 	}
 }
 
-// stepOf an expression that selects from an operand: a literal name (true), or an index.
-func stepOf(e, operand ast.Expr) (s step, index ast.Expr, isName bool) {
+// stepOf an expression that selects from an operand: a literal name, or an index, and whether it asks for that.
+func stepOf(e, operand ast.Expr) (name string, index ast.Expr, asked bool) {
 	if e.Kind() == ast.SelectKind {
-		return step{name: e.AsSelect().FieldName(), optional: e.AsSelect().IsTestOnly()}, nil, true
+		return e.AsSelect().FieldName(), nil, e.AsSelect().IsTestOnly()
 	}
 
 	if e.Kind() != ast.CallKind {
-		return step{}, nil, false
+		return "", nil, false
 	}
 
 	from, key := 0, 1
@@ -125,25 +93,37 @@ func stepOf(e, operand ast.Expr) (s step, index ast.Expr, isName bool) {
 	switch e.AsCall().FunctionName() {
 	case operators.Index:
 	case operators.OptIndex, operators.OptSelect:
-		s.optional = true
+		asked = true
 	case operators.In:
-		from, key, s.optional = 1, 0, true
+		from, key, asked = 1, 0, true
 	default:
-		return step{}, nil, false
+		return "", nil, false
 	}
 
 	args := e.AsCall().Args()
 	if args[from].ID() != operand.ID() {
-		return step{}, nil, false
+		return "", nil, false
 	}
 
-	if args[key].Kind() != ast.LiteralKind {
-		return s, args[key], false
+	if args[key].Kind() == ast.LiteralKind {
+		name, _ = args[key].AsLiteral().Value().(string)
+		return name, nil, asked
 	}
 
-	s.name, isName = args[key].AsLiteral().Value().(string)
+	return "", args[key], asked
+}
 
-	return s, nil, isName
+// ofItem is true where the member with the key of the item is selected, as in runs.disk[each.key].
+func (s selection) ofItem() bool {
+	const member = 2
+
+	if len(s.path) != member || s.index == nil || s.index.Kind() != ast.SelectKind {
+		return false
+	}
+
+	of := s.index.AsSelect()
+
+	return of.FieldName() == "key" && of.Operand().Kind() == ast.IdentKind && of.Operand().AsIdent() == rootEach
 }
 
 // uses are what expressions refer to.
@@ -197,54 +177,72 @@ func (u *uses) join(more uses, isLocal bool) {
 }
 
 // usesOf finds out what an expression refers to by its selections.
-func usesOf(source string, selections []selection) (uses, error) {
-	var err error
-
+func (e *Environment) usesOf(source string, selections []selection, info *ast.SourceInfo) (uses, []string) {
 	u := newUses()
 
 	for _, s := range selections {
-		path := s.path(len(s.steps))
-		u.each = u.each || s.root == rootEach
-		u.beyond = u.beyond || !identifies(s.root, path)
-		u.waits = u.waits || waits(s.root, path)
+		root := s.path[0]
+		u.each = u.each || root == rootEach
+		u.beyond = u.beyond || !identifies(s.path)
+		u.waits = u.waits || waits(s.path)
 
-		names, ok := u.names[s.root]
+		names, ok := u.names[root]
 
 		switch {
 		case !ok:
-		case s.root == rootResources && s.index != nil:
-			err = cmp.Or(err, computable(s.index))
-		case len(path) == 0:
-			err = cmp.Or(err, errors.Errorf("%s must be followed by a name, as in %s.%s", s.root, s.root, roots[s.root].example))
-		default:
-			needed, known := names[path[0]]
-			names[path[0]] = (needed || !known) && !s.steps[0].optional
+		case len(s.path) > 1:
+			name := s.path[1]
+			needed, known := names[name]
+			names[name] = (needed || !known) && s.asked != 1
 
-			if s.root == rootRuns {
-				u.refer(source, path, s.ofItem)
+			if root == rootRuns && !s.ofItem() {
+				u.sets[name] = true
 			}
+
+			if root == rootRuns && publishes(source, s.path) {
+				u.published[name] = true
+			}
+		case root == rootResources && s.index != nil:
+			p, mistakes := e.compileIndex(s.index, info)
+			if len(mistakes) > 0 {
+				return u, mistakes
+			}
+
+			u.computed = append(u.computed, resourceName{program: p, needed: !s.indexAsked})
+		default:
+			return u, []string{fmt.Sprintf("%s must be followed by a name, as in %s.%s", root, root, roots[root].example)}
 		}
 	}
 
-	return u, err
+	return u, nil
 }
 
-// refer to a run, or to what is at a path below it.
-func (u *uses) refer(source string, path []string, ofItem bool) {
-	if !ofItem {
-		u.sets[path[0]] = true
+// compileIndex compiles what computes the name of a resource: it is evaluated by itself.
+func (e *Environment) compileIndex(index ast.Expr, info *ast.SourceInfo) (*program, []string) {
+	var err error
+
+	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !isRoot(e.AsIdent()) {
+			err = errors.New(
+				`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
+		}
+	}))
+
+	source, uerr := parser.Unparse(index, info)
+	if err := cmp.Or(err, uerr); err != nil {
+		return nil, []string{err.Error()}
 	}
 
-	if publishes(source, path) {
-		u.published[path[0]] = true
-	}
+	return e.compileSource(source)
 }
 
 // publishes is true for the path of a run below which an expression may select the connection details, or the Secret
 // that has them, also by the variable of a comprehension.
 func publishes(source string, path []string) bool {
+	const run = 2
+
 	return slices.ContainsFunc([]string{connectionDetails, "writeConnectionSecretToRef"}, func(field string) bool {
-		return strings.Contains(source, field) && (len(path) == 1 || slices.Contains(path, field))
+		return strings.Contains(source, field) && (len(path) == run || slices.Contains(path, field))
 	})
 }
 
@@ -305,9 +303,9 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 	resources := maps.Clone(t.uses.names[rootResources])
 
 	for _, r := range t.uses.computed {
-		v, problem := r.evaluate(ctx, &data)
+		v, _, problem := r.evaluate(ctx, &data, false)
 
-		name, ok := v.(types.String)
+		name, ok := v.(string)
 		if problem == nil && !ok {
 			problem = &Problem{Kind: Invalid, Message: "the name of a resource must be a string: " + r.show()}
 		}
@@ -317,25 +315,10 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 			continue
 		}
 
-		resources[string(name)] = resources[string(name)] || r.needed
+		resources[name] = resources[name] || r.needed
 	}
 
 	return resources, problems
-}
-
-// computable says what is wrong with an expression that computes the name of a
-// resource: it is evaluated by itself.
-func computable(index ast.Expr) error {
-	var err error
-
-	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !isRoot(e.AsIdent()) {
-			err = errors.New(
-				`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
-		}
-	}))
-
-	return err
 }
 
 // defaulted returns the paths, from a root, of the fields that an expression does without when they are not there:
@@ -345,28 +328,24 @@ func (e *Environment) defaulted(selections []selection) [][]string {
 	var all [][]string
 
 	for _, s := range selections {
-		for n := len(s.steps); n >= 0; n-- { // The longest path says best what is missing.
-			if path, ok := e.pathOf(s.root, s.path(n)); ok && s.optional(n) {
-				all = append(all, path)
+		var paths [][]string
+
+		for n := len(s.path); s.asks(n); n-- { // The longest path says best what is missing.
+			if path := e.pathOf(s.path[:n]); path != nil {
+				paths = append(paths, path)
 			}
 		}
 
-		if s.root == rootLocals {
-			local, _ := e.locals.find(s.path(len(s.steps)))
-			all = append(all, local.Defaulted()...)
+		if s.path[0] == rootLocals {
+			local, _ := e.declared.Locals.find(s.path[1:])
+			paths = append(paths, local.Defaulted()...)
 		}
-	}
 
-	return distinct(all)
-}
-
-// distinct paths: locals that refer to each other lead to the same field in many ways.
-func distinct(paths [][]string) [][]string {
-	var all [][]string
-
-	for _, path := range paths {
-		if !contains(all, path) {
-			all = append(all, path)
+		// Locals that refer to each other lead to the same field in many ways.
+		for _, path := range paths {
+			if !contains(all, path) {
+				all = append(all, path)
+			}
 		}
 	}
 
@@ -377,25 +356,26 @@ func contains(paths [][]string, path []string) bool {
 	return slices.ContainsFunc(paths, func(other []string) bool { return slices.Equal(other, path) })
 }
 
-// pathOf returns the path, from a root that is one of given, of what is at a path below a root. It is false when that
-// is elsewhere, or when a local computes it.
-func (e *Environment) pathOf(root string, path []string) ([]string, bool) {
-	if root != rootLocals {
-		return slices.Concat([]string{root}, path), roots[root].given
+// pathOf returns the path of what is at a path below a root that is given; nil when that is elsewhere, or when a local
+// computes it.
+func (e *Environment) pathOf(path []string) []string {
+	if roots[path[0]].given {
+		return path
 	}
 
-	local, rest := e.locals.find(path)
+	if path[0] != rootLocals {
+		return nil
+	}
 
-	if p := local.expression(); p != nil {
-		for _, s := range p.selections {
-			if s.whole {
-				above, ok := e.pathOf(s.root, s.path(len(s.steps)))
-				return slices.Concat(above, rest), ok
-			}
+	local, rest := e.declared.Locals.find(path[1:])
+
+	if p := local.expression(); p != nil && len(p.selections) > 0 && p.selections[0].whole {
+		if above := e.pathOf(p.selections[0].path); above != nil {
+			return slices.Concat(above, rest)
 		}
 	}
 
-	return nil, false
+	return nil
 }
 
 // Defaulted returns the paths of the fields of the XR, of required resources, of the environment and of the context
@@ -409,28 +389,16 @@ func (t *Template) Defaulted() [][]string {
 	return all
 }
 
-// A Reference is what an expression selects.
-type Reference struct {
-	// At is the path of the expression.
-	At string
-	// Path of names from a root.
-	Path []string
-	// Tested is true when the expression does without it.
-	Tested bool
-}
-
-// References of the expressions, to what is on the way to each value that they select, too.
-func (t *Template) References() []Reference {
-	var all []Reference
-
+// Needs calls yield with the paths, from a root, of all that the expressions select and do not do without, and with
+// that of the expression.
+func (t *Template) Needs(yield func(at string, path []string) bool) {
 	for at, p := range t.programs {
 		for _, s := range p.selections {
-			for n := len(s.steps); n >= 0; n-- {
-				path := slices.Concat([]string{s.root}, s.path(n))
-				all = append(all, Reference{At: at.path, Path: path, Tested: s.optional(n) || contains(p.defaulted, path)})
+			for n := len(s.path); n > 0; n-- {
+				if path := s.path[:n]; !s.asks(n) && !contains(p.defaulted, path) && !yield(at.path, path) {
+					return
+				}
 			}
 		}
 	}
-
-	return all
 }

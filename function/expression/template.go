@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -16,24 +15,25 @@ import (
 type Template struct {
 	path string
 
-	// One of literal, fields, items and parts is set; names are those of the fields, sorted.
+	// One of literal, fields, items and parts is set; names are those of the fields, sorted, and parts are those of the
+	// source.
 	literal any
 	fields  map[string]*Template
 	names   []string
 	items   []*Template
+	source  string
 	parts   []part
 
 	computed bool
-	// declared is the type of the value, as far as it is known, and objects are the types that it may have.
-	declared *cel.Type
-	objects  objects
+	// schema of the value, as far as it is known.
+	schema map[string]any
 	// uses of all expressions below.
 	uses uses
 }
 
 // Compile a JSON value. The errors are all mistakes in its expressions.
 func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList) {
-	t := &Template{path: at.String(), literal: v, declared: cel.DynType, objects: e.objects, uses: newUses()}
+	t := &Template{path: at.String(), literal: v, uses: newUses()}
 
 	var errs field.ErrorList
 
@@ -48,13 +48,13 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 
 	switch v := v.(type) {
 	case bool:
-		t.declared = cel.BoolType
+		t.schema = typed(Boolean)
 	case int64:
-		t.declared = cel.IntType
+		t.schema = typed(Integer)
 	case float64:
-		t.declared = cel.DoubleType
+		t.schema = typed(Number)
 	case map[string]any:
-		t.declared = cel.MapType(cel.StringType, cel.DynType)
+		t.schema = mapOf(nil)
 		t.fields = make(map[string]*Template, len(v))
 		t.names = slices.Sorted(maps.Keys(v))
 
@@ -66,7 +66,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 			t.fields[k] = below(at.Child(k), v[k])
 		}
 	case []any:
-		t.declared = cel.ListType(cel.DynType)
+		t.schema = listOf(nil)
 		t.items = make([]*Template, len(v))
 
 		for i := range v {
@@ -96,32 +96,26 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 
 	var errs field.ErrorList
 
-	t.literal, t.parts, t.declared = "", parts, cel.StringType
+	t.literal, t.source, t.parts, t.schema = "", s, parts, typed(String)
 
 	for i := range parts {
-		p := &parts[i]
-		if !p.expression {
+		if !parts[i].expression {
 			continue
 		}
 
-		t.computed = true
-
-		prg, perrs := e.compile(at, p.text)
+		p, perrs := e.compile(at, parts[i].text)
 		errs = append(errs, perrs...)
+		t.computed, parts[i].program = true, p
 
-		if len(parts) == 1 {
-			t.declared = cel.DynType
+		if p != nil {
+			t.uses.join(p.uses, false)
 		}
 
-		if prg == nil {
-			continue
-		}
-
-		p.program = prg
-		t.uses.join(prg.uses, false)
-
 		if len(parts) == 1 {
-			t.declared = prg.declared
+			t.schema = nil
+			if p != nil {
+				t.schema = p.schema
+			}
 		}
 	}
 
@@ -180,14 +174,16 @@ func (t *Template) Has(source string) bool {
 // Texts calls yield with all that is literal, names and what is beside expressions, and its path.
 func (t *Template) Texts(yield func(path, text string) bool) {
 	for _, at := range t.all() {
-		for _, name := range at.names {
-			if !yield(at.path, name) {
-				return
+		texts := slices.Clone(at.names)
+
+		for _, p := range at.parts {
+			if !p.expression {
+				texts = append(texts, p.text)
 			}
 		}
 
-		for _, p := range at.parts {
-			if !p.expression && !yield(at.path, p.text) {
+		for _, text := range texts {
+			if !yield(at.path, text) {
 				return
 			}
 		}
@@ -206,35 +202,20 @@ func (t *Template) Text() []string {
 
 // MayBe is false for a value that the template cannot have, whatever its expressions are worth.
 func (t *Template) MayBe(v any) bool {
-	_, isList := v.([]any)
-	object, isObject := v.(map[string]any)
-	text, isText := v.(string)
-
-	switch {
-	case !t.computed:
+	if !t.computed {
 		literal, _, _ := t.Evaluate(context.Background(), Data{})
 		return manifest.Equal(literal, v)
-	case len(t.parts) == 1:
+	}
+
+	if len(t.parts) < 2 { //nolint:mnd // One part is an expression.
 		return true
-	case len(t.parts) > 0:
-		first, last := t.parts[0], t.parts[len(t.parts)-1]
-
-		return isText && (first.expression || strings.HasPrefix(text, first.text)) &&
-			(last.expression || strings.HasSuffix(text, last.text))
-	case t.items != nil:
-		return isList // An item may be left out.
 	}
 
-	for name, f := range t.fields {
-		below, ok := object[name]
-		if !ok && !f.computed || ok && !f.MayBe(below) {
-			return false
-		}
-	}
+	text, isText := v.(string)
+	first, last := t.parts[0], t.parts[len(t.parts)-1]
 
-	return isObject && !slices.ContainsFunc(slices.Collect(maps.Keys(object)), func(name string) bool {
-		return t.fields[name] == nil
-	})
+	return isText && (first.expression || strings.HasPrefix(text, first.text)) &&
+		(last.expression || strings.HasSuffix(text, last.text))
 }
 
 // Evaluate the template. The value is JSON, with all numbers float64. There is none (false) when its expression is
@@ -273,7 +254,7 @@ func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, pr
 
 		return l, true, problems
 	case t.expression() != nil:
-		v, ok, problem := t.expression().result(ctx, data, false)
+		v, ok, problem := t.expression().evaluate(ctx, data, false)
 		if problem != nil {
 			return nil, false, []Problem{t.problem(*problem)}
 		}
@@ -302,7 +283,7 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 			continue
 		}
 
-		v, _, problem := p.program.result(ctx, data, true)
+		v, _, problem := p.program.evaluate(ctx, data, true)
 		if problem != nil {
 			problems = append(problems, t.problem(*problem))
 			continue
@@ -340,16 +321,5 @@ func (t *Template) String() string {
 		return string(t.Type())
 	}
 
-	var s strings.Builder
-
-	for _, p := range t.parts {
-		if p.program != nil {
-			s.WriteString(p.program.show())
-			continue
-		}
-
-		s.WriteString(strings.ReplaceAll(p.text, "${", "$${"))
-	}
-
-	return s.String()
+	return strings.Join(strings.Fields(t.source), " ")
 }

@@ -2,7 +2,7 @@ package expression
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -175,174 +175,63 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// mistakesOf a value, each with its place and on a line.
+func mistakesOf(e *Environment, value any) string {
+	_, errs := e.Compile(field.NewPath("x"), value)
+
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = err.Field + ": " + err.Detail
+	}
+
+	return strings.Join(lines, "\n")
+}
+
 func TestCompile(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		value  any
-		want   []string
-	}{
-		"Undeclared": {
-			reason: "The error points into the expression.",
-			value:  "${xr.spec.size + foo}",
-			want:   []string{`vars.x: Invalid value: "${xr.spec.size + foo}": undeclared reference to 'foo', here: xr.spec.size + ▸foo`},
-		},
-		"Many": {
-			reason: "All mistakes are reported, each where it is.",
-			value:  map[string]any{"a": "${foo}", "b": []any{"x", "${bar} ${baz}"}},
-			want: []string{
-				`vars.x.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
-				`vars.x.b[1]: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
-				`vars.x.b[1]: Invalid value: "${baz}": undeclared reference to 'baz', here: ▸baz`,
-			},
-		},
-		"Lines": {
-			reason: "The message stays one line.",
-			value:  "${xr.spec.a\n  + foo\n  + 1}",
-			want:   []string{"vars.x: Invalid value: \"${xr.spec.a\\n  + foo\\n  + 1}\": undeclared reference to 'foo', here: xr.spec.a   + ▸foo   + 1"},
-		},
-		"Syntax": {
-			reason: "So are errors of syntax.",
-			value:  "${1 +}",
-			want:   []string{`vars.x: Invalid value: "${1 +}": syntax error: it ends too early, here: 1 +▸`},
-		},
-		"NoSuchRun": {
-			reason: "A misspelt run is named.",
-			value:  "${runs.databse.outputs.x}",
-			want:   []string{`vars.x: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`},
-		},
-		"NoSuchRunField": {
-			reason: "What a run has is known.",
-			value:  "${runs.database.output.x}",
-			want:   []string{`vars.x: Invalid value: "${runs.database.output.x}": runs.database has no field "output" (did you mean "outputs"?), here: runs.database▸.output.x`},
-		},
-		"NoSuchXRField": {
-			reason: "What an XR has at the top is known.",
-			value:  "${xr.spce.x}",
-			want:   []string{`vars.x: Invalid value: "${xr.spce.x}": xr has no field "spce" (did you mean "spec"?), here: xr▸.spce.x`},
-		},
-		"AllRuns": {
-			reason: "Runs are closed, not even dyn opens them.",
-			value:  "${dyn(runs).x}",
-			want:   []string{`vars.x: Invalid value: "${dyn(runs).x}": runs must be followed by a name, as in runs.database`},
-		},
-		"Shadowed": {
-			reason: "A variable that hides a root would hide a dependency.",
-			value:  "${[1].map(runs, runs)}",
-			want:   []string{`vars.x: Invalid value: "${[1].map(runs, runs)}": a variable of the expression must not be called runs`},
-		},
-		"NoSuchRequired": {
-			reason: "A misspelt required resource is named.",
-			value:  "${required.netwrok.spec.x}",
-			want:   []string{`vars.x: Invalid value: "${required.netwrok.spec.x}": there is no required resource "netwrok" (did you mean "network"?), here: required▸.netwrok.spec.x`},
-		},
-		"NoSuchEachField": {
-			reason: "What each has is known.",
-			value:  "${each.name}",
-			want:   []string{`vars.x: Invalid value: "${each.name}": each has no field "name", here: each▸.name`},
-		},
-		"NoSuchFieldOfForEach": {
-			reason: "What the runs of forEach have is known.",
-			value:  `${runs.replica["a"].output}`,
-			want:   []string{`vars.x: Invalid value: "${runs.replica[\"a\"].output}": undefined field 'output', here: runs.replica["a"]▸.output`},
-		},
-		"AllRequired": {
-			reason: "Required resources are closed.",
-			value:  "${dyn(required).x}",
-			want:   []string{`vars.x: Invalid value: "${dyn(required).x}": required must be followed by a name, as in required.network`},
-		},
-		"NoEnd": {
-			reason: "An expression needs an end.",
-			value:  "a ${xr.spec",
-			want:   []string{`vars.x: Invalid value: "a ${xr.spec": the expression "${xr.spec" has no end: a } or a closing quote is missing`},
-		},
-		"NoEndOfString": {
-			reason: "A string in an expression needs an end.",
-			value:  `${"}`,
-			want:   []string{`vars.x: Invalid value: "${\"}": the expression "${\"}" has no end: a } or a closing quote is missing`},
-		},
-		"Empty": {
-			reason: "An expression has to be there.",
-			value:  "${}",
-			want:   []string{`vars.x: Invalid value: "${}": syntax error: it ends too early, here: ▸`},
-		},
-		"NotQuoted": {
-			reason: "YAML splits what is not quoted at a colon.",
-			value:  []any{map[string]any{`${xr.spec.debug ? "a" `: `"b"}`}},
-			want:   []string{`vars.x[0]: Invalid value: "${xr.spec.debug ? \"a\" ": YAML has split an expression at its colon: an expression with a colon needs quotes around it, as in '${…}'`},
-		},
-		"ComputedName": {
-			reason: "Names are literal.",
-			value:  map[string]any{"${xr.spec.key}": 1},
-			want:   []string{`vars.x: Invalid value: "${xr.spec.key}": the names of fields are literal: they cannot hold an expression`},
-		},
-	}
-
-	e := environment(t)
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, errs := e.Compile(field.NewPath("vars", "x"), tc.value)
-
-			var got []string
-			for _, err := range errs {
-				got = append(got, err.Error())
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nCompile(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// Each is there only where it is declared.
-func TestNoEach(t *testing.T) {
-	e, err := NewEnvironment(Declarations{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	_, errs := e.Compile(field.NewPath("x"), "${each.key}")
-
-	want := `[x: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key]`
-	if diff := cmp.Diff(want, fmt.Sprint(errs)); diff != "" {
-		t.Errorf("Compile(...): -want, +got:\n%s", diff)
-	}
-}
-
-// Syntax that is Jinja2 gets a message that says what to write in CEL.
-func TestSyntax(t *testing.T) {
-	cases := map[string]struct {
-		source string
 		want   string
 	}{
-		"Early":    {source: "1 +", want: "syntax error: it ends too early, here: 1 +▸"},
-		"Ternary":  {source: "xr.spec.a ? 1", want: "syntax error: it ends too early, here: xr.spec.a ? 1▸"},
-		"Bracket":  {source: "(1", want: "syntax error: it ends too early, here: (1▸"},
-		"Two":      {source: "xr.spec.a b", want: "syntax error: extraneous input 'b', here: xr.spec.a ▸b"},
-		"Filter":   {source: "xr.spec.a | default('x')", want: "syntax error: token recognition error at: '| '; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default, here: xr.spec.a ▸| default('x')"},
-		"And":      {source: "xr.spec.a and xr.spec.b", want: "syntax error: mismatched input 'and'; write &&, here: xr.spec.a ▸and xr.spec.b"},
-		"Defined":  {source: "xr.spec.a is defined", want: "syntax error: mismatched input 'is'; write has(xr.spec.field) for is defined, here: xr.spec.a ▸is defined"},
-		"If":       {source: "1 if xr.spec.a else 2", want: "syntax error: mismatched input 'if'; write condition ? value : other, here: 1 ▸if xr.spec.a else 2"},
-		"None":     {source: "xr.spec.a == None", want: "undeclared reference to 'None'; write null, here: xr.spec.a == ▸None"},
-		"True":     {source: "True", want: "undeclared reference to 'True'; write true, here: ▸True"},
-		"Len":      {source: "len(xr.spec.a)", want: "undeclared reference to 'len'; write size(…), here: len▸(xr.spec.a)"},
-		"Operands": {source: "'a' + 1", want: "found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: 'a' ▸+ 1"},
+		"Undeclared": {reason: "The error points into the expression.", value: "${xr.spec.size + foo}", want: `x: undeclared reference to 'foo', here: xr.spec.size + ▸foo`},
+		"Many": {reason: "All mistakes are reported, each where it is.", value: map[string]any{"a": "${foo}", "b": []any{"x", "${bar} ${baz}"}}, want: `x.a: undeclared reference to 'foo', here: ▸foo` + "\n" +
+			`x.b[1]: undeclared reference to 'bar', here: ▸bar` + "\n" +
+			`x.b[1]: undeclared reference to 'baz', here: ▸baz`},
+		"Lines":                {reason: "The message stays one line.", value: "${xr.spec.a\n  + foo\n  + 1}", want: "x: undeclared reference to 'foo', here: xr.spec.a   + ▸foo   + 1"},
+		"Syntax":               {reason: "So are errors of syntax.", value: "${1 +}", want: `x: syntax error: it ends too early, here: 1 +▸`},
+		"NoSuchRun":            {reason: "A misspelt run is named.", value: "${runs.databse.outputs.x}", want: `x: there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`},
+		"NoSuchRunField":       {reason: "What a run has is known.", value: "${runs.database.output.x}", want: `x: runs.database has no field "output" (did you mean "outputs"?), here: runs.database▸.output.x`},
+		"NoSuchXRField":        {reason: "What an XR has at the top is known.", value: "${xr.spce.x}", want: `x: xr has no field "spce" (did you mean "spec"?), here: xr▸.spce.x`},
+		"AllRuns":              {reason: "Runs are closed, not even dyn opens them.", value: "${dyn(runs).x}", want: `x: runs must be followed by a name, as in runs.database`},
+		"Shadowed":             {reason: "A variable that hides a root would hide a dependency.", value: "${[1].map(runs, runs)}", want: `x: a variable of the expression must not be called runs`},
+		"NoSuchRequired":       {reason: "A misspelt required resource is named.", value: "${required.netwrok.spec.x}", want: `x: there is no required resource "netwrok" (did you mean "network"?), here: required▸.netwrok.spec.x`},
+		"NoSuchEachField":      {reason: "What each has is known.", value: "${each.name}", want: `x: each has no field "name", here: each▸.name`},
+		"NoSuchFieldOfForEach": {reason: "What the runs of forEach have is known.", value: `${runs.replica["a"].output}`, want: `x: undefined field 'output', here: runs.replica["a"]▸.output`},
+		"AllRequired":          {reason: "Required resources are closed.", value: "${dyn(required).x}", want: `x: required must be followed by a name, as in required.network`},
+		"NoEnd":                {reason: "An expression needs an end.", value: "a ${xr.spec", want: `x: the expression "${xr.spec" has no end: a } or a closing quote is missing`},
+		"NoEndOfString":        {reason: "A string in an expression needs an end.", value: `${"}`, want: `x: the expression "${\"}" has no end: a } or a closing quote is missing`},
+		"Empty":                {reason: "An expression has to be there.", value: "${}", want: `x: syntax error: it ends too early, here: ▸`},
+		"NotQuoted":            {reason: "YAML splits what is not quoted at a colon.", value: []any{map[string]any{`${xr.spec.debug ? "a" `: `"b"}`}}, want: `x[0]: YAML has split an expression at its colon: an expression with a colon needs quotes around it, as in '${…}'`},
+		"ComputedName":         {reason: "Names are literal.", value: map[string]any{"${xr.spec.key}": 1}, want: `x: the names of fields are literal: they cannot hold an expression`},
+		"Ternary":              {reason: "What is missing at the end is said.", value: "${xr.spec.a ? 1}", want: "x: syntax error: it ends too early, here: xr.spec.a ? 1▸"},
+		"Bracket":              {reason: "Also a bracket.", value: "${(1}", want: "x: syntax error: it ends too early, here: (1▸"},
+		"Two":                  {reason: "What is too much is shown.", value: "${xr.spec.a b}", want: "x: syntax error: extraneous input 'b', here: xr.spec.a ▸b"},
+		"Filter":               {reason: "What is Jinja2 has its way in CEL.", value: "${xr.spec.a | default('x')}", want: "x: syntax error: token recognition error at: '| '; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default, here: xr.spec.a ▸| default('x')"},
+		"And":                  {reason: "What is Jinja2 has its way in CEL.", value: "${xr.spec.a and xr.spec.b}", want: "x: syntax error: mismatched input 'and'; write &&, here: xr.spec.a ▸and xr.spec.b"},
+		"Defined":              {reason: "What is Jinja2 has its way in CEL.", value: "${xr.spec.a is defined}", want: "x: syntax error: mismatched input 'is'; write has(xr.spec.field) for is defined, here: xr.spec.a ▸is defined"},
+		"If":                   {reason: "What is Jinja2 has its way in CEL.", value: "${1 if xr.spec.a else 2}", want: "x: syntax error: mismatched input 'if'; write condition ? value : other, here: 1 ▸if xr.spec.a else 2"},
+		"None":                 {reason: "What is Jinja2 has its way in CEL.", value: "${xr.spec.a == None}", want: "x: undeclared reference to 'None'; write null, here: xr.spec.a == ▸None"},
+		"True":                 {reason: "What is Jinja2 has its way in CEL.", value: "${True}", want: "x: undeclared reference to 'True'; write true, here: ▸True"},
+		"Len":                  {reason: "What is Jinja2 has its way in CEL.", value: "${len(xr.spec.a)}", want: "x: undeclared reference to 'len'; write size(…), here: len▸(xr.spec.a)"},
+		"Operands":             {reason: "Operands that do not go together have a remedy.", value: "${'a' + 1}", want: "x: found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: 'a' ▸+ 1"},
 	}
 
 	e := environment(t)
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
-
-			got := make([]string, len(errs))
-			for i := range errs {
-				got[i] = errs[i].Detail
-			}
-
-			if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
-				t.Errorf("Compile(...): -want, +got:\n%s", diff)
+			if diff := cmp.Diff(tc.want, mistakesOf(e, tc.value)); diff != "" {
+				t.Errorf("\n%s\nCompile(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

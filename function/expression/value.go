@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -81,14 +80,6 @@ func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 		return types.Int(data)
 	case float64:
 		return number(at, data, schema)
-	case json.Number:
-		if i, err := data.Int64(); err == nil {
-			return types.Int(i)
-		}
-
-		f, _ := data.Float64() // What is beyond all numbers is infinite.
-
-		return number(at, f, schema)
 	case map[string]any:
 		return newObject(view{place: at, schema: schema, evaluation: e}, data, data)
 	case Partial:
@@ -100,9 +91,9 @@ func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 
 		return l
 	case Unknown:
-		return types.WrapErr(unusableError{Kind: Withheld, Message: at.String() + " " + string(data)})
+		return types.WrapErr(&Problem{Kind: Withheld, Message: at.String() + " " + string(data)})
 	case []byte:
-		return types.WrapErr(unusableError{
+		return types.WrapErr(&Problem{
 			Kind: Invalid,
 			Message: at.String() +
 				" is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64",
@@ -130,12 +121,6 @@ func number(at place, n float64, schema map[string]any) ref.Val {
 // Unknown stands in the data for a value that is there, and that is not known. It says why, after its place. An
 // expression that asks for it, or only whether it is there, has no value.
 type Unknown string
-
-// An unusableError is the problem of a value that is there, and that no expression can use.
-type unusableError Problem
-
-// Error says what is wrong.
-func (e unusableError) Error() string { return e.Message }
 
 // A Partial is a JSON object of which some fields are there by name alone: the Whole is the value of the object, as
 // that of a variable for example.
@@ -166,7 +151,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	}
 
 	isRoot := o.up == nil
-	at := place{up: &o.place, name: string(name), waits: o.waits || isRoot && waits(o.name, []string{string(name)})}
+	at := place{up: &o.place, name: string(name), waits: o.waits || isRoot && waits([]string{o.name, string(name)})}
 	data, found := o.fields[string(name)]
 
 	schema := below(o.schema, string(name))
@@ -175,8 +160,8 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	}
 
 	if isRoot && o.name == rootLocals {
-		data, found, at.waits = o.evaluation.local(string(name))
-		schema = exact
+		l := o.evaluation.local(string(name))
+		data, found, at.waits, schema = l.value, l.ok, l.waits, exact
 	}
 
 	if !found {
@@ -219,8 +204,6 @@ func (l *list) Get(index ref.Val) ref.Val {
 	if i, err := types.IndexOrError(index); err == nil && i >= 0 && i < len(l.items) {
 		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true, waits: l.waits}, l.items[i], l.schema)
 	}
-
-	l.evaluation.list = l
 
 	return l.Lister.Get(index)
 }

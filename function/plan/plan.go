@@ -129,6 +129,10 @@ func (c *Plan) Templates() []*expression.Template {
 		if run.ReadyWhen != nil {
 			all = append(all, run.ReadyWhen)
 		}
+
+		if run.PreviousNames != nil {
+			all = append(all, run.PreviousNames)
+		}
 	}
 
 	return all

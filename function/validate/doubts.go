@@ -48,8 +48,8 @@ func (u use) of(there [][]string, templates ...*expression.Template) field.Error
 			}
 		}
 
-		for _, r := range t.References() {
-			if err := u.doubtOf(r, there); err != nil {
+		for at, path := range t.Needs {
+			if err := u.doubtOf(at, path, there); err != nil {
 				doubts = append(doubts, err)
 			}
 		}
@@ -58,22 +58,22 @@ func (u use) of(there [][]string, templates ...*expression.Template) field.Error
 	return doubts
 }
 
-// doubtOf what an expression refers to; nil for none.
-func (u use) doubtOf(r expression.Reference, there [][]string) *field.Error {
-	last, name := len(r.Path)-1, strings.Join(r.Path, ".")
+// doubtOf what an expression needs at a path from a root; nil for none.
+func (u use) doubtOf(at string, path []string, there [][]string) *field.Error {
+	last, name := len(path)-1, strings.Join(path, ".")
 
 	switch {
-	case r.Tested || last == 0:
-	case r.Path[0] == "environment" && u.inPipeline && !strings.Contains(u.earlier, "environment"):
-		return doubt(r.At, name, "is not there: no earlier step has anything to do with the environment; "+
+	case last == 0:
+	case path[0] == "environment" && u.inPipeline && !strings.Contains(u.earlier, "environment"):
+		return doubt(at, name, "is not there: no earlier step has anything to do with the environment; "+
 			"put function-environment-configs before this step")
-	case r.Path[0] == "resources" && slices.Contains(u.later, r.Path[1]):
-		return doubt(r.At, "resources."+r.Path[1],
+	case path[0] == "resources" && slices.Contains(u.later, path[1]):
+		return doubt(at, "resources."+path[1],
 			"is composed by a later step, and its readiness checks are not known here: put that step before this one")
-	case isOptional(u.schema, r.Path) &&
-		!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, r.Path) }):
-		return doubt(r.At, name, "is optional in the XRD, and what reads it waits while an XR lacks it: "+
-			"write "+strings.Join(r.Path[:last], ".")+".?"+r.Path[last]+", or let the XRD require it, or give it a default")
+	case isOptional(u.schema, path) &&
+		!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, path) }):
+		return doubt(at, name, "is optional in the XRD, and what reads it waits while an XR lacks it: "+
+			"write "+strings.Join(path[:last], ".")+".?"+path[last]+", or let the XRD require it, or give it a default")
 	}
 
 	return nil

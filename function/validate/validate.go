@@ -103,7 +103,7 @@ type use struct {
 func forXR(v version, resources map[string]map[string]any) use {
 	return use{schema: v.schema, compile: func(in map[string]any) (*plan.Plan, field.ErrorList) {
 		return compile.Composition(in, v.namespaced,
-			expression.Declarations{Schema: expression.NewSchema(v.schema), Resources: resources})
+			expression.Declarations{Schema: v.schema, Resources: resources})
 	}}
 }
 
