@@ -22,37 +22,27 @@ const (
 
 // isMistake is false for errors that only a schema brings about.
 func isMistake(err *common.Error) bool {
-	message := err.Message
-	if strings.HasPrefix(message, messageUndefined) {
+	says := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Message, text) })
+	}
+
+	switch {
+	case says(messageUndefined):
 		return true
-	}
-
-	if strings.Contains(message, prefix) || strings.Contains(message, messageRange) {
-		return false
-	}
-
-	call, ok := strings.CutPrefix(message, messageNoMatch)
-	if !ok {
-		return true
-	}
-
-	function, operands, _ := strings.Cut(call, "'")
-
-	switch function {
-	case "_?_:_", "_==_", "_!=_", "@in", "_[_]":
+	case says(prefix, messageRange):
 		return false
 	}
 
 	// What a list or a map holds is looked at when it is used.
-	return !strings.Contains(operands, "list(") && !strings.Contains(operands, "map(") &&
-		!strings.Contains(operands, "optional_type(")
+	return !says(messageNoMatch) ||
+		!says("'_?_:_'", "'_==_'", "'_!=_'", "'@in'", "'_[_]'", "list(", "map(", "optional_type(")
 }
 
 // explain what is wrong with an expression, and where.
 func (e *Environment) explain(source string, errs []*common.Error) []string {
-	var messages []string
-	for _, err := range errs {
-		messages = append(messages, e.explainOne(source, err))
+	messages := make([]string, len(errs))
+	for i, err := range errs {
+		messages[i] = e.explainOne(source, err)
 	}
 
 	return slices.Compact(messages)

@@ -58,42 +58,37 @@ func libraryOptions() []cel.EnvOption {
 func ownFunctions() []cel.EnvOption {
 	anyMap := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
 
-	hash := func(name string, sum func([]byte) []byte) cel.EnvOption {
-		return cel.Function(name,
-			cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.BytesType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-				s, _ := v.(types.String)
-				return types.Bytes(sum([]byte(s)))
-			})))
+	unary := func(name string, from, to *cel.Type, of func(ref.Val) ref.Val) cel.EnvOption {
+		return cel.Function(name, cel.Overload(name, []*cel.Type{from}, to, cel.UnaryBinding(of)))
 	}
 
-	counted := func(name string, of func(ref.Val) ref.Val) cel.EnvOption {
-		return cel.Function(name, cel.Overload(name, []*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(of)))
+	hash := func(name string, sum func([]byte) []byte) cel.EnvOption {
+		return unary(name, cel.StringType, cel.BytesType, func(v ref.Val) ref.Val {
+			s, _ := v.(types.String)
+			return types.Bytes(sum([]byte(s)))
+		})
 	}
 
 	read := func(name string, unmarshal func(string) (any, error)) cel.EnvOption {
-		return cel.Function(name,
-			cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-				s, _ := v.(types.String)
+		return unary(name, cel.StringType, cel.DynType, func(v ref.Val) ref.Val {
+			s, _ := v.(types.String)
 
-				decoded, err := unmarshal(string(s))
-				if err != nil {
-					return types.WrapErr(err)
-				}
+			decoded, err := unmarshal(string(s))
+			if err != nil {
+				return types.WrapErr(err)
+			}
 
-				return (&evaluation{}).value(place{name: name + "(…)"}, decoded, nil)
-			})))
+			return (&evaluation{}).value(place{name: name + "(…)"}, decoded, nil)
+		})
 	}
 
 	write := func(name string, marshal func(any) ([]byte, error)) cel.EnvOption {
-		return cel.Function(name,
-			cel.Overload(name+"_dyn", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-				return encode(v, marshal)
-			})))
+		return unary(name, cel.DynType, cel.StringType, func(v ref.Val) ref.Val { return encode(v, marshal) })
 	}
 
 	return []cel.EnvOption{
-		counted(functionKey, mapKey),
-		counted(functionRange, inOrder),
+		unary(functionKey, cel.DynType, cel.DynType, mapKey),
+		unary(functionRange, cel.DynType, cel.DynType, inOrder),
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
 		read(functionJSONUnmarshal, unmarshalJSON),
@@ -103,8 +98,8 @@ func ownFunctions() []cel.EnvOption {
 		cel.Function(functionMerge,
 			cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").
-		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"),
-			cel.UnaryBinding(func(message ref.Val) ref.Val { return types.NewErr("%v", message.Value()) }))),
+		unary(functionFail, cel.StringType, cel.TypeParamType("T"),
+			func(message ref.Val) ref.Val { return types.NewErr("%v", message.Value()) }),
 	}
 }
 

@@ -51,8 +51,8 @@ func below(schema map[string]any, name string) map[string]any {
 	return p
 }
 
-// resource returns the schema of an object of Kubernetes that may be an XR: the fields that each one has, those that
-// Crossplane adds, and more ones are always there.
+// resource returns the schema of an object of Kubernetes that may be an XR. The fields that each object has, those that
+// Crossplane adds, and those of more are always there.
 func resource(openAPI, more map[string]any) map[string]any {
 	fields := map[string]any{}
 	properties, _ := openAPI["properties"].(map[string]any)

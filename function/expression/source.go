@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/common"
@@ -57,60 +58,34 @@ func split(s string) ([]part, error) {
 	return parts, nil
 }
 
-// end returns the index of the } that ends an expression, or -1.
-// Braces in CEL's string literals and comments do not count.
+// tokens of CEL that matter for where an expression ends: string literals, comments and braces. A quote alone is that of
+// a string literal without an end.
+var tokens = regexp.MustCompile(`(?s)"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|` +
+	`"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|//[^\n]*\n?|["'{}]`)
+
+// end returns the index of the } that ends an expression, or -1. Braces in CEL's string literals and comments do not
+// count. A raw string literal may hold a backslash, but not before its end.
 func end(s string) int {
 	depth := 0
 
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '{':
+	for i := 0; i < len(s); {
+		at := tokens.FindStringIndex(s[i:])
+		if at == nil {
+			return -1
+		}
+
+		switch token := s[i+at[0] : i+at[1]]; {
+		case token == "{":
 			depth++
-		case '}':
-			if depth == 0 {
-				return i
-			}
-
+		case token == "}" && depth == 0:
+			return i + at[0]
+		case token == "}":
 			depth--
-		case '\'', '"':
-			n := quoted(s[i:])
-			if n < 0 {
-				return -1
-			}
-
-			i += n - 1
-		case '/':
-			if strings.HasPrefix(s[i:], "//") {
-				n := strings.IndexByte(s[i:], '\n')
-				if n < 0 {
-					return -1
-				}
-
-				i += n
-			}
-		}
-	}
-
-	return -1
-}
-
-// quoted returns the length of the string literal at the start of s, or -1 when it has no end. A raw one may hold a
-// backslash, but not before its end.
-func quoted(s string) int {
-	quote := s[:1]
-	if strings.HasPrefix(s, strings.Repeat(quote, 3)) {
-		quote = s[:3]
-	}
-
-	for i := len(quote); i < len(s); i++ {
-		if s[i] == '\\' {
-			i++
-			continue
+		case len(token) == 1:
+			return -1
 		}
 
-		if strings.HasPrefix(s[i:], quote) {
-			return i + len(quote)
-		}
+		i += at[1]
 	}
 
 	return -1

@@ -70,14 +70,8 @@ var exact = func() map[string]any { //nolint:gochecknoglobals // It is a constan
 // value of CEL for JSON that is at a place.
 func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 	switch data := data.(type) {
-	case nil:
-		return types.NullValue
-	case bool:
-		return types.Bool(data)
-	case string:
-		return types.String(data)
-	case int64:
-		return types.Int(data)
+	case nil, bool, string, int64:
+		return types.DefaultTypeAdapter.NativeToValue(data)
 	case float64:
 		return number(at, data, schema)
 	case map[string]any:
