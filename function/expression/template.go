@@ -15,13 +15,11 @@ import (
 type Template struct {
 	path string
 
-	// One of literal, fields, items and parts is set; names are those of the fields, sorted, and parts are those of the
-	// source.
+	// literal value as it was written. It has fields, the names of which are sorted, or items, or parts, or is itself.
 	literal any
 	fields  map[string]*Template
 	names   []string
 	items   []*Template
-	source  string
 	parts   []part
 
 	computed bool
@@ -96,7 +94,7 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 
 	var errs field.ErrorList
 
-	t.literal, t.source, t.parts, t.schema = "", s, parts, typed(String)
+	t.parts, t.schema = parts, typed(String)
 
 	for i := range parts {
 		if !parts[i].expression {
@@ -317,9 +315,10 @@ func (t *Template) expression() *program {
 
 // String returns a string as it was written, but for its white space, and the type of anything else.
 func (t *Template) String() string {
-	if len(t.parts) == 0 {
+	source, isText := t.literal.(string)
+	if !isText {
 		return string(t.Type())
 	}
 
-	return strings.Join(strings.Fields(t.source), " ")
+	return strings.Join(strings.Fields(source), " ")
 }
