@@ -1,12 +1,16 @@
-// Package benchfunction measures function-ansible over gRPC, as Crossplane calls it.
+// Package benchfunction measures function-ansible over gRPC, side by side with a floor: a server that returns the same
+// responses, ready-made. Figures of one run can be compared with each other, not with those of another machine.
 package benchfunction
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -21,7 +25,19 @@ import (
 
 const function = "../../bin/function-ansible"
 
-// BenchmarkFunction sends requests of XRs whose runs are ready.
+// A floor returns a ready-made response.
+type floor struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	rsp *fnv1.RunFunctionResponse
+}
+
+// RunFunction returns the response.
+func (f *floor) RunFunction(context.Context, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return f.rsp, nil
+}
+
+// BenchmarkFunction sends requests to the function and to the floor in turns, and compares how long these take.
 func BenchmarkFunction(b *testing.B) {
 	needs.Built(b, "bench-function", function)
 
@@ -32,28 +48,67 @@ func BenchmarkFunction(b *testing.B) {
 	needs.OK(b, cmd.Start())
 	b.Cleanup(func() { _ = cmd.Wait() })
 
+	listener, err := (&net.ListenConfig{}).Listen(b.Context(), "tcp", "127.0.0.1:0")
+	needs.OK(b, err)
+
+	ready, server := &floor{}, grpc.NewServer()
+	fnv1.RegisterFunctionRunnerServiceServer(server, ready)
+
+	go func() { _ = server.Serve(listener) }()
+	b.Cleanup(server.Stop)
+
+	of, least := client(b, address), client(b, listener.Addr().String())
+
+	for _, runs := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
+			req := requestOf(b, runs)
+			ready.rsp, _ = call(b, of, req)
+
+			if c := ready.rsp.GetConditions(); len(ready.rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
+				c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+				b.Fatalf("The function does not find all runs ready: %v %v", c, ready.rsp.GetResults())
+			}
+
+			var took, tookFloor time.Duration
+
+			for b.Loop() {
+				_, d := call(b, of, req)
+				took += d
+
+				_, d = call(b, least, req)
+				tookFloor += d
+			}
+
+			b.ReportMetric(took.Seconds()*1000/float64(b.N), "ms/function")
+			b.ReportMetric(tookFloor.Seconds()*1000/float64(b.N), "ms/floor")
+			b.ReportMetric(took.Seconds()/tookFloor.Seconds(), "ratio")
+		})
+	}
+}
+
+// client of a server, for which it waits.
+func client(b *testing.B, address string) fnv1.FunctionRunnerServiceClient {
+	b.Helper()
+
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	needs.OK(b, err)
 	b.Cleanup(func() { _ = conn.Close() })
 
-	client := fnv1.NewFunctionRunnerServiceClient(conn)
+	return fnv1.NewFunctionRunnerServiceClient(conn)
+}
 
-	for _, runs := range []int{1, 10, 100} {
-		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
-			req := requestOf(b, runs)
+// call a server, and return how long that took.
+func call(b *testing.B, c fnv1.FunctionRunnerServiceClient,
+	req *fnv1.RunFunctionRequest,
+) (*fnv1.RunFunctionResponse, time.Duration) {
+	b.Helper()
 
-			for b.Loop() {
-				rsp, err := client.RunFunction(b.Context(), req)
-				needs.OK(b, err)
+	began := time.Now()
+	rsp, err := c.RunFunction(b.Context(), req)
+	needs.OK(b, err)
 
-				if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
-					c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
-					b.Fatalf("The function does not find all runs ready: %v %v", c, rsp.GetResults())
-				}
-			}
-		})
-	}
+	return rsp, time.Since(began)
 }
 
 // A run of the input, with five computed variables.
