@@ -188,8 +188,11 @@ func (d *drive) left() []string {
 
 	for _, r := range d.replicas {
 		for _, p := range d.processesOf(r) {
-			// What runs start from is there for as long as the provider. Those that it forks say what they are.
-			if !strings.Contains(p, "/warm.py") {
+			pid, _, _ := strings.Cut(p, " ")
+			cwd, _ := os.Readlink(filepath.Join("/proc", pid, "cwd"))
+
+			// What runs start from is there for as long as the provider. Those that it forks have directories of their own.
+			if !strings.Contains(p, "/warm.py") || strings.HasPrefix(cwd, filepath.Join(r.state, "runs")) {
 				out = append(out, "process "+p)
 			}
 		}
