@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"syscall"
 	"time"
 
@@ -188,22 +189,17 @@ func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error
 		return nil, err
 	}
 
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
-	}
+	cmd := exec.Command(self[0], append(append(self[1:], "--"), argv...)...) //nolint:noctx // It ends by its lifeline.
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = c.Env, c.Dir, stdout, stderr, []*os.File{l.theirs}
+	// Of its own session, so that the keys of a terminal reach only the process
+	// that owns the command, and nothing can prompt.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 
-	defer null.Close() //nolint:errcheck // Nothing was written to it.
-
-	files := []*os.File{null, stdout, stderr, l.theirs}
 	if c.Lock != nil {
-		files = append(files, c.Lock)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, c.Lock)
 	}
 
-	return os.StartProcess(c.Self[0], append(append(self, "--"), argv...), &os.ProcAttr{
-		Dir: c.Dir, Env: c.Env, Files: files,
-		// Of its own session, so that the keys of a terminal reach only the process
-		// that owns the command, and nothing can prompt.
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
+	err = cmd.Start()
+
+	return cmd.Process, err
 }
