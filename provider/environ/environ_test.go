@@ -11,15 +11,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-func TestPassed(t *testing.T) {
-	got := List(Passed([]string{"PATH=/bin", "HOME=/root", "KUBECONFIG=/secret", "https_proxy=proxy:1", "LANG=de_DE", "broken"}))
-	want := []string{"LANG=C.UTF-8", "PATH=/bin", "https_proxy=proxy:1"}
-
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Only what is listed should pass: -want, +got:\n%s", diff)
-	}
-}
-
 func TestImage(t *testing.T) {
 	got := List(Image([]string{
 		"A=b=c", "LD_LIBRARY_PATH=/opt/lib", "PYTHONPATH=/opt/python", "ANSIBLE_COLLECTIONS_PATH=/collections", "broken",

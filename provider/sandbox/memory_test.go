@@ -56,22 +56,3 @@ func TestContainerMemory(t *testing.T) {
 		})
 	}
 }
-
-func TestMemoryShare(t *testing.T) {
-	for name, tc := range map[string]struct {
-		container, want int64
-		runs            int
-		enough          bool
-	}{
-		"None":   {runs: 4, enough: true},
-		"Advice": {container: 1536 << 20, runs: 4, want: 320 << 20, enough: true},
-		"Large":  {container: 3072 << 20, runs: 4, want: 672 << 20, enough: true},
-		"Small":  {container: 512 << 20, runs: 4, want: 256 << 20},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got, enough := MemoryShare(tc.container, tc.runs); got != tc.want || enough != tc.enough {
-				t.Errorf("MemoryShare(%d, %d): want %d, %t, got %d, %t", tc.container, tc.runs, tc.want, tc.enough, got, enough)
-			}
-		})
-	}
-}
