@@ -163,9 +163,8 @@ bin/race/%-ansible: FORCE
 	CGO_ENABLED=1 go build -race -ldflags '$(STAMP)' -o $@ ./$*
 
 generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs/api and the pictures in docs
-	$(BIN)/controller-gen object paths=./apis/...
-	$(BIN)/controller-gen crd paths=./apis/cluster/... paths=./apis/namespaced/... output:crd:artifacts:config=package-provider/crds
-	$(BIN)/controller-gen crd paths=./apis/input/... output:crd:artifacts:config=package-function/input
+	$(BIN)/controller-gen object crd $(foreach p,common cluster namespaced,paths=./apis/$p/...) output:crd:artifacts:config=package-provider/crds
+	$(BIN)/controller-gen object crd paths=./apis/input/... output:crd:artifacts:config=package-function/input
 	go run ./docs/generate
 
 requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
@@ -199,7 +198,7 @@ bench: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # What runs and many objects 
 bench-chain: needs-e2e build $(CONTROL_PLANE) $(ANSIBLE) # Chains of runs under the limits that Crossplane has by default.
 	go test ./test/bench -run '^$$' -bench Chain -benchtime 1x -timeout=1h
 
-bench-function: build # The function beside ready-made responses.
+bench-function: build # What requests of the function take.
 	go test ./test/benchfunction -run '^$$' -bench . -benchtime 500x
 
 binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) # The binaries of the images.
