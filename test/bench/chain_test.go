@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -133,7 +134,10 @@ func compose(b *testing.B, composition string) (events float64, writes int) {
 	})
 	events = quiet(b) - before
 	watch.Stop()
-	needs.OK(b, kube.Delete(b.Context(), xr))
+	needs.OK(b, kube.Delete(b.Context(), xr, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+	cluster.Eventually(b, "the XR to go", func() bool {
+		return kerrors.IsNotFound(kube.Get(b.Context(), client.ObjectKeyFromObject(xr), xr))
+	})
 
 	return events, <-written
 }

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,7 +20,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/composite"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
@@ -193,19 +194,12 @@ func (c *Cluster) CleanUp(t *testing.T, o Object) {
 
 // ComposedOf returns what an XR is composed of.
 func ComposedOf(xr *unstructured.Unstructured) []Object {
-	refs, _, _ := unstructured.NestedSlice(xr.Object, "spec", "crossplane", "resourceRefs")
-	out := make([]Object, 0, len(refs))
-	for _, r := range refs {
-		ref := &corev1.ObjectReference{}
-		m, ok := r.(map[string]any)
-		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(m, ref) != nil || ref.Name == "" {
-			continue
+	var out []Object
+	for _, r := range (&composite.Unstructured{Unstructured: *xr}).GetResourceReferences() {
+		if r.Name != "" {
+			ns := cmp.Or(r.Namespace, xr.GetNamespace())
+			out = append(out, Object{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: ns, Name: r.Name})
 		}
-		ns := ref.Namespace
-		if ns == "" {
-			ns = xr.GetNamespace()
-		}
-		out = append(out, Object{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ns, Name: ref.Name})
 	}
 	return out
 }
@@ -297,10 +291,10 @@ func (c *Cluster) WaitResumed(t *testing.T, xr Object) {
 }
 
 // Eventually waits until something is true that is not in the API.
-func Eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	if err := Await(t.Context(), is); err != nil {
-		t.Fatalf("waited for %s: %s", what, err)
+func Eventually(tb testing.TB, what string, is func() bool) {
+	tb.Helper()
+	if err := Await(tb.Context(), is); err != nil {
+		tb.Fatalf("waited for %s: %s", what, err)
 	}
 }
 

@@ -270,7 +270,8 @@ func (s *Stack) installCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefini
 	if err != nil {
 		return nil, err
 	}
-	crds, err := envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{dir}, ErrorIfPathMissing: true, MaxTime: startup})
+	crds, err := envtest.InstallCRDs(cfg,
+		envtest.CRDInstallOptions{Paths: []string{dir}, ErrorIfPathMissing: true, MaxTime: startup})
 	return crds, errors.Wrapf(err, "cannot install what is in %q", dir)
 }
 

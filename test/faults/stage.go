@@ -96,7 +96,8 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 		return errors.Wrap(err, "cannot find a directory")
 	}
 
-	if err := errors.Join(s.stack.Down(ctx), os.RemoveAll(s.dir), os.RemoveAll(".cache/logs/faults"), os.MkdirAll(s.dir, 0o700)); err != nil {
+	if err := errors.Join(s.stack.Down(ctx), os.RemoveAll(s.dir), os.RemoveAll(".cache/logs/faults"),
+		os.MkdirAll(s.dir, 0o700)); err != nil {
 		return errors.Wrap(err, "cannot remove what was left")
 	}
 

@@ -312,7 +312,11 @@ func refuse(w http.ResponseWriter, code int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 
-	status := kerrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "injected by the test", 0, true).Status()
+	none := schema.GroupResource{}
+	status := kerrors.NewGenericServerResponse(code, "", none, "", "injected by the test", 0, true).Status()
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	_ = json.NewEncoder(w).Encode(status)
+
+	if text, err := json.Marshal(status); err == nil {
+		_, _ = w.Write(text)
+	}
 }
