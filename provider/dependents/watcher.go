@@ -261,8 +261,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // look at the dependents of a kind: list them, note in which state they are, and watch them until one is changed or the
-// watch ends. It is false if there are none. The error is errChanged if one is not as it was. Objects that are not known
-// do not count: others may give them the label.
+// watch ends. It is false if there are none. The error is errChanged if one is not as it was. Objects that are not
+// known do not count: others may give them the label.
 func (w *Watcher) look(ctx context.Context, f *following, k *common.DependentKind, tell func(error)) (bool, error) {
 	c, err := w.client(f.subject.Account)
 	if err != nil {
