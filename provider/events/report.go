@@ -216,39 +216,31 @@ func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
 	}
 }
 
-// reportConditions that content has set at a time.
+// reportConditions that content has set at a time, each in place of an earlier one of its type. Conditions of
+// Crossplane and the provider are left out, and those with a secret in their types.
 func (r *Recorder) reportConditions(all []statusCondition, at metav1.Time) {
-	for _, c := range all {
-		r.reportCondition(xpv2.Condition{
-			Type: xpv2.ConditionType(clip.Text(c.Type, maxWord)), Status: status(c.Status), LastTransitionTime: at,
-			Reason: xpv2.ConditionReason(clip.Text(c.Reason, maxWord)), Message: c.Message,
-		})
-	}
-}
-
-// reportCondition records a reported condition in place of an earlier one of its type.
-// Conditions of Crossplane and the provider are left out, and those with a secret in their types.
-func (r *Recorder) reportCondition(c xpv2.Condition) {
-	c, ok := r.condition(c)
-	if !ok {
-		return
-	}
-
 	own := &r.summary.Report
 
-	i := slices.IndexFunc(own.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+	for _, reported := range all {
+		c, ok := r.condition(xpv2.Condition{
+			Type: xpv2.ConditionType(clip.Text(reported.Type, maxWord)), Status: status(reported.Status), LastTransitionTime: at,
+			Reason: xpv2.ConditionReason(clip.Text(reported.Reason, maxWord)), Message: reported.Message,
+		})
+		i := slices.IndexFunc(own.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
 
-	switch {
-	case i >= 0:
-		if own.Conditions[i].Status == c.Status {
-			c.LastTransitionTime = own.Conditions[i].LastTransitionTime
+		switch {
+		case !ok:
+		case i >= 0:
+			if own.Conditions[i].Status == c.Status {
+				c.LastTransitionTime = own.Conditions[i].LastTransitionTime
+			}
+
+			own.Conditions[i] = c
+		case len(own.Conditions) == MaxConditions:
+			own.Excess = true
+		default:
+			own.Conditions = append(own.Conditions, c)
 		}
-
-		own.Conditions[i] = c
-	case len(own.Conditions) == MaxConditions:
-		own.Excess = true
-	default:
-		own.Conditions = append(own.Conditions, c)
 	}
 }
 
