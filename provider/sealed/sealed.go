@@ -14,7 +14,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -43,8 +42,6 @@ const (
 type Frame struct {
 	// Number of the frame, from 1, which grows.
 	Number uint64 `json:"number"`
-	// Time at which the frame was written.
-	Time time.Time `json:"time"`
 	// Report of all that is known so far. Its digests are empty: the Pod has no key for them.
 	Report runs.Report `json:"report"`
 	// Final is true for the last frame.
@@ -84,20 +81,19 @@ type Writer struct {
 
 	w      io.Writer
 	number uint64
-	now    func() time.Time
 }
 
 // NewWriter returns a writer of the frames of a run in a Pod. Each frame is one call of w.Write.
 func NewWriter(w io.Writer, key []byte, runID, podUID string) (*Writer, error) {
 	b, err := newBox(key, runID, podUID)
 
-	return &Writer{box: b, w: w, now: time.Now}, err
+	return &Writer{box: b, w: w}, err
 }
 
-// Write a frame. Its number and time are set here.
+// Write a frame. Its number is set here.
 func (w *Writer) Write(f Frame) error {
 	w.number++
-	f.Number, f.Time = w.number, w.now().UTC()
+	f.Number = w.number
 
 	text := &bytes.Buffer{}
 	enc := json.NewEncoder(text)
