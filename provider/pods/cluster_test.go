@@ -22,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -59,9 +58,10 @@ type cluster struct {
 	// shows that begins where the Pod was seen before; nil if it was not.
 	events *watch.RaceFreeFakeWatcher
 	lost   *corev1.Pod
-	// log of the Pod, and whether its node cannot be reached.
-	log  string
-	away bool
+	// log of the Pod, perhaps again and again, and whether its node cannot be reached.
+	log     string
+	endless bool
+	away    bool
 	// last report of the run.
 	last runs.Report
 }
@@ -74,18 +74,19 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c.job = runs.Run{Spec: fill(t).Spec, Request: "token", Kind: schema.GroupVersionKind{Group: "ansible.m.crossplane.io", Version: "v1alpha1", Kind: "AnsibleRun"}}
 	c.job.Inputs.Credentials = nil // They take several Secrets.
 
-	logs, err := kubernetes.NewForConfig(&rest.Config{Transport: c})
-	needs.OK(t, err)
-
 	config := Config{
-		Context: t.Context(), Client: interceptor.NewClient(c.kube, interceptor.Funcs{
+		Context: t.Context(), REST: &rest.Config{Transport: c}, Client: interceptor.NewClient(c.kube, interceptor.Funcs{
 			Create: c.create, Delete: c.remove, Get: c.get, List: c.list, Patch: c.patch, Watch: c.watch,
 		}),
 		Own: func(context.Context) (Own, error) { return Own{Image: image}, nil },
 		Key: []byte("key of the provider"), Log: logging.NewNopLogger(), Leads: func() bool { return true },
 		Over: func(context.Context, ObjectReference) (bool, error) { return true, nil },
 	}
-	c.x = newBackend(config, logs)
+
+	x, err := New(config)
+	needs.OK(t, err)
+
+	c.x = x
 
 	return c
 }
@@ -255,34 +256,37 @@ func (c *cluster) saw(p *corev1.Pod, gone bool) {
 	}
 }
 
-// pod of the run; nil if there is none.
-func (c *cluster) pod() *corev1.Pod {
+// found is true if there is an object of the name of the run's Pod, which is read.
+func (c *cluster) found(o client.Object) bool {
 	c.t.Helper()
 	synctest.Wait()
 
-	p := &corev1.Pod{}
-	err := c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, p)
+	err := c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, o)
+	needs.OK(c.t, client.IgnoreNotFound(err))
 
-	if kerrors.IsNotFound(err) {
-		return nil
+	return err == nil
+}
+
+// pod of the run; nil if there is none.
+func (c *cluster) pod() *corev1.Pod {
+	c.t.Helper()
+
+	if p := (&corev1.Pod{}); c.found(p) {
+		return p
 	}
 
-	needs.OK(c.t, err)
-
-	return p
+	return nil
 }
 
 // secret of the run; nil if there is none.
 func (c *cluster) secret() *corev1.Secret {
 	c.t.Helper()
-	synctest.Wait()
 
-	s := &corev1.Secret{}
-	if c.kube.Get(c.t.Context(), client.ObjectKey{Namespace: c.job.Pod().Namespace, Name: c.job.Pod().Name}, s) != nil {
-		return nil
+	if s := (&corev1.Secret{}); c.found(s) {
+		return s
 	}
 
-	return s
+	return nil
 }
 
 // node does something with the Pod: it is on the node from now on.
@@ -369,7 +373,12 @@ func (c *cluster) RoundTrip(*http.Request) (*http.Response, error) {
 		return nil, errors.New("the node is away")
 	}
 
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.log))}, nil
+	var log io.Reader = strings.NewReader(c.log)
+	if c.endless {
+		log = &repeated{text: c.log}
+	}
+
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(log)}, nil
 }
 
 // An execution of a run.

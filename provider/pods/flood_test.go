@@ -3,16 +3,12 @@ package pods
 import (
 	"bytes"
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/time/rate"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -58,10 +54,11 @@ func TestLongAttackFlood(t *testing.T) {
 				}
 			}
 
-			x := onLogs(t, text.Bytes())
+			c := newCluster(t)
+			c.log, c.endless = text.String(), true
 			ends := make([]<-chan struct{}, pods)
 			for n := range ends {
-				ends[n] = flood(t, x, key)
+				ends[n] = flood(t, c.x, key)
 			}
 
 			peak := uint64(0)
@@ -87,24 +84,17 @@ func TestLongAttackFlood(t *testing.T) {
 	}
 }
 
-// onLogs returns an executor on a cluster where the log of each Pod is a text, again and again.
-func onLogs(t *testing.T, text []byte) *Backend {
-	t.Helper()
+// repeated is a text, again and again.
+type repeated struct {
+	text string
+	at   int
+}
 
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = w.Write(text)
-		}
-	}))
-	t.Cleanup(s.Close)
+func (r *repeated) Read(b []byte) (int, error) {
+	n := copy(b, r.text[r.at:])
+	r.at = (r.at + n) % len(r.text)
 
-	logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-	needs.OK(t, err)
-
-	x := onCluster(t).Backend
-	x.logs = logs
-
-	return x
+	return n, nil
 }
 
 // flood reads as much of a log at once as a run does that follows it. What it returns is closed at the end.

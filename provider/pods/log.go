@@ -3,7 +3,6 @@ package pods
 import (
 	"bufio"
 	"context"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -105,12 +104,12 @@ func (l *podLog) readOnce(ctx context.Context) error {
 	defer stream.Close() //nolint:errcheck // It was read.
 
 	// A run keeps it for as long as it takes. Longer lines are put together.
-	lines := bufio.NewReader(paced{stream, func(n int) error { return l.pace.WaitN(ctx, n) }})
+	lines := bufio.NewReader(stream)
 
 	l.shown.again()
 
 	for {
-		line, err := readLine(lines)
+		line, err := l.readLine(ctx, lines)
 		if err != nil {
 			return err
 		}
@@ -172,30 +171,17 @@ func (l *podLog) unpack(ctx context.Context, line []byte) (f sealed.Frame, ok bo
 	return f, ok, nil
 }
 
-// paced reads no faster than wait allows.
-type paced struct {
-	io.Reader
-
-	wait func(n int) error
-}
-
-// Read some bytes.
-func (p paced) Read(b []byte) (int, error) {
-	n, err := p.Reader.Read(b)
-	if wait := p.wait(n); err == nil {
-		err = wait
-	}
-
-	return n, err // A reader is to return the end of another one as it is.
-}
-
-// readLine reads a line. What is longer than a frame may be is left out, and of a long line that
-// is no frame all but its beginning: many logs are read at a time.
-func readLine(r *bufio.Reader) ([]byte, error) {
+// readLine reads a line, no faster than the pace allows. What is longer than a frame may be is left out, and of a long
+// line that is no frame all but its beginning: many logs are read at a time.
+func (l *podLog) readLine(ctx context.Context, r *bufio.Reader) ([]byte, error) {
 	var line []byte
 
 	for {
 		part, more, err := r.ReadLine()
+		if err == nil {
+			err = l.pace.WaitN(ctx, len(part)+1)
+		}
+
 		if err != nil {
 			return nil, err
 		}

@@ -116,12 +116,9 @@ type Backend struct {
 // New returns a Backend. Start has to be called once the provider leads.
 func New(c Config) (*Backend, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
+	x := &Backend{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
 
-	return newBackend(c, logs), errors.Wrap(err, "cannot make a client for logs")
-}
-
-func newBackend(c Config, logs kubernetes.Interface) *Backend {
-	return &Backend{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
+	return x, errors.Wrap(err, "cannot make a client for logs")
 }
 
 // Execute a run: follow it to its end.

@@ -13,21 +13,11 @@ import (
 // Secrets and Events.
 func CheckRights(ctx context.Context, kube client.Client, namespace string) error {
 	var needed []authorizationv1.ResourceAttributes
-
-	for _, of := range []struct {
-		resource, subresource string
-		verbs                 []string
-	}{
-		{"pods", "", []string{"create", "get", "list", "watch", "delete"}},
-		{"pods", "log", []string{"get"}},
-	} {
-		for _, v := range of.verbs {
-			needed = append(needed, authorizationv1.ResourceAttributes{
-				Resource: of.resource, Subresource: of.subresource, Verb: v,
-			})
-		}
+	for _, verb := range []string{"create", "get", "list", "watch", "delete"} {
+		needed = append(needed, authorizationv1.ResourceAttributes{Resource: "pods", Verb: verb})
 	}
 
+	needed = append(needed, authorizationv1.ResourceAttributes{Resource: "pods", Subresource: "log", Verb: "get"})
 	role := rights.Role{Name: "provider-ansible-pods", File: "examples/operations/pods.yaml"}
 
 	return rights.Check(ctx, kube, namespace, role, needed)

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -42,7 +43,7 @@ func TestRun(t *testing.T) {
 			t.Fatalf("Execute(...): %+v", got.Run)
 		}
 
-		c.forget()
+		c.x.Recorded(c.job.Object.UID, c.job.ID)
 
 		if c.secret() != nil || c.pod() == nil {
 			t.Error("The Secret should be gone, and the Pod be kept.")
@@ -55,43 +56,6 @@ func TestRun(t *testing.T) {
 		want := []string{"create Pod", "create Secret", "delete Pod", "delete Secret", "watch Pod"}
 		if diff := cmp.Diff(want, slices.Sorted(slices.Values(c.requests()))); diff != "" {
 			t.Errorf("requests: -want, +got:\n%s", diff)
-		}
-	})
-}
-
-// forget the run, and clean up after it.
-func (c *cluster) forget() {
-	c.t.Helper()
-	c.x.Recorded(c.job.Object.UID, c.job.ID)
-	synctest.Wait()
-}
-
-// TestLatePost has a request to make the Pod arrive when the Pod was deleted. The Secret may still be there.
-func TestLatePost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		e := c.execute(nil)
-		was := c.pod()
-
-		if _, err := ReadPayload(c.mounted(was.UID)); err != nil {
-			t.Fatalf("The Pod should read its inputs: %v", err)
-		}
-
-		c.node()
-		c.gone()
-		<-e.ended
-
-		late := podOf(t, onCluster(t))
-		late.UID = "late"
-
-		needs.OK(t, c.kube.Create(t.Context(), late))
-
-		if _, err := ReadPayload(c.mounted(late.UID)); err == nil {
-			t.Error("Another Pod of the same name should play nothing.")
-		}
-
-		if err := c.x.sweepPod(t.Context(), late); err != nil || c.pod() != nil {
-			t.Errorf("It should be swept up: %v", err)
 		}
 	})
 }
@@ -186,37 +150,6 @@ func TestBegin(t *testing.T) {
 func (c *cluster) plant() {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Pod().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
 	needs.OK(c.t, c.kube.Create(c.t.Context(), s))
-}
-
-// TestQuotaPace counts the requests of a run that a quota refuses for long, and cancels it.
-func TestQuotaPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		c.refuse = func(string, client.Object) error {
-			return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: pods"))
-		}
-		e := c.execute(nil)
-
-		time.Sleep(10 * time.Minute)
-
-		before := len(c.requests())
-
-		time.Sleep(10 * time.Minute)
-
-		if got := len(c.requests()) - before; got < 5 || got > 15 {
-			t.Errorf("The API server was asked %d times in ten minutes", got)
-		}
-
-		if c.reported().Plan != c.job.Plan() {
-			t.Error("What waits for long is decided about anew.")
-		}
-
-		e.revoke()
-
-		if got := <-e.ended; got.Run.Phase != common.PhaseCanceled || got.Run.Reason != runs.ReasonNotStarted || !got.Untouched {
-			t.Errorf("Execute(...): %+v", got.Run)
-		}
-	})
 }
 
 // TestAttach has a provider follow a run that its predecessor has begun. It never gives a Pod its inputs.
@@ -494,6 +427,54 @@ func TestEnds(t *testing.T) {
 			before: func(c *cluster) { c.away = true }, state: container(containerRun, terminated(1, "Error", "")),
 			phase: common.PhaseFailed, why: runs.ReasonInternal,
 		},
+		"CanceledEnded": {
+			reason: "The result of a run that has ended before it is canceled is in its log.",
+			tell: func(c *cluster, e *execution) {
+				e.leave()
+				<-e.ended
+				c.writes(common.PhaseSucceeded)
+				c.node(succeeded)
+
+				*e = *c.execute(c.inProgress())
+				e.cancel()
+			},
+			phase: common.PhaseSucceeded,
+		},
+		"Quota": {
+			reason: "A run that a quota refuses for long asks seldom, and is decided about anew.",
+			before: func(c *cluster) {
+				c.refuse = func(string, client.Object) error {
+					return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: pods"))
+				}
+			},
+			tell: func(c *cluster, e *execution) {
+				time.Sleep(10 * time.Minute)
+
+				before := len(c.requests())
+
+				time.Sleep(10 * time.Minute)
+
+				if got := len(c.requests()) - before; got < 5 || got > 15 || c.reported().Plan != c.job.Plan() {
+					c.t.Errorf("The API server was asked %d times in ten minutes, and the run has the plan %q", got, c.reported().Plan)
+				}
+
+				e.revoke()
+			},
+			says: "exceeded quota", phase: common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
+		},
+		"NoToken": {
+			reason: "Nothing is made for a run that gets no token.",
+			before: func(c *cluster) {
+				c.x.config.Cluster = &tokens{now: time.Now, err: &runner.AccessError{Cause: errors.New("there is no such account")}}
+				c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
+			},
+			tell: func(c *cluster, _ *execution) {
+				if asked := c.requests(); len(asked) > 0 {
+					c.t.Errorf("want no requests, got %v", asked)
+				}
+			},
+			phase: common.PhaseFailed, why: runs.ReasonForbidden, untouched: true, rest: true,
+		},
 		"Panic": {
 			reason: "A mistake of the provider ends the run that meets it, and no others.",
 			before: func(c *cluster) { c.x.config.Leads = func() bool { panic("hunter2") } },
@@ -539,6 +520,7 @@ func TestEnds(t *testing.T) {
 				}
 
 				time.Sleep(2 * idleAfter)
+				synctest.Wait()
 
 				if tc.tell != nil {
 					tc.tell(c, e)
@@ -558,32 +540,14 @@ func TestEnds(t *testing.T) {
 					t.Errorf("%s\nExecute(...): untouched=%t, not before %s, %+v", tc.reason, got.Untouched, got.NotBefore, got.Run)
 				}
 
-				// Nothing of a run is to go on beside the next one, and all of one that the next provider follows.
-				if deletes := len(c.requests("delete Pod")) > 0; !got.Run.Phase.Finished() && deletes || name == "Panic" && !deletes {
+				// Nothing of a run is to go on beside the next one. What goes on, and what has succeeded, stays.
+				stays := !got.Run.Phase.Finished() || got.Run.Phase == common.PhaseSucceeded
+				if deletes := len(c.requests("delete Pod")) > 0; stays && deletes || name == "Panic" && !deletes {
 					t.Errorf("%s\nThe Pod was deleted: %t", tc.reason, deletes)
 				}
 			})
 		})
 	}
-}
-
-// TestCanceledEnded cancels a run that has ended meanwhile: its result is in its log.
-func TestCanceledEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		e := c.execute(nil)
-		e.leave()
-		<-e.ended
-		c.writes(common.PhaseSucceeded)
-		c.node(container(containerRun, terminated(0, "Completed", "")))
-
-		e = c.execute(c.inProgress())
-		e.cancel()
-
-		if got := <-e.ended; got.Run.Phase != common.PhaseSucceeded || len(c.requests("delete Pod")) > 0 {
-			t.Errorf("Execute(...): %+v", got.Run)
-		}
-	})
 }
 
 // TestSweep looks after Pods of runs that are not followed.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,10 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -118,22 +114,4 @@ func TestTokenElsewhere(t *testing.T) {
 	if err := r.renew(t.Context()); !errors.As(err, new(*refusal)) {
 		t.Errorf("renew(...): want a refusal, got %v", err)
 	}
-}
-
-// TestTokenMissing makes nothing for a run that gets no token.
-func TestTokenMissing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		c.x.config.Cluster = &tokens{now: time.Now, err: &runner.AccessError{Cause: errors.New("there is no such account")}}
-		c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
-
-		got := <-c.execute(nil).ended
-		if got.Run.Phase != common.PhaseFailed || got.Run.Reason != runs.ReasonForbidden || !got.Blameless || got.NotBefore.IsZero() {
-			t.Errorf("Execute(...): %+v", got)
-		}
-
-		if asked := c.requests(); len(asked) > 0 {
-			t.Errorf("want no requests, got %v", asked)
-		}
-	})
 }
