@@ -126,12 +126,12 @@ func TestResolve(t *testing.T) {
 			want: want{in: inputs.Inputs{
 				Config: `ProviderConfig "team/local"`,
 				Env:    map[string]string{"A": "0", "V": "v"},
-				PlayEnv: []inputs.Variable{
-					{Name: "A", Value: "1"},
-					{Name: "D", Value: "sd", Secret: true, From: redact.Source{Secret: "env", Key: "d"}},
+				PlayEnv: []inputs.File{
+					{Name: "A", Data: []byte("1")},
+					{Name: "D", Data: []byte("sd"), Secret: true, From: redact.Source{Secret: "env", Key: "d"}},
 					{Name: "A"},
-					{Name: "B", Value: "a\nb\n"},
-					{Name: "C", Value: "sc", Secret: true, From: redact.Source{Secret: "env", Key: "c"}},
+					{Name: "B", Data: []byte("a\nb\n")},
+					{Name: "C", Data: []byte("sc"), Secret: true, From: redact.Source{Secret: "env", Key: "c"}},
 				},
 			}},
 		},

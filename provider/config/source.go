@@ -139,8 +139,8 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 }
 
 // variables of the environment, with the values that they refer to.
-func (s source) variables(ctx context.Context, vars []common.EnvVar, path *field.Path) ([]inputs.Variable, error) {
-	var all []inputs.Variable
+func (s source) variables(ctx context.Context, vars []common.EnvVar, path *field.Path) ([]inputs.File, error) {
+	var all []inputs.File
 
 	for i, v := range vars {
 		var (
@@ -162,7 +162,8 @@ func (s source) variables(ctx context.Context, vars []common.EnvVar, path *field
 			return nil, errors.Errorf("%s%w", s.at, field.Invalid(path.Index(i).Child("name"), v.Name, err.Error()))
 		}
 
-		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, From: f.From})
+		f.Name = v.Name
+		all = append(all, f)
 	}
 
 	return all, nil

@@ -107,13 +107,13 @@ func TestDigest(t *testing.T) {
 		},
 		"PlayEnv": {
 			reason: "A changed variable of the environment is a changed input.",
-			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a"}}},
-			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "b"}}},
+			a:      Inputs{PlayEnv: []File{{Name: "A", Data: []byte("a")}}},
+			b:      Inputs{PlayEnv: []File{{Name: "A", Data: []byte("b")}}},
 		},
 		"PlayEnvHidden": {
 			reason: "One that another takes the place of is none.",
-			a:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "a"}, {Name: "A", Value: "b"}}},
-			b:      Inputs{PlayEnv: []Variable{{Name: "A", Value: "c"}, {Name: "A", Value: "b"}}},
+			a:      Inputs{PlayEnv: []File{{Name: "A", Data: []byte("a")}, {Name: "A", Data: []byte("b")}}},
+			b:      Inputs{PlayEnv: []File{{Name: "A", Data: []byte("c")}, {Name: "A", Data: []byte("b")}}},
 			same:   true,
 		},
 		"SecretData": {

@@ -5,6 +5,7 @@ package inputs
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,7 @@ const KnownHostsFile = "known_hosts"
 
 // A File that a reference resolved to.
 type File struct {
-	// Name in the working directory for a credential; what the file was
+	// Name in the working directory for a credential, and that of a variable of the environment; what the file was
 	// resolved from, for error messages, otherwise.
 	Name string
 	// Data of the file.
@@ -85,7 +86,7 @@ type Inputs struct {
 	Env map[string]string
 	// PlayEnv are the variables that only the play has: what the configuration sets, then
 	// what the run sets, which wins. See ForPlay.
-	PlayEnv []Variable
+	PlayEnv []File
 	// Verification of what is installed; nil for none. The digest is without it: it
 	// decides whether content is installed, not which.
 	Verification *common.Verification
@@ -98,6 +99,17 @@ type Inputs struct {
 	Grant sandbox.Grant
 	// Kubernetes is how the run reaches the API server; nil if it does not.
 	Kubernetes *Kubernetes
+}
+
+// ForPlay is the environment that the configuration and the run set for the play. Of several variables with the same
+// name the last one counts.
+func (in Inputs) ForPlay() map[string]string {
+	env := maps.Collect(maps.All(in.Env))
+	for _, v := range in.PlayEnv {
+		env[v.Name] = v.text()
+	}
+
+	return env
 }
 
 // ForDeletion returns the inputs of the run that removes what the object has made.

@@ -30,7 +30,7 @@ func (in Inputs) Secrets() *redact.Set {
 
 	for _, v := range in.PlayEnv {
 		if v.Secret {
-			all = append(all, redact.InFile(v.Value, v.From)...)
+			all = append(all, redact.InFile(v.text(), v.From)...)
 		}
 	}
 

@@ -48,7 +48,7 @@ func TestSecrets(t *testing.T) {
 		},
 		"PlayEnvironment": {
 			"So are variables from Secrets.",
-			Inputs{PlayEnv: []Variable{{Name: "LOGIN", Value: "hunter22", Secret: true, From: redact.Source{Secret: "s", Key: "k"}}, {Name: "REGION", Value: "eu-central-1"}}},
+			Inputs{PlayEnv: []File{{Name: "LOGIN", Data: []byte("hunter22"), Secret: true, From: redact.Source{Secret: "s", Key: "k"}}, {Name: "REGION", Data: []byte("eu-central-1")}}},
 			"hunter22 eu-central-1", "******** eu-central-1",
 			redact.Source{Secret: "s", Key: "k"},
 		},

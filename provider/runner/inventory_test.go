@@ -115,7 +115,7 @@ func TestRunInventoryScripts(t *testing.T) {
 			}
 			in.Credentials = []inputs.File{{Name: "token", Data: []byte("from-token")}}
 			in.Env = map[string]string{"ZONE": "of the configuration"}
-			in.PlayEnv = []inputs.Variable{{Name: "ZONE", Value: "from-zone"}}
+			in.PlayEnv = []inputs.File{{Name: "ZONE", Data: []byte("from-zone")}}
 		},
 		outputs: `{"hosts":["from-token","from-zone","plain"]}`,
 	}})
