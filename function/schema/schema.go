@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
@@ -194,6 +195,9 @@ func valueAt(v any, path string) any {
 
 	return v
 }
+
+// Default fills in what an object does not say, as the API server does.
+func (s *Schema) Default(object map[string]any) { defaulting.Default(object, s.structural) }
 
 // Validate returns every violation of the schema, unknown fields included. What
 // is suggested for one is its bad value.

@@ -37,8 +37,8 @@ func (p Places) Execution(c common.Config) (common.Execution, error) {
 		// The API server refuses that only where the place is written out.
 		if !reflect.DeepEqual(x, common.Execution{Place: x.Place}) {
 			return x, errors.New(
-				"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out " +
-					"all but place")
+				"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave " +
+					"out all but place")
 		}
 
 		return x, nil

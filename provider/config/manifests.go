@@ -2,9 +2,7 @@ package config
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"reflect"
 	"strings"
@@ -14,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -92,23 +90,27 @@ func (m *Manifests) Add(file string, text io.Reader) error {
 }
 
 func (m *Manifests) add(doc []byte) error {
-	text, err := yaml.ToJSON(doc)
+	text, err := sigsyaml.YAMLToJSONStrict(doc)
 	if err != nil {
 		return errors.Wrap(err, "is not valid YAML")
 	}
 
-	if string(bytes.TrimSpace(text)) == "null" {
+	u := &unstructured.Unstructured{}
+
+	switch err := json.Unmarshal(text, &u.Object); {
+	case err == nil && u.Object == nil:
 		return nil
-	}
-
-	var u unstructured.Unstructured
-	if err := json.Unmarshal(text, &u.Object); err != nil || u.GetAPIVersion() == "" || u.GetKind() == "" {
+	case err != nil, u.GetAPIVersion() == "", u.GetKind() == "":
 		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
+	case u.IsList(): // As kubectl get prints several objects.
+		return u.EachListItem(m.object)
 	}
 
-	if u.GetAPIVersion() == "v1" && u.GetKind() == "List" {
-		return m.list(text)
-	}
+	return m.object(u)
+}
+
+func (m *Manifests) object(object runtime.Object) error {
+	u, _ := object.(*unstructured.Unstructured)
 
 	switch needed, err := m.check(u); {
 	case err != nil:
@@ -118,9 +120,13 @@ func (m *Manifests) add(doc []byte) error {
 		return nil
 	}
 
-	codecs := serializer.NewCodecFactory(m.scheme, serializer.EnableStrict)
+	gvk := u.GroupVersionKind()
 
-	decoded, gvk, err := codecs.UniversalDeserializer().Decode(doc, nil, nil)
+	decoded, err := m.scheme.New(gvk)
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, decoded, true)
+	}
+
 	if err != nil {
 		return errors.Wrap(err, "cannot decode the object")
 	}
@@ -144,28 +150,9 @@ func (m *Manifests) add(doc []byte) error {
 	return nil
 }
 
-// list adds the items of a List, as kubectl get prints it.
-func (m *Manifests) list(text []byte) error {
-	var l struct {
-		Items []json.RawMessage `json:"items"`
-	}
-
-	if err := json.Unmarshal(text, &l); err != nil {
-		return errors.Wrap(err, "cannot read the List")
-	}
-
-	for i, item := range l.Items {
-		if err := m.add(item); err != nil {
-			return errors.Wrapf(err, "item %d", i+1)
-		}
-	}
-
-	return nil
-}
-
-// check an object as the API server does. It is false for kinds that runs do not refer to. A kind that the groups of
+// check an object as the API server does, and fill in its defaults. It is false for kinds that runs do not refer to. A kind that the groups of
 // this API do not have is a mistake.
-func (m *Manifests) check(u unstructured.Unstructured) (needed bool, err error) {
+func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error) {
 	k := u.GroupVersionKind()
 	definition, ours := m.definitions[k]
 
@@ -186,6 +173,8 @@ func (m *Manifests) check(u unstructured.Unstructured) (needed bool, err error) 
 			return false, errors.Wrapf(err, "cannot use the definition of %s", k.Kind)
 		}
 	}
+
+	m.schemas[k].Default(u.Object)
 
 	return true, m.schemas[k].Validate(u.Object).ToAggregate()
 }
@@ -217,21 +206,13 @@ func (m *Manifests) Get(_ context.Context, key client.ObjectKey, into client.Obj
 	return nil
 }
 
-// defaulted does what the API server does before others see an object, and what kubectl does about its namespace.
+// defaulted does what the API server does with a Secret before others see it, and what kubectl does about a namespace.
 func defaulted(decoded runtime.Object) (client.Object, error) {
 	namespace := corev1.NamespaceDefault
 
 	switch o := decoded.(type) {
-	case *clusterv1alpha1.AnsibleRun:
-		if namespace = ""; o.Spec.ProviderConfigReference == nil {
-			o.Spec.ProviderConfigReference = &xpv2.Reference{Name: "default"}
-		}
-	case *clusterv1alpha1.ProviderConfig, *namespacedv1alpha1.ClusterProviderConfig:
+	case *clusterv1alpha1.AnsibleRun, *clusterv1alpha1.ProviderConfig, *namespacedv1alpha1.ClusterProviderConfig:
 		namespace = ""
-	case *namespacedv1alpha1.AnsibleRun:
-		if o.Spec.ProviderConfigReference == nil {
-			o.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: kindClusterProviderConfig, Name: "default"}
-		}
 	case *corev1.Secret:
 		if o.Data == nil {
 			o.Data = map[string][]byte{}

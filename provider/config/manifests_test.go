@@ -69,7 +69,7 @@ func TestManifestsAdd(t *testing.T) {
 		"List": {
 			reason: "kubectl get prints several objects as a List.",
 			docs:   []string{"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret}"},
-			want:   "run.yaml, document 1: item 1: /v1, Kind=Secret: metadata.name must be set",
+			want:   "run.yaml, document 1: /v1, Kind=Secret: metadata.name must be set",
 		},
 		"Twice": {
 			reason: "Which of two objects is meant, nobody can tell.",

@@ -37,16 +37,16 @@ type Reference struct {
 // String that the index has.
 func (r Reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
-// References of an AnsibleRun or of a configuration: to what the Resolver reads for it, and
-// to the Secret for its connection details. Those of an AnsibleRun are without those of
+// IndexReferences returns an object's value of FieldReferences: what the Resolver reads for an AnsibleRun or a
+// configuration, and the Secret for its connection details. Those of an AnsibleRun are without those of
 // its configuration.
-func References(o client.Object) []Reference {
+func IndexReferences(o client.Object) []string {
 	switch o := o.(type) {
 	case common.AnsibleRun:
 		refs := referencesOf(source{namespace: o.GetNamespace()}, runSelectors(o.Parameters()))
 
-		if key, ok := ConnectionSecret(o); ok && !slices.Contains(refs, Reference{KindSecret, key}) {
-			refs = append(refs, Reference{KindSecret, key})
+		if key, ok := ConnectionSecret(o); ok && !slices.Contains(refs, Reference{KindSecret, key}.String()) {
+			refs = append(refs, Reference{KindSecret, key}.String())
 		}
 
 		return refs
@@ -156,8 +156,8 @@ func selectors(vars []common.VarFile, env []common.EnvVar) []selector {
 	return all
 }
 
-func referencesOf(s source, selectors []selector) []Reference {
-	var refs []Reference
+func referencesOf(s source, selectors []selector) []string {
+	var refs []string
 
 	for _, sel := range selectors {
 		if sel.ref == nil {
@@ -166,24 +166,12 @@ func referencesOf(s source, selectors []selector) []Reference {
 
 		key, err := s.key(sel)
 		// A reference that may not be read need not be watched.
-		if r := (Reference{sel.kind, key}); err == nil && !slices.Contains(refs, r) {
+		if r := (Reference{sel.kind, key}).String(); err == nil && !slices.Contains(refs, r) {
 			refs = append(refs, r)
 		}
 	}
 
 	return refs
-}
-
-// IndexReferences returns an object's value of FieldReferences.
-func IndexReferences(o client.Object) []string {
-	refs := References(o)
-	keys := make([]string, len(refs))
-
-	for i, r := range refs {
-		keys[i] = r.String()
-	}
-
-	return keys
 }
 
 // IndexConfig returns an AnsibleRun's value of FieldConfig.

@@ -17,12 +17,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-func TestReferences(t *testing.T) {
+func TestIndexReferences(t *testing.T) {
 	key := func(namespace, name string) *common.KeySelector {
 		return &common.KeySelector{Namespace: namespace, Name: name, Key: "key"}
 	}
-	ref := func(kind, namespace, name string) Reference {
-		return Reference{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+	ref := func(kind, namespace, name string) string {
+		return Reference{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}.String()
 	}
 	p := common.AnsibleRunParameters{
 		VarFiles: []common.VarFile{
@@ -57,12 +57,12 @@ func TestReferences(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		object client.Object
-		want   []Reference
+		want   []string
 	}{
 		"Namespaced": {
 			reason: "A namespaced run refers to what is in its namespace, and to nothing else. What it reads twice is watched once.",
 			object: namespaced,
-			want: []Reference{
+			want: []string{
 				ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindSecret, "a", "three"),
 				ref(KindSecret, "a", "whole"), ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
 			},
@@ -70,7 +70,7 @@ func TestReferences(t *testing.T) {
 		"Cluster": {
 			reason: "A cluster scoped run refers to any namespace, which it has to name.",
 			object: cluster,
-			want: []Reference{
+			want: []string{
 				ref(KindSecret, "a", "two"), ref(KindSecret, "b", "three"), ref(KindSecret, "a", "whole"),
 				ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
 			},
@@ -78,17 +78,17 @@ func TestReferences(t *testing.T) {
 		"Connected": {
 			reason: "A run refers to the Secret that its connection details go to.",
 			object: connected,
-			want:   []Reference{ref(KindSecret, "d", "connection")},
+			want:   []string{ref(KindSecret, "d", "connection")},
 		},
 		"ConnectedNamespaced": {
 			reason: "That of a namespaced run is in its namespace.",
 			object: connectedHere,
-			want:   []Reference{ref(KindSecret, "a", "connection")},
+			want:   []string{ref(KindSecret, "a", "connection")},
 		},
 		"ClusterProviderConfig": {
 			reason: "A configuration refers to its variables and its credentials.",
 			object: shared,
-			want:   []Reference{ref(KindSecret, "c", "vars"), ref(KindSecret, "c", "key")},
+			want:   []string{ref(KindSecret, "c", "vars"), ref(KindSecret, "c", "key")},
 		},
 		"Other": {
 			reason: "Others refer to nothing of ours.",
@@ -96,8 +96,8 @@ func TestReferences(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, References(tc.object)); diff != "" {
-				t.Errorf("\n%s\nReferences(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, IndexReferences(tc.object)); diff != "" {
+				t.Errorf("\n%s\nIndexReferences(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
