@@ -2,10 +2,8 @@ package content
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,63 +16,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// smallDisk mounts a disk of so many bytes on a directory. Where this user may
-// not, the test is run again as root of a user namespace, and smallDisk does not
-// return.
-func smallDisk(t *testing.T, bytes string) string {
-	t.Helper()
-
-	const again = "CONTENT_TEST_IN_NAMESPACE"
-
-	dir := t.TempDir()
-
-	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+bytes)
-	if err == nil {
-		t.Cleanup(func() {
-			if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-				t.Errorf("cannot unmount: %v", err)
-			}
-		})
-
-		return dir
-	}
-
-	if os.Getenv(again) != "" {
-		needs.Machinef(t, "A small disk cannot be mounted, also as root of a user namespace: %v", err)
-	}
-
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), again+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-	}
-
-	out, err := cmd.CombinedOutput()
-
-	var failed *exec.ExitError
-
-	switch {
-	case errors.As(err, &failed):
-		t.Fatalf("in a user namespace:\n%s", out)
-	case err != nil:
-		needs.Machinef(t, "There cannot be a user namespace to mount a small disk in: %v", err)
-	case strings.Contains(string(out), "--- SKIP"):
-		t.Skipf("in a user namespace:\n%s", out)
-	}
-
-	t.Skip("passed in a user namespace, where a small disk could be mounted")
-
-	return ""
-}
-
 // TestDiskFull fills a real disk with the real ansible-galaxy.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	disk := smallDisk(t, "4m")
+	disk := t.TempDir()
+	needs.SmallDisk(t, disk, "4m")
 
 	src := t.TempDir()
 	write(t, filepath.Join(src, "large"), map[string]string{"data": strings.Repeat("x", 8<<20)})

@@ -721,7 +721,7 @@ func TestRunBroken(t *testing.T) {
 			}
 
 			if tc.disk != "" {
-				smallDisk(t, r.dir, tc.disk)
+				needs.SmallDisk(t, r.dir, tc.disk)
 			}
 
 			res, err := r.Run(t.Context(), inline("- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.command: echo]\n"), events.Watch{})
@@ -738,21 +738,6 @@ func TestRunBroken(t *testing.T) {
 			}
 		})
 	}
-}
-
-// smallDisk mounts a disk of so many bytes on a directory.
-func smallDisk(t *testing.T, dir, bytes string) {
-	t.Helper()
-
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+bytes); err != nil {
-		needs.Machinef(t, "A small disk cannot be mounted: %v", err)
-	}
-
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Errorf("cannot unmount: %v", err)
-		}
-	})
 }
 
 func TestNewWithoutTools(t *testing.T) {
