@@ -45,8 +45,11 @@ type entry struct {
 // newEntry for a set that follows all of its request. The store is locked.
 func (s *Store) newEntry(digest string) *entry {
 	number := 0
-	if n := s.newest(digest, func(*entry) bool { return true }); n != nil {
-		number = n.number + 1
+
+	for _, e := range s.entries {
+		if e.digest == digest {
+			number = max(number, e.number+1)
+		}
 	}
 
 	return &entry{dir: filepath.Join(s.sets(), fmt.Sprintf("%s-%d", digest, number)), digest: digest, number: number}
@@ -105,33 +108,19 @@ func (s *Store) read(e *entry) {
 		m = installed.Manifest{}
 	}
 
-	e.manifest, e.used, e.resolved = m, timeOf(e.dir), s.past(timeOf(filepath.Join(e.dir, installed.File)))
-}
-
-// past returns a time if it is over, and otherwise the zero time: a clock that was wrong has written it, or content.
-func (s *Store) past(t time.Time) time.Time {
-	if t.After(s.config.now()) {
-		return time.Time{}
-	}
-
-	return t
+	e.manifest, e.used, e.resolved = m, timeOf(e.dir), timeOf(filepath.Join(e.dir, installed.File))
 }
 
 // current is the set that a request has resolved to last, which runs get; nil when there is
 // none. The store is locked.
-func (s *Store) current(digest string) *entry {
-	return s.newest(digest, func(e *entry) bool { return !e.damaged })
-}
-
-// newest of the sets of a request; nil when there is none. The store is locked.
-func (s *Store) newest(digest string, counts func(*entry) bool) (n *entry) {
+func (s *Store) current(digest string) (newest *entry) {
 	for _, e := range s.entries {
-		if e.digest == digest && counts(e) && (n == nil || e.number > n.number) {
-			n = e
+		if e.digest == digest && !e.damaged && (newest == nil || e.number > newest.number) {
+			newest = e
 		}
 	}
 
-	return n
+	return newest
 }
 
 // use a set. The error may say that it is gone. Any other does no harm: the time is not known after a restart.

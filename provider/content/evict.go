@@ -20,20 +20,13 @@ func (s *Store) tidy() {
 		bytes int64
 	)
 
-	newest := map[string]int{}
-	for _, e := range s.entries {
-		if !e.damaged {
-			newest[e.digest] = max(newest[e.digest], e.number)
-		}
-	}
-
 	for _, e := range s.entries {
 		switch {
 		case s.inUse(e):
 			bytes += e.manifest.Bytes
 		case e.damaged:
 			s.evict(e, removedDamaged)
-		case e.number < newest[e.digest]:
+		case e != s.current(e.digest):
 			s.evict(e, removedSuperseded)
 		default:
 			bytes += e.manifest.Bytes
@@ -81,11 +74,11 @@ func (s *Store) evict(e *entry, why string) {
 
 	delete(s.entries, e.dir)
 	s.config.Metrics.removals.WithLabelValues(why).Inc()
-	s.observeSize()
 }
 
-// observeSize says how much is stored. The store is locked.
-func (s *Store) observeSize() {
+// unlock the store, whose size may have changed, and remove the files of what was evicted. What cannot be removed now
+// is a leftover at the next start.
+func (s *Store) unlock() {
 	var bytes int64
 	for _, e := range s.entries {
 		bytes += e.manifest.Bytes
@@ -93,11 +86,7 @@ func (s *Store) observeSize() {
 
 	s.config.Metrics.sets.Set(float64(len(s.entries)))
 	s.config.Metrics.bytes.Set(float64(bytes))
-}
 
-// unlock the store, and remove the files of what was evicted. What cannot be removed now is a leftover at the next
-// start.
-func (s *Store) unlock() {
 	trash := s.trash
 	s.trash = nil
 	s.mu.Unlock()

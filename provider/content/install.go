@@ -200,7 +200,6 @@ func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved 
 			}
 
 			s.entries[e.dir] = e
-			s.observeSize()
 		}
 
 		_ = s.use(e)

@@ -53,14 +53,10 @@ func TestNewRequestCredentials(t *testing.T) {
 	cfg := "[defaults]\nforks = 5\nprivate_key_file = key\n[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = https://hub.example.org/\n" +
 		"token = token\n[galaxy]\ngpg_keyring = ./keys.kbx\n"
 
-	const refused = " must not have a password or a token in a URL: write it into a credential of the configuration, " +
-		".git-credentials for a repository or .netrc for an archive"
-
 	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
 		want   []inputs.File
-		err    string
 	}{
 		"NotOverSSH": {
 			reason: "Keys are of no use where git does not use ssh, and their changing installs nothing.",
@@ -85,17 +81,10 @@ func TestNewRequestCredentials(t *testing.T) {
 			},
 			want: []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}},
 		},
-		"PasswordInURL": {
-			reason: "A password is an error of the configuration.",
-			in:     inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "roles: [{src: 'https://me:p@git.example.org/x.git'}]"},
-			err:    `ProviderConfig "x": spec.requirements: roles[0].src` + refused,
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := NewRequest(tc.in)
-			if diff := cmp.Diff(tc.err, needs.Message(err)); diff != "" {
-				t.Errorf("\n%s\nNewRequest(...): -want error, +got error:\n%s", tc.reason, diff)
-			}
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, got.Credentials); diff != "" {
 				t.Errorf("\n%s\nNewRequest(...): -want, +got:\n%s", tc.reason, diff)
