@@ -7,14 +7,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A MissingError names references to objects or keys that do not exist, yet or any more.
+// A MissingError names references to objects of the API server, or to keys of them, that do not exist, yet or any more.
+// A watch tells when they do.
 type MissingError struct {
 	// Missing references, a sentence each: field path, object, and key.
 	Missing []string
-
-	// Host is true when one of them is to a file or an environment variable of the
-	// provider, which no watch covers.
-	Host bool
 }
 
 // Error names all missing references.
@@ -25,14 +22,6 @@ func (e *MissingError) Error() string {
 // IsMissing is true for errors that are a MissingError, or wrap one.
 func IsMissing(err error) bool {
 	return errors.As(err, new(*MissingError))
-}
-
-// IsWatched is true for errors that are a MissingError, or wrap one, and that a watch ends:
-// only objects of the API server are missing.
-func IsWatched(err error) bool {
-	var m *MissingError
-
-	return errors.As(err, &m) && !m.Host
 }
 
 // missing is the MissingError of one reference to an object.
@@ -47,8 +36,6 @@ func (e *MissingError) add(err error, context string) error {
 	if !errors.As(err, &m) {
 		return errors.Wrap(err, context)
 	}
-
-	e.Host = e.Host || m.Host
 
 	for _, s := range m.Missing {
 		e.Missing = append(e.Missing, context+": "+s)

@@ -98,37 +98,16 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestPodNamespace says where the Pods of a run are, and what owns those that are elsewhere than their object.
-func TestPodNamespace(t *testing.T) {
-	cluster := func(namespace string) *namespacedv1alpha1.ClusterProviderConfig {
-		c := &namespacedv1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}
-		if namespace != "" {
-			c.Spec.Execution = &common.Execution{Namespace: namespace}
-		}
-
-		return c
+// TestOwner says what owns the Pods that are elsewhere than their object.
+func TestOwner(t *testing.T) {
+	want := &metav1.OwnerReference{
+		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "ClusterProviderConfig", Name: "c", UID: "u", Controller: new(true),
+	}
+	if diff := cmp.Diff(want, owner(&namespacedv1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}})); diff != "" {
+		t.Errorf("owner(...): -want, +got:\n%s", diff)
 	}
 
-	for name, tc := range map[string]struct {
-		reason string
-		config common.Config
-		want   string
-		owner  *metav1.OwnerReference
-	}{
-		"Namespaced": {"They are with a configuration that has a namespace.", &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "c"}}, "team", nil},
-		"Default":    {"Otherwise they are where a flag says.", cluster(""), "pods", owner(cluster(""))},
-		"Named": {"Or where the configuration says, wherever its runs happen.", cluster("runs"), "runs", &metav1.OwnerReference{
-			APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "ClusterProviderConfig", Name: "c", UID: "u", Controller: new(true),
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := (Places{Namespace: "pods"}).namespace(tc.config); got != tc.want {
-				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
-			}
-
-			if diff := cmp.Diff(tc.owner, owner(tc.config)); diff != "" {
-				t.Errorf("%s\nowner: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
+	if got := owner(&namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "c"}}); got != nil {
+		t.Errorf("Those of a configuration in a namespace are with their object: %v", got)
 	}
 }

@@ -314,6 +314,13 @@ spec:
 			want: want{err: `ProviderConfig "default": spec.credentials[0]: source Filesystem reads what the provider itself can read: ` +
 				`it needs the provider's flag that allows it, and a cluster scoped AnsibleRun`},
 		},
+		"HostMissing": {
+			reason: "No watch tells when the provider has a file.",
+			docs:   []string{clusterRun + inline, clusterConfig + `spec: {credentials: [{filename: a, source: Filesystem, fs: {path: /does/not/exist}}]}`},
+			r:      Resolver{Host: true},
+			want: want{err: `ProviderConfig "default": spec.credentials[0]: cannot read a file of the provider: ` +
+				`open /does/not/exist: no such file or directory`},
+		},
 		"HostAllowed": {
 			reason: "A flag allows them to the cluster scoped group.",
 			docs: []string{

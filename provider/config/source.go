@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"strings"
@@ -294,9 +293,7 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 
 	v, ok := os.LookupEnv(ref.Name)
 	if !ok {
-		return inputs.File{}, &MissingError{
-			Missing: []string{fmt.Sprintf("the provider has no environment variable %q", ref.Name)}, Host: true,
-		}
+		return inputs.File{}, errors.Errorf("the provider has no environment variable %q", ref.Name)
 	}
 
 	return inputs.File{Name: fmt.Sprintf("environment variable %q", ref.Name), Data: []byte(v), Secret: true}, nil
@@ -308,15 +305,8 @@ func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
 	}
 
 	data, err := os.ReadFile(ref.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return inputs.File{}, &MissingError{
-			Missing: []string{fmt.Sprintf("the provider has no file %q", ref.Path)},
-			Host:    true,
-		}
-	}
-
 	if err != nil {
-		return inputs.File{}, errors.Wrap(err, "cannot read the file")
+		return inputs.File{}, errors.Wrap(err, "cannot read a file of the provider")
 	}
 
 	return inputs.File{Name: fmt.Sprintf("file %q", ref.Path), Data: data, Secret: true}, nil

@@ -299,7 +299,7 @@ func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Res
 func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err error) error {
 	// A watch tells when inputs that are missing, such as a Secret, appear. Retries of thousands of such objects would
 	// keep the provider and the API server busy for nothing.
-	if config.IsWatched(err) {
+	if config.IsMissing(err) {
 		after := max(e.schedule.interval(run), leastMissing)
 		nextLook(ctx, after, handler.LowPriority, true)
 	}

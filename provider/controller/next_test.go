@@ -75,7 +75,6 @@ func TestNext(t *testing.T) {
 		"ShortPoll":  {reason: "It should not be tried more often than others that fail.", run: object(), err: missing, poll: time.Second, want: time.Minute, priority: handler.LowPriority},
 		"NotWritten": {reason: "Its status should be written soon.", run: object(), err: missing, written: conflict, want: soon},
 		"Refused":    {reason: "So should one that is refused.", run: object(observed(applied)), written: conflict, want: soon},
-		"Host":       {reason: "No watch is for files of the provider.", run: object(), err: &config.MissingError{Missing: []string{"no file"}, Host: true}, want: soon},
 		"Other":      {reason: "Whatever else fails should be tried again.", run: object(), err: errBoom, want: soon},
 		"NoSecret":   {reason: "So should a Secret that cannot be made.", run: object(observed(applied)), secret: errBoom, want: soon},
 	} {
