@@ -150,8 +150,8 @@ func (m *Manifests) object(object runtime.Object) error {
 	return nil
 }
 
-// check an object as the API server does, and fill in its defaults. It is false for kinds that runs do not refer to. A kind that the groups of
-// this API do not have is a mistake.
+// check an object as the API server does, and fill in its defaults. It is false for kinds that runs do not refer to. A
+// kind that the groups of this API do not have is a mistake.
 func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error) {
 	k := u.GroupVersionKind()
 	definition, ours := m.definitions[k]

@@ -25,8 +25,10 @@ func TestAttacks(t *testing.T) {
 	for want, attacks := range map[string][]Inputs{
 		"must not name a file": {limit("@/proc/1/environ"), limit("web,@/etc/shadow"), limit("web:@/etc/shadow")},
 		"must not contain control characters": {
-			limit("web\x00"), limit("web\n--extra-vars=@/etc/shadow"), {Parameters: common.AnsibleRunParameters{Hosts: "web\n  connection: local"}},
-			{Parameters: common.AnsibleRunParameters{Tags: []string{"a", "b\x00"}}}, {Parameters: common.AnsibleRunParameters{SkipTags: []string{"a\n"}}},
+			limit("web\x00"), limit("web\n--extra-vars=@/etc/shadow"),
+			{Parameters: common.AnsibleRunParameters{Hosts: "web\n  connection: local"}},
+			{Parameters: common.AnsibleRunParameters{Tags: []string{"a", "b\x00"}}},
+			{Parameters: common.AnsibleRunParameters{SkipTags: []string{"a\n"}}},
 		},
 		"must be namespace.collection.role": {
 			role(".."), role("/etc/x"), role("-e"), role("a.b\n- hosts: all"), role("a.b\x00"),
