@@ -16,8 +16,11 @@ func decideChecked(s Situation) Decision {
 	applies := allowed(s) && (!guarded || approved(s))
 
 	switch {
+	// A failed apply is tried again without a check: it has left the target in a state for which none was made.
+	case applies && failedHere(s) && requested(s):
+		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
 	case applies && failedHere(s):
-		return decideFailed(s)
+		return retry(s, common.TriggerRetry)
 	case applies && guarded:
 		return begin(s, triggerOfApply(s), 1)
 	case applies && s.Unpublished && !changed(s) && requested(s):
@@ -41,16 +44,6 @@ func decideChecked(s Situation) Decision {
 	}
 
 	return checkWhenDue(s, nil)
-}
-
-// decideFailed tries a failed apply again until it succeeds, without a check run: the apply
-// has left the target in a state for which no check was made.
-func decideFailed(s Situation) Decision {
-	if requested(s) {
-		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
-	}
-
-	return retry(s, common.TriggerRetry)
 }
 
 // checked is true when the last run was a check of the inputs as they are now.

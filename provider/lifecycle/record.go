@@ -121,7 +121,7 @@ func recordApply(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 
 	if run.Phase.Finished() {
-		Finish(o, run.Phase, run.CompletionTime)
+		finish(o, run.Phase, run.CompletionTime)
 		holdBack(o.LastApply, r.NotBefore)
 	}
 
@@ -204,8 +204,8 @@ func recordCheck(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 }
 
-// Finish records the result of the last apply, and when the next attempt follows.
-func Finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
+// finish records the result of the last apply, and when the next attempt follows.
+func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
 	a := o.LastApply
 	a.Result = result
 	a.CompletionTime = at.DeepCopy()
@@ -261,7 +261,7 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
 		o.Executed = true // It is not known, so that it counts as true.
 		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: AttemptsBefore(o)}
 
-		Finish(o, common.PhaseInterrupted, &at)
+		finish(o, common.PhaseInterrupted, &at)
 	}
 
 	return r
