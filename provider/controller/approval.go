@@ -98,7 +98,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) 
 	}
 
 	// Without inputs nothing is started.
-	if e.err != nil || e.approvals == nil || !l.Approvals.Required && was == nil {
+	if e.err != nil || !l.Approvals.Required && was == nil {
 		return nil //nolint:nilerr // The inputs' error is reported elsewhere.
 	}
 

@@ -69,8 +69,7 @@ type OutputStore interface {
 type connector struct {
 	Options
 
-	kind runKind
-	// approvals of runs; nil if there are none.
+	kind      runKind
 	approvals Approvals
 	recorder  event.Recorder
 	secrets   secrets

@@ -34,7 +34,7 @@ func reported(o *common.AnsibleRunObservation) json.RawMessage {
 // subject is the AnsibleRun with its dependents. It is false if these are not watched.
 func (e *external) subject(run common.AnsibleRun) (dependents.Subject, bool) {
 	k := e.inputs.Kubernetes
-	if e.Dependents == nil || k == nil || !k.WatchDependents {
+	if k == nil || !k.WatchDependents {
 		return dependents.Subject{}, false
 	}
 

@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -91,8 +92,10 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 		Options: Options{
 			Options: controller.Options{
 				Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute, GlobalRateLimiter: ratelimiter.NewGlobal(1000),
+				MetricOptions: &controller.MetricOptions{MRMetrics: managed.NewNopMetricRecorder()},
 			},
 			Tracker: nopTracker{}, Pool: p, Observer: &fakePool{}, Contents: nopContents{}, Outputs: &fakeOutputs{}, Key: key,
+			Dependents: dependents.New(context.Background(), nil),
 		},
 		kind:     runKinds()[1],
 		recorder: event.NewNopRecorder(),

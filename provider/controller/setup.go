@@ -142,7 +142,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 }
 
 func options(kube client.Client, name string, c *connector) []managed.ReconcilerOption {
-	opts := []managed.ReconcilerOption{
+	return []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[common.AnsibleRun](c),
 		managed.WithDeterministicExternalName(true),
 		managed.WithCreationGracePeriod(0),
@@ -152,13 +152,8 @@ func options(kube client.Client, name string, c *connector) []managed.Reconciler
 		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c}),
 		managed.WithLogger(c.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
+		managed.WithMetricRecorder(c.MetricOptions.MRMetrics),
 	}
-
-	if c.MetricOptions != nil {
-		opts = append(opts, managed.WithMetricRecorder(c.MetricOptions.MRMetrics))
-	}
-
-	return opts
 }
 
 // recordState every now and then. The recorder keeps what it has listed.

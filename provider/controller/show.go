@@ -173,37 +173,27 @@ func (e *external) refresh(run common.AnsibleRun, l loaded) {
 // watchDependents of an object as long as nothing runs: changes during a run are not looked at. The
 // condition DependentsWatched says when they cannot be watched.
 func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation) {
-	if e.Dependents == nil {
-		return
-	}
-
 	subject, watched := e.subject(run)
+	watched = watched && !s.Deleted
 
-	if !watched || s.Deleted || s.Runs() {
+	if !watched || s.Runs() {
 		e.Dependents.Stop(run.GetUID())
 	}
 
-	if !watched || s.Deleted {
-		showWatched(run, nil)
+	var err error
+
+	switch {
+	case watched && s.Runs():
 		return
+	case watched:
+		e.Dependents.Watch(subject, e.waker(run))
+
+		_, err = e.Dependents.Changed(subject)
+		if err == nil && len(run.Observation().Dependents) >= common.MaxDependents {
+			err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
+		}
 	}
 
-	if s.Runs() {
-		return
-	}
-
-	e.Dependents.Watch(subject, e.waker(run))
-
-	_, err := e.Dependents.Changed(subject)
-	if err == nil && len(run.Observation().Dependents) >= common.MaxDependents {
-		err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
-	}
-
-	showWatched(run, err)
-}
-
-// showWatched sets the condition DependentsWatched to False with an error, and back to True without.
-func showWatched(run common.AnsibleRun, err error) {
 	if err != nil {
 		set(run, common.DependentsNotWatched(err))
 		return
