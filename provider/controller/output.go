@@ -23,9 +23,9 @@ const (
 	liveEvery = 2 * time.Second
 )
 
-// keepOutput saves the output of a run that has ended, or that goes on and is watched, or deletes what is kept when it is
-// not wanted any more. A failure is an event and changes nothing else: the next reconcile tries
-// again, for as long as the pool knows the result.
+// keepOutput saves the output of a run that has ended, or that goes on and is watched, or deletes what is kept when it
+// is not wanted any more. A failure is an event and changes nothing else: the next reconcile tries again, as long as
+// the pool knows the result.
 func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()

@@ -161,7 +161,7 @@ func outdated(r content.Resolution) xpv2.Condition {
 }
 
 // refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that
-// is not in the store is left to the next run, which installs it, unless none is to come: the inputs are applied, or are
+// is not in the store is left to the next run, which installs it, unless none is to come: the inputs are applied, or
 // adopted without a run.
 func (e *external) refresh(run common.AnsibleRun, l loaded) {
 	r, applied := l.resolution, l.Recorded.AppliedDigest != "" && l.Recorded.AppliedDigest == l.Digest
