@@ -5,6 +5,7 @@ package compile
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -137,16 +138,12 @@ func (c compiler) typed(at *field.Path, t *expression.Template, types ...express
 		return
 	}
 
-	names := ""
-	for i, is := range types {
-		if i > 0 {
-			names += " or "
-		}
-
-		names += string(is)
+	names := make([]string, len(types))
+	for i := range types {
+		names[i] = string(types[i])
 	}
 
-	message := "must be of type " + names + ", and is of type " + string(t.Type())
+	message := "must be of type " + strings.Join(names, " or ") + ", and is of type " + string(t.Type())
 	if slices.Equal(types, []expression.Type{expression.String}) && t.Type() != expression.Object &&
 		t.Type() != expression.Array {
 		message += "; write string(…) around it"

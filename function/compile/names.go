@@ -48,8 +48,8 @@ func (c compiler) name(r input.Run, t fields.Text, computed *expression.Template
 	case t.Meaning != fields.Name:
 	case !namespaced:
 		if !computed.Identifies() || !computed.Has(sourceUID) {
-			forbidden = "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the " +
-				"name of the XR, its claim and each.key; other names may be those of other XRs"
+			forbidden = "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only " +
+				"the name of the XR, its claim and each.key; other names may be those of other XRs"
 		}
 	case strings.Contains(t.Path.String(), "providerConfigRef") && t.Of != "ProviderConfig":
 		forbidden = "only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig"

@@ -75,28 +75,16 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	errs := append(expressionsInLiterals(in), inexactNumbers(nil, in)...)
+	// The schema describes literal settings and content. Package compile checks those with expressions.
+	errs, reported := inexactNumbers(nil, in), map[string]bool{}
+	for _, s := range sections(in) {
+		errs = append(errs, s.literals(reported)...)
+	}
 
 	// An expression in a literal field is likely not of the field's type either, and is
 	// reported once.
-	reported := map[string]bool{}
 	for _, err := range errs {
 		reported[err.Field] = true
-	}
-
-	// The schema describes literal settings and content. Package compile checks those with expressions.
-	for _, s := range sections(in) {
-		for name, v := range s.object {
-			if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(v) {
-				reported[s.path.Child(name).String()] = true
-			}
-
-			fields.References(s.path.Child(name), name, v, func(t fields.Text) {
-				if t.Meaning == fields.Content && strings.Contains(t.Value, "${") {
-					reported[t.Path.String()] = true
-				}
-			})
-		}
 	}
 
 	for _, err := range r.schema.Validate(in) {
@@ -117,14 +105,6 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	// The errors of the schema are in the order of maps, which is random.
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
-
-	for _, s := range sections(in) {
-		for name, v := range s.object {
-			if !fields.Of(name).Computes(v) {
-				s.object[name] = fields.Replace(nil, name, v, unescape)
-			}
-		}
-	}
 
 	return in, errs
 }
@@ -214,40 +194,36 @@ func isBelow(path, above string) bool {
 
 func isSeparator(r rune) bool { return r == ' ' || r == ',' }
 
-// expressionsInLiterals reports the literal fields that hold an expression.
-func expressionsInLiterals(in map[string]any) field.ErrorList {
+// literals replaces $${ by ${ in literal texts, as evaluation does in the others. It reports the literal fields that
+// hold an expression, and adds the paths of settings and content that hold one.
+func (s section) literals(computed map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, s := range sections(in) {
-		for _, name := range slices.Sorted(maps.Keys(s.object)) {
-			f := fields.Of(name)
-			if f.Computes(s.object[name]) {
-				continue
+	for _, name := range slices.Sorted(maps.Keys(s.object)) {
+		f, path := fields.Of(name), s.path.Child(name)
+
+		if f.Computes(s.object[name]) {
+			computed[path.String()] = f.Kind == fields.Setting
+			continue
+		}
+
+		s.object[name] = fields.Replace(path, name, s.object[name], func(t fields.Text) string {
+			holds := strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${")
+
+			switch {
+			case t.Computes() && f.Kind == fields.Referring:
+				computed[t.Path.String()] = t.Meaning == fields.Content && strings.Contains(t.Value, "${")
+				return t.Value
+			case holds:
+				errs = append(errs, field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; "+
+					"pass the value in vars, or write $${ for the text ${"))
 			}
 
-			fields.Replace(s.path.Child(name), name, s.object[name], func(t fields.Text) string {
-				computes := f.Kind == fields.Referring && t.Computes()
-				if !computes && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
-					errs = append(errs,
-						field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; "+
-							"pass the value in vars, or write $${ for the text ${"))
-				}
-
-				return t.Value
-			})
-		}
+			return strings.ReplaceAll(t.Value, "$${", "${")
+		})
 	}
 
 	return errs
-}
-
-// unescape replaces $${ by ${ in a literal text, as evaluation does in the others.
-func unescape(t fields.Text) string {
-	if t.Computes() {
-		return t.Value
-	}
-
-	return strings.ReplaceAll(t.Value, "$${", "${")
 }
 
 // inexactNumbers reports the numbers that may differ from what the Composition has:
