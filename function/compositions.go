@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/lru"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -22,73 +21,49 @@ import (
 // Composition that is in use.
 const maxCompositions = 256
 
-// compositions compiles inputs, and keeps those that were used last. It is safe
-// for concurrent use.
-type compositions struct {
-	reader   *input.Reader
-	compiled *lru.Cache
-}
-
 // compiled is an input, or what is wrong with it.
 type compiled struct {
 	plan *plan.Plan
 	errs field.ErrorList
 }
 
-// A use of an input is what it is compiled for.
+// A use of an input is what it is compiled for. Of the input and the schema of the XRs it has digests.
 type use struct {
+	input, schema [sha256.Size]byte
 	// operation is true for Operations; all else is about XRs.
 	operation bool
 	// namespaced is true for namespaced XRs.
 	namespaced bool
-	// schema of the XRs, if it is known.
-	schema *structpb.Struct
 }
 
-// A key of an input, and of what it is compiled for, its schema included.
-type key struct {
-	input, schema         [sha256.Size]byte
-	operation, namespaced bool
-}
+// compile an input for a use, with the schema of the XRs if it is known. What was compiled last is kept. The field
+// errors are the mistakes of the input.
+func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
+	u.schema = digest(schema)
 
-func newCompositions() (*compositions, error) {
-	r, err := input.NewReader()
-	return &compositions{reader: r, compiled: lru.New(maxCompositions)}, err
-}
-
-// Get the compiled input, of which there is a digest, for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, id [sha256.Size]byte, u use) (*plan.Plan, field.ErrorList) {
-	k := key{input: id, schema: digest(u.schema), operation: u.operation, namespaced: u.namespaced}
-
-	if v, ok := c.compiled.Get(k); ok {
+	if v, ok := f.compiled.Get(u); ok {
 		got, _ := v.(compiled)
 		return got.plan, got.errs
 	}
 
-	got := c.compile(in, u)
-	c.compiled.Add(k, got)
+	var got compiled
+
+	object, errs := f.reader.Read(in)
+
+	switch {
+	case object == nil:
+		got.errs = errs
+	case u.operation:
+		p, cerrs := compile.Operation(object)
+		got = compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}
+	default:
+		p, cerrs := compile.Composition(object, u.namespaced, expression.Declarations{Schema: schema.AsMap()})
+		got = compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}
+	}
+
+	f.compiled.Add(u, got)
 
 	return got.plan, got.errs
-}
-
-func (c *compositions) compile(in *structpb.Struct, u use) compiled {
-	object, errs := c.reader.Read(in)
-	if object == nil {
-		return compiled{errs: errs}
-	}
-
-	var (
-		p     *plan.Plan
-		cerrs field.ErrorList
-	)
-
-	if u.operation {
-		p, cerrs = compile.Operation(object)
-	} else {
-		p, cerrs = compile.Composition(object, u.namespaced, expression.Declarations{Schema: u.schema.AsMap()})
-	}
-
-	return compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}
 }
 
 // digest of a struct: that of another one is another one.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/lru"
 
 	apiextensionsv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	"github.com/crossplane/function-sdk-go/errors"
@@ -22,6 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
@@ -43,16 +45,18 @@ const circuitTTL = 2 * time.Second
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
-	log          logging.Logger
-	compositions *compositions
-	now          func() time.Time
+	log    logging.Logger
+	reader *input.Reader
+	// compiled inputs that were used last, by their uses. It is safe for concurrent use.
+	compiled *lru.Cache
+	now      func() time.Time
 }
 
 // NewFunction returns a Function that logs what it does for debugging, and
 // nothing else but its own defects.
 func NewFunction(log logging.Logger) (*Function, error) {
-	c, err := newCompositions()
-	return &Function{log: log, compositions: c, now: time.Now}, err
+	r, err := input.NewReader()
+	return &Function{log: log, reader: r, compiled: lru.New(maxCompositions), now: time.Now}, err
 }
 
 // RunFunction returns the AnsibleRuns, the status and the readiness of an XR, or
@@ -78,8 +82,8 @@ func (f *Function) RunFunction(ctx context.Context,
 
 	id := digest(req.GetInput())
 
-	plan, mistakes := f.compositions.Get(req.GetInput(), id,
-		use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
+	plan, mistakes := f.compile(req.GetInput(), requireSchema(req, rsp),
+		use{input: id, operation: isOperation(req), namespaced: namespace != ""})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)
 		return rsp, nil

@@ -46,7 +46,7 @@ func serve(t *testing.T) fnv1.FunctionRunnerServiceClient {
 // A defect is an answer, and the next request has one, too.
 func TestDefect(t *testing.T) {
 	f := newFunction(t)
-	f.compositions = nil
+	f.compiled = nil
 
 	for range 2 {
 		rsp, err := f.RunFunction(t.Context(), step{runs: "[{name: app}]"}.request(t))
