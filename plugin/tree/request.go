@@ -265,15 +265,9 @@ func (r *Request) Why() []string {
 // Decidable is true for an AnsibleRun that a decision can be about: one that awaits approval, and one with the
 // opposite decision.
 func (n *Node) Decidable(d common.ApprovalDecision) bool {
-	switch n.Approval.State {
-	case common.ApprovalAwaiting:
-		return true
-	case common.ApprovalRejected:
-		return d == common.DecisionApprove
-	case common.ApprovalApproved:
-		return d == common.DecisionReject
-	case common.ApprovalApplied:
+	opposite := map[common.ApprovalState]common.ApprovalDecision{
+		common.ApprovalRejected: common.DecisionApprove, common.ApprovalApproved: common.DecisionReject,
 	}
 
-	return false
+	return n.Approval.State == common.ApprovalAwaiting || opposite[n.Approval.State] == d
 }
