@@ -127,7 +127,7 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 		}
 	}
 
-	progress := text.NewProgress(p.style(false))
+	s, progress := p.style(want.full), text.Progress{}
 
 	var last []*tree.Node
 
@@ -136,7 +136,7 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 		runs, _ := pick(now, nil)
 		r.Observe(runs)
 
-		p.printf("%s", progress.Lines(time.Now(), now...))
+		p.printf("%s", progress.Lines(s, time.Now(), now...))
 
 		if err := p.ask(ctx, r, runs); err != nil {
 			return false, err
@@ -155,9 +155,9 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 	}
 
 	if want.check {
-		p.showPreviews(p.style(want.full), r.Token, last)
+		p.showPreviews(s, r.Token, last)
 	} else {
-		p.printf("%s", text.Status(p.style(false), time.Now(), last...))
+		p.printf("%s", text.Status(s, time.Now(), last...))
 	}
 
 	return verdict(r)

@@ -104,10 +104,10 @@ func (p *plugin) status(ctx context.Context, nodes []*tree.Node, output string, 
 	s := p.style(output == outputWide)
 
 	if watch {
-		progress := text.NewProgress(s)
+		progress := text.Progress{}
 
 		err := p.follow(ctx, func(now []*tree.Node) (bool, error) {
-			p.printf("%s", progress.Lines(time.Now(), now...))
+			p.printf("%s", progress.Lines(s, time.Now(), now...))
 			return len(now) == 0, nil
 		})
 		if ctx.Err() != nil {

@@ -9,17 +9,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// A Progress tells what becomes of runs: a line for each change.
-type Progress struct {
-	style Style
-	told  map[string]string
-}
-
-// NewProgress of runs.
-func NewProgress(s Style) *Progress { return &Progress{style: s, told: map[string]string{}} }
+// A Progress tells what becomes of runs: a line for each change. It has what was told of each last.
+type Progress map[string]string
 
 // Lines about what has changed since the last call.
-func (p *Progress) Lines(now time.Time, roots ...*tree.Node) string {
+func (p Progress) Lines(s Style, now time.Time, roots ...*tree.Node) string {
 	var lines strings.Builder
 
 	for _, root := range roots {
@@ -29,19 +23,19 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) string {
 		}
 
 		for _, n := range leaves {
-			text := p.style.Paint(color(n.State), string(n.State))
+			text := s.Paint(color(n.State), string(n.State))
 			if message := clean(n.Message); n.Composite() && message != "" {
 				text += ": " + message // All lines of it, in one.
-			} else if facts := p.style.facts(now, n); len(facts) > 0 {
+			} else if facts := s.facts(now, n); len(facts) > 0 {
 				text += ": " + facts[0].text
 			}
 
 			key := root.NamespacedName() + "\n" + cmp.Or(n.Run, n.NamespacedName())
-			if p.told[key] == text {
+			if p[key] == text {
 				continue
 			}
 
-			p.told[key] = text
+			p[key] = text
 
 			fmt.Fprintf(&lines, "%s %s %s\n", now.Format(time.TimeOnly), clean(n.Title()), text)
 		}

@@ -227,7 +227,7 @@ func TestGolden(t *testing.T) {
 		"status-withheld": Status(plain, now, withholding()),
 		"why-withheld":    Why(plain, now, withholding()) + "\n" + whys(plain, withholding()) + Why(plain, now, unread),
 		"status-invalid":  Status(plain, now, invalid),
-		"progress":        NewProgress(plain).Lines(now, shop()),
+		"progress":        Progress{}.Lines(plain, now, shop()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".txt")
