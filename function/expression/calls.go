@@ -1,7 +1,7 @@
 package expression
 
 import (
-	"strconv"
+	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -31,8 +31,8 @@ const (
 	perJSON = 10
 	perYAML = 50
 	// perClause is how long a number becomes in a text, at most, and the time it
-	// takes, as bytes.
-	perClause = 320
+	// takes, as bytes. Its precision has three digits.
+	perClause = 1320
 )
 
 // A call goes through its arguments before it is made, and spends the work of that: authors of XRs choose values, so
@@ -174,11 +174,21 @@ func workOf(function string, args []ref.Val) uint64 {
 	case "join":
 		n += length(args[0]) * length(args[len(args)-1]) / perUnit * uint64(len(args)-1) //nolint:gosec // It has one at least.
 	case "format":
-		n += formatted(args[0])
+		format, _ := args[0].(types.String)
+		n += ofText(strings.Count(string(format), "%") * perClause)
+
+		if precision.MatchString(string(format)) {
+			n += maxWork
+		}
 	case "split", "semver", "isSemver":
 		n += length(args[0])
 	case "quantity", "isQuantity":
-		n += quantity(args[0])
+		digits, _ := args[0].(types.String)
+		n += length(digits) * length(digits) / perUnit
+
+		if exponent.MatchString(string(digits)) {
+			n += maxWork
+		}
 	case functionMerge:
 		n += PerField * (length(args[0]) + length(args[1]))
 	case functionJSONMarshal, functionJSONUnmarshal:
@@ -193,37 +203,11 @@ func workOf(function string, args []ref.Val) uint64 {
 	return n
 }
 
-// formatted returns the work to write numbers as precise as a format says.
-func formatted(format ref.Val) uint64 {
-	s, _ := format.(types.String)
-	n, digits := uint64(strings.Count(string(s), "%"))*perClause, uint64(0) //nolint:gosec // It is not negative.
-
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
-			n, digits = n+digits, 0
-			continue
-		}
-
-		digits = min(digits*10+uint64(c-'0'), maxWork*perUnit)
-	}
-
-	return (n + digits) / perUnit
-}
-
-// quantity returns the work to parse a quantity: a number, which is written out
-// without its exponent.
-func quantity(v ref.Val) uint64 {
-	s, _ := v.(types.String)
-	n := uint64(len(s))
-
-	if i := strings.LastIndexAny(string(s), "eE"); i >= 0 {
-		// Beyond all integers, it is the largest one.
-		exponent, _ := strconv.ParseInt(string(s[i+1:]), 10, 32)
-		n += uint64(max(exponent, -exponent, 0))
-	}
-
-	return n * n / perUnit
-}
+// A precision of a format, and an exponent of a quantity, that are too large: numbers are written out with all digits.
+var (
+	precision = regexp.MustCompile(`%\.[0-9]{4}`)
+	exponent  = regexp.MustCompile(`[eE][-+]?[0-9]{3}`)
+)
 
 // weight of a value is the work to go through all that is in it, as far as the limit.
 func weight(v ref.Val) uint64 {

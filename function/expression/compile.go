@@ -37,7 +37,6 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	}
 
 	selections, err := selectionsIn(parsed.NativeRep())
-
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -91,7 +90,9 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 // schemaOf the value of an expression. CEL gives what is at a computed key the type of its default.
 func (e *Environment) schemaOf(compiled *cel.Ast) map[string]any {
 	asked := ast.MatchDescendants(ast.NavigateAST(compiled.NativeRep()), ast.FunctionMatcher(operators.OptIndex))
-	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool { return e.types.schemaOf(x.Children()[0].Type()) == nil }) {
+	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool {
+		return e.types.schemaOf(x.Children()[0].Type()) == nil
+	}) {
 		return nil
 	}
 

@@ -73,7 +73,7 @@ const (
 )
 
 // A Problem is why a value could not be computed.
-type Problem struct {
+type Problem struct { //nolint:errname // It is an error within an evaluation alone.
 	// Path of the value.
 	Path string
 	// Kind of the problem.

@@ -29,19 +29,18 @@ const (
 // typed returns the schema of any value of a type.
 func typed(t Type) map[string]any { return map[string]any{"type": string(t)} }
 
-// objectOf returns the schema of an object with these properties, and no other ones.
+// with returns the schema of a type that has a keyword beside it.
+func with(t Type, keyword string, of map[string]any) map[string]any {
+	return map[string]any{"type": string(t), keyword: of}
+}
+
+// objectOf returns the schema of an object with these properties, and no other ones, listOf that of a list, and mapOf
+// that of an object with any keys.
 func objectOf(properties map[string]any) map[string]any {
-	return map[string]any{"type": string(Object), "properties": properties}
+	return with(Object, "properties", properties)
 }
-
-// listOf returns the schema of a list, and mapOf that of an object with any keys.
-func listOf(items map[string]any) map[string]any {
-	return map[string]any{"type": string(Array), "items": items}
-}
-
-func mapOf(values map[string]any) map[string]any {
-	return map[string]any{"type": string(Object), "additionalProperties": values}
-}
+func listOf(items map[string]any) map[string]any { return with(Array, "items", items) }
+func mapOf(values map[string]any) map[string]any { return with(Object, "additionalProperties", values) }
 
 // below returns the schema of a property.
 func below(schema map[string]any, name string) map[string]any {

@@ -58,8 +58,8 @@ func split(s string) ([]part, error) {
 	return parts, nil
 }
 
-// tokens of CEL that matter for where an expression ends: string literals, comments and braces. A quote alone is that of
-// a string literal without an end.
+// tokens of CEL that matter for where an expression ends: string literals, comments and braces. A quote alone is that
+// of a string literal without an end.
 var tokens = regexp.MustCompile(`(?s)"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|` +
 	`"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|//[^\n]*\n?|["'{}]`)
 

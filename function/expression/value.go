@@ -61,7 +61,7 @@ func (v *view) NativeToValue(data any) ref.Val { return v.evaluation.value(v.pla
 
 // exact is the schema of values in which numbers that are doubles are float64, and others int64.
 var exact = func() map[string]any { //nolint:gochecknoglobals // It is a constant.
-	s := map[string]any{"type": "number"}
+	s := typed(Number)
 	s["items"], s["additionalProperties"] = s, s
 
 	return s
