@@ -39,6 +39,7 @@ func with(t Type, keyword string, of map[string]any) map[string]any {
 func objectOf(properties map[string]any) map[string]any {
 	return with(Object, "properties", properties)
 }
+
 func listOf(items map[string]any) map[string]any { return with(Array, "items", items) }
 func mapOf(values map[string]any) map[string]any { return with(Object, "additionalProperties", values) }
 
