@@ -151,7 +151,6 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 		Ready:     map[string]bool{},
 		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
 	}
-	o.Reported = report.Reported(o.XR)
 	o.EarlierStatus = req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().AsMap()
 
 	for name, r := range req.GetObserved().GetResources() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // WaitingFor is the start of the message of a run that waits for others.
@@ -49,9 +50,6 @@ type State struct {
 	// Ready says which resources are ready according to an earlier step, by the same
 	// names. Resources of which no step says anything are left out.
 	Ready map[string]bool
-	// Reported is the message of the condition AnsibleRunsReady that the XR has. Each
-	// line about a run starts with what the run is Called and a colon.
-	Reported string
 }
 
 // Controls is true for an object if the XR is its controller.
@@ -102,6 +100,12 @@ func (o State) Run(resource string) (map[string]any, bool) {
 // say so in the words of the AnsibleRun's conditions.
 var unfailed = []string{"is ", WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
 
+// Reported returns the message of the condition AnsibleRunsReady that an XR has. Each
+// line about a run starts with what the run is Called and a colon.
+func Reported(xr map[string]any) string {
+	return manifest.Text(manifest.Condition(xr, plan.TypeAnsibleRunsReady), "message")
+}
+
 // Called is what Reported calls a run: by its name, and by the composition resource name of its AnsibleRun
 // where that is another, since an AnsibleRun shows only that.
 func Called(name, resource string) string {
@@ -112,11 +116,11 @@ func Called(name, resource string) string {
 	return name + " (" + resource + ")"
 }
 
-// FailuresReported returns the messages about the failure of a run that Reported has.
+// FailuresReported returns the messages about the failure of a run that the XR has.
 func (o State) FailuresReported(called string) []string {
 	var messages []string
 
-	for l := range strings.Lines(o.Reported) {
+	for l := range strings.Lines(Reported(o.XR)) {
 		m, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), called+": ")
 		if ok && !slices.ContainsFunc(unfailed, func(start string) bool { return strings.HasPrefix(m, start) }) {
 			messages = append(messages, m)

@@ -16,14 +16,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
-
-// TypeAnsibleRunsReady is the condition of an XR that says which of its
-// AnsibleRuns are not there yet, and why.
-const TypeAnsibleRunsReady = plan.TypeAnsibleRunsReady
 
 // Reasons of the condition, beside those of runs.
 const (
@@ -82,7 +77,7 @@ func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
 
 // fatal reports that nothing can be applied, as a condition and a result.
 func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
-	response.ConditionFalse(rsp, TypeAnsibleRunsReady, reason).
+	response.ConditionFalse(rsp, plan.TypeAnsibleRunsReady, reason).
 		WithMessage(clip.Text(condition, maxMessage)).
 		TargetCompositeAndClaim()
 
@@ -254,16 +249,11 @@ func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
 		status = response.ConditionTrue
 	}
 
-	status(rsp, TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
+	status(rsp, plan.TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
 
-	if warns(reason) && tells(message, Reported(xr)) {
+	if warns(reason) && tells(message, observed.Reported(xr)) {
 		response.Warning(rsp, errors.New(clip.Text(message, maxEvent))).TargetCompositeAndClaim().WithReason(string(reason))
 	}
-}
-
-// Reported returns the message of the condition that the XR has.
-func Reported(xr map[string]any) string {
-	return manifest.Text(manifest.Condition(xr, TypeAnsibleRunsReady), "message")
 }
 
 // conditions adds the conditions of the input to a response.
