@@ -55,7 +55,10 @@ type plugin struct {
 }
 
 func newPlugin(out, errs io.Writer) *plugin {
-	p := &plugin{out: out, errs: errs, flags: genericclioptions.NewConfigFlags(true), composites: map[schema.GroupVersionKind]bool{}}
+	p := &plugin{
+		out: out, errs: errs, flags: genericclioptions.NewConfigFlags(true),
+		composites: map[schema.GroupVersionKind]bool{},
+	}
 	p.lookup = p.roots
 	p.flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = qps, burst

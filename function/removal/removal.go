@@ -174,7 +174,8 @@ func (r *remover) going() []string {
 func (r *remover) keepLost() {
 	for _, resource := range r.unwanted {
 		if r.runs.Observed.Lost[resource] {
-			r.kept[resource] = r.stay(resource, desired.Leaving, "but the XR has lost its reference to it, which comes back first")
+			r.kept[resource] = r.stay(resource, desired.Leaving,
+				"but the XR has lost its reference to it, which comes back first")
 		}
 	}
 }

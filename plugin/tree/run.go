@@ -113,8 +113,8 @@ func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
 		}
 	case synced.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, synced
-	case ready.Reason == common.ReasonNotApplied, cs.GetCondition(common.TypeCheckable).Status == ansiblerun.ConditionFalse &&
-		ready.Status != ansiblerun.ConditionTrue:
+	case ready.Reason == common.ReasonNotApplied,
+		cs.GetCondition(common.TypeCheckable).Status == ansiblerun.ConditionFalse && ready.Status != ansiblerun.ConditionTrue:
 		n.State = Blocked
 	case ready.Status == ansiblerun.ConditionTrue:
 		n.State = Ready
