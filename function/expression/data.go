@@ -91,7 +91,7 @@ func InvalidAt(path string, err error) Problem {
 }
 
 // Error says what is wrong, of a value that is there and that no expression can use.
-func (p *Problem) Error() string { return p.Message }
+func (p Problem) Error() string { return p.Message }
 
 // String returns the problem in one line.
 func (p Problem) String() string {
