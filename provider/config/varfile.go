@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -89,7 +90,7 @@ func checkVars(data []byte) (empty bool, err error) {
 	case errors.Is(err, yamltext.ErrMany):
 		return false, errors.New("is not a single YAML document")
 	case err != nil:
-		return false, errors.New("is not valid YAML") // The parser may quote the file.
+		return false, errors.New("is not valid YAML" + where(err))
 	case root == nil, root.Kind == yaml.ScalarNode && root.Tag == "!!null":
 		return true, nil
 	case root.Kind == yaml.ScalarNode:
@@ -114,6 +115,24 @@ func checkJSON(data []byte) (empty bool, err error) {
 	}
 
 	return vars == nil, nil
+}
+
+// A line in an error of the parser of YAML, and the words of its second stage, which counts lines from 0.
+var parserLine = regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`)
+
+// where an error of the parser is, without its text, which may quote the file.
+func where(err error) string {
+	m := parserLine.FindStringSubmatch(err.Error())
+	if m == nil {
+		return ""
+	}
+
+	line, _ := strconv.Atoi(m[1])
+	if m[2] != "" {
+		line++
+	}
+
+	return fmt.Sprintf(" (line %d)", line)
 }
 
 // checkNames reports names that are no strings to Ansible: no template could refer to

@@ -71,9 +71,14 @@ func TestCheckVars(t *testing.T) {
 			want:   want{err: "is a single value, not a mapping of names to values (line 1): pass it with env"},
 		},
 		"Malformed": {
-			reason: "What is on a line is not said.",
+			reason: "The line is said, what is on it is not.",
 			data:   "a: 1\nb: [" + secret + "\nc: 2\n",
-			want:   want{err: "is not valid YAML"},
+			want:   want{err: "is not valid YAML (line 2)"},
+		},
+		"MalformedText": {
+			reason: "Both stages of the parser count from 1.",
+			data:   "a: 1\nb: " + secret + "\n c: 2\n",
+			want:   want{err: "is not valid YAML (line 3)"},
 		},
 		"UnknownAnchor": {
 			reason: "The parser would quote the anchor.",
@@ -83,7 +88,7 @@ func TestCheckVars(t *testing.T) {
 		"MalformedJSON": {
 			reason: "What is no JSON may be YAML, and is not.",
 			data:   "{\"a\": \"" + secret + "\",\n\"b\": ]}",
-			want:   want{err: "is not valid YAML"},
+			want:   want{err: "is not valid YAML (line 2)"},
 		},
 		"Binary": {
 			reason: "A Secret may hold anything.",
@@ -103,7 +108,7 @@ func TestCheckVars(t *testing.T) {
 		"MalformedRest": {
 			reason: "What follows a document must not be ignored.",
 			data:   "a: 1\n---\nb: [" + secret + "\n",
-			want:   want{err: "is not valid YAML"},
+			want:   want{err: "is not valid YAML (line 3)"},
 		},
 		"UnknownTag": {
 			reason: "Ansible would show the line and those around it.",
