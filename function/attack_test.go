@@ -222,12 +222,12 @@ func allocated(t *testing.T, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctio
 func TestValuesAreLimited(t *testing.T) {
 	const (
 		values = "the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values"
-		depth  = "the value is more than 100 levels deep"
+		state  = "compose fewer or smaller AnsibleRuns in one XR"
 	)
 
 	for variables, want := range map[string]string{
 		`vars: {x: "${xr.spec.large}"}`: values, `vars: {x: "${locals.large}"}`: values, `varsFrom: [{value: "${{'x': xr.spec.large}}"}]`: values,
-		`inventories: [{yaml: {all: {vars: {x: "${xr.spec.large}"}}}}]`: values, `inventories: [{yaml: {all: {children: "${xr.spec.deep}"}}}]`: depth,
+		`inventories: [{yaml: {all: {vars: {x: "${xr.spec.large}"}}}}]`: values, `inventories: [{yaml: {all: {children: "${xr.spec.deep}"}}}]`: state,
 	} {
 		req := step{locals: `large: "${xr.spec.large}"`, runs: `[{name: app, forEach: "${lists.range(1000).map(i, string(i))}", ` + variables + `}]`}.request(t)
 

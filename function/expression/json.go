@@ -19,8 +19,6 @@ const (
 	maxSize = 4 << 20
 	// perValue is the size of a number in a message.
 	perValue = 8
-	// maxDepth is how deep values may be nested. Messages to core cannot be nested much deeper.
-	maxDepth = 100
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
 	// empty one takes in memory.
 	perParts = 24
@@ -32,8 +30,6 @@ const (
 type writer struct {
 	// exact integers are int64.
 	exact bool
-	// depth of the list or the map that is written.
-	depth int
 	// bytes that were written, about.
 	bytes int
 	// fields of objects that were written.
@@ -109,13 +105,6 @@ func (w *writer) integer(n int64) (any, bool, error) {
 // nested values of a list or a map.
 func (w *writer) nested(val ref.Val) (any, bool, error) {
 	w.bytes += perParts
-	w.depth++
-
-	defer func() { w.depth-- }()
-
-	if w.depth > maxDepth {
-		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
-	}
 
 	if m, ok := val.(traits.Mapper); ok {
 		return w.object(m)
