@@ -5,9 +5,12 @@ package benchfunction
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +18,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
+	sdk "github.com/crossplane/function-sdk-go"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
@@ -25,70 +30,95 @@ import (
 
 const function = "../../bin/function-ansible"
 
-// A floor returns a ready-made response.
+// A floor returns a ready-made response, in a process of its own as the function does.
 type floor struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
-	rsp *fnv1.RunFunctionResponse
+	rsp fnv1.RunFunctionResponse
 }
 
 // RunFunction returns the response.
 func (f *floor) RunFunction(context.Context, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	return f.rsp, nil
+	return &f.rsp, nil
 }
 
-// BenchmarkFunction sends requests to the function and to the floor in turns, and compares how long these take.
+// TestMain serves the floor where the environment has its address, and the file with its response.
+func TestMain(m *testing.M) {
+	address, file := os.Getenv("FLOOR_ADDRESS"), os.Getenv("FLOOR_RESPONSE")
+	if address == "" {
+		os.Exit(m.Run())
+	}
+
+	f := &floor{}
+
+	data, err := os.ReadFile(file)
+	if err = errors.Join(err, proto.Unmarshal(data, &f.rsp)); err == nil {
+		err = sdk.Serve(f, sdk.Listen("tcp", address), sdk.Insecure(true), sdk.MaxRecvMessageSize(64<<20), sdk.WithMetricsServer(""))
+	}
+
+	panic(err)
+}
+
+// BenchmarkFunction sends requests to the function and to the floor in turns, and compares the medians of how long they
+// take.
 func BenchmarkFunction(b *testing.B) {
 	needs.Built(b, "bench-function", function)
 
-	address, err := controlplane.FreeAddress(b.Context())
-	needs.OK(b, err)
-
-	cmd := exec.CommandContext(b.Context(), function, "serve", "--insecure", "--address="+address, "--metrics-address=")
-	needs.OK(b, cmd.Start())
-	b.Cleanup(func() { _ = cmd.Wait() })
-
-	listener, err := (&net.ListenConfig{}).Listen(b.Context(), "tcp", "127.0.0.1:0")
-	needs.OK(b, err)
-
-	ready, server := &floor{}, grpc.NewServer()
-	fnv1.RegisterFunctionRunnerServiceServer(server, ready)
-
-	go func() { _ = server.Serve(listener) }()
-	b.Cleanup(server.Stop)
-
-	of, least := client(b, address), client(b, listener.Addr().String())
+	of := start(b, function, nil, "serve", "--insecure", "--metrics-address=")
 
 	for _, runs := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
 			req := requestOf(b, runs)
-			ready.rsp, _ = call(b, of, req)
+			rsp, _ := call(b, of, req)
 
-			if c := ready.rsp.GetConditions(); len(ready.rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
+			if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
 				c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
-				b.Fatalf("The function does not find all runs ready: %v %v", c, ready.rsp.GetResults())
+				b.Fatalf("The function does not find all runs ready: %v %v", c, rsp.GetResults())
 			}
 
-			var took, tookFloor time.Duration
+			data, err := proto.Marshal(rsp)
+			needs.OK(b, err)
+
+			file := filepath.Join(b.TempDir(), "response")
+			needs.OK(b, os.WriteFile(file, data, 0o600))
+
+			least := start(b, os.Args[0], []string{"FLOOR_RESPONSE=" + file})
+
+			var took, tookFloor []time.Duration
 
 			for b.Loop() {
 				_, d := call(b, of, req)
-				took += d
+				took = append(took, d)
 
 				_, d = call(b, least, req)
-				tookFloor += d
+				tookFloor = append(tookFloor, d)
 			}
 
-			b.ReportMetric(took.Seconds()*1000/float64(b.N), "ms/function")
-			b.ReportMetric(tookFloor.Seconds()*1000/float64(b.N), "ms/floor")
-			b.ReportMetric(took.Seconds()/tookFloor.Seconds(), "ratio")
+			b.ReportMetric(median(took), "ms/function")
+			b.ReportMetric(median(tookFloor), "ms/floor")
+			b.ReportMetric(median(took)/median(tookFloor), "ratio")
 		})
 	}
 }
 
-// client of a server, for which it waits.
-func client(b *testing.B, address string) fnv1.FunctionRunnerServiceClient {
+func median(of []time.Duration) float64 {
+	slices.Sort(of)
+
+	return of[len(of)/2].Seconds() * 1000
+}
+
+// start a server until the benchmark ends, and return a client of it, which waits until it listens.
+func start(b *testing.B, program string, env []string, args ...string) fnv1.FunctionRunnerServiceClient {
 	b.Helper()
+
+	address, err := controlplane.FreeAddress(b.Context())
+	needs.OK(b, err)
+
+	cmd := exec.CommandContext(b.Context(), program, append(args, "--address="+address)...)
+	cmd.Env = append(os.Environ(), append(env, "FLOOR_ADDRESS="+address)...)
+
+	needs.OK(b, cmd.Start())
+	b.Cleanup(func() { _ = cmd.Wait() })
 
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
