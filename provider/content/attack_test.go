@@ -1,32 +1,161 @@
 package content
 
 import (
+	"archive/tar"
+	"bytes"
+	order "cmp"
+	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestCommands has URLs that the real git would take for a command, without any confinement. What a source may
-// reach beside that is confined, which test/security proves.
-func TestCommands(t *testing.T) {
+// stolen is in a file of the provider's, outside of the store.
+const stolen = "stolen-from-the-provider"
+
+// TestAttacks installs content that was made to harm, with the real
+// ansible-galaxy and git, and without any confinement. It may fail or not; it
+// must not write to or read from outside of its set.
+func TestAttacks(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	for reason, requirements := range map[string]string{
-		"The transport of a collection is a command.": "collections: [{name: 'ext::sh -c \"touch% EVIL\"', type: git}]",
-		"So is that of a role.":                       "roles: [{name: x, src: 'ext::sh -c \"touch% EVIL\"', scm: git}]",
-		"A host is an option of ssh.":                 "roles: [{name: x, src: 'ssh://-oProxyCommand=touch$IFS/EVIL/x.git'}]",
-	} {
-		evil := filepath.Join(t.TempDir(), "evil")
-		in := inputs.Inputs{Requirements: strings.ReplaceAll(requirements, "EVIL", evil)}
-
-		_, _, err := newStore(t, Config{Dir: t.TempDir()}).Ensure(t.Context(), request(t, in))
-		if _, there := os.Lstat(evil); there == nil || err == nil {
-			t.Errorf("\n%s\nEnsure(...): it ran: %t, %v", reason, there == nil, err)
+	var (
+		file = func(name, text string) entryOf { return entryOf{Name: name, Typeflag: tar.TypeReg, text: text} }
+		link = func(name, target string) entryOf {
+			return entryOf{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}
 		}
+		meta = file("x/meta/main.yml", roleFiles()["meta/main.yml"])
+	)
+
+	for name, tc := range map[string]struct {
+		reason string
+		// archive of a role, if there is one. OUT is the directory around.
+		archive []entryOf
+		// repository of a role or a collection, with links in it by name.
+		repository, links map[string]string
+		requirements      string
+		// fails is true where it must not be installed, either.
+		fails bool
+	}{
+		"ArchiveUp":       {reason: "A path leads out of the archive.", archive: []entryOf{meta, file("x/../../../../../../../../../../../../OUT/evil", "x")}},
+		"ArchiveAbsolute": {reason: "A path starts at the root.", archive: []entryOf{meta, file("/OUT/evil", "x")}},
+		"ArchiveLink":     {reason: "A file is written through a link.", archive: []entryOf{meta, link("x/tasks", "/OUT"), file("x/tasks/evil", "x")}},
+		"ArchiveHardLink": {reason: "A name for another file.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeLink, Linkname: "/OUT/canary"}}},
+		"ArchiveDevice":   {reason: "A device.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}},
+		"ArchivePipe":     {reason: "What is read never ends.", archive: []entryOf{meta, {Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}, {Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}},
+		"RoleInfoLink": {
+			reason: "What says which version is installed is a file of the provider's.", repository: roleFiles(),
+			links: map[string]string{"meta/.galaxy_install_info": "/OUT/canary"},
+		},
+		"CollectionLink": {
+			reason: "So it is for a collection.", repository: map[string]string{"README.md": "x", "roles/x/tasks/main.yml": "[]"},
+			links: map[string]string{"galaxy.yml": "/OUT/canary", "MANIFEST.json": "/OUT/canary"}, requirements: "collections: [{name: 'file://REPO', type: git}]",
+			fails: true,
+		},
+		"Ext":        {reason: "A URL is a command.", requirements: "collections: [{name: 'ext::sh -c \"touch% /OUT/evil\"', type: git}]", fails: true},
+		"ExtOfRole":  {reason: "So it is for a role.", requirements: "roles: [{name: x, src: 'ext::sh -c \"touch% /OUT/evil\"', scm: git}]", fails: true},
+		"SSHOption":  {reason: "A host is an option of ssh.", requirements: "roles: [{name: x, src: 'ssh://-oProxyCommand=touch$IFS/OUT/evil/x.git'}]", fails: true},
+		"GitOption":  {reason: "A version is an option of git.", requirements: "collections: [{name: 'file://REPO', type: git, version: '--upload-pack=touch /OUT/evil'}]", fails: true},
+		"CommaTrick": {reason: "So it is behind a comma.", requirements: "collections: ['git+file://REPO,--upload-pack=touch /OUT/evil']", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			out := t.TempDir()
+			fill := func(s string) string {
+				return strings.NewReplacer("/OUT", out, "OUT", strings.TrimPrefix(out, "/"), "REPO", filepath.Join(out, "repo")).Replace(s)
+			}
+
+			write(t, out, map[string]string{"canary": "version: " + stolen + "\nnamespace: acme\nname: web\n"})
+
+			required := tc.requirements
+
+			switch {
+			case tc.archive != nil:
+				required = "roles: [{name: x, src: '" + attackArchive(t, out, tc.archive, fill) + "'}]"
+			case tc.repository != nil:
+				for name, text := range tc.repository {
+					write(t, filepath.Join(out, "repo"), map[string]string{name: fill(text)})
+				}
+
+				for name, target := range tc.links {
+					needs.OK(t, os.Symlink(fill(target), filepath.Join(out, "repo", name)))
+				}
+
+				gitRepo(t, filepath.Join(out, "repo"), nil)
+				fallthrough
+			default:
+				required = fill(order.Or(required, "roles: [{name: x, src: 'file://REPO', scm: git}]"))
+			}
+
+			before := canary.Files(t, out)
+			s := newStore(t, Config{Dir: t.TempDir()})
+
+			req, err := NewRequest(inputs.Inputs{Requirements: required})
+
+			var set Set
+			if err == nil {
+				var release func()
+				if set, release, err = s.Ensure(t.Context(), req); err == nil {
+					defer release()
+				}
+			}
+
+			if tc.fails && err == nil {
+				t.Errorf("\n%s\nEnsure(...): it was installed", tc.reason)
+			}
+
+			if got := fmt.Sprint(err, set.Collections, set.Roles); strings.Contains(got, stolen) {
+				t.Errorf("\n%s\nEnsure(...): %s", tc.reason, got)
+			}
+
+			if diff := cmp.Diff(before, canary.Files(t, out)); diff != "" {
+				t.Errorf("\n%s\nWhat is outside of the store is left alone: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
+}
+
+type entryOf struct {
+	Name, Linkname     string
+	Typeflag           byte
+	Devmajor, Devminor int64
+	text               string
+}
+
+// attackArchive of a role, by its path.
+func attackArchive(t *testing.T, dir string, entries []entryOf, fill func(string) string) string {
+	t.Helper()
+
+	var b bytes.Buffer
+
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+
+	for _, e := range entries {
+		needs.OK(t, w.WriteHeader(&tar.Header{
+			Name: fill(e.Name), Linkname: fill(e.Linkname), Typeflag: e.Typeflag, Devmajor: e.Devmajor, Devminor: e.Devminor,
+			Mode: 0o644, Size: int64(len(e.text)),
+		}))
+
+		_, err := w.Write([]byte(e.text))
+		needs.OK(t, err)
+	}
+
+	needs.OK(t, w.Close())
+	needs.OK(t, z.Close())
+
+	path := filepath.Join(dir, "x.tar.gz")
+	needs.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
+
+	return path
 }
