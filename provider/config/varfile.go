@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -90,7 +91,7 @@ func checkVars(data []byte) (empty bool, err error) {
 	case errors.Is(err, yamltext.ErrMany):
 		return false, errors.New("is not a single YAML document")
 	case err != nil:
-		return false, errors.New("is not valid YAML" + where(err))
+		return false, errors.New("is not valid YAML" + where(data, err))
 	case root == nil, root.Kind == yaml.ScalarNode && root.Tag == "!!null":
 		return true, nil
 	case root.Kind == yaml.ScalarNode:
@@ -121,15 +122,22 @@ func checkJSON(data []byte) (empty bool, err error) {
 var parserLine = regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`)
 
 // where an error of the parser is, without its text, which may quote the file.
-func where(err error) string {
-	m := parserLine.FindStringSubmatch(err.Error())
-	if m == nil {
-		return ""
-	}
+func where(data []byte, err error) string {
+	line := 1 // The parser does not name the first one.
 
-	line, _ := strconv.Atoi(m[1])
-	if m[2] != "" {
-		line++
+	switch m := parserLine.FindStringSubmatch(err.Error()); {
+	case m != nil:
+		line, _ = strconv.Atoi(m[1])
+		if m[2] != "" {
+			line++
+		}
+	case strings.Contains(err.Error(), "control characters"):
+		i := bytes.IndexFunc(data, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) })
+		return fmt.Sprintf(": it has a control character (line %d)", bytes.Count(data[:max(i, 0)], []byte("\n"))+1)
+	case strings.Contains(err.Error(), "unknown anchor"):
+		return ": it refers to an anchor that is not there"
+	case !strings.HasPrefix(err.Error(), "yaml: "):
+		return ""
 	}
 
 	return fmt.Sprintf(" (line %d)", line)

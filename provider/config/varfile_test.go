@@ -75,6 +75,11 @@ func TestCheckVars(t *testing.T) {
 			data:   "a: 1\nb: [" + secret + "\nc: 2\n",
 			want:   want{err: "is not valid YAML (line 2)"},
 		},
+		"MalformedFirst": {
+			reason: "The parser does not name the first line.",
+			data:   `a: "\q` + secret + `"`,
+			want:   want{err: "is not valid YAML (line 1)"},
+		},
 		"MalformedText": {
 			reason: "Both stages of the parser count from 1.",
 			data:   "a: 1\nb: " + secret + "\n c: 2\n",
@@ -83,7 +88,7 @@ func TestCheckVars(t *testing.T) {
 		"UnknownAnchor": {
 			reason: "The parser would quote the anchor.",
 			data:   "a: *" + secret,
-			want:   want{err: "is not valid YAML"},
+			want:   want{err: "is not valid YAML: it refers to an anchor that is not there"},
 		},
 		"MalformedJSON": {
 			reason: "What is no JSON may be YAML, and is not.",
@@ -98,7 +103,7 @@ func TestCheckVars(t *testing.T) {
 		"Control": {
 			reason: "YAML has no control characters, and Ansible's parser no DEL.",
 			data:   "a: 1\nb: x\x7f\n",
-			want:   want{err: "is not valid YAML"},
+			want:   want{err: "is not valid YAML: it has a control character (line 2)"},
 		},
 		"Documents": {
 			reason: "Which of two documents is meant, nobody can tell.",
