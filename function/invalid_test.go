@@ -143,7 +143,7 @@ status: {conditions: [], x: "${bar}"}
 			said: `
 default: Forbidden: there is no such field (did you mean "defaults"?)
 defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo
-runs[0].forks: Invalid value: "string": must be of type integer: "string"
+runs[0].forks: Invalid value: "many": must be an integer
 runs[0].hosts: Invalid value: "${xr.spec.limit}"` + literal + `
 runs[0].roel: Forbidden: there is no such field (did you mean "role"?)
 runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"
@@ -361,7 +361,7 @@ runs[9].providerConfigRef.name: Too long: may not be more than 63 bytes`,
 defaults: Invalid value: 1: must be an object
 runs[0]: Invalid value: "x": must be an object
 runs[1]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults
-runs[1].name: Invalid value: "integer": must be of type string: "integer"
+runs[1].name: Invalid value: 5: must be a string: write it in quotes
 runs[1].vars: Invalid value: []: must be an object
 runs[1].when: Invalid value: {}: must be true, false, or an expression that is one of them
 runs[2].name: Invalid value: "in": is a word of the expression language

@@ -115,7 +115,7 @@ func TestSettingsInvalid(t *testing.T) {
 		`runs[0].tags: Invalid value: "${'a'}": must be of type array, and is of type string`,
 		`runs[0].timeout: Invalid value: "${xr.spec.size + }": syntax error`,
 		`runs[0].retryLimit: Invalid value: "${'a'}": must be of type integer or number, and is of type string`,
-		`runs[0].verbosity: Invalid value: "string": must be of type integer`,
+		`runs[0].verbosity: Invalid value: "2": must be an integer`,
 		`runs[0].limit: Invalid value: "${runs.other.outputs}": there is no run "other"`,
 	)
 }

@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 		"Expression":    {reason: "Expressions stay as they are until they are compiled.", vars: `x: "$${a}${xr.spec.x}"`, want: map[string]any{"x": "$${a}${xr.spec.x}"}},
 		"Escaped":       {reason: "In a literal field, $${ is ${.", field: `hosts: "$${x}"`, want: "${x}"},
 		"Literal":       {reason: "A literal field holds no expression.", field: `hosts: "a${xr.spec.x}"`, errs: []string{`runs[0].hosts: Invalid value: "a${xr.spec.x}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`}},
-		"NumberInField": {reason: "An integral field takes integers.", field: `forks: 2.5`, errs: []string{`runs[0].forks: Invalid value: "float64": must be of type int32: "float64"`}},
+		"NumberInField": {reason: "An integral field takes integers.", field: `forks: 2.5`, errs: []string{`runs[0].forks: Invalid value: 2.5: must be an integer`}},
 	}
 
 	r, err := NewReader()

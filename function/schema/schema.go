@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,13 +171,34 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 		err.Detail = "must be one of " + strings.Join(values, ", ")
 	}
 
-	if err.Type != field.ErrorTypeTypeInvalid || !strings.HasPrefix(err.Detail, "must be of type object") {
+	want, ok := strings.CutPrefix(err.Detail, "must be of type ")
+	if err.Type != field.ErrorTypeTypeInvalid || !ok {
 		return
 	}
 
-	err.BadValue, err.Detail = valueAt(object, err.Field), "must be an object"
-	if _, names := s.siblings(err.Field + "."); len(names) > 0 && len(names) <= fewFields {
-		err.Detail += " with the fields " + strings.Join(names, ", ")
+	if v := valueAt(object, err.Field); v != nil {
+		err.BadValue = v
+	}
+
+	switch want, _, _ = strings.Cut(want, ": "); want {
+	case "object":
+		err.Detail = "must be an object"
+		if _, names := s.siblings(err.Field + "."); len(names) > 0 && len(names) <= fewFields {
+			err.Detail += " with the fields " + strings.Join(names, ", ")
+		}
+	case "array":
+		err.Detail = "must be a list"
+	case "string":
+		err.Detail = "must be a string"
+
+		// Numbers, and the words that YAML takes for booleans, such as y and off.
+		if k := reflect.ValueOf(err.BadValue).Kind(); k != reflect.Map && k != reflect.Slice {
+			err.Detail += ": write it in quotes"
+		}
+	case "boolean":
+		err.Detail = "must be true or false"
+	case "integer", "int32", "int64":
+		err.Detail = "must be an integer"
 	}
 }
 
