@@ -68,6 +68,9 @@ func define(d document) definition {
 // lookup the version of a definition that is meant by an apiVersion and a kind.
 func lookup(definitions []definition, apiVersion, kind string) (*version, error) {
 	of := schema.FromAPIVersionAndKind(apiVersion, kind)
+	if of.Kind == "" {
+		return nil, errors.New("must have an apiVersion and a kind")
+	}
 
 	at := slices.IndexFunc(definitions, func(d definition) bool { return d.GroupKind == of.GroupKind() })
 	if at < 0 {

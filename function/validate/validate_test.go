@@ -148,6 +148,14 @@ func TestFiles(t *testing.T) {
 				`cluster.yaml:18: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 			},
 		},
+		"NoType": {
+			"A Composition that says of no XRs that it is for them is told so.",
+			"none.yaml xrd-page.yaml", 1,
+			[]string{
+				"none.yaml:1: Composition none has no input of function-ansible",
+				"none.yaml:5: spec.compositeTypeRef: must have an apiVersion and a kind",
+			},
+		},
 		"NoInput": {
 			"A Composition without an input for us is said to be one.",
 			"none.yaml", 0,
