@@ -34,7 +34,6 @@ func main() {
 	ctx := kong.Parse(&cli{},
 		kong.Name("provider-ansible"),
 		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),
-		kong.UsageOnError(),
 		kong.Vars{"state_dir": machine.StateDir()},
 		// It is done when the process is told to stop. Told again, it stops at once.
 		kong.BindTo(ctrl.SetupSignalHandler(), (*context.Context)(nil)),
