@@ -94,19 +94,9 @@ const (
 	ReasonNotApplied xpv2.ConditionReason = "NotApplied"
 )
 
-// Running indicates that the inputs are being applied.
-func Running() xpv2.Condition {
-	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonRunning, "")
-}
-
-// RunFailed indicates that the last apply failed.
-func RunFailed() xpv2.Condition {
-	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonRunFailed, "")
-}
-
-// RetriesExhausted indicates that the last apply failed, and is not tried again.
-func RetriesExhausted() xpv2.Condition {
-	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonRetriesExhausted, "")
+// NotReady indicates that a run is not ready, for one of these reasons.
+func NotReady(reason xpv2.ConditionReason) xpv2.Condition {
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, reason, "")
 }
 
 // Failed is true for a condition that says that the last apply failed.
@@ -117,12 +107,7 @@ func Failed(c xpv2.Condition) bool {
 // NotApplied indicates that the inputs were never applied and will not be, and
 // says why.
 func NotApplied(why string) xpv2.Condition {
-	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonNotApplied, "nothing is applied: "+why)
-}
-
-// InputsChanged indicates that the inputs differ from those applied last.
-func InputsChanged() xpv2.Condition {
-	return condition(xpv2.TypeReady, corev1.ConditionFalse, ReasonInputsChanged, "")
+	return NotReady(ReasonNotApplied).WithMessage("nothing is applied: " + why)
 }
 
 // TypeCheckable says whether check runs of an AnsibleRun can tell anything.

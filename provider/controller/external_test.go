@@ -210,7 +210,7 @@ func TestObserve(t *testing.T) {
 			run:    object(observed(common.AnsibleRunObservation{LastRun: started.DeepCopy(), LastApply: first.DeepCopy()})),
 			err:    errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
 			status: &common.AnsibleRunObservation{LastRun: &interrupted, LastApply: applied(0, 5*time.Second), Executed: true, Interruptions: 1},
-			ready:  common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+			ready:  common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
 			ended:  []string{"1"},
 		},
 		"InterruptedUnheard": {
@@ -221,11 +221,11 @@ func TestObserve(t *testing.T) {
 			})),
 			report: &runs.Report{Run: persisted, Attempt: 3, Untouched: true},
 			status: &common.AnsibleRunObservation{LastRun: &persisted, LastApply: applied(2, 20*time.Second), Executed: true, Interruptions: 1},
-			ready:  common.RunFailed().WithObservedGeneration(2),
+			ready:  common.NotReady(common.ReasonRunFailed).WithObservedGeneration(2),
 			ended:  []string{"1"},
 		},
 		"Missing":          {reason: "Inputs that cannot be resolved should be an error, and leave an object ready that was.", run: object(readySince(2)), missing: errBoom, err: errBoom, ready: ready},
-		"MissingChanged":   {reason: "An object that was changed since it was ready is not ready.", run: object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})), missing: errBoom, err: errBoom, ready: common.InputsChanged().WithObservedGeneration(2)},
+		"MissingChanged":   {reason: "An object that was changed since it was ready is not ready.", run: object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})), missing: errBoom, err: errBoom, ready: common.NotReady(common.ReasonInputsChanged).WithObservedGeneration(2)},
 		"MissingFromStart": {reason: "An object that could never be applied has not changed.", run: object(), missing: errBoom, err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
 		"MissingRunning": {
 			reason: "What is known of a run should be shown, whatever is wrong with the inputs now.", run: object(readySince(2)), report: &runs.Report{Run: started, Attempt: 1}, missing: errBoom,

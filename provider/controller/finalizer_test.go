@@ -34,7 +34,7 @@ func TestAddFinalizer(t *testing.T) {
 	}}}
 
 	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))
-	run.SetConditions(common.Running())
+	run.SetConditions(common.NotReady(common.ReasonRunning))
 	want := run.DeepCopy()
 	want.Finalizers = []string{"finalizer"}
 

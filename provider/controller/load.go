@@ -309,7 +309,7 @@ func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err 
 		return err
 	}
 
-	now := common.InputsChanged()
+	now := common.NotReady(common.ReasonInputsChanged)
 	if o := run.Observation(); o.AppliedDigest == "" && o.LastApply == nil {
 		now = xpv2.Creating()
 	}

@@ -252,9 +252,9 @@ func TestReady(t *testing.T) {
 		want   xpv2.Condition
 	}{
 		"New":             {"What was never applied should be creating.", given(), xpv2.Condition{}, xpv2.Creating()},
-		"Running":         {"New inputs that are being applied are not ready.", given(running(common.StatePresent)), xpv2.Condition{}, common.Running()},
+		"Running":         {"New inputs that are being applied are not ready.", given(running(common.StatePresent)), xpv2.Condition{}, common.NotReady(common.ReasonRunning)},
 		"Applied":         {"Inputs that were applied should be ready.", given(applied(digestA)), xpv2.Condition{}, xpv2.Available()},
-		"Changed":         {"Inputs that differ from those applied are not ready.", given(applied(digestB)), was, common.InputsChanged()},
+		"Changed":         {"Inputs that differ from those applied are not ready.", given(applied(digestB)), was, common.NotReady(common.ReasonInputsChanged)},
 		"ChangedNoUpdate": {"Where updating is not allowed Ready should stay.", given(applied(digestB), allow(true, false)), was, was},
 		"Periodic": {
 			"A periodic run in progress should leave Ready as it is.",
@@ -269,7 +269,7 @@ func TestReady(t *testing.T) {
 			given(applied(digestA), failing(digestA, 1), func(s *Situation) {
 				s.Recorded.LastApply.Untouched = true
 			}),
-			common.Running(),
+			common.NotReady(common.ReasonRunning),
 			xpv2.Available(),
 		},
 		"SparedOthers": {
@@ -278,24 +278,24 @@ func TestReady(t *testing.T) {
 				s.Recorded.LastApply.Untouched = true
 			}),
 			was,
-			common.RunFailed().WithMessage(`task "Install" failed on host "db1": no space`),
+			common.NotReady(common.ReasonRunFailed).WithMessage(`task "Install" failed on host "db1": no space`),
 		},
 		"PeriodicAfterFailure": {
 			"A retry in progress should leave Ready as it is.",
 			given(applied(digestA), running(common.StatePresent), func(s *Situation) {
 				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA}
 			}),
-			common.RunFailed(),
-			common.RunFailed(),
+			common.NotReady(common.ReasonRunFailed),
+			common.NotReady(common.ReasonRunFailed),
 		},
-		"Failed": {"A failed apply is not ready, and says why.", given(applied(digestA), failing(digestA, 1)), was, common.RunFailed().WithMessage(`task "Install" failed on host "db1": no space`)},
+		"Failed": {"A failed apply is not ready, and says why.", given(applied(digestA), failing(digestA, 1)), was, common.NotReady(common.ReasonRunFailed).WithMessage(`task "Install" failed on host "db1": no space`)},
 		"FailedRetryQueued": {
 			"The reason of a failure should be said while the retry waits for its turn.",
 			given(failing(digestA, 1), notBegun(common.TriggerRetry), func(s *Situation) {
 				s.Recorded.LastRun.Phase = common.PhaseQueued
 			}),
-			common.RunFailed().WithMessage("no space"),
-			common.RunFailed().WithMessage("no space"),
+			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
+			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
 		},
 		"InterruptedRetrying": {
 			"A run that was interrupted and is made up for, as the first attempt, should leave Ready as it is.",
@@ -303,30 +303,30 @@ func TestReady(t *testing.T) {
 				s.Recorded.LastApply = &common.Apply{ID: "2", State: common.StatePresent, InputsDigest: digestA, Attempts: 1}
 				s.Recorded.LastRun = &common.Run{ID: "2", State: common.StatePresent, Trigger: common.TriggerRetry, Phase: common.PhaseRunning}
 			}),
-			common.RunFailed().WithMessage("the provider ended"),
-			common.RunFailed().WithMessage("the provider ended"),
+			common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended"),
+			common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended"),
 		},
 		"FailedRetrying": {
 			"The reason of a failure should be said while it is tried again.",
 			given(running(common.StatePresent), func(s *Situation) {
 				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA, Attempts: 2}
 			}),
-			common.RunFailed().WithMessage("no space"),
-			common.RunFailed().WithMessage("no space"),
+			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
+			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
 		},
 		"FailedChangedRunning": {
 			"The reason of a failure with other inputs should not be said any more.",
 			given(running(common.StatePresent), func(s *Situation) {
 				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA, Attempts: 1}
 			}),
-			common.RunFailed().WithMessage("no space"),
-			common.Running(),
+			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
+			common.NotReady(common.ReasonRunning),
 		},
 		"Exhausted": {
 			"What is not tried again should say how often it was tried, why it failed, and what to do.",
 			given(failing(digestA, 2), limit(2)),
 			xpv2.Condition{},
-			common.RetriesExhausted().WithMessage(`task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
+			common.NotReady(common.ReasonRetriesExhausted).WithMessage(`task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
 				`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`),
 		},
 		"ExhaustedWithoutWords": {
@@ -335,7 +335,7 @@ func TestReady(t *testing.T) {
 				s.Recorded.LastRun = nil
 			}),
 			xpv2.Condition{},
-			common.RetriesExhausted().WithMessage(`gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
+			common.NotReady(common.ReasonRetriesExhausted).WithMessage(`gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
 				`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`),
 		},
 		"NotAllowed":         {"What may not be applied is not being created.", given(allow(false, false)), xpv2.Condition{}, common.NotApplied("spec.managementPolicies allow neither Create nor Update")},
@@ -349,8 +349,8 @@ func TestReady(t *testing.T) {
 			common.NotApplied("a check run cannot tell what there is to do, see the condition Checkable"),
 		},
 		"Adopted":             {"Inputs of which a check says that there is nothing to do should be ready.", given(adopted), xpv2.Condition{}, xpv2.Available()},
-		"AdoptedAfterFailure": {"Inputs of which a check says that there is nothing to do are not ready before an apply succeeded, after others have failed.", given(adopted, failing(digestB, 1)), common.RunFailed(), common.InputsChanged()},
-		"FailedReverted":      {"Going back to inputs that were applied before other inputs failed is not ready until they were applied again.", given(applied(digestA), failing(digestB, 1)), common.RunFailed(), common.InputsChanged()},
+		"AdoptedAfterFailure": {"Inputs of which a check says that there is nothing to do are not ready before an apply succeeded, after others have failed.", given(adopted, failing(digestB, 1)), common.NotReady(common.ReasonRunFailed), common.NotReady(common.ReasonInputsChanged)},
+		"FailedReverted":      {"Going back to inputs that were applied before other inputs failed is not ready until they were applied again.", given(applied(digestA), failing(digestB, 1)), common.NotReady(common.ReasonRunFailed), common.NotReady(common.ReasonInputsChanged)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Ready(tc.s, tc.was)
@@ -374,9 +374,9 @@ func TestRebase(t *testing.T) {
 		"Comparable":         {"Digests of the same key should be left alone.", given(applied(digestB)), readyAt(3), digestB, digestB},
 		"KeyLost":            {"An object whose generation was applied should count as applied when the key was lost.", given(applied(digestLost)), readyAt(3), digestA, digestA},
 		"KeyLostSpecChanged": {"An object whose spec was changed since should be applied.", given(applied(digestLost)), readyAt(2), digestLost, digestLost},
-		"KeyLostNotReady":    {"An object whose inputs were not applied should be applied.", given(applied(digestLost)), common.InputsChanged().WithObservedGeneration(3), digestLost, digestLost},
-		"KeyLostFailed":      {"An object that failed should keep its attempts.", given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)), common.RunFailed().WithObservedGeneration(3), "", digestA},
-		"KeyLostExhausted":   {"An object that was tried as often as it may be should not be tried again.", given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)), common.RetriesExhausted().WithObservedGeneration(3), "", digestA},
+		"KeyLostNotReady":    {"An object whose inputs were not applied should be applied.", given(applied(digestLost)), common.NotReady(common.ReasonInputsChanged).WithObservedGeneration(3), digestLost, digestLost},
+		"KeyLostFailed":      {"An object that failed should keep its attempts.", given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)), common.NotReady(common.ReasonRunFailed).WithObservedGeneration(3), "", digestA},
+		"KeyLostExhausted":   {"An object that was tried as often as it may be should not be tried again.", given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)), common.NotReady(common.ReasonRetriesExhausted).WithObservedGeneration(3), "", digestA},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Rebase(tc.s, tc.ready)

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"strings"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -32,7 +34,7 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	case !allowed(s):
 		return common.NotApplied(forbidden(s))
 	case s.Active != nil && !s.Active.Phase.Finished():
-		return common.Running()
+		return common.NotReady(common.ReasonRunning)
 	case !opens(s, next(s)).IsZero():
 		return common.WaitingForWindow(xpv2.TypeReady, opens(s, next(s)))
 	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):
@@ -42,7 +44,7 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 		return xpv2.Creating()
 	}
 
-	return common.InputsChanged()
+	return common.NotReady(common.ReasonInputsChanged)
 }
 
 // next is what is to begin for an object with inputs that are not applied.
@@ -76,22 +78,16 @@ func forbidden(s Situation) string {
 // unready returns the condition for a failed apply, with the reason. The condition of the object
 // stays when the reason is not known any more.
 func unready(s Situation, now xpv2.Condition) xpv2.Condition {
-	c, why := common.RunFailed(), why(s.Recorded)
+	why := why(s.Recorded)
 
 	switch {
 	case why == "" && common.Failed(now):
 		return now
 	case !exhausted(s):
-		return c.WithMessage(why)
+		return common.NotReady(common.ReasonRunFailed).WithMessage(why)
 	}
 
-	c = common.RetriesExhausted()
-
-	if why == "" {
-		return c.WithMessage(gaveUp(s))
-	}
-
-	return c.WithMessage(why + "; " + gaveUp(s))
+	return common.NotReady(common.ReasonRetriesExhausted).WithMessage(strings.TrimPrefix(why+"; "+gaveUp(s), "; "))
 }
 
 // retried is true while an apply that failed, or was cut off, is tried again.

@@ -76,8 +76,8 @@ func TestObjectMetrics(t *testing.T) {
 			leads:  leads,
 			cache: listed(
 				object("a", 10, synced, xpv2.Available()), object("a", 20, synced, xpv2.Available()),
-				object("a", 30, synced, common.RunFailed()), object("a", 40, broken, common.RunFailed()), object("c", 80, broken),
-				object("b", 50, synced, common.Running()), object("b", 60, xpv2.ReconcilePaused(), common.RunFailed()), object("b", 70)),
+				object("a", 30, synced, common.NotReady(common.ReasonRunFailed)), object("a", 40, broken, common.NotReady(common.ReasonRunFailed)), object("c", 80, broken),
+				object("b", 50, synced, common.NotReady(common.ReasonRunning)), object("b", 60, xpv2.ReconcilePaused(), common.NotReady(common.ReasonRunFailed)), object("b", 70)),
 			metric: "objects",
 			want: name("a", "Available", "Ready", 2) + name("a", "RunFailed", "Failing", 2) +
 				name("b", "", "Pending", 1) + name("b", "ReconcilePaused", "Paused", 1) + name("b", "Running", "Pending", 1) + name("c", "ReconcileError", "Failing", 1),
@@ -85,8 +85,8 @@ func TestObjectMetrics(t *testing.T) {
 		"Oldest": {
 			reason: "The failure that has lasted the longest should tell since when.",
 			leads:  leads,
-			cache: listed(object("a", 30, synced, common.RunFailed()), object("a", 20, broken), object("a", 10, synced, xpv2.Available()),
-				object("b", 10, synced, common.Running())),
+			cache: listed(object("a", 30, synced, common.NotReady(common.ReasonRunFailed)), object("a", 20, broken), object("a", 10, synced, xpv2.Available()),
+				object("b", 10, synced, common.NotReady(common.ReasonRunning))),
 			metric: "oldest_failure_timestamp_seconds",
 			want:   "group=\"g\",object_namespace=\"a\"} 20\n",
 		},
