@@ -13,37 +13,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
-
-// TestAddFinalizer answers as the API server does, with a status that was not written
-// yet.
-func TestAddFinalizer(t *testing.T) {
-	f := finalizer{Finalizer: resource.FinalizerFns{AddFinalizerFn: func(_ context.Context, o resource.Object) error {
-		run, ok := o.(*v1alpha1.AnsibleRun)
-		if !ok {
-			t.Fatalf("Unexpected object %T", o)
-		}
-
-		run.Status = v1alpha1.AnsibleRunStatus{}
-		run.Finalizers = append(run.Finalizers, "finalizer")
-
-		return nil
-	}}}
-
-	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))
-	run.SetConditions(common.NotReady(common.ReasonRunning))
-	want := run.DeepCopy()
-	want.Finalizers = []string{"finalizer"}
-
-	needs.OK(t, f.AddFinalizer(t.Context(), run))
-
-	if diff := cmp.Diff(want, run); diff != "" {
-		t.Errorf("The status should stay: -want, +got:\n%s", diff)
-	}
-}
 
 func TestRemoveFinalizer(t *testing.T) {
 	report := func(m common.RunMode, p common.RunPhase) *runs.Report {

@@ -116,14 +116,6 @@ func (w *instant) change() {
 	w.edit(func(*common.AnsibleRunParameters) {})
 }
 
-// read the object, and return a condition.
-func (w *instant) condition(c xpv2.ConditionType) xpv2.Condition {
-	w.t.Helper()
-	w.read()
-
-	return w.object.GetCondition(c)
-}
-
 // remove the object, and say what was run, and whether the object went.
 func (w *instant) remove() string {
 	w.t.Helper()
@@ -361,6 +353,17 @@ func TestLives(t *testing.T) {
 	lives["Stuck"] = life{"A deletion that is given up lets the object go.", object(withFinalizer, managedFully), []move{
 		{created, "apply, Available"}, {failing(true, deleted), "fail, RunFailed"}, {onDelete(common.DeleteKeep), "-, gone"},
 	}}
+	paused := func(is string) func(*instant) {
+		return func(w *instant) { w.annotate(meta.AnnotationKeyReconciliationPaused, is) }
+	}
+	lives["Paused"] = life{"What ends while the object is paused is known afterwards, and not run again.", object(managedFully), []move{
+		{func(w *instant) {
+			w.reconcile()
+			w.reconcile() // It begins.
+			paused("true")(w)
+		}, "apply, Running"},
+		{paused("false"), "-, Available"},
+	}}
 	lives["Aware"] = life{"What deletion does is said, without another run.", object(withFinalizer, managedFully), []move{
 		{created, "apply, Available"},
 		{func(w *instant) {
@@ -444,32 +447,5 @@ func TestLives(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestPaused pauses an object while a run of it is in progress.
-func TestPaused(t *testing.T) {
-	w := newInstant(t, object(managedFully))
-
-	w.reconcile()
-	w.reconcile() // It begins.
-	w.annotate(meta.AnnotationKeyReconciliationPaused, "true")
-
-	if diff := cmp.Diff("apply", w.settle()); diff != "" {
-		t.Errorf("Nothing should be started while the object is paused: -want, +got:\n%s", diff)
-	}
-
-	if got := w.condition(xpv2.TypeSynced).Reason; got != xpv2.ReasonReconcilePaused {
-		t.Errorf("The object should say that it is paused, got %q", got)
-	}
-
-	w.annotate(meta.AnnotationKeyReconciliationPaused, "false")
-
-	if diff := cmp.Diff("-", w.settle()); diff != "" {
-		t.Errorf("What ended while the object was paused should not be run again: -want, +got:\n%s", diff)
-	}
-
-	if got := w.condition(xpv2.TypeReady); got.Status != "True" {
-		t.Errorf("The result of the run should be known afterwards, got %+v", got)
 	}
 }

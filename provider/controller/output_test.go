@@ -76,7 +76,10 @@ func TestKeepOutput(t *testing.T) {
 		return func(o *v1alpha1.AnsibleRun) { o.Status.AtProvider.KeptOutput = kept(id) }
 	}
 
-	watches := annotated(common.AnnotationWatch, at(time.Minute).Format(time.RFC3339))
+	watchesUntil := func(after time.Duration) func(*v1alpha1.AnsibleRun) {
+		return annotated(common.AnnotationWatch, at(after).Format(time.RFC3339))
+	}
+	watches := watchesUntil(common.MaxWatch)
 	shows := func(phase common.RunPhase, text string) *runs.Report {
 		r := ran(phase, "")
 		r.Tail = func() string { return text }
@@ -115,6 +118,9 @@ func TestKeepOutput(t *testing.T) {
 		"LiveFirst":        {"Clients should find where that is.", object(watches), shows(common.PhaseRunning, ""), nil, false, 0, kept(""), nil},
 		"LiveEnded":        {"A run that has ended should show its end.", object(watches), done("text"), nil, true, 0, kept("1"), nil},
 		"LiveUnwatched":    {"What is not watched any more should go.", object(keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"LiveUntil":        {"Nor what was watched until now.", object(watchesUntil(0), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"LiveForEver":      {"A time that is too far ahead is ignored.", object(watchesUntil(common.MaxWatch+time.Second), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"LiveNoTime":       {"So is what is no time.", object(annotated(common.AnnotationWatch, "true"), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
 		"LiveQueued":       {"A run that waits displays nothing.", object(watches), &runs.Report{Run: common.Run{ID: "1"}, Waits: true}, nil, false, 0, kept(""), nil},
 		"CannotDrop":       {"That it cannot be dropped should be told, and tried again.", object(keeps("1")), nil, errBoom, false, 0, kept("1"), cannot},
 	} {
@@ -135,26 +141,6 @@ func TestKeepOutput(t *testing.T) {
 
 			if diff := cmp.Diff(tc.status, tc.run.Status.AtProvider.KeptOutput) + cmp.Diff(tc.events, events); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestWatchedUntil(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason, value string
-		want          bool
-	}{
-		"Watched": {"Somebody watches for another minute.", "2026-01-02T03:05:05Z", true},
-		"Past":    {"Nobody watches any more.", "2026-01-02T03:04:05Z", false},
-		"Never":   {"No annotation, no watch.", "", false},
-		"ForEver": {"A time that is too far ahead is ignored.", "2026-01-02T03:09:06Z", false},
-		"Longest": {"One that is not, is not.", "2026-01-02T03:09:05Z", true},
-		"NoTime":  {"So is what is no time.", "true", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, got := watchedUntil(object(annotated(common.AnnotationWatch, tc.value)), t0); got != tc.want {
-				t.Errorf("\n%s\nwatchedUntil(%q): want %t, got %t", tc.reason, tc.value, tc.want, got)
 			}
 		})
 	}
