@@ -52,9 +52,9 @@ type credential struct {
 // same digest however they are formatted; numbers count as written. Texts count as
 // they are.
 //
-// All parameters are inputs but retryLimit, forks, verbosity, factCachingTimeout, approval, historyLimit, schedule,
-// window and onDelete: what a run does depends on none of them. The roles of onDelete are inputs, since they are
-// installed. The timeout is one, since raising it is how a user answers a run that timed out.
+// All parameters are inputs but those that canonicalParameters drops: what a run does depends on none of them. The
+// roles of onDelete are inputs, since they are installed. The timeout is one, since raising it is how a user answers a
+// run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 	project *common.ContentItem,
 ) (string, error) {

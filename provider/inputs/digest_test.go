@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"encoding/hex"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -326,5 +328,36 @@ func TestObjectKey(t *testing.T) {
 
 	if len(seen) != 4 {
 		t.Errorf("\nEach object has a key of its own, which only the provider can make.\nDigest(...): %v", seen)
+	}
+}
+
+// TestForeseen: what validate says of another value of a field in a Composition is what its digest does.
+func TestForeseen(t *testing.T) {
+	p := common.AnsibleRunParameters{}
+	for _, f := range reflect.ValueOf(&p).Elem().Fields() {
+		switch f.Kind() {
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Bool:
+			f.SetBool(true)
+		default:
+			t.Fatalf("%s: this test cannot set it", f.Type())
+		}
+	}
+
+	canonical, err := canonicalParameters(p)
+	needs.OK(t, err)
+
+	canonical["role"], canonical["roles"] = "x", "x" // Inputs has these in another form.
+
+	for _, name := range fields.Names(func(f fields.Field) bool { return f.Part == fields.ForProvider }) {
+		_, isInput := canonical[name]
+		if again := fields.Of(name).Action == fields.RunAgain; again != isInput {
+			t.Errorf("%s: the table of fields says that it runs again: %t; it is an input: %t", name, again, isInput)
+		}
 	}
 }
