@@ -57,19 +57,19 @@ func (c *Worker) work(ctx context.Context) error {
 		return err
 	}
 
-	j := runs.Run{Spec: p.Spec, Request: p.Request}
-	j.Inputs.Grant.ServiceAccount = c.ServiceAccount
+	todo := runs.Run{Spec: p.Spec, Request: p.Request}
+	todo.Inputs.Grant.ServiceAccount = c.ServiceAccount
 
 	if c.Install {
-		i, err := c.install(ctx, j, p.ContentKey)
+		i, err := c.install(ctx, todo, p.ContentKey)
 		if err != nil {
-			i.Failed = cannot(j, err)
+			i.Failed = cannot(todo, err)
 		}
 
 		return c.keep(i)
 	}
 
-	if j.Inputs.Kubernetes != nil {
+	if todo.Inputs.Kubernetes != nil {
 		api, err := kubeapi.InPod(p.Cluster, filepath.Join(c.Payload, pods.FileToken))
 		if err != nil {
 			return err
@@ -85,9 +85,9 @@ func (c *Worker) work(ctx context.Context) error {
 
 	r := sealed.NewReporter(w, os.Stdout)
 
-	report, err := c.carryOut(ctx, j, r)
+	report, err := c.carryOut(ctx, todo, r)
 	if err != nil {
-		report = *cannot(j, err)
+		report = *cannot(todo, err)
 	}
 
 	// It is displayed before the last report: a node puts the lines of the standard error between the pieces of a long
@@ -150,7 +150,7 @@ func (i installation) Ensure(context.Context, content.Request) (content.Set, fun
 
 // install the content of the run, in a container of its own: that of the run can then only read
 // it. Content that is not pinned is resolved again if it is due, as long as the run has time.
-func (c *Worker) install(ctx context.Context, j runs.Run, key []byte) (i installation, err error) {
+func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i installation, err error) {
 	log := c.prepareOwn()
 
 	at, err := c.Prepare(ctx, log)
@@ -170,13 +170,13 @@ func (c *Worker) install(ctx context.Context, j runs.Run, key []byte) (i install
 		return i, err
 	}
 
-	if req, err := content.NewRequest(j.Inputs); err == nil { // The executor reports a mistake in the requirements.
-		resolving, stop := context.WithTimeout(ctx, cmp.Or(j.Timeout, longestRun))
+	if req, err := content.NewRequest(todo.Inputs); err == nil { // The executor reports a mistake in the requirements.
+		resolving, stop := context.WithTimeout(ctx, cmp.Or(todo.Timeout, longestRun))
 		refresh(resolving, store, req, log)
 		stop()
 	}
 
-	set, report, ok := executor.NewLocal(store, nil).Install(ctx, j)
+	set, report, ok := executor.NewLocal(store, nil).Install(ctx, todo)
 	if !ok {
 		log.Info(report.Run.Message)
 
@@ -212,7 +212,7 @@ func refresh(ctx context.Context, store *content.Store, req content.Request, log
 const longestRun = 365 * 24 * time.Hour
 
 // carryOut the run. That this machine cannot do it is reported, too.
-func (c *Worker) carryOut(ctx context.Context, j runs.Run, r *sealed.Reporter) (report runs.Report, err error) {
+func (c *Worker) carryOut(ctx context.Context, todo runs.Run, r *sealed.Reporter) (report runs.Report, err error) {
 	i, err := c.kept()
 
 	switch {
@@ -229,14 +229,14 @@ func (c *Worker) carryOut(ctx context.Context, j runs.Run, r *sealed.Reporter) (
 		return report, err
 	}
 
-	run, err := c.Runner(at, log)
+	local, err := c.Runner(at, log)
 	if err != nil {
 		return report, err
 	}
 
 	w := runs.Watch{Progress: r.Progress, Display: r.Display}
 
-	return explained(executor.NewLocal(i, run).On(at.Policy.Kernel).Execute(ctx, j, w)), nil
+	return explained(executor.NewLocal(i, local).On(at.Policy.Kernel).Execute(ctx, todo, w)), nil
 }
 
 // explained is a report that says so when the run needed too much memory. With cgroups v2 the kernel ends the whole
@@ -283,8 +283,8 @@ func (c *Worker) prepareOwn() logging.Logger {
 }
 
 // cannot returns the report of a run that this machine cannot carry out.
-func cannot(j runs.Run, err error) *runs.Report {
-	report := j.Report()
+func cannot(todo runs.Run, err error) *runs.Report {
+	report := todo.Report()
 	report.Run.Phase, report.Run.Reason = common.PhaseFailed, runs.ReasonInternal
 	report.Run.Message = "the Pod cannot carry out runs: " + err.Error()
 	report.Blameless = true
