@@ -277,10 +277,9 @@ func (p *Pool) enqueue(e *entry, c runs.Class) {
 	p.dispatch(e)
 }
 
-// Follow a run that a former provider has begun, and that outlives it.
-// It takes a place at once, since it has one already, but no tenant has more than its share of those: the status may be
-// made up, or show a run that has ended. Until more is known, its report
-// says that it is in progress.
+// Follow a run that a former provider has begun, and that outlives it. It takes a place at once, since it has one
+// already, but no tenant has more than its share of those: the status may be made up, or show a run that has ended.
+// Until more is known, its report says that it is in progress.
 func (p *Pool) Follow(r runs.Run, wake func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -571,6 +570,7 @@ func (p *Pool) lend(e *entry, waits bool) {
 	p.dispatch(nil)
 }
 
+// carryOut a run that has its place, to its end, and free the place. The backend blocks meanwhile.
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	report := e.queue.Execute(ctx, e.run, runs.Watch{
 		Provider: e.provider, Wanted: e.wanted, Progress: func(r runs.Report) { p.progress(e, r) },
@@ -608,6 +608,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	p.dispatch(nil)
 }
 
+// progress of a run, as its backend reports it: it is kept for the next reconcile, and the object told in time.
 func (p *Pool) progress(e *entry, r runs.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
