@@ -21,8 +21,8 @@ type Needs struct {
 	Get func(context.Context) error
 }
 
-// A Watch follows a run while it is carried out. The run waits for its functions. Those but Progress may be nil, and
-// Provider and Wanted for a run on this machine.
+// A Watch follows a run while it is carried out. The backend calls its functions, and waits until they return. All
+// fields but Progress may be nil for a run on this machine; one in a Pod needs Provider and Wanted.
 type Watch struct {
 	// Provider is done when the provider ends: the next one follows a run that outlives it, also
 	// one that was canceled and has not ended yet. Nil is never done.

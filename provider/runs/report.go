@@ -58,8 +58,8 @@ type Report struct {
 	Dependents []common.DependentKind
 	// Kinds of objects that the content has made in the cluster so far, without their state.
 	Kinds []common.DependentKind
-	// Plan of a run that has taken its place and that has waited for so long that it is decided about anew; empty for
-	// others, and once it may have begun.
+	// Plan of a run that has waited in its Pod for so long that its object is decided about anew. If the decision has
+	// another plan, the run gives way. It is empty for other runs, and once the run may have begun.
 	Plan string
 	// Waits is true for a run that waits for its needs or for its turn. It has not begun, whatever the status shows, so it
 	// can be dropped.
