@@ -75,7 +75,8 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 }
 
 // want tells the pool what was decided, shows in the status what the pool makes of it, and returns the run that is
-// active now. Unknown is true if the inputs are not known: then nothing begins that has not.
+// active now. Unknown is true if it cannot be told what is wanted, for example without inputs: then nothing begins that
+// has not.
 func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycle.Active {
 	// While others hold an object that is deleted nothing is written to it.
 	d, held := e.decision, l.Deleted && l.Held
