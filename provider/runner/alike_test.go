@@ -91,7 +91,7 @@ func seen(t *testing.T, r *Runner, run Spec) string {
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d+:]*`, "TIME"},
 		{`Paused for [.\d]+ seconds`, "Paused"},
-		{`\d+:\d\d:\d\d\.\d+`, "DURATION"},
+		{`\d+:\d\d:\d\d\.\d+|"elapsed": \d+`, "DURATION"},
 		{`0x[0-9a-f]{6,}`, "ADDRESS"},
 		{`\b(pid|PID)\D{1,4}\d+`, "PID"},
 		{`\bj\d+(\.\d+)?\b|\b\d{6,}\.\d+\b|\b\d{5,}\b`, "NUMBER"},
@@ -169,15 +169,15 @@ var alikeTasks = []string{
 	"- nowhere.at.all: {}\n  when: false",
 }
 
-// alikeKeywords are those of the plays, of which each playbook has one.
+// alikeKeywords are those of the plays, one line for each playbook.
 var alikeKeywords = []string{
-	"strategy: free", "any_errors_fatal: true", "vars: {v: [1, 2, {a: b}]}", "connection: local", "environment: {E: \"{{ 1 + 1 }}\"}",
+	"strategy: free", "any_errors_fatal: true\n  connection: local", "vars: {v: [1, 2, {a: b}]}\n  environment: {E: \"{{ 1 + 1 }}\"}",
 }
 
 // alikeSettings are those of the ansible.cfg, the last one in a section of its own.
 var alikeSettings = []string{
 	"timeout = 11", "gathering = explicit", "any_errors_fatal = true", "strategy = free", "no_log = true", "forks = 3",
-	"display_skipped_hosts = false", "poll_interval = 2", "executable = /bin/bash", "task_timeout = 60", "private_key_file = key",
+	"display_skipped_hosts = false", "poll_interval = 2", "executable = /bin/bash", "task_timeout = 600", "private_key_file = key",
 	"inject_facts_as_vars = false", "system_warnings = false", "module_compression = ZIP_STORED",
 	"[connection]\npipelining = true",
 }

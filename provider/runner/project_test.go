@@ -103,24 +103,19 @@ func TestProject(t *testing.T) {
 	})
 
 	try(t, map[string]trial{
-		"Site": {
-			reason:  "Roles, plugins, templates, and variables beside playbooks and inventories are found; settings of the provider stand against the ansible.cfg.",
-			content: set, inputs: of(plain, "site.yml", production),
-			displays: []string{
-				"production of web of web1 of all", "module of the project production forced=True", "role of a path",
-				"beside=the playbook all=none X",
-			},
-		},
 		"InventoryOfConfig": {
 			reason:  "The ansible.cfg of the project names an inventory.",
 			content: set, inputs: of(plain, "site.yml"), displays: []string{"development of web none of all"},
 		},
 		"Several": {
-			reason:  "Several playbooks of the project run one after another, and each finds what is beside it. One may have the name of the provider's own.",
+			reason: "Several playbooks of the project run one after another, and each finds what is beside it: roles, plugins, templates and variables. " +
+				"Settings of the provider stand against the ansible.cfg. A playbook may have the name of the provider's own.",
 			content: set, inputs: of(func(in *inputs.Inputs) {
 				in.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
 			}, "", production),
-			displays: []string{"beside=the playbook all=none X", "production of web of web1 of all", `"msg": "of all"`},
+			displays: []string{
+				"beside=the playbook all=none X", "production of web of web1 of all", "module of the project production forced=True", "role of a path", `"msg": "of all"`,
+			},
 		},
 		"Role": {
 			reason:  "A role of the project runs by itself. An ansible.cfg of the credentials takes the place of that of the project.",

@@ -23,8 +23,8 @@ type trial struct {
 	want Result
 	// says is in the message, and displays in the output.
 	says, displays []string
-	// outputs are what the play publishes.
-	outputs string
+	// outputs are what the play publishes, and cold is why it does not start warm.
+	outputs, cold string
 }
 
 // try runs, each of which leaves no process, and no secret in its message.
@@ -42,13 +42,21 @@ func try(t *testing.T, trials map[string]trial) {
 				tc.inputs(&run.Inputs)
 			}
 
+			cold := ""
+
 			r := newRunner(t)
+			r.Warm.Started = func(why string) { cold = why }
+
 			if tc.option != nil {
 				tc.option(r)
 			}
 
 			got := must(t, r, run)
 			t.Log(got.Message)
+
+			if cold != tc.cold {
+				t.Errorf("%s\nRun(...): want the cold start %q, got %q", tc.reason, tc.cold, cold)
+			}
 
 			ignored := []string{"Summary", "IgnoresState", "Output"}
 			if tc.want.Message == "" {

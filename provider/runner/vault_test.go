@@ -28,7 +28,6 @@ func TestRunVault(t *testing.T) {
 	needs.OK(t, err)
 
 	passwords := []inputs.File{{Name: ".vault-password", Data: []byte("first\n"), Secret: true}, {Name: "prod.pass", Data: []byte("second\n"), Secret: true}}
-	ids := map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "default@.vault-password, prod@prod.pass"}
 	plain := inputs.File{Data: []byte("of_file: in clear\nof_value: " + tagged(one) + "\n"), Name: `ConfigMap "a/b", key "c"`}
 	whole := inputs.File{Data: []byte(file), Name: `Secret "a/b", key "c"`, Secret: true}
 	with := func(env map[string]string, credentials []inputs.File, varFiles ...inputs.File) func(*inputs.Inputs) {
@@ -54,15 +53,11 @@ func TestRunVault(t *testing.T) {
 
 	try(t, map[string]trial{
 		"Passwords": {
-			reason:   "Values are decrypted wherever they are, and files as a whole, each with the password of its id.",
-			playbook: play("s3cret three"), inputs: with(ids, passwords, plain, whole),
-		},
-		"Config": {
-			reason:   "An ansible.cfg may name the passwords.",
-			playbook: play("in clear"),
+			reason:   "Values are decrypted wherever they are, and files as a whole, each with the password of its id, which an ansible.cfg names.",
+			playbook: play("s3cret three"),
 			inputs: with(nil, append(passwords, inputs.File{
 				Name: "ansible.cfg", Data: []byte("[defaults]\nvault_identity_list = default@.vault-password, prod@prod.pass\n"),
-			}), plain),
+			}), plain, whole),
 		},
 		"PasswordFile": {
 			reason:   "One password may be all that is needed, and its file be named in the environment. It is tried for other ids, too.",

@@ -77,8 +77,8 @@ func TestVerdict(t *testing.T) {
 		},
 		"NoPlays": {
 			reason: "Nor did one without a play.",
-			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Play = 0, "" })},
-			want:   failing(ReasonNoHostsMatched, "no host matched, so that nothing was done"),
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Play = 0, "" }), warnings: "ignoring: nobody"},
+			want:   failing(ReasonNoHostsMatched, "no host matched, so that nothing was done: ignoring: nobody"),
 		},
 		"NoHostsWithTags": {
 			reason: "Unknown tags have the same effect.",

@@ -23,9 +23,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// anyStart is for runs that may start cold.
-func anyStart(r *Runner) { r.Warm.Started = func(string) {} }
-
 // shared is a runner that keeps a process for all tests.
 var shared = sync.OnceValues(func() (*Runner, error) {
 	dir, err := os.MkdirTemp("", "warm")
@@ -50,39 +47,6 @@ func warmUp(t *testing.T, r *Runner) {
 	needs.OK(t, w.WarmUp(t.Context()))
 
 	r.keeper = w.keeper
-}
-
-// TestWarm tells warm starts from cold ones, which do not differ otherwise.
-func TestWarm(t *testing.T) {
-	t.Parallel()
-
-	for name, tc := range map[string]struct {
-		env  map[string]string
-		cold string
-	}{
-		"Settings":    {env: map[string]string{"ANSIBLE_TIMEOUT": "17", "ANSIBLE_PIPELINING": "1", "ANSIBLE_LIBRARY": "/nowhere"}},
-		"ImportedSet": {env: map[string]string{"ANSIBLE_COLOR_OK": "blue"}, cold: "setting COLOR_OK"},
-		"Locale":      {env: map[string]string{"LC_NUMERIC": "C.UTF-8"}, cold: "variable LC_NUMERIC"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			cold := "no start"
-			r := newRunner(t, Options{Warm: Warm{Started: func(why string) { cold = why }}})
-
-			run := inline(`
-- hosts: localhost
-  gather_facts: false
-  tasks:
-  - ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.config', 'DEFAULT_TIMEOUT') }}"}
-`)
-			run.Inputs.Env = tc.env
-
-			if res := must(t, r, run); res.Phase != common.PhaseSucceeded || cold != tc.cold {
-				t.Errorf("Want a success and the start %q, got %v and %q", tc.cold, res, cold)
-			}
-		})
-	}
 }
 
 // TestWarmProcess loses the process that runs are forked from, in every way.
