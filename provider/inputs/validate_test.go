@@ -3,9 +3,11 @@ package inputs
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -13,11 +15,16 @@ import (
 )
 
 func TestValidate(t *testing.T) {
+	const instead = "or leave spec.forProvider.factCachingTimeout of the AnsibleRun out"
+
 	roles := &apiextensionsv1.JSON{Raw: []byte(`[]`)}
 	fine := common.AnsibleRunParameters{PlaybookInline: "- hosts: all"}
 	verified := func(v common.Verification, files ...File) Inputs {
 		return Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: files, Verification: &v}
 	}
+	facts := fine
+	facts.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
+
 	keys := common.Verification{Keyring: "keys.gpg", Signatures: "+1"}
 
 	for name, tc := range map[string]struct {
@@ -112,6 +119,20 @@ func TestValidate(t *testing.T) {
 		"Keyring": {reason: "As gpg writes them.", in: verified(keys, File{Name: "keys.gpg", Data: []byte{0x98}})},
 		"RevisionUnknown": {
 			reason: "A revision may not be known yet.", in: verified(common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web"}}}),
+		},
+		"Facts": {reason: "Facts are kept.", in: Inputs{Parameters: facts}},
+		"FactsOfPod": {
+			reason: "But not of a Pod.", in: Inputs{Parameters: facts, Execution: common.Execution{Place: common.PlacePod}},
+			want: ": spec.execution.place: Forbidden: a Pod keeps no facts for the next one: have runs happen in the provider, " + instead,
+		},
+		"FactsOfVariable": {
+			reason: "There is one cache.", in: Inputs{Parameters: facts, Env: map[string]string{"ANSIBLE_CACHE_PLUGIN": "memory"}},
+			want: ": spec.vars[ANSIBLE_CACHE_PLUGIN]: Forbidden: there would be two caches of facts: remove it, " + instead,
+		},
+		"FactsOfConfig": {
+			reason: "An ansible.cfg has none, either.",
+			in:     Inputs{Parameters: facts, Credentials: []File{{Name: AnsibleConfigFile, Data: []byte("[defaults]\nfact_caching = memory\n")}}},
+			want:   ": spec.credentials[ansible.cfg]: Forbidden: there would be two caches of facts: remove fact_caching, " + instead,
 		},
 		"Long": {
 			reason: "A value of a megabyte does not fit into a condition.",

@@ -118,27 +118,3 @@ func TestAttackFacts(t *testing.T) {
 		t.Error("A directory of others does not become the facts of an object.")
 	}
 }
-
-// TestFactsRefused has runs whose facts cannot be kept.
-func TestFactsRefused(t *testing.T) {
-	t.Parallel()
-
-	for name, change := range map[string]func(*inputs.Inputs){
-		"Pod":      func(in *inputs.Inputs) { in.Execution.Place = common.PlacePod },
-		"Variable": func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_CACHE_PLUGIN": "memory"} },
-		"Config": func(in *inputs.Inputs) {
-			in.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte("[defaults]\nfact_caching = memory\n")}}
-		},
-	} {
-		run := inline("- hosts: localhost\n  tasks: []\n")
-		run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
-
-		needs.OK(t, run.Inputs.Validate())
-
-		change(&run.Inputs)
-
-		if err := run.Inputs.Validate(); err == nil {
-			t.Errorf("%s: want an error", name)
-		}
-	}
-}
