@@ -22,6 +22,10 @@ import (
 // what must outlive the AnsibleRun when its run is gone from the Composition.
 const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
 
+// AllKeys follows the resource name of a set in an entry of AnnotationDependsOn that means
+// all members.
+const AllKeys = "[]"
+
 // LabelComposite of an AnsibleRun holds the uid of the XR that composes it. It selects
 // AnsibleRuns that are being deleted; core removes its own labels from these.
 const LabelComposite = v1alpha1.Group + "/composite-uid"
@@ -61,6 +65,21 @@ const (
 	ConditionFalse   = "False"
 	ConditionUnknown = "Unknown"
 )
+
+// TypeAnsibleRunsReady is the condition of an XR that says which of its AnsibleRuns are not
+// there yet, and why.
+const TypeAnsibleRunsReady = "AnsibleRunsReady"
+
+// Reasons of this condition while nothing can be composed. Its message is not about runs then.
+const (
+	// ReasonInvalidInput XRs have a Composition with mistakes.
+	ReasonInvalidInput = "InvalidInput"
+	// ReasonTooLarge XRs have a desired state that is larger than core can receive.
+	ReasonTooLarge = "TooLarge"
+)
+
+// WaitingFor is the start of the line of this condition about a run that waits for others.
+const WaitingFor = "waiting for "
 
 // ContentFields are the fields for the content of a run. A run has exactly one of them.
 var ContentFields = [...]string{"role", "roles", "playbook", "playbooks", "playbookInline"} //nolint:gochecknoglobals // Go has no constant arrays.

@@ -121,7 +121,7 @@ func (r *renderer) dependsOn(run *plan.Run, resource string, data expression.Dat
 // knows the AnsibleRuns, since these remain when the other run is gone from the Composition.
 func (r *renderer) dependsOnEntries(run, on *plan.Run, key string) []string {
 	entry := run.Entry(on, key)
-	if !strings.HasSuffix(entry, plan.AllKeys) {
+	if !strings.HasSuffix(entry, ansiblerun.AllKeys) {
 		return []string{r.PreviousName(entry)}
 	}
 
@@ -133,7 +133,7 @@ func (r *renderer) dependsOnEntries(run, on *plan.Run, key string) []string {
 		}
 
 		if set, _, ok := plan.Member(was); ok {
-			was = set + plan.AllKeys
+			was = set + ansiblerun.AllKeys
 		}
 
 		entries = append(entries, was)

@@ -463,7 +463,7 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 // Wait returns the outcome of a run that waits for others.
 func (r Runs) Wait(out Outcome, names []string) Outcome {
 	out.Reason = DependencyNotReady
-	out.Messages = []string{observed.WaitingFor + strings.Join(names, ", ")}
+	out.Messages = []string{ansiblerun.WaitingFor + strings.Join(names, ", ")}
 
 	return r.Keep(out)
 }

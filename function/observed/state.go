@@ -15,11 +15,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
-
-// WaitingFor is the start of the message of a run that waits for others.
-const WaitingFor = "waiting for "
 
 // State is what core has observed of an XR. Its values are JSON with all numbers
 // float64, and are not changed.
@@ -98,12 +94,12 @@ func (o State) Run(resource string) (map[string]any, bool) {
 
 // unfailed are the starts of the other messages about a run: what goes on, and what it waits for. Approvals and windows
 // say so in the words of the AnsibleRun's conditions.
-var unfailed = []string{"is ", WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
+var unfailed = []string{"is ", ansiblerun.WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
 
 // Reported returns the message of the condition AnsibleRunsReady that an XR has. Each
 // line about a run starts with what the run is Called and a colon.
 func Reported(xr map[string]any) string {
-	return manifest.Text(manifest.Condition(xr, plan.TypeAnsibleRunsReady), "message")
+	return manifest.Text(manifest.Condition(xr, ansiblerun.TypeAnsibleRunsReady), "message")
 }
 
 // Called is what Reported calls a run: by its name, and by the composition resource name of its AnsibleRun

@@ -57,7 +57,7 @@ type Condition struct {
 // sets itself.
 func IsReservedCondition(typ string) bool {
 	switch typ {
-	case ansiblerun.ConditionReady, ansiblerun.ConditionSynced, "Healthy", "UpToDate", "Responsive", TypeAnsibleRunsReady:
+	case ansiblerun.ConditionReady, ansiblerun.ConditionSynced, "Healthy", "UpToDate", "Responsive", ansiblerun.TypeAnsibleRunsReady:
 		return true
 	}
 
@@ -87,10 +87,6 @@ type Connection struct {
 // ResourceConnection is the composition resource name of the Secret that holds connection
 // details of XRs that have none of their own.
 const ResourceConnection = "connection-details"
-
-// TypeAnsibleRunsReady is the condition of an XR that says which of its AnsibleRuns are not
-// there yet, and why.
-const TypeAnsibleRunsReady = "AnsibleRunsReady"
 
 // RunOf returns the run that a composed resource comes from, also by a previous name of a
 // set; nil when there is none.

@@ -110,7 +110,7 @@ func (run *Run) Entry(on *Run, key string) string {
 		return MemberName(on.Name, key)
 	}
 
-	return on.Name + AllKeys
+	return on.Name + ansiblerun.AllKeys
 }
 
 // Wanted evaluates when. It is true when the value is optional.none().

@@ -12,10 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// AllKeys follows the resource name of a set in an entry of AnnotationDependsOn that means
-// all members.
-const AllKeys = "[]"
-
 // Member returns the resource name of the set and the key of a composed
 // resource, if it is the member of a set.
 func Member(resource string) (set, key string, ok bool) {

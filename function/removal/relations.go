@@ -36,7 +36,7 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 		rel.named[resource] = []string{resource}
 
 		if set, _, ok := plan.Member(resource); ok {
-			rel.named[set+plan.AllKeys] = append(rel.named[set+plan.AllKeys], resource)
+			rel.named[set+ansiblerun.AllKeys] = append(rel.named[set+ansiblerun.AllKeys], resource)
 
 			if run := p.RunOf(resource); run != nil && run.Name != set {
 				rel.formerlyNamed[run.Name] = append(rel.formerlyNamed[run.Name], resource)
@@ -49,7 +49,7 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 		rel.named[was] = append(rel.named[was], resource)
 
 		if set, _, ok := plan.Member(was); ok {
-			rel.named[set+plan.AllKeys] = append(rel.named[set+plan.AllKeys], resource)
+			rel.named[set+ansiblerun.AllKeys] = append(rel.named[set+ansiblerun.AllKeys], resource)
 			rel.formerSets[set] = true
 		}
 	}

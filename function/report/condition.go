@@ -17,17 +17,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Reasons of the condition, beside those of runs.
 const (
 	// ReasonAvailable XRs have all their runs.
 	ReasonAvailable = "Available"
-	// ReasonInvalidInput XRs have a Composition with mistakes.
-	ReasonInvalidInput = "InvalidInput"
-	// ReasonTooLarge XRs have a desired state that is larger than core can receive.
-	ReasonTooLarge = "TooLarge"
 	// ReasonInvalidStatus XRs have all their runs, but not all of the status
 	// that follows from them.
 	ReasonInvalidStatus = "InvalidStatus"
@@ -60,7 +55,7 @@ func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 	}
 
 	message := strings.Join(lines, "\n")
-	fatal(rsp, ReasonInvalidInput, "the input of function-ansible in the Composition is invalid:\n"+message,
+	fatal(rsp, ansiblerun.ReasonInvalidInput, "the input of function-ansible in the Composition is invalid:\n"+message,
 		"invalid input:\n"+message)
 }
 
@@ -72,12 +67,12 @@ func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
 	message := fmt.Sprintf(
 		"the desired state is %.1f MiB large, and Crossplane receives %d MiB at most: compose fewer or smaller AnsibleRuns "+
 			"in one XR", float64(size)/mebi, limit/mebi)
-	fatal(rsp, ReasonTooLarge, message, message)
+	fatal(rsp, ansiblerun.ReasonTooLarge, message, message)
 }
 
 // fatal reports that nothing can be applied, as a condition and a result.
 func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
-	response.ConditionFalse(rsp, plan.TypeAnsibleRunsReady, reason).
+	response.ConditionFalse(rsp, ansiblerun.TypeAnsibleRunsReady, reason).
 		WithMessage(clip.Text(condition, maxMessage)).
 		TargetCompositeAndClaim()
 
@@ -249,7 +244,7 @@ func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
 		status = response.ConditionTrue
 	}
 
-	status(rsp, plan.TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
+	status(rsp, ansiblerun.TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
 
 	if warns(reason) && tells(message, observed.Reported(xr)) {
 		response.Warning(rsp, errors.New(clip.Text(message, maxEvent))).TargetCompositeAndClaim().WithReason(string(reason))

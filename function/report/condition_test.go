@@ -6,8 +6,8 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
@@ -53,7 +53,7 @@ func TestTally(t *testing.T) {
 	}
 
 	xr := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
-		"type": plan.TypeAnsibleRunsReady, "status": "False", "reason": "RunFailed", "message": "40 of 50 runs are ready; 1 failed, 9 in progress\nother: says why\noff: not wanted",
+		"type": ansiblerun.TypeAnsibleRunsReady, "status": "False", "reason": "RunFailed", "message": "40 of 50 runs are ready; 1 failed, 9 in progress\nother: says why\noff: not wanted",
 	}}}}
 
 	rsp := &fnv1.RunFunctionResponse{}

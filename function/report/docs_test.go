@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 )
 
 // TestReasons compares the table of reasons in docs/function.md with the reasons that the condition
@@ -28,7 +30,7 @@ func TestReasons(t *testing.T) {
 		}
 	}
 
-	reasons := []string{ReasonInvalidInput, ReasonTooLarge}
+	reasons := []string{ansiblerun.ReasonInvalidInput, ansiblerun.ReasonTooLarge}
 	for _, r := range severity() {
 		reasons = append(reasons, string(r))
 	}

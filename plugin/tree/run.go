@@ -19,12 +19,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 )
 
-// waitingFor is what the message of a run begins with that waits for other runs.
-const waitingFor = "waiting for "
-
-// allKeys follows the name of a set in the annotation that says what a run depends on.
-const allKeys = "[]"
-
 func runOf(o *unstructured.Unstructured) *Node {
 	n := nodeOf(o)
 	n.DependsOn = slices.DeleteFunc(ansiblerun.DependsOn(o.Object), func(s string) bool { return s == "" })
@@ -192,7 +186,7 @@ func tell(there []*Node, message string) []*Node {
 
 		name = cmp.Or(match[1], name)
 		n := known[name]
-		names, waits := strings.CutPrefix(text, waitingFor)
+		names, waits := strings.CutPrefix(text, ansiblerun.WaitingFor)
 
 		switch {
 		case n == nil:
@@ -243,7 +237,7 @@ func inOrder(runs []*Node) []*Node {
 
 	for _, n := range runs {
 		for _, name := range n.DependsOn {
-			n.after = append(n.after, named[strings.TrimSuffix(name, allKeys)]...)
+			n.after = append(n.after, named[strings.TrimSuffix(name, ansiblerun.AllKeys)]...)
 		}
 	}
 

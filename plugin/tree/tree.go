@@ -20,16 +20,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// typeAnsibleRunsReady is the condition of an XR that has a line for each run that is not
-// ready.
-const typeAnsibleRunsReady = "AnsibleRunsReady"
-
-// Reasons of this condition while nothing can be composed.
-const (
-	reasonInvalidInput = "InvalidInput"
-	reasonTooLarge     = "TooLarge"
-)
-
 // A State says how an object is, in one word.
 type State string
 
@@ -144,7 +134,7 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 	cs := conditionsOf(o)
 
 	// A claim has the conditions of its XR, which tells of its runs.
-	if c := cs.GetCondition(typeAnsibleRunsReady); !n.Claim && !mistaken(c) {
+	if c := cs.GetCondition(ansiblerun.TypeAnsibleRunsReady); !n.Claim && !mistaken(c) {
 		runs = append(runs, tell(runs, c.Message)...)
 	}
 
@@ -185,13 +175,13 @@ func conditionsOf(o *unstructured.Unstructured) xpv2.ConditionedStatus {
 
 // mistaken is true for a condition AnsibleRunsReady that is about the Composition: its lines name no runs.
 func mistaken(c xpv2.Condition) bool {
-	return c.Reason == reasonInvalidInput || c.Reason == reasonTooLarge
+	return c.Reason == ansiblerun.ReasonInvalidInput || c.Reason == ansiblerun.ReasonTooLarge
 }
 
 // judge an XR or a claim by its conditions and its runs.
 func (n *Node) judge(cs xpv2.ConditionedStatus) {
 	ready, synced := cs.GetCondition(xpv2.TypeReady), cs.GetCondition(xpv2.TypeSynced)
-	runs := cs.GetCondition(typeAnsibleRunsReady)
+	runs := cs.GetCondition(ansiblerun.TypeAnsibleRunsReady)
 	n.Available = ready.Status == ansiblerun.ConditionTrue
 	n.Unresponsive = cs.GetCondition(apiextensionsv1.TypeResponsive).Status == ansiblerun.ConditionFalse
 

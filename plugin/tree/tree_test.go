@@ -9,10 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
-	"github.com/crossplane-ansible/crossplane-ansible/function/report"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -57,14 +53,6 @@ const (
 	canceledRun = "atProvider: {lastRun: {id: a, phase: Canceled}}"
 	failedRun   = "atProvider: {lastRun: {id: a, mode: Apply, phase: Failed, reason: TaskFailed}}"
 )
-
-// The names that the function gives to things are those that are looked for.
-func TestNames(t *testing.T) {
-	want := []string{plan.TypeAnsibleRunsReady, observed.WaitingFor, plan.AllKeys, report.ReasonInvalidInput, report.ReasonTooLarge}
-	if diff := cmp.Diff(want, []string{typeAnsibleRunsReady, waitingFor, allKeys, reasonInvalidInput, reasonTooLarge}); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
 
 func TestRunState(t *testing.T) {
 	cases := map[string]struct {
