@@ -184,13 +184,8 @@ type Credential struct {
 // once a right was missing.
 const TypePermitted xpv2.ConditionType = "Permitted"
 
-// Reasons of TypePermitted.
-const (
-	// ReasonForbidden means that rights are missing, such as those that were bound to the account of another version.
-	ReasonForbidden xpv2.ConditionReason = "Forbidden"
-	// ReasonGranted means that none is missing any more.
-	ReasonGranted xpv2.ConditionReason = "Granted"
-)
+// ReasonGranted means that no right is missing any more. While one is, the reason is ReasonForbidden.
+const ReasonGranted xpv2.ConditionReason = "Granted"
 
 // NotPermitted indicates which rights are missing, and how they are granted.
 func NotPermitted(message string) xpv2.Condition {

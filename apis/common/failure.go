@@ -11,8 +11,34 @@ import (
 // maxHosts is how many hosts a text about a failure names.
 const maxHosts = 2
 
-// ReasonHostUnreachable is the reason of a run when hosts could not be reached, and nothing else failed.
-const ReasonHostUnreachable = "HostUnreachable"
+// Reasons of runs.
+const (
+	// ReasonHostUnreachable means that hosts could not be reached, and nothing else failed.
+	ReasonHostUnreachable = "HostUnreachable"
+	// ReasonPodNotStarted means that the Pod of the run could not be made or started.
+	ReasonPodNotStarted = "PodNotStarted"
+	// ReasonForbidden means that the provider lacks rights to run Pods, or that it gets no token of the ServiceAccount
+	// of the run. As that of a condition, it means that rights are missing, such as those that were bound to the account
+	// of another version.
+	ReasonForbidden = "Forbidden"
+	// ReasonInstallFailed means that the content could not be installed.
+	ReasonInstallFailed = "InstallFailed"
+	// ReasonInternal means that the provider itself is at fault, or the machine that it runs on.
+	ReasonInternal = "Internal"
+)
+
+// CutOff is true for a run that the provider did not let begin, or end, or of which nothing was executed. What the run
+// was started for is still to be done: a requested check, or an apply of what a check has found.
+func (r *Run) CutOff() bool {
+	return r != nil &&
+		(r.Phase == PhaseInterrupted || r.Phase == PhaseCanceled || r.Reason == ReasonInternal || r.Untried())
+}
+
+// Untried is true for a run that executed nothing of its content, because something that is no input has to be put
+// right first: rights, an image, a quota, a source. A check of this kind tells nothing.
+func (r *Run) Untried() bool {
+	return r.Reason == ReasonPodNotStarted || r.Reason == ReasonForbidden || r.Reason == ReasonInstallFailed
+}
 
 // differing matches a word of a message that may differ when the same thing fails elsewhere, or again: one with a
 // number, a time or an absolute path, which is often random.

@@ -12,14 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Reasons of runs that were not carried out.
-const (
-	reasonInternal      = "Internal"
-	reasonPodNotStarted = "PodNotStarted"
-	reasonForbidden     = "Forbidden"
-	reasonInstallFailed = "InstallFailed"
-)
-
 // Refuses says why no run would answer a request, if that is so.
 func (n *Node) Refuses(token string) error {
 	switch {
@@ -213,7 +205,7 @@ func (n *Node) leads(r common.Run) bool {
 		return false
 	case n.Approval.State != "" && n.Approval.State != common.ApprovalApplied:
 		return n.Approval.State != common.ApprovalRejected
-	case cutOff(r):
+	case r.CutOff():
 		return false
 	case n.LastApply.Result.Finished() && n.LastApply.Result != common.PhaseSucceeded:
 		return true
@@ -222,12 +214,6 @@ func (n *Node) leads(r common.Run) bool {
 	}
 
 	return n.applied == ""
-}
-
-// cutOff is true for a run that ended before its content did. A check is made again then.
-func cutOff(r common.Run) bool {
-	return r.Phase == common.PhaseCanceled || r.Phase == common.PhaseInterrupted ||
-		slices.Contains([]string{reasonInternal, reasonPodNotStarted, reasonForbidden, reasonInstallFailed}, r.Reason)
 }
 
 // rejected is true if what was checked was rejected.

@@ -401,10 +401,10 @@ func TestApproval(t *testing.T) {
 			w.reconcile()
 		}, awaits(), agrees, applied("present a")}},
 		"Untried": {"What no check has looked at should not await approval, and be checked again soon.", []step{
-			untriedFor(runs.ReasonPodNotStarted), untriedFor(runs.ReasonForbidden), untriedFor(runs.ReasonInstallFailed), rest, awaits(), agrees, applied("present a"),
+			untriedFor(common.ReasonPodNotStarted), untriedFor(common.ReasonForbidden), untriedFor(common.ReasonInstallFailed), rest, awaits(), agrees, applied("present a"),
 		}},
 		"DeletionUntried": {"The same is true of a deletion.", []step{
-			rest, agrees, deletes, begins, untriedFor(runs.ReasonForbidden), rest, awaits("present a"),
+			rest, agrees, deletes, begins, untriedFor(common.ReasonForbidden), rest, awaits("present a"),
 		}},
 		"Deleted": {"A deletion should wait until its own check is approved.", []step{
 			rest, notes, agrees, applied("present a"), func(w *approvalPlay) { w.target = "" }, deletes, approvesNoted, rest, awaits("present a"),

@@ -125,13 +125,13 @@ func acts() []act {
 		{"fail", 2, func(w *play) { w.end(common.PhaseFailed) }},
 		{"fail by a fault of the provider", 2, func(w *play) {
 			if w.pool.began() {
-				w.pool.report.Blameless, w.pool.report.Run.Reason = true, runs.ReasonInternal
+				w.pool.report.Blameless, w.pool.report.Run.Reason = true, common.ReasonInternal
 				w.end(common.PhaseFailed)
 			}
 		}},
 		{"execute nothing", 2, func(w *play) {
 			if w.pool.began() && w.pool.report.Untouched {
-				reasons := []string{runs.ReasonPodNotStarted, runs.ReasonForbidden, runs.ReasonInstallFailed}
+				reasons := []string{common.ReasonPodNotStarted, common.ReasonForbidden, common.ReasonInstallFailed}
 				w.untried(reasons[w.ids%len(reasons)])
 			}
 		}},
@@ -417,7 +417,7 @@ func (w *play) untried(reason string) {
 	r := w.pool.report
 	r.Run.Reason, r.Blameless = reason, true
 
-	if reason == runs.ReasonForbidden || reason == runs.ReasonInstallFailed {
+	if reason == common.ReasonForbidden || reason == common.ReasonInstallFailed {
 		r.NotBefore = w.now.Add(runs.AccessAgain)
 	}
 
@@ -461,9 +461,9 @@ func (w *play) cutOff() {
 	case 1:
 		w.restart()
 	case 2:
-		w.untried(runs.ReasonForbidden)
+		w.untried(common.ReasonForbidden)
 	default:
-		w.untried(runs.ReasonInternal)
+		w.untried(common.ReasonInternal)
 	}
 }
 

@@ -139,7 +139,7 @@ func (l *Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 
 	request, err := requestOf(run)
 	if err != nil {
-		failed(r, runs.ReasonInstallFailed, err)
+		failed(r, common.ReasonInstallFailed, err)
 		return content.Set{}, nil, false
 	}
 
@@ -209,7 +209,7 @@ func requestOf(run runs.Run) (content.Request, error) {
 
 // notInstalled reports why the content is not installed, and whether that is the fault of the provider.
 func notInstalled(ctx context.Context, r *runs.Report, run runs.Run, err error) {
-	failed(r, runs.ReasonInstallFailed, err)
+	failed(r, common.ReasonInstallFailed, err)
 
 	again := &content.BackoffError{}
 
@@ -230,14 +230,14 @@ func notInstalled(ctx context.Context, r *runs.Report, run runs.Run, err error) 
 
 // fault of the provider, or of its machine.
 func fault(r *runs.Report, err error) {
-	failed(r, runs.ReasonInternal, err)
+	failed(r, common.ReasonInternal, err)
 	r.Blameless = true
 }
 
 // forbidden says so if the run could not get what it reaches the API server with.
 func forbidden(r *runs.Report, err error, now time.Time) {
 	if LacksAccess(err) {
-		r.Run.Reason, r.NotBefore = runs.ReasonForbidden, now.Add(runs.AccessAgain)
+		r.Run.Reason, r.NotBefore = common.ReasonForbidden, now.Add(runs.AccessAgain)
 	}
 }
 

@@ -135,32 +135,32 @@ func TestExecute(t *testing.T) {
 		"InstallFailed": {
 			"Content that cannot be installed should fail the run, for the inputs that are known.", t.Context(), required,
 			installs(set, &galaxy.InstallError{What: "collections", Reason: "no such collection"}), nil,
-			missing(failed, runs.ReasonInstallFailed, "cannot install collections: no such collection"), begins,
+			missing(failed, common.ReasonInstallFailed, "cannot install collections: no such collection"), begins,
 		},
 		"InstallBroken": {
 			"A provider that cannot install content is at fault itself.", t.Context(), required, installs(set, full), nil,
-			missing(failed, runs.ReasonInternal, "disk full", blameless), begins,
+			missing(failed, common.ReasonInternal, "disk full", blameless), begins,
 		},
 		"BackOff": {
 			"What has just failed for another is no attempt, and says when there is one.", t.Context(), required,
 			installs(set, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}), nil,
-			missing(failed, runs.ReasonInstallFailed, "cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", blameless, notBefore(now.Time)),
+			missing(failed, common.ReasonInstallFailed, "cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", blameless, notBefore(now.Time)),
 			begins,
 		},
 		"InstallTooSlow": {
 			"An installation that takes too long has timed out, also when it is that of another.", t.Context(), required, installs(set, slow), nil,
-			missing(common.PhaseTimedOut, runs.ReasonInstallFailed, "installing the content took longer than 1m0s"), begins,
+			missing(common.PhaseTimedOut, common.ReasonInstallFailed, "installing the content took longer than 1m0s"), begins,
 		},
 		"InstallCutShort": {
 			"One that the provider gives less than it asks for says so.", t.Context(), long, installs(set, slow), nil,
-			missing(common.PhaseTimedOut, runs.ReasonInstallFailed,
+			missing(common.PhaseTimedOut, common.ReasonInstallFailed,
 				"installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)"), begins,
 		},
 		"InvalidRequirements": {
 			"Requirements that cannot be read are a mistake of the configuration.", t.Context(),
 			inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"},
 			installs(set, nil), nil,
-			missing(failed, runs.ReasonInstallFailed,
+			missing(failed, common.ReasonInstallFailed,
 				`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`), nil,
 		},
 		"CanceledWhileInstalling": {
@@ -174,21 +174,21 @@ func TestExecute(t *testing.T) {
 		},
 		"RunnerBroken": {
 			"A machine that cannot run anything should fail the run.", t.Context(), required, installs(set, nil), ends(runner.Result{}, full),
-			ran(failed, runs.ReasonInternal, "disk full", blameless), running,
+			ran(failed, common.ReasonInternal, "disk full", blameless), running,
 		},
 		"RunnerCannotStart": {
 			"Where it could not start anything, nothing was changed.", t.Context(), required, installs(set, nil), ends(runner.Result{Untouched: true}, full),
-			ran(failed, runs.ReasonInternal, "disk full", blameless, untouched), running,
+			ran(failed, common.ReasonInternal, "disk full", blameless, untouched), running,
 		},
 		"NoAccess": {
 			"A run that gets no access to the API server is tried again by itself.", t.Context(), required, installs(set, nil),
 			ends(runner.Result{Untouched: true}, errors.Wrap(&runner.AccessError{Cause: errors.New("no account")}, "config")),
-			ran(failed, runs.ReasonForbidden, "config: no account", blameless, untouched, notBefore(now.Add(runs.AccessAgain))), running,
+			ran(failed, common.ReasonForbidden, "config: no account", blameless, untouched, notBefore(now.Add(runs.AccessAgain))), running,
 		},
 		"Panic": {
 			"A mistake of the provider should fail the run that meets it, and no others.", t.Context(), required, installs(set, nil),
 			func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { panic("hunter2") },
-			ran(failed, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", blameless), running,
+			ran(failed, common.ReasonInternal, "the provider has made a mistake; its log has a stack trace", blameless), running,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestNeeds(t *testing.T) {
 	}
 
 	r := x.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
-	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != runs.ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
+	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != common.ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
 		t.Errorf("A run whose content is missing should say why: %+v", r.Run)
 	}
 }

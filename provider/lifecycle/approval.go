@@ -121,7 +121,7 @@ func checkedNow(s Situation) bool {
 	r := s.Recorded.LastRun
 
 	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r) && r.Phase.Finished() &&
-		!cutOff(r)
+		!r.CutOff()
 }
 
 // current is true for a check of the inputs as they are now, and with what its content may have read of the object
@@ -303,7 +303,7 @@ func decideAbsentApproved(s Situation, d Decision) Decision {
 		return Decision{}
 	case !settled:
 		return Decision{Until: until}
-	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, !current(s, r), !cutOff(r):
+	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, !current(s, r), !r.CutOff():
 		return check(s, common.TriggerDeleted)
 	}
 

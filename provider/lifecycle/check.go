@@ -37,7 +37,7 @@ func decideChecked(s Situation) Decision {
 		return check(s, common.TriggerRetry)
 	case changed(s):
 		return check(s, trigger(s))
-	case cutOff(s.Recorded.LastRun):
+	case s.Recorded.LastRun.CutOff():
 		return checkAgain(s)
 	case outdated(s) && (s.Recorded.Drift != nil || unchecked(s.Recorded.LastRun) != ""):
 		return check(s, s.Recorded.LastRun.Trigger)
@@ -60,7 +60,7 @@ func afterCheck(s Situation) Decision {
 	switch {
 	case canceled(s, r) && r.Phase == common.PhaseCanceled:
 		return checkWhenDue(s, checkFailure(r))
-	case cutOff(r):
+	case r.CutOff():
 		return checkAgain(s)
 	case differs(s) && allowed(s) && s.Approvals.Required:
 		return checkWhenDue(s, nil)
@@ -78,35 +78,18 @@ func afterCheck(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// cutOff is true for a run that the provider did not let begin, or end, or of which nothing was executed. What the run
-// was started for is still to be done: a requested check, or an apply of what a check has found.
-func cutOff(r *common.Run) bool {
-	return r != nil &&
-		(r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == runs.ReasonInternal ||
-			untried(r))
-}
-
-// untried is true for a run that executed nothing of its content, because something that is no input has to be put
-// right first: rights, an image, a quota, a source. A check of this kind tells nothing.
-func untried(r *common.Run) bool {
-	return r.Reason == runs.ReasonPodNotStarted || r.Reason == runs.ReasonForbidden || uninstalled(r)
-}
-
-// uninstalled is true for a run with content that could not be installed.
-func uninstalled(r *common.Run) bool { return r.Reason == runs.ReasonInstallFailed }
-
 // checkAgain starts a check run after a pause, in place of a run that was cut off.
 func checkAgain(s Situation) Decision {
 	r := s.Recorded.LastRun
 
 	pause := backoff(s.Recorded.Interruptions)
-	if untried(r) {
+	if r.Untried() {
 		pause = max(pause, runs.AccessAgain)
 	}
 
 	if next := Completion(r).Add(pause); ahead(next, s.Now, lastBackoff) {
 		d := Decision{Until: next}
-		if r.Reason == runs.ReasonInternal || untried(r) {
+		if r.Reason == common.ReasonInternal || r.Untried() {
 			d.Failure = checkFailure(r)
 		}
 

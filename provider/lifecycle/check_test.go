@@ -123,12 +123,12 @@ func TestDecideChecked(t *testing.T) {
 		"Requested":                    {"A request should be answered by a check.", given(applied(digestA), lastAppliedRun, request("now", "")), "check Requested"},
 		"CheckInterrupted":             {"A check that was interrupted should be repeated soon.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0)), "check Changed"},
 		"CheckInterruptedJustNow":      {"A check that was interrupted should not be repeated at once.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), later(time.Second)), "until 5s"},
-		"CheckFailedByProvider":        {"A check that failed by a fault of the provider says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInternal)), "check Changed"},
-		"CheckFailedByProviderJustNow": {"It should be reported until the next one.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInternal), later(time.Second)), "until 5s; fails: " + checkFailed},
-		"CheckNotInstalled":            {"A check whose content could not be installed says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInstallFailed)), "check Changed"},
-		"CheckForbidden":               {"Nor does one for which rights are missing.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonForbidden)), "check Changed"},
-		"CheckForbiddenJustNow":        {"Somebody has to do something first, so it waits for a while, and is reported.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonForbidden), later(29*time.Second)), "until 30s; fails: " + checkFailed},
-		"CheckNotInstalledOften":       {"What fails each time should wait longer each time.", given(lastChecked(digestA, common.PhaseFailed, 0), because(runs.ReasonInstallFailed), interruptions(5)), "until 1m20s; fails: " + checkFailed},
+		"CheckFailedByProvider":        {"A check that failed by a fault of the provider says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal)), "check Changed"},
+		"CheckFailedByProviderJustNow": {"It should be reported until the next one.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal), later(time.Second)), "until 5s; fails: " + checkFailed},
+		"CheckNotInstalled":            {"A check whose content could not be installed says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInstallFailed)), "check Changed"},
+		"CheckForbidden":               {"Nor does one for which rights are missing.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonForbidden)), "check Changed"},
+		"CheckForbiddenJustNow":        {"Somebody has to do something first, so it waits for a while, and is reported.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonForbidden), later(29*time.Second)), "until 30s; fails: " + checkFailed},
+		"CheckNotInstalledOften":       {"What fails each time should wait longer each time.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInstallFailed), interruptions(5)), "until 1m20s; fails: " + checkFailed},
 		"CheckInterruptedOften":        {"A check that was there whenever the provider ended should wait longer.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(6)), "until 2m40s"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -340,7 +340,7 @@ func exhausted(s Situation) bool {
 	// A run that was cut off is no attempt: what it was started for is still to be done.
 	r := s.Recorded.LastRun
 	cut := last.Result == common.PhaseCanceled || last.Result == common.PhaseInterrupted ||
-		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == runs.ReasonForbidden)
+		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == common.ReasonForbidden)
 
 	return s.RetryLimit > 0 && last.Attempts >= s.RetryLimit && !cut
 }

@@ -396,8 +396,8 @@ func TestRequestedBlameless(t *testing.T) {
 	for name, r := range map[string]runs.Report{
 		"Pod evicted":      {Blameless: true, Run: common.Run{Phase: common.PhaseInterrupted, Reason: runs.ReasonPodEnded}},
 		"Provider stopped": {Run: common.Run{Phase: common.PhaseCanceled}},
-		"Disk full":        {Blameless: true, Run: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonInternal}},
-		"Rights lacking":   {Blameless: true, NotBefore: t0.Add(runs.AccessAgain), Run: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonForbidden}},
+		"Disk full":        {Blameless: true, Run: common.Run{Phase: common.PhaseFailed, Reason: common.ReasonInternal}},
+		"Rights lacking":   {Blameless: true, NotBefore: t0.Add(runs.AccessAgain), Run: common.Run{Phase: common.PhaseFailed, Reason: common.ReasonForbidden}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) { s.Request = "now" })

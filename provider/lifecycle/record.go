@@ -91,7 +91,7 @@ func count(o *common.AnsibleRunObservation, r runs.Report, before *common.Run) {
 	// A fault of the provider may last, so the back-off grows with each one. A run with NotBefore is held back by that
 	// time instead, unless it is a check of a source that is out of order, which nothing else holds back. So it is with
 	// a check that has failed and is to be tried again.
-	case r.Blameless && r.NotBefore.IsZero(), run.Mode == common.ModeCheck && uninstalled(&run), failedCheck(o, run):
+	case r.Blameless && r.NotBefore.IsZero(), run.Mode == common.ModeCheck && run.Reason == common.ReasonInstallFailed, failedCheck(o, run):
 		if before == nil || before.ID != run.ID || !before.Phase.Finished() {
 			o.Interruptions++
 		}
@@ -104,7 +104,7 @@ func count(o *common.AnsibleRunObservation, r runs.Report, before *common.Run) {
 // approved it is not tried again: a person decides about what it cannot tell.
 func failedCheck(o *common.AnsibleRunObservation, r common.Run) bool {
 	return r.Mode == common.ModeCheck && r.State == common.StatePresent && r.MetadataDigest == "" && r.Phase.Finished() &&
-		r.Phase != common.PhaseSucceeded && !cutOff(&r) && r.InputsDigest != o.AppliedDigest
+		r.Phase != common.PhaseSucceeded && !r.CutOff() && r.InputsDigest != o.AppliedDigest
 }
 
 // recordApply records a report about an apply that has begun.

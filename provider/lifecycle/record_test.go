@@ -206,10 +206,10 @@ func TestCheckUntried(t *testing.T) {
 	}{
 		"Failed":        {"A check that fails has ended by itself.", "TaskFailed", func(*runs.Report) {}, 0},
 		"NewInputs":     {"One of inputs that are not applied is tried again, after longer each time.", "TaskFailed", func(r *runs.Report) { r.Run.InputsDigest = "new" }, 3},
-		"NotInstalled":  {"One whose content could not be installed has not.", runs.ReasonInstallFailed, func(*runs.Report) {}, 3},
-		"JustFailed":    {"Nor has one whose content has just failed to install.", runs.ReasonInstallFailed, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 3},
-		"PodNotStarted": {"Nor has one without a Pod.", runs.ReasonPodNotStarted, func(r *runs.Report) { r.Blameless = true }, 3},
-		"Forbidden":     {"One that lacks rights is tried again at even intervals.", runs.ReasonForbidden, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 2},
+		"NotInstalled":  {"One whose content could not be installed has not.", common.ReasonInstallFailed, func(*runs.Report) {}, 3},
+		"JustFailed":    {"Nor has one whose content has just failed to install.", common.ReasonInstallFailed, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 3},
+		"PodNotStarted": {"Nor has one without a Pod.", common.ReasonPodNotStarted, func(r *runs.Report) { r.Blameless = true }, 3},
+		"Forbidden":     {"One that lacks rights is tried again at even intervals.", common.ReasonForbidden, func(r *runs.Report) { r.Blameless, r.NotBefore = true, t0 }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: 2}

@@ -87,10 +87,10 @@ func (r *run) failed(ctx context.Context, err error) {
 		r.gone, r.unseen = true, nil
 	case r.given || r.why != nil || lacks && r.failures <= rightsTries:
 	case lacks:
-		r.why = &end{common.PhaseFailed, runs.ReasonForbidden, err.Error(), true}
+		r.why = &end{common.PhaseFailed, common.ReasonForbidden, err.Error(), true}
 		r.report.NotBefore = r.now().Add(runs.AccessAgain)
 	case isRefusal(err):
-		r.why = &end{common.PhaseFailed, runs.ReasonPodNotStarted, err.Error(), true}
+		r.why = &end{common.PhaseFailed, common.ReasonPodNotStarted, err.Error(), true}
 	}
 
 	if r.begun || r.pod == nil && r.attached {

@@ -120,7 +120,7 @@ func (r *run) execute() (report runs.Report) {
 		}
 
 		r.finish(end{
-			common.PhaseInterrupted, runs.ReasonInternal, "the provider has made a mistake; its log has a stack trace", true,
+			common.PhaseInterrupted, common.ReasonInternal, "the provider has made a mistake; its log has a stack trace", true,
 		}, true)
 
 		report = r.report
@@ -394,7 +394,7 @@ func (r *run) await(ctx context.Context) {
 	case r.stuckSince.IsZero():
 		r.stuckSince = r.now()
 	case r.now().Sub(r.stuckSince) > stuckFor:
-		r.why = &end{common.PhaseFailed, runs.ReasonPodNotStarted, message, true}
+		r.why = &end{common.PhaseFailed, common.ReasonPodNotStarted, message, true}
 	}
 
 	r.waits(common.PhaseQueued, message)

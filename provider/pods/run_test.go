@@ -378,12 +378,12 @@ func TestEnds(t *testing.T) {
 		"Ended": {
 			reason: "A container may end without a report.",
 			state:  working, tell: shows(container(containerRun, terminated(1, "Error", ""))),
-			phase: common.PhaseFailed, why: runs.ReasonInternal,
+			phase: common.PhaseFailed, why: common.ReasonInternal,
 		},
 		"NoImage": {
 			reason: "What cannot start for long is given up.",
 			state:  container(containerRun, waiting("ErrImagePull", "")), tell: func(*cluster, *execution) { time.Sleep(2 * stuckFor) }, then: stops(deleted, unknown),
-			phase: common.PhaseFailed, why: runs.ReasonPodNotStarted, untouched: true,
+			phase: common.PhaseFailed, why: common.ReasonPodNotStarted, untouched: true,
 		},
 		"Unwatched": {
 			reason: "The watch may show nothing of a Pod that starts and ends.",
@@ -425,7 +425,7 @@ func TestEnds(t *testing.T) {
 		"UnreadFailed": {
 			reason: "What has failed may have no last report, and is repeated anyway.",
 			before: func(c *cluster) { c.away = true }, state: container(containerRun, terminated(1, "Error", "")),
-			phase: common.PhaseFailed, why: runs.ReasonInternal,
+			phase: common.PhaseFailed, why: common.ReasonInternal,
 		},
 		"CanceledEnded": {
 			reason: "The result of a run that has ended before it is canceled is in its log.",
@@ -473,12 +473,12 @@ func TestEnds(t *testing.T) {
 					c.t.Errorf("want no requests, got %v", asked)
 				}
 			},
-			phase: common.PhaseFailed, why: runs.ReasonForbidden, untouched: true, rest: true,
+			phase: common.PhaseFailed, why: common.ReasonForbidden, untouched: true, rest: true,
 		},
 		"Panic": {
 			reason: "A mistake of the provider ends the run that meets it, and no others.",
 			before: func(c *cluster) { c.x.config.Leads = func() bool { panic("hunter2") } },
-			phase:  common.PhaseInterrupted, why: runs.ReasonInternal,
+			phase:  common.PhaseInterrupted, why: common.ReasonInternal,
 		},
 		"NoRights": {
 			reason: "A run whose Pod may run goes on, and says which rights are missing.",

@@ -281,14 +281,14 @@ func endOf(p *corev1.Pod, limit string) end {
 		why := clip.Text(strings.TrimSpace(t.Message), maxMessage)
 		if !hasStarted(t) {
 			return end{
-				common.PhaseFailed, runs.ReasonPodNotStarted,
+				common.PhaseFailed, common.ReasonPodNotStarted,
 				fmt.Sprintf("the container %s could not be started: %s", c.Name, why), true,
 			}
 		}
 
 		message := fmt.Sprintf("the container %s ended with exit code %d and without a report", c.Name, t.ExitCode)
 
-		return end{common.PhaseFailed, runs.ReasonInternal, strings.TrimSuffix(message+": "+why, ": "), true}
+		return end{common.PhaseFailed, common.ReasonInternal, strings.TrimSuffix(message+": "+why, ": "), true}
 	}
 
 	return interrupted("its Pod ended without a report")

@@ -172,17 +172,17 @@ func TestEnd(t *testing.T) {
 		},
 		"NotStarted": {
 			aPod(corev1.PodFailed, container(containerRun, notStarted("StartError", "no such user"))),
-			end{common.PhaseFailed, runs.ReasonPodNotStarted, "the container run could not be started: no such user", true},
+			end{common.PhaseFailed, common.ReasonPodNotStarted, "the container run could not be started: no such user", true},
 		},
 		"NoPython": {
 			aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", "cannot find \"ansible-runner\" in PATH\n"))),
-			end{common.PhaseFailed, runs.ReasonInternal, `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`, true},
+			end{common.PhaseFailed, common.ReasonInternal, `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`, true},
 		},
 		"NoBinary": {
 			aPod(corev1.PodFailed, func(p *corev1.Pod) {
 				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: containerCopy, State: terminated(2, "Error", "disk full")}}
 			}),
-			end{common.PhaseFailed, runs.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
+			end{common.PhaseFailed, common.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
 		},
 		"Unknown": {aPod(corev1.PodFailed), end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod ended without a report", true}},
 	} {

@@ -1,6 +1,6 @@
 package runs
 
-// Reasons of runs, beside those of the runner.
+// Reasons of runs, beside those of the runner and of apis/common.
 const (
 	// ReasonNotStarted means that the Pod of the run had not begun when the run was canceled, or gave way to another one.
 	ReasonNotStarted = "NotStarted"
@@ -8,13 +8,6 @@ const (
 	ReasonProviderEnded = "ProviderEnded"
 	// ReasonPodEnded means that the Pod of the run ended before the run did, or was deleted.
 	ReasonPodEnded = "PodEnded"
-	// ReasonPodNotStarted means that the Pod of the run could not be made or started.
-	ReasonPodNotStarted = "PodNotStarted"
-	// ReasonForbidden means that the provider lacks rights to run Pods, or that it gets no token
-	// of the ServiceAccount of the run.
-	ReasonForbidden = "Forbidden"
-	// ReasonInstallFailed means that the content could not be installed.
-	ReasonInstallFailed = "InstallFailed"
 	// ReasonContentChanged means that the content is not the one that was approved any more.
 	ReasonContentChanged = "ContentChanged"
 	// ReasonNotCheckable means that a check run succeeded, but skipped every
@@ -26,7 +19,4 @@ const (
 	// ReasonStatusRefused means that the API server refused the status with the
 	// outputs, conditions or changes of the run.
 	ReasonStatusRefused = "StatusRefused"
-	// ReasonInternal means that the provider itself is at fault, or the machine
-	// that it runs on.
-	ReasonInternal = "Internal"
 )

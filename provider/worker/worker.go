@@ -285,7 +285,7 @@ func (c *Worker) prepareOwn() logging.Logger {
 // cannot returns the report of a run that this machine cannot carry out.
 func cannot(todo runs.Run, err error) *runs.Report {
 	report := todo.Report()
-	report.Run.Phase, report.Run.Reason = common.PhaseFailed, runs.ReasonInternal
+	report.Run.Phase, report.Run.Reason = common.PhaseFailed, common.ReasonInternal
 	report.Run.Message = "the Pod cannot carry out runs: " + err.Error()
 	report.Blameless = true
 
