@@ -188,7 +188,8 @@ func (n *Node) outcome(token string) (outcome, bool) {
 	switch {
 	case !r.Phase.Finished(), n.leads(r):
 		return outcome{}, false
-	case r.Mode == common.ModeCheck && r.Trigger != common.TriggerPreview && n.rejected():
+	case r.Mode == common.ModeCheck && r.Trigger != common.TriggerPreview &&
+		n.Approval.State == common.ApprovalRejected:
 		return outcome{why: fmt.Sprintf("%s: what the check predicts was rejected by %s", n.called(), n.Approval.By)}, true
 	case r.Mode == common.ModeCheck && r.Phase == common.PhaseSucceeded && r.Reason != "":
 		return outcome{why: fmt.Sprintf("%s: the content cannot be checked (%s)", n.called(), r.Reason)}, true
@@ -215,9 +216,6 @@ func (n *Node) leads(r common.Run) bool {
 
 	return n.applied == ""
 }
-
-// rejected is true if what was checked was rejected.
-func (n *Node) rejected() bool { return n.Approval.State == common.ApprovalRejected }
 
 // called is what the object is called in errors.
 func (n *Node) called() string { return strings.TrimSpace(n.Kind + " " + n.NamespacedName()) }

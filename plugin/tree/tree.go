@@ -185,14 +185,11 @@ func (n *Node) judge(cs xpv2.ConditionedStatus) {
 	n.Available = ready.Status == ansiblerun.ConditionTrue
 	n.Unresponsive = cs.GetCondition(apiextensionsv1.TypeResponsive).Status == ansiblerun.ConditionFalse
 
-	states := make([]State, 0, len(n.Runs))
-	for _, r := range n.Runs {
-		states = append(states, r.State)
-	}
-
 	worst := State("")
-	if len(states) > 0 {
-		worst = slices.MinFunc(states, func(a, b State) int { return cmp.Compare(a.Urgency(), b.Urgency()) })
+	for _, r := range n.Runs {
+		if worst == "" || r.State.Urgency() < worst.Urgency() {
+			worst = r.State
+		}
 	}
 
 	switch {
@@ -293,10 +290,7 @@ func (n *Node) Composites() []*Node {
 
 // Composite is true for an XR and for a claim. Their kind may be AnsibleRun, too, in another group.
 func (n *Node) Composite() bool {
-	group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group
-
-	return n.Kind != "" &&
-		(n.Kind != common.KindAnsibleRun || group != common.GroupNamespaced && group != common.GroupCluster)
+	return n.Kind != "" && !ansiblerun.Is(map[string]any{"apiVersion": n.APIVersion, "kind": n.Kind})
 }
 
 // Resource is what kubectl calls an object.
