@@ -150,7 +150,7 @@ func TestFiles(t *testing.T) {
 		},
 		"NoType": {
 			"A Composition that says of no XRs that it is for them is told so.",
-			"none.yaml xrd-page.yaml", 1,
+			"none.yaml xrd-page.yaml", 0,
 			[]string{
 				"none.yaml:1: Composition none has no input of function-ansible",
 				"none.yaml:5: spec.compositeTypeRef: must have an apiVersion and a kind",

@@ -252,7 +252,7 @@ stringData: {password: "{{ x }}", tls.crt: "é\n", 0-a: ""}
 				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: db, key: bad.yml}}]}}`,
 				clusterProviderConfig, secrets,
 			},
-			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "bad.yml": is not valid YAML`},
+			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "bad.yml": is not valid YAML: it refers to an anchor that is not there`},
 		},
 		"Inventories": {
 			reason: "Inline comes first; None and InjectedIdentity bring nothing.",
