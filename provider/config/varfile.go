@@ -132,7 +132,9 @@ func where(data []byte, err error) string {
 			line++
 		}
 	case strings.Contains(err.Error(), "control characters"):
-		i := bytes.IndexFunc(data, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) })
+		i := bytes.IndexFunc(data,
+			func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) })
+
 		return fmt.Sprintf(": it has a control character (line %d)", bytes.Count(data[:max(i, 0)], []byte("\n"))+1)
 	case strings.Contains(err.Error(), "unknown anchor"):
 		return ": it refers to an anchor that is not there"
