@@ -151,7 +151,7 @@ func TestFields(t *testing.T) {
       "ansible_host": "10.0.0.1"
       "ansible_port": 2222
     "b":
-      "ansible_host": "b.example.org"
+      "ansible_host": !unsafe "b.example.org"
       "ansible_port": 22
 `)),
 		},
@@ -244,7 +244,7 @@ func TestFields(t *testing.T) {
         "inner": {}
       "hosts":
         "c":
-          "ansible_host": "c.example.org"
+          "ansible_host": !unsafe "c.example.org"
           "ansible_password": !unsafe "{{ c }}"
           "ansible_port": 22
           "ansible_user": !unsafe "EXAMPLE\\c"
@@ -254,9 +254,9 @@ func TestFields(t *testing.T) {
         "v": true
   "hosts":
     "web1":
-      "ansible_host": "fe80::1"
+      "ansible_host": !unsafe "fe80::1"
       "ansible_port": 2222
-      "tree": {? "a" : [!unsafe "{{ \u00e9\U0001f600\u007f }}", 1.5], ? "b" : !unsafe "{{ \u00e9\U0001f600\u007f }}"}
+      "tree": !unsafe {? "a" : ["{{ \u00e9\U0001f600\u007f }}", 1.5], ? "b" : "{{ \u00e9\U0001f600\u007f }}"}
     "web2": {}
   "vars":
     "literal": "{{ x }}"

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// unsafeTag keeps Ansible from templating the string that follows.
+// unsafeTag keeps Ansible from templating what follows.
 // https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
 const unsafeTag = "!unsafe "
 
-// literal strings cannot be templates. All strings that YAML would take for
-// a boolean or a number are among them, and must not be tagged:
-// ansible-core 2.19 forgets the quotes of a tagged string, and makes a boolean
-// of "yes" and a number of "1".
-var literal = regexp.MustCompile(`^[A-Za-z0-9 \t.:+_~<=-]*$`)
+// literal strings are those that YAML would take for something else, such as a boolean or a number. They must not be
+// tagged: ansible-core 2.19 forgets the quotes of a tagged string, and makes a boolean of "yes" and a number of "1".
+// All others must be: what is no template may still be an expression, which a conditional evaluates.
+var literal = regexp.MustCompile(`^(|~|=|<<|(?i:null|yes|no|true|false|on|off)|[-+]?[0-9.][0-9_.:]*([eE][-+]?[0-9]+)?|` +
+	`[-+]?0[bx][0-9a-fA-F_]+|[-+]?\.(?i:inf|nan)|[0-9]{4}-[0-9]+-[0-9]+([Tt \t]+[0-9:.]+[ \t]*(Z|[-+][0-9:]+)?)?)$`)
 
 // Unsafe is a JSON value, which Ansible must not template.
 type Unsafe struct {
@@ -28,12 +28,19 @@ type Unsafe struct {
 // WriteFlow writes a JSON value, in which there may be Unsafe ones, in one line. Strings are quoted, so that no version
 // of YAML takes them for anything else. Nodes of yaml.v3 would take some hundred times the memory of the values, which
 // may fill an object.
-func WriteFlow(b *strings.Builder, v any) { writeFlow(b, v, false) }
-
-func writeFlow(b *strings.Builder, v any, unsafe bool) {
+func WriteFlow(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case Unsafe:
-		writeFlow(b, v.Value, true)
+		switch value := v.Value.(type) {
+		case map[string]any, []any: // The tag is that of all that is in it, whose quotes count.
+			b.WriteString(unsafeTag)
+		case string:
+			if !literal.MatchString(value) {
+				b.WriteString(unsafeTag)
+			}
+		}
+
+		WriteFlow(b, v.Value)
 	case nil:
 		b.WriteString("null")
 	case float64:
@@ -46,17 +53,13 @@ func writeFlow(b *strings.Builder, v any, unsafe bool) {
 			b.WriteString(v.String())
 		}
 	case string:
-		if unsafe && !literal.MatchString(v) {
-			b.WriteString(unsafeTag)
-		}
-
 		b.WriteString(Quote(v))
 	case []any:
 		b.WriteByte('[')
 
 		for i, item := range v {
 			separate(b, i)
-			writeFlow(b, item, unsafe)
+			WriteFlow(b, item)
 		}
 
 		b.WriteByte(']')
@@ -66,12 +69,11 @@ func writeFlow(b *strings.Builder, v any, unsafe bool) {
 		for i, k := range slices.Sorted(maps.Keys(v)) {
 			separate(b, i)
 			// PyYAML gives up on a key that is not followed by a colon within
-			// 1024 characters, unless it is announced. Ansible templates no
-			// keys, but their strings would be trusted.
+			// 1024 characters, unless it is announced.
 			b.WriteString("? ")
-			writeFlow(b, k, unsafe)
+			b.WriteString(Quote(k))
 			b.WriteString(" : ")
-			writeFlow(b, v[k], unsafe)
+			WriteFlow(b, v[k])
 		}
 
 		b.WriteByte('}')

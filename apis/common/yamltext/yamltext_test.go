@@ -2,6 +2,7 @@ package yamltext
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -54,5 +55,33 @@ func TestQuote(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(want), &back); err != nil || back != s {
 			t.Errorf("Unmarshal(%s): want %q, got %q, %v", want, s, back, err)
 		}
+	}
+}
+
+func TestWriteFlow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		value  any
+		want   string
+	}{
+		"Expression": {reason: "A conditional evaluates what is no template, too.", value: "secret == guess", want: `!unsafe "secret == guess"`},
+		"Variable":   {reason: "A name is an expression.", value: "secret", want: `!unsafe "secret"`},
+		"Difference": {reason: "So is what begins like a number.", value: "1 - secret", want: `!unsafe "1 - secret"`},
+		"Boolean":    {reason: "Ansible would make a boolean of a tagged word.", value: "Yes", want: `"Yes"`},
+		"Number":     {reason: "It would make a number of tagged digits.", value: "-1.5e+3", want: `"-1.5e+3"`},
+		"Date":       {reason: "It would make a date of a tagged one.", value: "2001-12-14 21:59:43.10 -5", want: `"2001-12-14 21:59:43.10 -5"`},
+		"Empty":      {reason: "It would make null of a tagged text without characters.", value: "", want: `""`},
+		"Mapping":    {reason: "The tag of a mapping is that of all in it.", value: map[string]any{"a": []any{"yes", "b == c"}}, want: `!unsafe {? "a" : ["yes", "b == c"]}`},
+		"List":       {reason: "So is that of a list.", value: []any{"1", "a"}, want: `!unsafe ["1", "a"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+
+			WriteFlow(&b, Unsafe{Value: tc.value})
+
+			if got := b.String(); got != tc.want {
+				t.Errorf("\n%s\nWriteFlow(%v): want %s, got %s", tc.reason, tc.value, tc.want, got)
+			}
+		})
 	}
 }
