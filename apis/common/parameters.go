@@ -286,7 +286,7 @@ type Project struct {
 	// https:// that ends in .tar.gz, .tgz, .zip or another name of an archive is that of an
 	// archive, unless it begins with git+.
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.matches('https?://[^/@]{16,}@|://[^/@]*(:|%3[aA])[^/@]*@|[?&][^=]*(?i:token|password|secret|api_?key)=')",message="must not have a password or a token: write it into a credential of the configuration, .git-credentials for a repository or .netrc for an archive"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('https?://[^/@]{16,}@|://[^/]*(:|%3[aA])[^/]*@|[?&][^=]*(?i:token|password|secret|api_?key)=')",message="must not have a password or a token: write it into a credential of the configuration, .git-credentials for a repository or .netrc for an archive"
 	// +kubebuilder:validation:Pattern=`^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$`
 	Src string `json:"src"`
 

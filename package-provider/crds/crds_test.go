@@ -147,6 +147,12 @@ func TestRefused(t *testing.T) {
 			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me:password@git.example.org/a.git"}}}`,
 			want:   "must not have a password or a token",
 		},
+		"PasswordOfMailAddressInURL": {
+			reason: "So does one whose user has an @.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me@corp:password@git.example.org/a.git"}}}`,
+			want:   "must not have a password or a token",
+		},
 		"TokenInURL": {
 			reason: "A token in place of a user is one, too.",
 			files:  []string{cluster + runs, namespaced + runs},
