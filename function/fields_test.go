@@ -261,7 +261,7 @@ func TestFields(t *testing.T) {
   "vars":
     "literal": "{{ x }}"
     "text": !unsafe "{{ \u00e9\U0001f600\u007f }}"
-    "user": "root"
+    "user": !unsafe "root"
 `)),
 		},
 		"DependsOn": {
