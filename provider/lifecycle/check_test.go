@@ -57,12 +57,8 @@ func TestDecideChecked(t *testing.T) {
 		s      Situation
 		want   string
 	}{
-		"New":               {"New inputs should be checked first.", given(), "check Created"},
 		"Checking":          {"A check run in progress should be left alone.", given(checking), ""},
-		"NewDiffers":        {"What a check would change should be created.", given(lastChecked(digestA, common.PhaseSucceeded, 2)), "apply Created"},
 		"NewCheckFailed":    {"A check that fails before anything was applied counts as a change.", given(lastChecked(digestA, common.PhaseFailed, 0)), "apply Created"},
-		"PreviewOnly":       {"Where nothing may be applied, what a check would change should only be shown, until the next check.", given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false)), "until 10m0s"},
-		"PreviewOnlyDue":    {"Where nothing may be applied, it should be checked again.", given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), later(10*time.Minute)), "check Poll"},
 		"Clean":             {"Inputs that were checked and need no change should be left alone until the next check.", given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Recorded.AppliedDigest = digestA }), "until 10m0s"},
 		"AskedFor":          {"What the content asks for should be checked then.", given(applied(digestA), lastAppliedRun, asked(30*time.Second)), "check Poll"},
 		"DependentsChanged": {"What the content has made, and somebody has changed, should be checked at once.", given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted), "check Dependents"},
@@ -89,7 +85,6 @@ func TestDecideChecked(t *testing.T) {
 		"ChangedCheckFailed":         {"A failed check of inputs that are not applied should be repeated after a pause, and not at the poll.", given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(0)), "until 5s; fails: " + checkFailed},
 		"ChangedCheckFailedDue":      {"After that it should be checked again.", given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(FirstBackoff)), "check Retry"},
 		"Changed":                    {"Changed inputs should be checked at once.", given(applied(digestB), lastChecked(digestB, common.PhaseSucceeded, 0)), "check Changed"},
-		"ChangedDiffers":             {"Changed inputs should be applied when a check of them would change something.", given(applied(digestB), lastChecked(digestA, common.PhaseSucceeded, 1)), "apply Changed"},
 		"ApplyFailed":                {"An apply that failed should be retried without another check.", given(failing(digestA, 1), later(2*time.Minute)), "apply Retry; attempt 2"},
 		"ApplyFailedRequested":       {"A request should start the next attempt at once, without another check.", given(failing(digestA, 1), request("now", "")), "apply Requested; attempt 2"},
 		"ApplyExhausted":             {"After the last attempt nothing should be started, no check either.", given(failing(digestA, 1), limit(1), later(time.Hour)), "given up; fails: " + `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 1 of 1: ` + `raise spec.forProvider.retryLimit, request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`},
@@ -120,7 +115,6 @@ func TestDecideChecked(t *testing.T) {
 		"Unpublished":                  {"Connection details that are missing should be applied for.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Unpublished = true }), "apply Retry"},
 		"RequestedNotAllowed":          {"A request should be answered by a check where nothing may be applied.", given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), request("now", "")), "check Requested"},
 		"RequestHandled":               {"A request that a check has answered should not start another one.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", "now")), "until 10m0s"},
-		"Requested":                    {"A request should be answered by a check.", given(applied(digestA), lastAppliedRun, request("now", "")), "check Requested"},
 		"CheckInterrupted":             {"A check that was interrupted should be repeated soon.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0)), "check Changed"},
 		"CheckInterruptedJustNow":      {"A check that was interrupted should not be repeated at once.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), later(time.Second)), "until 5s"},
 		"CheckFailedByProvider":        {"A check that failed by a fault of the provider says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal)), "check Changed"},

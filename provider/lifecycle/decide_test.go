@@ -166,6 +166,11 @@ const retryMessage = `present run failed: task "Install" failed on host "db1": n
 
 func TestDecide(t *testing.T) {
 	present, absent := common.StatePresent, common.StateAbsent
+	canceled := func(id string) option { return func(s *Situation) { s.Canceled = id } }
+	shown := func(s *Situation) {
+		s.Recorded.LastRun = &common.Run{ID: "2", Mode: common.ModeApply, Phase: common.PhaseRunning}
+	}
+	cutOff := lastFailed(present, digestA, 0, common.PhaseCanceled)
 	exhaustedMessage := `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`
 
 	for name, tc := range map[string]struct {
@@ -173,7 +178,6 @@ func TestDecide(t *testing.T) {
 		s      Situation
 		want   string
 	}{
-		"NeverApplied":                  {"What was never applied should be created.", given(), "apply Created"},
 		"ChangedWhileRunning":           {"Changed inputs should wait for the run in progress.", given(applied(digestB), running(present)), ""},
 		"Queued":                        {"A run that waits for its turn should go on waiting for as long as it is wanted.", given(applied(digestA), queued(present), later(time.Hour)), "apply Poll"},
 		"ChangedWhileQueued":            {"What waits should be what is wanted now.", given(applied(digestB), queued(present)), "apply Changed"},
@@ -181,7 +185,6 @@ func TestDecide(t *testing.T) {
 		"FailedNotWritten":              {"A failure should be reported with the result, even when the retry is due.", given(failing(digestA, 1), ended(present), later(time.Hour)), "until 1h0m1s; fails: " + retryMessage},
 		"ExhaustedNotWritten":           {"The result of the last attempt should not promise another one.", given(failing(digestA, 2), ended(present), limit(2), later(time.Hour)), "until 1h0m1s; given up; fails: " + exhaustedMessage},
 		"AppliedNotDue":                 {"What was applied should not be applied again before a poll interval has passed since its end.", given(applied(digestA)), "until 10m0s"},
-		"AppliedDue":                    {"ObserveAndDelete should apply again a poll interval after the end of the last run.", given(applied(digestA), later(10*time.Minute)), "apply Poll"},
 		"AppliedByClockAhead":           {"What was applied at a time to come should not be left alone until then: the clock was wrong.", given(applied(digestA), later(-365*24*time.Hour)), "apply Poll"},
 		"AppliedByClockSlightlyAhead":   {"Clocks that differ by seconds should change nothing.", given(applied(digestA), later(-30*time.Second)), "until 10m0s"},
 		"Drifted":                       {"What the content has made, and somebody has changed, should be put right at once.", given(applied(digestA), drifted), "apply Dependents"},
@@ -190,18 +193,14 @@ func TestDecide(t *testing.T) {
 		"AskedForLater":                 {"It should get it in place of a poll, and not before.", given(applied(digestA), asked(time.Hour), later(30*time.Minute)), "until 1h0m0s"},
 		"AskedForAtOnce":                {"Content should not keep the provider busy.", given(applied(digestA), asked(time.Second), later(5*time.Second)), "until 10s"},
 		"KeptDeletedRunning":            {"A run in progress should not be cut off for it: the finalizer waits for its end.", given(applied(digestA), running(present), deleted, func(s *Situation) { s.Keeps = true }), "gone"},
-		"Changed":                       {"Changed inputs should be applied at once.", given(applied(digestB)), "apply Changed"},
 		"RequestHandled":                {"A request that was answered should not start another run.", given(policy(common.RunOnChange), applied(digestA), request("now", "now")), ""},
 		"FailedBackingOff":              {"An early retry should be refused, and the failure reported.", given(failing(digestA, 1)), "until 2m0s; fails: " + retryMessage},
 		"FailedByClockAhead":            {"A retry that is further away than any back-off should not be waited for: the clock was wrong.", given(failing(digestA, 1), later(-365*24*time.Hour)), "apply Retry; attempt 2"},
-		"FailedDue":                     {"A failed run should be retried when its back-off is over.", given(failing(digestA, 1), later(2*time.Minute)), "apply Retry; attempt 2"},
 		"FailedRunOnChange":             {"RunOnChange should retry what failed.", given(policy(common.RunOnChange), applied(digestA), lastFailed(present, digestA, 4, common.PhaseTimedOut), later(2*time.Minute)), "apply Retry; attempt 5"},
 		"FailedChanged":                 {"Changed inputs should be tried at once after a failure, and counted from one.", given(failing(digestB, 4)), "apply Changed"},
 		"FailedRequested":               {"A request should not wait for the back-off.", given(failing(digestA, 1), request("now", "")), "apply Requested; attempt 2"},
 		"FailedRevertedToApplied":       {"Going back to inputs that were applied before other inputs failed should apply them again.", given(applied(digestA), failing(digestB, 1)), "apply Changed"},
 		"Exhausted":                     {"After the last attempt nothing should be started, whatever the time.", given(failing(digestA, 2), limit(2), later(time.Hour)), "given up; fails: " + exhaustedMessage},
-		"ExhaustedLimitRaised":          {"A higher limit should start again after the last attempt.", given(failing(digestA, 2), limit(3), later(2*time.Minute)), "apply Retry; attempt 3"},
-		"ExhaustedRequested":            {"A request should start again after the last attempt.", given(failing(digestA, 2), limit(2), request("now", "")), "apply Requested; attempt 3"},
 		"InterruptedWithLimit":          {"Interruptions should not use up attempts.", given(lastFailed(present, digestA, 0, common.PhaseInterrupted), interruptions(9), limit(1), later(2*time.Minute)), "apply Retry"},
 		"Adopted":                       {"ObserveAndDelete should apply what only a check said to be there.", given(adopted), "apply Poll"},
 		"Adopts":                        {"What is to be adopted should not be run, also before its content is installed.", given(func(s *Situation) { s.Adopt = true }), "until 1m30s"},
@@ -216,7 +215,6 @@ func TestDecide(t *testing.T) {
 		"DeletingExhausted":             {"After the last attempt to remove something nothing should be started, and the object should stay.", given(lastFailed(absent, inputs.AbsentDigest(3), 2, common.PhaseFailed), deleted, limit(2), later(time.Hour)), "given up; fails: " + `absent run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` + `request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or give the deletion run up with spec.forProvider.onDelete: {policy: Keep}`},
 		"DeletedUnaware":                {"What would only be applied once more should be gone at once.", given(applied(digestA), deleted, func(s *Situation) { s.Unaware = true }), "gone"},
 		"DeletedUnawareWhileRunning":    {"A run in progress should end first.", given(applied(digestA), running(present), deleted, func(s *Situation) { s.Unaware = true }), "cancel"},
-		"DeletedNeverBegun":             {"What was never begun should be gone at once.", given(deleted), "gone"},
 		"DeletedAdopted":                {"What a clean check found to be there should be removed, although it was never applied.", given(deleted, adopted), "remove Deleted"},
 		"DeletedWhileChecking":          {"A check run in progress should be canceled, too.", given(deleted, checking), "cancel"},
 		"DeletedNeverExecuted":          {"An object whose content could never be installed has done nothing, and should go at once.", given(failing(digestA, 2), neverExecuted, deleted), "gone"},
@@ -225,13 +223,19 @@ func TestDecide(t *testing.T) {
 		"DeletedHeld":                   {"Nothing is written of an object that others do not let go, and looking at it all the time changes nothing.", given(applied(digestA), ended(present), deleted, func(s *Situation) { s.Held = true }), ""},
 		"DeletedCanceledNotWritten":     {"The result of the canceled run should be written before the next is started.", given(applied(digestA), ended(present), deleted), "until 1m1s"},
 		"Deleting":                      {"An absent run in progress should be left alone.", given(applied(digestA), running(absent), deleted), ""},
-		"DeletingSucceeded":             {"The object should go after its absent run succeeded.", given(absentSucceeded, deleted), "gone"},
 		"DeletingSucceededRequested":    {"A request should not keep an object whose absent run succeeded.", given(absentSucceeded, deleted, request("now", "")), "gone"},
 		"DeletingFailedBackingOff":      {"An absent run that failed should keep the object and be reported.", given(lastFailed(absent, inputs.AbsentDigest(3), 1, common.PhaseFailed), deleted), "until 2m0s; fails: " + `absent run failed: task "Install" failed on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`},
 		"DeletingFailedDue":             {"An absent run that failed should be retried when its back-off is over.", given(lastFailed(absent, inputs.AbsentDigest(3), 1, common.PhaseFailed), deleted, later(2*time.Minute)), "remove Deleted; attempt 2"},
 		"DeletingFailedChanged":         {"A changed spec should be tried at once.", given(lastFailed(absent, inputs.AbsentDigest(2), 5, common.PhaseFailed), deleted, limit(5)), "remove Deleted"},
 		"DeletingFailedRequested":       {"A request should start the next attempt at once.", given(lastFailed(absent, inputs.AbsentDigest(3), 5, common.PhaseFailed), deleted, limit(5), request("now", "")), "remove Requested; attempt 6"},
 		"CanceledWaiting":               {"A run that somebody has canceled while it waits should end, and not begin.", given(func(s *Situation) { s.Active, s.Canceled = &Active{Run: common.Run{ID: "2"}, Queued: true}, "2" }), "cancel"},
+		"CanceledRunning":               {"So should one in progress.", given(running(present), shown, canceled("2")), "cancel"},
+		"CanceledBefore":                {"Another one should go on.", given(running(present), shown, canceled("1")), ""},
+		"Canceled":                      {"It should not be tried again by itself.", given(cutOff, canceled("2"), later(9*10*time.Minute)), "given up; fails: " + `present run was canceled: task "Install" failed on host "db1": no space; it was canceled by the annotation ansible.crossplane.io/cancel: ` + `request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`},
+		"CanceledChanged":               {"Other inputs should be applied.", given(cutOff, canceled("2"), func(s *Situation) { s.Digest = digestB }), "apply Changed"},
+		"CanceledRequested":             {"A request should be answered.", given(cutOff, canceled("2"), request("now", "")), "apply Requested"},
+		"CanceledCheck":                 {"A check should be made again when the next one is due.", given(applied(digestB), lastChecked(digestA, common.PhaseCanceled, 0), policy(common.CheckWhenObserve), canceled("c")), "until 10m0s; fails: check run was canceled: no such host"},
+		"ExhaustedBesideCheck":          {"A check that was cut off says nothing of an apply with exhausted attempts.", given(failing(digestA, 2), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(1), limit(2)), "given up; fails: " + strings.Replace(exhaustedMessage, `: task "Install" failed on host "db1": no space`, "", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Decide(tc.s)
@@ -256,14 +260,6 @@ func TestReady(t *testing.T) {
 		"Applied":         {"Inputs that were applied should be ready.", given(applied(digestA)), xpv2.Condition{}, xpv2.Available()},
 		"Changed":         {"Inputs that differ from those applied are not ready.", given(applied(digestB)), was, common.NotReady(common.ReasonInputsChanged)},
 		"ChangedNoUpdate": {"Where updating is not allowed Ready should stay.", given(applied(digestB), allow(true, false)), was, was},
-		"Periodic": {
-			"A periodic run in progress should leave Ready as it is.",
-			given(applied(digestA), running(common.StatePresent), func(s *Situation) {
-				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA}
-			}),
-			was,
-			was,
-		},
 		"Spared": {
 			"A periodic run that came not as far as its content leaves what was applied as it was.",
 			given(applied(digestA), failing(digestA, 1), func(s *Situation) {
@@ -305,14 +301,6 @@ func TestReady(t *testing.T) {
 			}),
 			common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended"),
 			common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended"),
-		},
-		"FailedRetrying": {
-			"The reason of a failure should be said while it is tried again.",
-			given(running(common.StatePresent), func(s *Situation) {
-				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA, Attempts: 2}
-			}),
-			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
-			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
 		},
 		"FailedChangedRunning": {
 			"The reason of a failure with other inputs should not be said any more.",
@@ -416,17 +404,5 @@ func TestRequestedBlameless(t *testing.T) {
 				t.Errorf("it should be tried again: %+v", d)
 			}
 		})
-	}
-}
-
-// A check that was cut off says nothing of an apply with exhausted attempts.
-func TestExhaustedBesideCheck(t *testing.T) {
-	s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) {
-		s.Recorded.LastRun = &common.Run{ID: "9", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digestA, CompletionTime: at(0)}
-		s.Recorded.Interruptions = 1
-	})
-
-	if d := Decide(s); !d.Exhausted {
-		t.Errorf("it should stay given up: %+v", d)
 	}
 }
