@@ -32,7 +32,6 @@ func TestRunProject(t *testing.T) {
 		"web/playbooks/report.yml":         play("report"),
 		"web/group_vars/all.yml":           "greeting: of the project\n",
 		"web/playbooks/group_vars/all.yml": "greeting: beside the playbook\n",
-		"database/site.yml":                play("database"),
 	} {
 		write(t, filepath.Join(repo, name), text)
 	}
@@ -43,7 +42,7 @@ func TestRunProject(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// playbook of the manifest, or playbooks.
+		// playbook of the manifest.
 		playbook string
 		args     []string
 		want     string
@@ -51,16 +50,6 @@ func TestRunProject(t *testing.T) {
 		// deleted is in the metadata of the manifest.
 		deleted string
 	}{
-		"Playbook": {
-			reason:   "A playbook runs with what is beside it.",
-			playbook: "playbook: site.yml",
-			want:     "site of the project\n",
-		},
-		"Playbooks": {
-			reason:   "Several playbooks run in their order.",
-			playbook: "playbooks: [playbooks/report.yml, site.yml]",
-			want:     "report beside the playbook\nsite of the project\n",
-		},
 		"Keep": {
 			reason:   "A deletion that keeps everything runs nothing.",
 			playbook: "playbook: site.yml\n    onDelete: {policy: Keep, playbook: playbooks/report.yml}",
