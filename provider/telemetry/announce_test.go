@@ -163,10 +163,7 @@ func TestAnnounce(t *testing.T) {
 			run:    checked(common.TriggerChanged, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{event.Normal(ReasonChangesPredicted, `1 task would change something: "Write the page" on host "web1"`)},
 		},
-		"FailedAgain": {
-			reason: "A retry that failed as before should not be announced.",
-			before: runs.Before{Run: &wrong}, run: wrong, attempt: 2,
-		},
+
 		"FailedAgainElsewhere": {
 			reason: "Random paths make no other failure, wherever they are.",
 			before: runs.Before{Run: new(full("db", "cannot write to tmp_hx"))}, run: full("db", "cannot write to tmp_yk"), attempt: 2,
@@ -186,11 +183,7 @@ func TestAnnounce(t *testing.T) {
 			before: runs.Before{Run: new(full("db", "/tmp/a"))}, run: full("web", "/tmp/b"), attempt: 2,
 			want: []event.Event{failure("present run, attempt 2: web is full: /tmp/b")},
 		},
-		"FailedOtherwise": {
-			reason: "A retry that failed otherwise should be announced.",
-			before: runs.Before{Run: &wrong}, run: applied(common.TriggerRetry, common.PhaseFailed, because("never")), attempt: 2,
-			want: []event.Event{failure("present run, attempt 2: never")},
-		},
+
 		"FailedOnRequest": {
 			reason: "A run that somebody asked for should be announced, however it ended.",
 			before: runs.Before{Run: &wrong}, run: applied(common.TriggerRequested, common.PhaseFailed, because("no")), attempt: 3,
