@@ -340,18 +340,7 @@ func TestApproval(t *testing.T) {
 				}
 			},
 		}},
-		"LabeledDrift": {"Of drift that awaits approval the same is true, before the next poll.", []step{
-			rest, agrees, drifts, rest, awaits("present a"), notes, annotates(annotationRead, "B"), func(w *approvalPlay) {
-				now := w.now
-				for w.digest() == "none" || w.digest() == w.noted {
-					w.proceed()
-				}
 
-				if w.now.Sub(now) >= pollOfPlay/2 {
-					w.fatalf("the check should follow at once, not after %s", w.now.Sub(now))
-				}
-			}, awaits("present a"),
-		}},
 		"ContentChanged": {"Content that changes between the check and the apply should be checked, and approved, anew.", []step{
 			func(w *approvalPlay) {
 				w.connect.Contents = &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
