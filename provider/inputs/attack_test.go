@@ -42,7 +42,8 @@ func TestAttacks(t *testing.T) {
 		"must be the name of a file, without a path": {
 			credential("../../x"), credential("/etc/x"), credential(`..\x`), credential("x\x00.cfg"), credential("x\ry"), credential("x\x1b]0;y"),
 		},
-		"has a meaning": {credential("callback_plugins"), credential("playbook.yml")},
+		"must have 255 bytes at most": {credential(strings.Repeat("é", 128))}, // Kubernetes counts characters.
+		"has a meaning":               {credential("callback_plugins"), credential("playbook.yml")},
 	} {
 		for _, in := range attacks {
 			if got := needs.Message(in.Validate()); !strings.Contains(got, want) {

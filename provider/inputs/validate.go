@@ -259,6 +259,8 @@ func validateFilename(name string) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "/\\") || !isPrintable(name):
 		return errors.New("must be the name of a file, without a path")
+	case len(name) > 255:
+		return errors.New("must have 255 bytes at most")
 	case strings.HasPrefix(name, "-"):
 		return errors.New("must not start with a dash")
 	case strings.HasPrefix(name, ".") && !slices.Contains(dotfiles, name):
