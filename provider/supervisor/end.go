@@ -107,29 +107,44 @@ func (r *reaper) reap() bool {
 	}
 }
 
-// end every descendant: with SIGTERM, and with SIGKILL when the grace is over. It is false if some are left that have
-// had SIGKILL long ago.
+// end every descendant: with SIGTERM, and with SIGKILL when the grace is over. It is false if all that are left have had
+// SIGKILL long ago.
 func (r *reaper) end(grace time.Duration) bool {
-	began := time.Now()
-	asked := map[int]bool{}
+	killFrom := time.Now().Add(grace)
+	signal := unix.SIGTERM
+
+	var since map[int]time.Time // Each process got the signal.
 
 	for r.reap() {
-		found := descendants(unix.Getpid())
-
-		switch since := time.Since(began); {
-		case since > grace+killPatience:
-			return false
-		case since > grace:
-			kill(found)
-		default:
-			for _, pid := range found {
-				if !asked[pid] {
-					asked[pid] = unix.Kill(pid, unix.SIGTERM) == nil
-				}
-			}
+		now := time.Now()
+		if signal == unix.SIGTERM && now.After(killFrom) {
+			signal, since = unix.SIGKILL, nil
 		}
 
-		time.Sleep(endPoll)
+		found := map[int]time.Time{}
+		news, stuck := false, signal == unix.SIGKILL
+
+		for _, pid := range descendants(unix.Getpid()) {
+			at, known := since[pid]
+			if !known {
+				at, news = now, true
+				_ = unix.Kill(pid, signal)
+			}
+
+			found[pid] = at
+			stuck = stuck && now.Sub(at) > killPatience
+		}
+
+		if stuck && len(found) > 0 {
+			return false
+		}
+
+		// A new process may fork and be gone before the next look.
+		if !news {
+			time.Sleep(endPoll)
+		}
+
+		since = found
 	}
 
 	return true
