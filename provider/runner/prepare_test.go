@@ -37,8 +37,8 @@ func commandLineOf(p plan) string {
 
 // TestMeta is what content is told of its object and the run.
 func TestMeta(t *testing.T) {
-	const told = `{? "ansible_operator_meta" : {? "name" : "example", ? "namespace" : "default"}, ? "ansible_provider_meta" : {? "example" : {? "state" : "present"}, ` +
-		`? "managed_resource" : {? "annotations" : {? "a" : !unsafe "{{ b }}"}, ? "generation" : 3, ? "labels" : {}, ? "name" : "example", ` +
+	const told = `!unsafe {? "ansible_operator_meta" : {? "name" : "example", ? "namespace" : "default"}, ? "ansible_provider_meta" : {? "example" : {? "state" : "present"}, ` +
+		`? "managed_resource" : {? "annotations" : {? "a" : "{{ b }}"}, ? "generation" : 3, ? "labels" : {}, ? "name" : "example", ` +
 		`? "namespace" : "default", ? "state" : "present", ? "uid" : "u-1"}, ` +
 		`? "run" : {? "attempt" : 2, ? "id" : "r1", ? "mode" : "Apply", ? "trigger" : "Changed"}}}` + "\n"
 
@@ -63,7 +63,7 @@ func TestMeta(t *testing.T) {
 		"Approved": {"Content that requires approvals is told of no annotation that an approval does not stand for.", approved, told},
 		"Merged": {
 			"An object that is called run or managed_resource does not hide what content is told.", merged,
-			`{? "ansible_operator_meta" : {? "name" : "run", ? "namespace" : ""}, ? "ansible_provider_meta" : {? "managed_resource" : {? "annotations" : {}, ? "generation" : 0, ? "labels" : {}, ` +
+			`!unsafe {? "ansible_operator_meta" : {? "name" : "run", ? "namespace" : ""}, ? "ansible_provider_meta" : {? "managed_resource" : {? "annotations" : {}, ? "generation" : 0, ? "labels" : {}, ` +
 				`? "name" : "run", ? "namespace" : "", ? "state" : "absent", ? "uid" : ""}, ? "run" : {? "attempt" : 2, ? "id" : "r1", ? "mode" : "Apply", ? "state" : "absent", ? "trigger" : "Changed"}}}` + "\n",
 		},
 	} {
