@@ -57,7 +57,8 @@ type Condition struct {
 // sets itself.
 func IsReservedCondition(typ string) bool {
 	switch typ {
-	case ansiblerun.ConditionReady, ansiblerun.ConditionSynced, "Healthy", "UpToDate", "Responsive", ansiblerun.TypeAnsibleRunsReady:
+	case ansiblerun.ConditionReady, ansiblerun.ConditionSynced, "Healthy", "UpToDate", "Responsive",
+		ansiblerun.TypeAnsibleRunsReady:
 		return true
 	}
 

@@ -91,7 +91,8 @@ func count(o *common.AnsibleRunObservation, r runs.Report, before *common.Run) {
 	// A fault of the provider may last, so the back-off grows with each one. A run with NotBefore is held back by that
 	// time instead, unless it is a check of a source that is out of order, which nothing else holds back. So it is with
 	// a check that has failed and is to be tried again.
-	case r.Blameless && r.NotBefore.IsZero(), run.Mode == common.ModeCheck && run.Reason == common.ReasonInstallFailed, failedCheck(o, run):
+	case r.Blameless && r.NotBefore.IsZero(),
+		run.Mode == common.ModeCheck && run.Reason == common.ReasonInstallFailed, failedCheck(o, run):
 		if before == nil || before.ID != run.ID || !before.Phase.Finished() {
 			o.Interruptions++
 		}

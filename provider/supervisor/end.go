@@ -107,8 +107,8 @@ func (r *reaper) reap() bool {
 	}
 }
 
-// end every descendant: with SIGTERM, and with SIGKILL when the grace is over. It is false if all that are left have had
-// SIGKILL long ago.
+// end every descendant: with SIGTERM, and with SIGKILL when the grace is over. It is false if all that are left have
+// had SIGKILL long ago.
 func (r *reaper) end(grace time.Duration) bool {
 	killFrom := time.Now().Add(grace)
 	signal := unix.SIGTERM
