@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/objects"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
@@ -47,10 +49,10 @@ type plugin struct {
 	// composites caches which kinds are those of XRs and claims.
 	composites map[schema.GroupVersionKind]bool
 	// lookup the objects that arguments name, for a command that reads or for another one.
-	lookup func(args []string, reads bool) ([]tree.Reference, error)
+	lookup func(args []string, reads bool) ([]corev1.ObjectReference, error)
 	client *objects.Client
 	// named are the objects that the arguments name, and single is true if that is one.
-	named  []tree.Reference
+	named  []corev1.ObjectReference
 	single bool
 }
 
@@ -128,7 +130,7 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 
 // roots are the objects that the arguments name. Commands that only read take all objects of
 // a type without being asked to.
-func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
+func (p *plugin) roots(args []string, reads bool) ([]corev1.ObjectReference, error) {
 	if len(args) == 0 {
 		return nil, errors.New(
 			"name an object as TYPE NAME or TYPE/NAME, for example ansibleruns.ansible.m.crossplane.io/motd")
@@ -161,11 +163,11 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 		return nil, err
 	}
 
-	var roots []tree.Reference
+	var roots []corev1.ObjectReference
 
 	for _, i := range infos {
 		o, _ := i.Object.(*unstructured.Unstructured)
-		if o == nil || !tree.IsRun(o) && !p.isComposite(i.Mapping.GroupVersionKind) {
+		if o == nil || !ansiblerun.Is(o.Object) && !p.isComposite(i.Mapping.GroupVersionKind) {
 			return nil, errors.Errorf("%s/%s is no XR, claim or AnsibleRun", i.Mapping.Resource.Resource, i.Name)
 		}
 

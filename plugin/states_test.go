@@ -282,8 +282,8 @@ func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 	p := newPlugin(out, out)
 	p.client = objects.New(b.Build(), func(kind schema.GroupVersionKind) bool { return kind != disks })
 	p.single = true
-	p.lookup = func([]string, bool) ([]tree.Reference, error) {
-		return []tree.Reference{{GroupVersionKind: s[0].GroupVersionKind(), Namespace: "ns", Name: s[0].GetName()}}, nil
+	p.lookup = func([]string, bool) ([]corev1.ObjectReference, error) {
+		return []corev1.ObjectReference{tree.ReferenceTo(s[0])}, nil
 	}
 
 	return p

@@ -41,7 +41,7 @@ func New(c client.Client, isComposite func(schema.GroupVersionKind) bool) *Clien
 }
 
 // Tree of an object, as it is now.
-func (c *Client) Tree(ctx context.Context, root tree.Reference) (*tree.Node, error) {
+func (c *Client) Tree(ctx context.Context, root corev1.ObjectReference) (*tree.Node, error) {
 	o := object(root)
 	if err := c.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return nil, err
@@ -59,9 +59,7 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 		return err
 	}
 
-	o := tree.Reference{
-		GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name,
-	}
+	o := corev1.ObjectReference{APIVersion: n.APIVersion, Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}
 
 	return c.client.Patch(ctx, object(o), client.RawPatch(types.MergePatchType, patch))
 }
@@ -97,9 +95,7 @@ func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalS
 		return err
 	}
 
-	o := object(tree.Reference{
-		GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, common.KindApproval), Namespace: n.Namespace,
-	})
+	o := object(corev1.ObjectReference{APIVersion: n.APIVersion, Kind: common.KindApproval, Namespace: n.Namespace})
 	o.Object["spec"] = fields
 	o.SetGenerateName(n.Name + "-")
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: n.APIVersion, Kind: n.Kind, Name: n.Name, UID: n.UID}})
@@ -108,9 +104,10 @@ func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalS
 }
 
 // object to which a reference leads, with nothing else.
-func object(ref tree.Reference) *unstructured.Unstructured {
+func object(ref corev1.ObjectReference) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
-	o.SetGroupVersionKind(ref.GroupVersionKind)
+	o.SetAPIVersion(ref.APIVersion)
+	o.SetKind(ref.Kind)
 	o.SetNamespace(ref.Namespace)
 	o.SetName(ref.Name)
 
@@ -119,7 +116,7 @@ func object(ref tree.Reference) *unstructured.Unstructured {
 
 // below reads what an object is composed of, as far as AnsibleRuns are concerned.
 func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth int) (*tree.Node, error) {
-	if tree.IsRun(o) || depth == 0 {
+	if ansiblerun.Is(o.Object) || depth == 0 {
 		return tree.Of(o), nil
 	}
 
@@ -133,7 +130,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 		unread   []string
 	)
 
-	seen := map[tree.Reference]bool{}
+	seen := map[corev1.ObjectReference]bool{}
 
 	for i := range runs {
 		seen[tree.ReferenceTo(&runs[i])] = true
@@ -142,7 +139,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 
 	for _, ref := range tree.References(o) {
 		child := object(ref)
-		if seen[ref] || !tree.IsRun(child) && !c.isComposite(ref.GroupVersionKind) {
+		if seen[ref] || !ansiblerun.Is(child.Object) && !c.isComposite(child.GroupVersionKind()) {
 			continue
 		}
 
@@ -158,7 +155,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 			return nil, err
 		case !tree.Owns(o, child):
 			unread = append(unread, fmt.Sprintf("%s %s is named in resourceRefs, but does not belong to this object",
-				ref.GroupVersionKind.Kind, ref.Name))
+				ref.Kind, ref.Name))
 			continue
 		}
 
@@ -182,7 +179,7 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 
 	for _, in := range places(xr) {
 		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(in.GroupVersionKind)
+		list.SetGroupVersionKind(in.GroupVersionKind())
 
 		err := c.client.List(ctx, list, client.InNamespace(in.Namespace),
 			client.MatchingLabels{ansiblerun.LabelComposite: string(xr.GetUID())})
@@ -206,21 +203,21 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 
 // places where an XR may have AnsibleRuns: in its namespace or, if it is cluster scoped, as
 // cluster scoped objects and in the namespaces that its references name.
-func places(xr *unstructured.Unstructured) []tree.Reference {
-	cluster := schema.GroupVersionKind{Group: common.GroupCluster, Version: common.Version, Kind: common.KindAnsibleRun}
+func places(xr *unstructured.Unstructured) []corev1.ObjectReference {
+	cluster := corev1.ObjectReference{APIVersion: ansiblerun.APIVersionCluster, Kind: common.KindAnsibleRun}
 	namespaced := cluster
-	namespaced.Group = common.GroupNamespaced
+	namespaced.APIVersion = ansiblerun.APIVersionNamespaced
 
-	if ns := xr.GetNamespace(); ns != "" {
-		return []tree.Reference{{GroupVersionKind: namespaced, Namespace: ns}}
+	if namespaced.Namespace = xr.GetNamespace(); namespaced.Namespace != "" {
+		return []corev1.ObjectReference{namespaced}
 	}
 
-	in := []tree.Reference{{GroupVersionKind: cluster}}
+	in := []corev1.ObjectReference{cluster}
 
 	for _, ref := range tree.References(xr) {
-		place := tree.Reference{GroupVersionKind: namespaced, Namespace: ref.Namespace}
-		if ref.GroupVersionKind.GroupKind() == namespaced.GroupKind() && ref.Namespace != "" && !slices.Contains(in, place) {
-			in = append(in, place)
+		namespaced.Namespace = ref.Namespace
+		if ansiblerun.Is(object(ref).Object) && ref.Namespace != "" && !slices.Contains(in, namespaced) {
+			in = append(in, namespaced)
 		}
 	}
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -130,7 +131,7 @@ func (a *apiServer) client(t *testing.T) *Client {
 func TestTree(t *testing.T) {
 	a := &apiServer{}
 	c := a.client(t)
-	root := tree.Reference{GroupVersionKind: sites, Namespace: "ns", Name: "site"}
+	root := corev1.ObjectReference{APIVersion: sites.GroupVersion().String(), Kind: sites.Kind, Namespace: "ns", Name: "site"}
 
 	n, err := c.Tree(t.Context(), root)
 	if err != nil {

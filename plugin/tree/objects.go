@@ -4,73 +4,53 @@
 package tree
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"cmp"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 )
 
-// A Reference to an object.
-type Reference struct {
-	GroupVersionKind schema.GroupVersionKind
-	Namespace, Name  string
-}
-
 // ReferenceTo an object.
-func ReferenceTo(o *unstructured.Unstructured) Reference {
-	return Reference{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+func ReferenceTo(o *unstructured.Unstructured) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(),
+	}
 }
-
-// IsRun is true for AnsibleRuns.
-func IsRun(o *unstructured.Unstructured) bool { return ansiblerun.Is(o.Object) }
 
 // References of an XR to its composed resources, or of a claim to its XR.
-func References(o *unstructured.Unstructured) []Reference {
-	var refs []Reference
+func References(o *unstructured.Unstructured) []corev1.ObjectReference {
+	var refs []corev1.ObjectReference
 
-	if ref, ok, _ := unstructured.NestedMap(o.Object, "spec", "resourceRef"); ok {
-		refs = append(refs, reference(ref, ""))
+	fields := fieldpath.Pave(o.Object)
+
+	for _, path := range []string{"spec.crossplane.resourceRefs", "spec.resourceRefs"} {
+		var composed []corev1.ObjectReference
+		_ = fields.GetValueInto(path, &composed) // A field of another form is the author's own.
+
+		for _, ref := range composed {
+			ref.Namespace = cmp.Or(ref.Namespace, o.GetNamespace())
+			refs = append(refs, ref)
+		}
 	}
 
-	for _, path := range [][]string{{"spec", "crossplane", "resourceRefs"}, {"spec", "resourceRefs"}} {
-		list, _, _ := unstructured.NestedSlice(o.Object, path...)
-
-		for _, item := range list {
-			if ref, ok := item.(map[string]any); ok {
-				refs = append(refs, reference(ref, o.GetNamespace()))
-			}
-		}
+	var xr corev1.ObjectReference
+	if fields.GetValueInto("spec.resourceRef", &xr) == nil {
+		refs = append(refs, xr)
 	}
 
 	return refs
 }
 
-func reference(ref map[string]any, namespace string) Reference {
-	text := func(name string) string {
-		s, _ := ref[name].(string)
-		return s
-	}
-
-	r := Reference{
-		GroupVersionKind: schema.FromAPIVersionAndKind(text("apiVersion"), text("kind")),
-		Namespace:        text("namespace"), Name: text("name"),
-	}
-	if r.Namespace == "" {
-		r.Namespace = namespace
-	}
-
-	return r
-}
-
 // Owns is true for an XR that controls an object, and for the claim of an XR. The author of an XR may write any
 // references: those to the objects of others do not count.
 func Owns(owner, o *unstructured.Unstructured) bool {
-	if claim, ok, _ := unstructured.NestedMap(o.Object, "spec", "claimRef"); ok && owner.GetNamespace() != "" &&
-		o.GetNamespace() == "" {
-		ref := reference(claim, "")
-
-		return ref.GroupVersionKind.GroupKind() == owner.GroupVersionKind().GroupKind() &&
-			ref.Namespace == owner.GetNamespace() && ref.Name == owner.GetName()
+	var claim corev1.ObjectReference
+	if o.GetNamespace() == "" && fieldpath.Pave(o.Object).GetValueInto("spec.claimRef", &claim) == nil &&
+		owner.GetNamespace() != "" {
+		return claim.GroupVersionKind().GroupKind() == owner.GroupVersionKind().GroupKind() &&
+			claim.Namespace == owner.GetNamespace() && claim.Name == owner.GetName()
 	}
 
 	for _, ref := range o.GetOwnerReferences() {

@@ -124,7 +124,7 @@ type Node struct {
 
 // Of is the tree of an object, as the API server has it, and of what it is composed of.
 func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
-	if IsRun(o) {
+	if ansiblerun.Is(o.Object) {
 		return runOf(o)
 	}
 

@@ -355,7 +355,7 @@ func TestXR(t *testing.T) {
 }
 
 func TestReferences(t *testing.T) {
-	const refs = "[{apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, name: a}, {apiVersion: v1, kind: Secret, name: s, namespace: other}, 3]"
+	const refs = "[{apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, name: a}, {apiVersion: v1, kind: Secret, name: s, namespace: other}]"
 
 	cases := map[string]struct {
 		reason string
