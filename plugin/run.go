@@ -118,12 +118,11 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 		return p.ask(ctx, r, all)
 	}
 
-	// A check changes nothing that another one could depend on.
+	r.Ordered = !want.check // A check changes nothing that another one could depend on.
+
 	for _, n := range nodes {
 		if want.check {
 			p.warnBehind(n)
-		} else {
-			r.After(n)
 		}
 	}
 

@@ -49,10 +49,12 @@ func (n *Node) AllowsApply() bool {
 	return allows("Update")
 }
 
-// A Request asks for a run of each of some AnsibleRuns, in their order.
+// A Request asks for a run of each of some AnsibleRuns.
 type Request struct {
 	// Token is the value of the annotation.
 	Token string
+	// Ordered runs are asked for when those that they depend on have succeeded.
+	Ordered bool
 
 	runs []*wanted
 }
@@ -60,10 +62,8 @@ type Request struct {
 // A wanted run of an AnsibleRun.
 type wanted struct {
 	uid types.UID
-	// after are those that it depends on.
-	after []*wanted
-	// asked is true once it was asked for, over once it has ended, and gone if the AnsibleRun went before.
-	asked, over, gone bool
+	// asked is true once it was asked for, and over once it has ended.
+	asked, over bool
 	outcome
 }
 
@@ -103,24 +103,12 @@ func (r *Request) of(n *Node) *wanted {
 	return nil
 }
 
-// After keeps the order of the runs of one XR: each of them is asked when those that it
-// depends on have succeeded.
-func (r *Request) After(root *Node) {
-	for _, n := range root.All() {
-		for _, other := range n.after {
-			if w, on := r.of(n), r.of(other); w != nil && on != nil && on != w {
-				w.after = append(w.after, on)
-			}
-		}
-	}
-}
-
 // Due are the AnsibleRuns that are to be asked now. They count as asked.
 func (r *Request) Due(now []*Node) []*Node {
 	var due []*Node
 
 	for _, n := range now {
-		if w := r.of(n); w != nil && !w.asked && !w.blocked() {
+		if w := r.of(n); w != nil && !w.asked && !r.blocked(w, now) {
 			w.asked = true
 			due = append(due, n)
 		}
@@ -130,8 +118,13 @@ func (r *Request) Due(now []*Node) []*Node {
 }
 
 // blocked is true for a run that depends on one that has not succeeded. One that is gone keeps nothing from running.
-func (w *wanted) blocked() bool {
-	return slices.ContainsFunc(w.after, func(on *wanted) bool { return !on.succeeded && !on.gone })
+func (r *Request) blocked(w *wanted, now []*Node) bool {
+	return r.Ordered && slices.ContainsFunc(now, func(n *Node) bool {
+		return n.UID == w.uid && slices.ContainsFunc(n.after, func(other *Node) bool {
+			on := r.of(other)
+			return on != nil && on != w && !on.succeeded
+		})
+	})
 }
 
 // Observe which of the runs have ended.
@@ -140,15 +133,11 @@ func (r *Request) Observe(now []*Node) {
 		at := slices.IndexFunc(now, func(n *Node) bool { return n.UID == w.uid })
 
 		switch {
-		case w.over:
-		case at < 0 && w.asked:
-			w.over, w.succeeded = true, true // It was deleted, and so its last run succeeded.
+		case w.over || !w.asked:
 		case at < 0:
-			w.gone = true
-		case w.asked:
-			if o, over := now[at].outcome(r.Token); over {
-				w.over, w.outcome = true, o
-			}
+			w.over, w.succeeded = true, true // It was deleted, and so its last run succeeded.
+		default:
+			w.outcome, w.over = now[at].outcome(r.Token)
 		}
 	}
 }
@@ -220,12 +209,9 @@ func (n *Node) leads(r common.Run) bool {
 // called is what the object is called in errors.
 func (n *Node) called() string { return strings.TrimSpace(n.Kind + " " + n.NamespacedName()) }
 
-// Over is true when nothing is to be asked or waited for any more: every run has ended, or
-// never will be asked because one before it failed.
+// Over is true when every run that was asked for has ended. Those that are not due then never will be.
 func (r *Request) Over() bool {
-	return !slices.ContainsFunc(r.runs, func(w *wanted) bool {
-		return w.asked && !w.over || !w.asked && !w.gone && !w.blocked()
-	})
+	return !slices.ContainsFunc(r.runs, func(w *wanted) bool { return w.asked && !w.over })
 }
 
 // Succeeded is true if all runs have.

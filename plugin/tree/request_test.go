@@ -242,7 +242,7 @@ func TestRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			r.After(first)
+			r.Ordered = true
 
 			for i, l := range tc.looks {
 				now := at(l).All()
