@@ -83,7 +83,7 @@ func (s Style) writeDrift(b *strings.Builder, unchecked string, d common.Drift) 
 				break
 			}
 
-			fmt.Fprintf(b, "      %s\n", s.Paint(play.ColorOfDiff(line), plain(line)))
+			fmt.Fprintf(b, "      %s\n", s.Paint(play.ColorOfDiff(line), play.Escaped(line)))
 		}
 	}
 

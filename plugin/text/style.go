@@ -4,7 +4,6 @@ package text
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
@@ -45,18 +44,4 @@ func color(s tree.State) string {
 }
 
 // clean makes one line of a text, of characters that a terminal shows and does not obey.
-func clean(text string) string { return strings.Join(strings.Fields(plain(text)), " ") }
-
-// plain is a line with its spaces, of characters that a terminal shows and does not obey.
-func plain(line string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case unicode.IsSpace(c):
-			return ' '
-		case !unicode.IsPrint(c): // Controls, and what changes the direction of text.
-			return -1
-		}
-
-		return c
-	}, strings.ToValidUTF8(line, "\ufffd"))
-}
+func clean(text string) string { return play.Escaped(strings.Join(strings.Fields(text), " ")) }

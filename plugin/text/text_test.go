@@ -293,8 +293,8 @@ func TestClean(t *testing.T) {
 		reason, text, want string
 	}{
 		"Lines":     {reason: "Lines become one.", text: " a\n\tb\r\n", want: "a b"},
-		"Escape":    {reason: "Escapes of terminals are taken out.", text: "a\x1b[2Jb\x07\u009b31m", want: "a[2Jb31m"},
-		"Direction": {reason: "The direction of text does not change.", text: "a\u202eb\u2066", want: "ab"},
+		"Escape":    {reason: "Escapes of terminals are shown, as logs shows them.", text: "a\x1b[2Jb\x07\u009b31m", want: `a\u001b[2Jb\u0007\u009b31m`},
+		"Direction": {reason: "The direction of text does not change.", text: "a\u202eb\u2066", want: `a\u202eb\u2066`},
 		"Broken":    {reason: "What is no text is shown as such.", text: "a\xff", want: "a\ufffd"},
 		"Letters":   {reason: "Letters of all languages stay.", text: "é Ж ✓", want: "é Ж ✓"},
 	}
