@@ -22,14 +22,12 @@ type scaffoldCommand struct {
 	Watches  []string `help:"The operator's watches, if they are not in its watches.yaml."                             type:"existingfile"`
 	Source   string   `help:"The operator's git repository, as ansible-galaxy has it: URL,VERSION. Without it the operator is a collection on a Galaxy server."`
 
-	Role         string `help:"Full name of the role: namespace.collection.role, or namespace.role."`
-	Requirements string `help:"The requirements.yml that brings the role, unless its directory is given." short:"f" type:"existingfile"`
-	EntryPoint   string `default:"main"                                                                   help:"Entry point of the role."`
+	Role             string `help:"Full name of the role: namespace.collection.role, or namespace.role."`
+	RequirementsFile string `help:"The requirements.yml that brings the role, unless its directory is given." name:"requirements"             short:"f" type:"existingfile"`
+	EntryPoint       string `default:"main"                                                                   help:"Entry point of the role."`
 
-	Group  string `default:"platform.example.org"                             help:"Group of the API."`
-	Kind   string `help:"Kind of the XR; that of the role's name by default."`
-	Plural string `help:"Plural of the kind."`
-	Scope  string `default:"Namespaced"                                       enum:"Namespaced,Cluster"        help:"Scope of the XR: ${enum}."`
+	scaffold.Config `embed:""`
+
 	Output string `help:"Directory to write files to, an example of an XR among them." short:"o" type:"path"`
 }
 
@@ -48,7 +46,7 @@ becomes Compositions and ProviderConfigs, in a directory for each kind.
 // Validate the command line.
 func (c scaffoldCommand) Validate() error {
 	switch {
-	case c.Operator != "" && (c.Path != "" || c.Role != "" || c.Requirements != "" || c.Kind != "" || c.Plural != ""):
+	case c.Operator != "" && (c.Path != "" || c.Role != "" || c.RequirementsFile != "" || c.Kind != "" || c.Plural != ""):
 		return errors.New("--operator is in place of a role, and says itself what its kinds are called and what it requires")
 	case c.Operator == "" && (len(c.Watches) > 0 || c.Source != ""):
 		return errors.New("--watches and --source are of an --operator")
@@ -56,7 +54,7 @@ func (c scaffoldCommand) Validate() error {
 		return nil
 	}
 
-	if c.Path == "" && (c.Role == "" || c.Requirements == "") {
+	if c.Path == "" && (c.Role == "" || c.RequirementsFile == "") {
 		return errors.New("give the directory of a role, or --role together with --requirements")
 	}
 
@@ -99,23 +97,16 @@ func (c scaffoldCommand) documents() ([]validate.File, error) {
 		return nil, err
 	}
 
-	config := scaffold.Config{
-		Group:   c.Group,
-		Kind:    c.Kind,
-		Plural:  c.Plural,
-		Cluster: c.Scope == "Cluster",
-	}
-
-	if c.Requirements != "" {
-		b, err := os.ReadFile(c.Requirements)
+	if c.RequirementsFile != "" {
+		b, err := os.ReadFile(c.RequirementsFile)
 		if err != nil {
 			return nil, errors.Wrap(err, "cannot read the requirements")
 		}
 
-		config.Requirements = string(b)
+		c.Requirements = string(b)
 	}
 
-	return scaffold.Write(role, config)
+	return scaffold.Write(role, c.Config)
 }
 
 // load the role.
@@ -130,7 +121,7 @@ func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // It is in the directory for temporary files.
 
-	path, err := scaffold.Install(ctx, c.Role, c.Requirements, dir)
+	path, err := scaffold.Install(ctx, c.Role, c.RequirementsFile, dir)
 	if err != nil {
 		return scaffold.Role{}, err
 	}

@@ -28,18 +28,15 @@ const version = "v1alpha1"
 // FileXR is the file of the example, which the API server only knows when it knows the XRD.
 const FileXR = "xr.yaml"
 
-// A Config says what to write.
+// A Config says what to write, by flags of the command.
 type Config struct {
-	// Group of the API.
-	Group string
-	// Kind of the XR; empty for the name of the role.
-	Kind string
-	// Plural of the kind, in lower case; empty for the usual one.
-	Plural string
-	// Cluster-scoped XRs instead of namespaced ones.
-	Cluster bool
+	Group  string `default:"platform.example.org"                             help:"Group of the API."`
+	Kind   string `help:"Kind of the XR; that of the role's name by default."`
+	Plural string `help:"Plural of the kind."`
+	Scope  string `default:"Namespaced"                                       enum:"Namespaced,Cluster"        help:"Scope of the XR: ${enum}."`
+
 	// Requirements that bring the role, as the text of a requirements.yml.
-	Requirements string
+	Requirements string `kong:"-"`
 }
 
 // Write the documents for a role: the XRD, the Composition, the ProviderConfig
@@ -86,16 +83,16 @@ func Write(role Role, c Config) ([]validate.File, error) {
 		{"xrd.yaml", s.definition()},
 		{
 			"composition.yaml",
-			compositionOf(s.name, s.kind, in, "How the role "+role.Name+" makes what people ask for."),
+			compositionOf(s.name, s.kind, in, "The Composition of the role "+role.Name+"."),
 		},
 	}
 
 	if s.Requirements != "" {
-		refer(s.run, s.Cluster, s.name)
+		refer(s.run, s.isCluster(), s.name)
 
 		written = append(written, file{
 			"providerconfig.yaml",
-			configOf(s.Cluster, s.name, requiring(s.Requirements), "Where the role comes from."),
+			configOf(s.isCluster(), s.name, requiring(s.Requirements), "Where the role comes from."),
 		})
 	}
 
@@ -125,6 +122,8 @@ type scaffold struct {
 	left []string
 }
 
+func (c Config) isCluster() bool { return c.Scope == "Cluster" }
+
 // isState is true for an option that says whether what the role makes is to be there.
 func (o *Option) isState() bool {
 	return (o.Name == "state" || strings.HasSuffix(o.Name, "_state")) && slices.Contains(o.Choices, any("present")) &&
@@ -138,11 +137,6 @@ func (s *scaffold) definition() *mapping {
 	openAPI := newMapping().set("type", "object").set("required", []string{"spec"}).
 		set("properties", newMapping().set("spec", spec))
 
-	scope := "Namespaced"
-	if s.Cluster {
-		scope = "Cluster"
-	}
-
 	comment := "What people can ask for, by the argument specifications of the role " + s.role.Name + "."
 	if !s.role.Documented {
 		comment = "What people can ask for, by the defaults of the role " + s.role.Name + ", which has no argument " +
@@ -150,7 +144,7 @@ func (s *scaffold) definition() *mapping {
 	}
 
 	return definitionOf(s.name, newMapping().
-		set("scope", scope).
+		set("scope", s.Scope).
 		set("group", s.Group).
 		set("names", newMapping().set("kind", s.Kind).set("plural", s.Plural)).
 		set("versions", []*mapping{newMapping().
@@ -206,7 +200,7 @@ func (s *scaffold) secrets() {
 	}
 
 	ref := newMapping()
-	if s.Cluster {
+	if s.isCluster() {
 		ref.set("namespace", "crossplane-system")
 	}
 
@@ -267,7 +261,7 @@ func notes(o Option) []string {
 // xr that asks for as little as it can.
 func (s *scaffold) xr() *mapping {
 	metadata := newMapping()
-	if !s.Cluster {
+	if !s.isCluster() {
 		metadata.set("namespace", "default")
 	}
 

@@ -35,23 +35,23 @@ func TestWrite(t *testing.T) {
 	}{
 		"site": {
 			"All that argument specifications can say.", siteRole, EntryPointMain,
-			Config{Group: "platform.example.org", Requirements: "collections:\n- name: acme.web\n  version: 1.0.0\n"},
+			Config{Group: "platform.example.org", Scope: "Namespaced", Requirements: "collections:\n- name: acme.web\n  version: 1.0.0\n"},
 		},
 		"site-cluster": {
 			"A cluster-scoped XR with names of its own.", siteRole, EntryPointMain,
-			Config{Group: "example.org", Kind: "WebSite", Plural: "sites", Cluster: true, Requirements: "collections: [acme.web]\n"},
+			Config{Group: "example.org", Kind: "WebSite", Plural: "sites", Scope: "Cluster", Requirements: "collections: [acme.web]\n"},
 		},
 		"backup": {
 			"Another entry point of the same role.", siteRole, "backup",
-			Config{Group: "platform.example.org", Kind: "Backup"},
+			Config{Group: "platform.example.org", Scope: "Namespaced", Kind: "Backup"},
 		},
 		"plain": {
 			"A role without argument specifications, from its defaults.", "testdata/acme.plain", EntryPointMain,
-			Config{Group: "platform.example.org"},
+			Config{Group: "platform.example.org", Scope: "Namespaced"},
 		},
 		"server": {
 			"Argument specifications in meta/main.yml, and the name of a role from there.", "testdata/server", EntryPointMain,
-			Config{Group: "platform.example.org"},
+			Config{Group: "platform.example.org", Scope: "Namespaced"},
 		},
 	}
 
@@ -215,7 +215,7 @@ func TestOnDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		documents, err := Write(role, Config{Group: "platform.example.org"})
+		documents, err := Write(role, Config{Group: "platform.example.org", Scope: "Namespaced"})
 		if err != nil {
 			t.Fatal(err)
 		}
