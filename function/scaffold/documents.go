@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// A file to write; none without content.
+// A file to write.
 type file struct {
 	name    string
 	content *mapping
@@ -25,10 +25,6 @@ func documentsOf(files []file) ([]validate.File, error) {
 	var out []validate.File
 
 	for _, f := range files {
-		if f.content == nil {
-			continue
-		}
-
 		text, err := textOf(f.content)
 		if err != nil {
 			return nil, err
