@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -76,7 +77,8 @@ func (r *operatorRun) files() ([]file, error) {
 	switch {
 	case r.crd != nil:
 	case r.isKubernetes():
-		dir = strings.ToLower(r.Kind) + "s"
+		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind(r.GroupVersionKind))
+		dir = plural.Resource
 		// Other projects may watch the kind, too.
 		r.name = r.slug() + "-" + strings.TrimSuffix(dir+"."+r.Group, ".")
 		r.object = "required.watched"
@@ -179,7 +181,7 @@ func (r *operatorRun) isSecret() bool { return r.Kind == "Secret" && r.Group == 
 // whole object, its spec and its name, as variables of the names that operators give them, if content
 // has these.
 func (r *operatorRun) whole(vars *mapping) {
-	const meta = "ansible_operator_meta"
+	const names = "ansible_operator_meta"
 
 	if file := r.code.mentions(r.variable()); file != "" && !r.isSecret() {
 		vars.set(r.variable(), "${"+r.object+"}", "The object without its status, for "+file+".")
@@ -189,8 +191,8 @@ func (r *operatorRun) whole(vars *mapping) {
 		vars.set(r.variable()+"_spec", "${"+r.object+".spec}", "For "+file+".")
 	}
 
-	if r.crd == nil || r.code.mentions(meta) != "" {
-		vars.set(meta, newMapping().
+	if r.crd == nil || r.code.mentions(names) != "" {
+		vars.set(names, newMapping().
 			set("name", "${"+r.object+".metadata.name}").
 			set("namespace", "${"+r.object+".metadata.?namespace}"))
 	}
