@@ -43,7 +43,7 @@ func filesIn(dir, paths string) (files, error) {
 
 // decode a YAML file, if it is there.
 func (f files) decode(name string, into any) error {
-	return errors.Wrapf(yaml.Unmarshal([]byte(f[name]), into), "cannot read %s", path.Base(name))
+	return errors.Wrapf(inYAML(yaml.Unmarshal([]byte(f[name]), into)), "cannot read %s", path.Base(name))
 }
 
 // documents in a YAML file, as JSON; none if it is not there.

@@ -124,10 +124,11 @@ func TestOperatorErrors(t *testing.T) {
 		want  string
 	}{
 		"NoWatches":              {files{"watches.yaml": ""}, "cannot read the watches of the operator"},
-		"NoList":                 {files{"watches.yaml": "kind: Cache\n"}, "cannot read watches.yaml: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal object"},
+		"NoList":                 {files{"watches.yaml": "kind: Cache\n"}, "cannot read watches.yaml: cannot read object as list"},
+		"NoMapping":              {watched("role: cache", "vars: 3"), "cannot read watches.yaml: cannot read number as the field vars, of type mapping"},
 		"NoEntries":              {files{"watches.yaml": "---\n"}, "watches.yaml has no entries"},
-		"UnknownOption":          {watched("role: cache", "reconcilePeriode: 1m"), `json: unknown field "reconcilePeriode"`},
-		"UnknownFinalizerOption": {watched("role: cache", "finalizer: {name: a/b, variables: {}}"), `json: unknown field "variables"`},
+		"UnknownOption":          {watched("role: cache", "reconcilePeriode: 1m"), `cannot read watches.yaml: unknown field "reconcilePeriode"`},
+		"UnknownFinalizerOption": {watched("role: cache", "finalizer: {name: a/b, variables: {}}"), `cannot read watches.yaml: unknown field "variables"`},
 		"Environment":            {watched("role: ${SCAFFOLD_TEST_ROLE}"), "watches.yaml refers to the operator's environment: set SCAFFOLD_TEST_ROLE for this command"},
 		"NoContent":              {watched("vars: {a: b}"), "one of role and playbook must be set"},
 		"Period":                 {watched("role: cache", "reconcilePeriod: soon"), `time: invalid duration "soon"`},

@@ -267,6 +267,11 @@ func TestLoadErrors(t *testing.T) {
 			"A project has roles, and is none.", operatorProject, "",
 			"testdata/cache-operator is no role, since it has no tasks: give the directory of a role, such as roles/web",
 		},
+		"WrongForm": {
+			"What is written wrongly is said in terms of YAML.",
+			written(t, t.TempDir(), map[string]string{"meta/main.yml": "galaxy_info: {namespace: acme, role_name: web}\nargument_specs: {main: {options: {port: here}}}\n"}), EntryPointMain,
+			"cannot understand the role acme.web: cannot read the specification of port: line 2: cannot read str `here` as mapping",
+		},
 		"UndocumentedEntryPoint": {
 			"Defaults say nothing of entry points.", "testdata/acme.plain", "restore",
 			`the role acme.plain has no argument specifications, so nothing is known of its entry point "restore"`,

@@ -74,7 +74,7 @@ func optionsOf(n yaml.Node) ([]Option, error) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		s := optionSpec{}
 		if err := n.Content[i+1].Decode(&s); err != nil {
-			return nil, errors.Wrapf(err, "cannot read the specification of %s", n.Content[i].Value)
+			return nil, errors.Wrapf(inYAML(err), "cannot read the specification of %s", n.Content[i].Value)
 		}
 
 		o, err := s.option(n.Content[i].Value)

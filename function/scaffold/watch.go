@@ -88,7 +88,7 @@ func loadWatches(file string) ([]watch, error) {
 	// As the operator does, this reads names in any case.
 	var watches []watch
 	if err := syaml.UnmarshalStrict([]byte(text), &watches); err != nil {
-		return nil, errors.Wrapf(err, "cannot read %s", name)
+		return nil, errors.Wrapf(inYAML(err), "cannot read %s", name)
 	}
 
 	if len(watches) == 0 {

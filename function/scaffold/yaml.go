@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"regexp"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -21,6 +22,29 @@ func object(v any) map[string]any {
 func listOf(o map[string]any, path ...string) []any {
 	l, _ := manifest.Nested(o, path...).([]any)
 	return l
+}
+
+// goWords are what readers of YAML and JSON say in terms of Go, with the terms of YAML.
+var goWords = []struct{ of, is string }{ //nolint:gochecknoglobals // Go has no constant lists.
+	{`yaml: unmarshal errors:\n +|error unmarshaling JSON: while decoding JSON: json: `, ""},
+	{`cannot unmarshal (?:!!)?(.*) into (?:Go value of type )?`, "cannot read $1 as "},
+	{`Go struct field \S*?(\w+) of type `, "the field $1, of type "},
+	{`(?m)( as | type )\[\]\S+$`, "${1}list"},
+	{`(?m)( as | type )(?:map\[string\]\S+(?: {})?|\w+\.\w+)$`, "${1}mapping"},
+}
+
+// inYAML is an error of a reader of YAML, in terms of YAML.
+func inYAML(err error) error {
+	if err == nil {
+		return nil
+	}
+
+	text := err.Error()
+	for _, w := range goWords {
+		text = regexp.MustCompile(w.of).ReplaceAllString(text, w.is)
+	}
+
+	return errors.New(text)
 }
 
 // A mapping is a YAML mapping that keeps its order.
