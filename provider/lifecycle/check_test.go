@@ -44,6 +44,14 @@ func because(reason string) option {
 	return func(s *Situation) { s.Recorded.LastRun.Reason = reason }
 }
 
+// notCheckable is what the last check could tell nothing about.
+func notCheckable(s *Situation) { because(runs.ReasonNotCheckable)(s) }
+
+// triggered by something was the last run.
+func triggered(t common.RunTrigger) option {
+	return func(s *Situation) { s.Recorded.LastRun.Trigger = t }
+}
+
 // lastAppliedRun is the run of an apply, which ended at t0.
 func lastAppliedRun(s *Situation) {
 	s.Recorded.LastRun = &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: at(0)}
@@ -57,25 +65,13 @@ func TestDecideChecked(t *testing.T) {
 		s      Situation
 		want   string
 	}{
-		"Checking":          {"A check run in progress should be left alone.", given(checking), ""},
-		"NewCheckFailed":    {"A check that fails before anything was applied counts as a change.", given(lastChecked(digestA, common.PhaseFailed, 0)), "apply Created"},
-		"Clean":             {"Inputs that were checked and need no change should be left alone until the next check.", given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Recorded.AppliedDigest = digestA }), "until 10m0s"},
-		"AskedFor":          {"What the content asks for should be checked then.", given(applied(digestA), lastAppliedRun, asked(30*time.Second)), "check Poll"},
-		"DependentsChanged": {"What the content has made, and somebody has changed, should be checked at once.", given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted), "check Dependents"},
-		"DependentsDiffer": {
-			"What such a check would change should be put right.",
-			given(applied(digestA), drifted, lastChecked(digestA, common.PhaseSucceeded, 2), func(s *Situation) {
-				s.Recorded.LastRun.Trigger = common.TriggerDependents
-			}),
-			"apply Dependents",
-		},
-		"NotCheckable": {
-			"Content that cannot be checked should not be applied, nor checked without a pause.",
-			given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) {
-				s.Recorded.LastRun.Reason = runs.ReasonNotCheckable
-			}),
-			"until 10m0s",
-		},
+		"Checking":                   {"A check run in progress should be left alone.", given(checking), ""},
+		"NewCheckFailed":             {"A check that fails before anything was applied counts as a change.", given(lastChecked(digestA, common.PhaseFailed, 0)), "apply Created"},
+		"Clean":                      {"Inputs that were checked and need no change should be left alone until the next check.", given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Recorded.AppliedDigest = digestA }), "until 10m0s"},
+		"AskedFor":                   {"What the content asks for should be checked then.", given(applied(digestA), lastAppliedRun, asked(30*time.Second)), "check Poll"},
+		"DependentsChanged":          {"What the content has made, and somebody has changed, should be checked at once.", given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted), "check Dependents"},
+		"DependentsDiffer":           {"What such a check would change should be put right.", given(applied(digestA), drifted, lastChecked(digestA, common.PhaseSucceeded, 2), triggered(common.TriggerDependents)), "apply Dependents"},
+		"NotCheckable":               {"Content that cannot be checked should not be applied, nor checked without a pause.", given(lastChecked(digestA, common.PhaseSucceeded, 0), notCheckable), "until 10m0s"},
 		"Applied":                    {"What was applied should be checked a poll interval later.", given(applied(digestA), lastAppliedRun), "until 10m0s"},
 		"CheckedByClockAhead":        {"What was checked at a time to come should not be left alone until then: the clock was wrong.", given(applied(digestA), lastAppliedRun, later(-365*24*time.Hour)), "check Poll"},
 		"InterruptedByClockAhead":    {"A check that was interrupted at a time to come should not be waited for: the clock was wrong.", given(lastChecked(digestA, common.PhaseInterrupted, 0), later(-365*24*time.Hour)), "check Changed"},
@@ -102,14 +98,8 @@ func TestDecideChecked(t *testing.T) {
 			}),
 			"check Poll",
 		},
-		"RequestNotBegun": {"Nor should an apply that was asked for, when the check has answered the request already.", given(applied(digestA), notBegun(common.TriggerRequested), request("now", "now")), "check Requested"},
-		"RequestDiffers": {
-			"What was asked for should not wait behind what nobody asked for.",
-			given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), request("now", "now"), func(s *Situation) {
-				s.Recorded.LastRun.Trigger = common.TriggerRequested
-			}),
-			"apply Requested",
-		},
+		"RequestNotBegun":              {"Nor should an apply that was asked for, when the check has answered the request already.", given(applied(digestA), notBegun(common.TriggerRequested), request("now", "now")), "check Requested"},
+		"RequestDiffers":               {"What was asked for should not wait behind what nobody asked for.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), request("now", "now"), triggered(common.TriggerRequested)), "apply Requested"},
 		"CheckCanceledReverted":        {"A check of former inputs that was cut off says nothing about those as they are now.", given(applied(digestA), lastChecked(digestB, common.PhaseCanceled, 0)), "check Changed"},
 		"RequestedUnpublished":         {"Where an apply follows in any case, it should answer the request.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", ""), func(s *Situation) { s.Unpublished = true }), "apply Requested"},
 		"Unpublished":                  {"Connection details that are missing should be applied for.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Unpublished = true }), "apply Retry"},

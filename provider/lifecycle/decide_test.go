@@ -247,98 +247,56 @@ func TestDecide(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	was := xpv2.Available()
+	const (
+		noSpace = `task "Install" failed on host "db1": no space`
+		gaveUp  = "gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, " +
+			"request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs"
+	)
+
+	var none xpv2.Condition
+
+	was, applying, changed := xpv2.Available(), common.NotReady(common.ReasonRunning), common.NotReady(common.ReasonInputsChanged)
+	failed := func(message string) xpv2.Condition {
+		return common.NotReady(common.ReasonRunFailed).WithMessage(message)
+	}
+	exhausted := func(message string) xpv2.Condition {
+		return common.NotReady(common.ReasonRetriesExhausted).WithMessage(message)
+	}
+	spared := func(s *Situation) { s.Recorded.LastApply.Untouched = true }
+	unknown := func(s *Situation) { s.Recorded.LastRun = nil }
+	// again is an apply in progress of inputs that were tried so many times.
+	again := func(attempts int64, t common.RunTrigger) option {
+		return func(s *Situation) {
+			r := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseRunning}
+			s.Active, s.Recorded.LastRun = &Active{Run: r}, &r
+			s.Recorded.LastApply = &common.Apply{ID: "2", State: common.StatePresent, InputsDigest: digestA, Attempts: attempts}
+		}
+	}
 
 	for name, tc := range map[string]struct {
-		reason string
-		s      Situation
-		was    xpv2.Condition
-		want   xpv2.Condition
+		reason    string
+		s         Situation
+		was, want xpv2.Condition
 	}{
-		"New":             {"What was never applied should be creating.", given(), xpv2.Condition{}, xpv2.Creating()},
-		"Running":         {"New inputs that are being applied are not ready.", given(running(common.StatePresent)), xpv2.Condition{}, common.NotReady(common.ReasonRunning)},
-		"Applied":         {"Inputs that were applied should be ready.", given(applied(digestA)), xpv2.Condition{}, xpv2.Available()},
-		"Changed":         {"Inputs that differ from those applied are not ready.", given(applied(digestB)), was, common.NotReady(common.ReasonInputsChanged)},
-		"ChangedNoUpdate": {"Where updating is not allowed Ready should stay.", given(applied(digestB), allow(true, false)), was, was},
-		"Spared": {
-			"A periodic run that came not as far as its content leaves what was applied as it was.",
-			given(applied(digestA), failing(digestA, 1), func(s *Situation) {
-				s.Recorded.LastApply.Untouched = true
-			}),
-			common.NotReady(common.ReasonRunning),
-			xpv2.Available(),
-		},
-		"SparedOthers": {
-			"Other inputs that could not be applied are not ready.",
-			given(applied(digestB), failing(digestA, 1), func(s *Situation) {
-				s.Recorded.LastApply.Untouched = true
-			}),
-			was,
-			common.NotReady(common.ReasonRunFailed).WithMessage(`task "Install" failed on host "db1": no space`),
-		},
-		"PeriodicAfterFailure": {
-			"A retry in progress should leave Ready as it is.",
-			given(applied(digestA), running(common.StatePresent), func(s *Situation) {
-				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA}
-			}),
-			common.NotReady(common.ReasonRunFailed),
-			common.NotReady(common.ReasonRunFailed),
-		},
-		"Failed": {"A failed apply is not ready, and says why.", given(applied(digestA), failing(digestA, 1)), was, common.NotReady(common.ReasonRunFailed).WithMessage(`task "Install" failed on host "db1": no space`)},
-		"FailedRetryQueued": {
-			"The reason of a failure should be said while the retry waits for its turn.",
-			given(failing(digestA, 1), notBegun(common.TriggerRetry), func(s *Situation) {
-				s.Recorded.LastRun.Phase = common.PhaseQueued
-			}),
-			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
-			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
-		},
-		"InterruptedRetrying": {
-			"A run that was interrupted and is made up for, as the first attempt, should leave Ready as it is.",
-			given(running(common.StatePresent), func(s *Situation) {
-				s.Recorded.LastApply = &common.Apply{ID: "2", State: common.StatePresent, InputsDigest: digestA, Attempts: 1}
-				s.Recorded.LastRun = &common.Run{ID: "2", State: common.StatePresent, Trigger: common.TriggerRetry, Phase: common.PhaseRunning}
-			}),
-			common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended"),
-			common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended"),
-		},
-		"FailedChangedRunning": {
-			"The reason of a failure with other inputs should not be said any more.",
-			given(running(common.StatePresent), func(s *Situation) {
-				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA, Attempts: 1}
-			}),
-			common.NotReady(common.ReasonRunFailed).WithMessage("no space"),
-			common.NotReady(common.ReasonRunning),
-		},
-		"Exhausted": {
-			"What is not tried again should say how often it was tried, why it failed, and what to do.",
-			given(failing(digestA, 2), limit(2)),
-			xpv2.Condition{},
-			common.NotReady(common.ReasonRetriesExhausted).WithMessage(`task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
-				`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`),
-		},
-		"ExhaustedWithoutWords": {
-			"What is not tried again should say so, also when the reason is not known any more.",
-			given(failing(digestA, 2), limit(2), func(s *Situation) {
-				s.Recorded.LastRun = nil
-			}),
-			xpv2.Condition{},
-			common.NotReady(common.ReasonRetriesExhausted).WithMessage(`gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
-				`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`),
-		},
-		"NotAllowed":         {"What may not be applied is not being created.", given(allow(false, false)), xpv2.Condition{}, common.NotApplied("spec.managementPolicies allow neither Create nor Update")},
-		"NotAllowedChecking": {"What may not be applied should not seem to be while it is checked.", given(allow(false, false), policy(common.CheckWhenObserve), checking), xpv2.Condition{}, common.NotApplied("spec.managementPolicies allow neither Create nor Update; status.atProvider.drift shows what would change")},
-		"NotCheckable": {
-			"What a check cannot tell anything about is not being created.",
-			given(policy(common.CheckWhenObserve), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) {
-				s.Recorded.LastRun.Reason = runs.ReasonNotCheckable
-			}),
-			xpv2.Condition{},
-			common.NotApplied("a check run cannot tell what there is to do, see the condition Checkable"),
-		},
-		"Adopted":             {"Inputs of which a check says that there is nothing to do should be ready.", given(adopted), xpv2.Condition{}, xpv2.Available()},
-		"AdoptedAfterFailure": {"Inputs of which a check says that there is nothing to do are not ready before an apply succeeded, after others have failed.", given(adopted, failing(digestB, 1)), common.NotReady(common.ReasonRunFailed), common.NotReady(common.ReasonInputsChanged)},
-		"FailedReverted":      {"Going back to inputs that were applied before other inputs failed is not ready until they were applied again.", given(applied(digestA), failing(digestB, 1)), common.NotReady(common.ReasonRunFailed), common.NotReady(common.ReasonInputsChanged)},
+		"New":                   {"What was never applied should be creating.", given(), none, xpv2.Creating()},
+		"Running":               {"New inputs that are being applied are not ready.", given(running(common.StatePresent)), none, applying},
+		"Applied":               {"Inputs that were applied should be ready.", given(applied(digestA)), none, was},
+		"Changed":               {"Inputs that differ from those applied are not ready.", given(applied(digestB)), was, changed},
+		"ChangedNoUpdate":       {"Where updating is not allowed Ready should stay.", given(applied(digestB), allow(true, false)), was, was},
+		"Spared":                {"A periodic run that came not as far as its content leaves what was applied as it was.", given(applied(digestA), failing(digestA, 1), spared), applying, was},
+		"SparedOthers":          {"Other inputs that could not be applied are not ready.", given(applied(digestB), failing(digestA, 1), spared), was, failed(noSpace)},
+		"Failed":                {"A failed apply is not ready, and says why.", given(applied(digestA), failing(digestA, 1)), was, failed(noSpace)},
+		"FailedRetryQueued":     {"The reason of a failure should be said while the retry waits for its turn.", given(failing(digestA, 1), notBegun(common.TriggerRetry)), failed("x"), failed("x")},
+		"FailedPeriodic":        {"A periodic run in progress should leave Ready as it is.", given(applied(digestA), again(0, common.TriggerPoll)), failed("x"), failed("x")},
+		"FailedInterrupted":     {"So should one that makes up for one that was interrupted.", given(again(1, common.TriggerRetry)), failed("x"), failed("x")},
+		"FailedChangedRunning":  {"The reason of a failure with other inputs should not be said any more.", given(again(1, common.TriggerChanged)), failed("x"), applying},
+		"Exhausted":             {"What is not tried again should say how often it was tried, why it failed, and what to do.", given(failing(digestA, 2), limit(2)), none, exhausted(noSpace + "; " + gaveUp)},
+		"ExhaustedWithoutWords": {"It should also when the reason is not known any more.", given(failing(digestA, 2), limit(2), unknown), none, exhausted(gaveUp)},
+		"NotAllowed":            {"What may not be applied is not being created.", given(allow(false, false)), none, common.NotApplied("spec.managementPolicies allow neither Create nor Update")},
+		"NotAllowedChecking":    {"What may not be applied should not seem to be while it is checked.", given(allow(false, false), policy(common.CheckWhenObserve), checking), none, common.NotApplied("spec.managementPolicies allow neither Create nor Update; status.atProvider.drift shows what would change")},
+		"NotCheckable":          {"What a check cannot tell anything about is not being created.", given(policy(common.CheckWhenObserve), lastChecked(digestA, common.PhaseSucceeded, 0), notCheckable), none, common.NotApplied("a check run cannot tell what there is to do, see the condition Checkable")},
+		"Adopted":               {"Inputs of which a check says that there is nothing to do should be ready.", given(adopted), none, was},
+		"AdoptedAfterFailure":   {"Inputs of which a check says that there is nothing to do are not ready before an apply succeeded, after others have failed.", given(adopted, failing(digestB, 1)), failed(""), changed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Ready(tc.s, tc.was)
