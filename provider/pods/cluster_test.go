@@ -145,7 +145,10 @@ func (c *cluster) get(ctx context.Context, k client.WithWatch, key client.Object
 
 func (c *cluster) list(ctx context.Context, k client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 	if events, ok := l.(*corev1.EventList); ok {
-		events.Items = []corev1.Event{{Type: corev1.EventTypeNormal, Reason: "CreatedWorkload", Message: "Created Workload: ns/pod-x"}}
+		events.Items = []corev1.Event{
+			{Type: corev1.EventTypeWarning, Reason: "FailedMount", Message: "no such ConfigMap"},
+			{Type: corev1.EventTypeNormal, Reason: "CreatedWorkload", Message: "Created Workload: ns/pod-x"},
+		}
 
 		return c.ask(ctx, "list", &corev1.Event{})
 	}

@@ -301,8 +301,9 @@ func TestEnds(t *testing.T) {
 		tell, then func(*cluster, *execution)
 		says       string
 
-		phase           common.RunPhase
-		why             string
+		phase common.RunPhase
+		// why the run has ended, and how that is told.
+		why, message    string
 		untouched, rest bool
 	}{
 		"Revoked": {
@@ -363,12 +364,57 @@ func TestEnds(t *testing.T) {
 		"Forced": {
 			reason: "A Pod that is deleted by force may work on.",
 			state:  working, tell: stops(),
-			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod was deleted", rest: true,
 		},
 		"Evicted": {
 			reason: "A Pod that is told to end says how it has.",
 			state:  working, tell: stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), killed),
-			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded,
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod was disrupted: EvictionByEvictionAPI: x",
+		},
+		"Killed": {
+			reason: "One that is just told to end was deleted.",
+			state:  working, tell: stops(deleted, killed),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod was deleted",
+		},
+		"Pressure": {
+			reason: "A node says why it has ended a Pod.",
+			state:  working, tell: shows(status("Evicted", "The node was low on resource: memory."), failed, killed),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod ended: Evicted: The node was low on resource: memory.",
+		},
+		"LongReason": {
+			reason: "What it says is bounded.",
+			state:  working, tell: shows(status("Evicted", strings.Repeat("x", 1<<20)), failed, killed),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod ended: Evicted: " + strings.Repeat("x", maxMessage-len("…")) + "…",
+		},
+		"Deadline": {
+			reason: "A Pod may take too long.",
+			state:  working, tell: shows(status("DeadlineExceeded", "x"), failed, killed),
+			phase: common.PhaseTimedOut, why: runner.ReasonTimedOut,
+			message: "the Pod took longer than the run, with a timeout of 1m0s, and the installation of its content may take",
+		},
+		"OutOfMemory": {
+			reason: "It may need too much memory.",
+			state:  working, tell: shows(container(containerRun, terminated(137, "OOMKilled", "")), failed),
+			phase: common.PhaseFailed, why: runner.ReasonOutOfMemory, message: "the container run needed more memory than its limit; raise spec.execution.resources",
+		},
+		"NotStarted": {
+			reason: "Its runtime may not start it.",
+			state:  waits, tell: shows(container(containerRun, notStarted("StartError", "no such user")), failed),
+			phase: common.PhaseFailed, why: common.ReasonPodNotStarted, message: "the container run could not be started: no such user", untouched: true,
+		},
+		"NoBinary": {
+			reason: "The container that brings the provider may fail.",
+			state:  waits,
+			tell: shows(failed, func(p *corev1.Pod) {
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: containerCopy, State: terminated(2, "Error", "disk full")}}
+			}),
+			phase: common.PhaseFailed, why: common.ReasonInternal, untouched: true,
+			message: "the container provider-ansible ended with exit code 2 and without a report: disk full",
+		},
+		"Unknown": {
+			reason: "Nothing may tell why.",
+			state:  waits, tell: shows(failed),
+			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod ended without a report", untouched: true,
 		},
 		"Failed": {
 			reason: "A Pod may fail that has waited.",
@@ -377,13 +423,32 @@ func TestEnds(t *testing.T) {
 		},
 		"Ended": {
 			reason: "A container may end without a report.",
-			state:  working, tell: shows(container(containerRun, terminated(1, "Error", ""))),
+			state:  working, tell: shows(container(containerRun, terminated(1, "Error", "cannot find \"ansible-runner\" in PATH\n"))),
 			phase: common.PhaseFailed, why: common.ReasonInternal,
+			message: `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`,
 		},
 		"NoImage": {
 			reason: "What cannot start for long is given up.",
-			state:  container(containerRun, waiting("ErrImagePull", "")), tell: func(*cluster, *execution) { time.Sleep(2 * stuckFor) }, then: stops(deleted, unknown),
+			state:  container(containerRun, waiting("ErrImagePull", "no such image")), says: "the container run waits: ErrImagePull: no such image",
+			then: func(c *cluster, _ *execution) {
+				time.Sleep(2 * stuckFor)
+				c.gone(deleted, unknown)
+			},
 			phase: common.PhaseFailed, why: common.ReasonPodNotStarted, untouched: true,
+		},
+		"Unschedulable": {
+			reason: "A run says what keeps its Pod from a node.",
+			state: func(p *corev1.Pod) {
+				p.Spec.NodeName = ""
+				condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/1 nodes are available")(p)
+			},
+			says: "the Pod waits for a node: 0/1 nodes are available", tell: leaves,
+			phase: common.PhaseQueued, untouched: true,
+		},
+		"Starts": {
+			reason: "And on a node what keeps it from its start.",
+			state:  waits, says: "the Pod starts on node n: FailedMount: no such ConfigMap", tell: leaves,
+			phase: common.PhaseQueued, untouched: true,
 		},
 		"Unwatched": {
 			reason: "The watch may show nothing of a Pod that starts and ends.",
@@ -536,7 +601,7 @@ func TestEnds(t *testing.T) {
 				}
 
 				got := <-e.ended
-				if got.Run.Phase != tc.phase || got.Run.Reason != tc.why || got.Untouched != tc.untouched || got.NotBefore.IsZero() == tc.rest || got.Run.Phase.Finished() && got.Plan != "" {
+				if got.Run.Phase != tc.phase || got.Run.Reason != tc.why || tc.message != "" && got.Run.Message != tc.message || got.Untouched != tc.untouched || got.NotBefore.IsZero() == tc.rest || got.Run.Phase.Finished() && got.Plan != "" {
 					t.Errorf("%s\nExecute(...): untouched=%t, not before %s, %+v", tc.reason, got.Untouched, got.NotBefore, got.Run)
 				}
 

@@ -6,10 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
 func aPod(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
@@ -82,33 +78,6 @@ func condition(t corev1.PodConditionType, s corev1.ConditionStatus, reason, mess
 	}
 }
 
-func TestWaiting(t *testing.T) {
-	gated := func(p *corev1.Pod) {
-		p.Spec.NodeName, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
-	}
-
-	for name, tc := range map[string]struct {
-		pod     *corev1.Pod
-		trouble string
-		want    string
-		stuck   bool
-	}{
-		"New":           {aPod(corev1.PodPending, func(p *corev1.Pod) { p.Spec.NodeName = "" }), "", "waiting for the Pod", false},
-		"Gated":         {aPod(corev1.PodPending, gated), "CreatedWorkload: x", "the Pod is held by the scheduling gate kueue.x-k8s.io/admission: CreatedWorkload: x", false},
-		"Unschedulable": {aPod(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/1 nodes are available")), "", "the Pod waits for a node: 0/1 nodes are available", false},
-		"Starts":        {aPod(corev1.PodPending, container(containerRun, waiting("ContainerCreating", ""))), "", "the Pod starts on node n", false},
-		"Mount":         {aPod(corev1.PodPending), "FailedMount: no such ConfigMap", "the Pod starts on node n: FailedMount: no such ConfigMap", false},
-		"NoImage":       {aPod(corev1.PodPending, container(containerRun, waiting("ImagePullBackOff", "no such image"))), "", "the container run waits: ImagePullBackOff: no such image", true},
-		"NoSecret":      {aPod(corev1.PodPending, container(containerRun, waiting("CreateContainerConfigError", ""))), "", "the container run waits: CreateContainerConfigError", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got, stuck := waitsFor(tc.pod, tc.trouble); got != tc.want || stuck != tc.stuck {
-				t.Errorf("waitsFor(...): want %q, %v, got %q, %v", tc.want, tc.stuck, got, stuck)
-			}
-		})
-	}
-}
-
 func TestSilence(t *testing.T) {
 	ready := func(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
 		return condition(corev1.PodReady, status, reason, "")
@@ -134,67 +103,5 @@ func TestSilence(t *testing.T) {
 				t.Errorf("\n%s\nending(): got %q", tc.reason, got)
 			}
 		})
-	}
-}
-
-func TestEnd(t *testing.T) {
-	for name, tc := range map[string]struct {
-		pod  *corev1.Pod
-		want end
-	}{
-		"Deleted": {
-			aPod(corev1.PodFailed, deleted, container(containerRun, terminated(1, "Error", ""))),
-			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was deleted", true},
-		},
-		"DeletedByForce": {
-			aPod(corev1.PodRunning, container(containerRun, running())),
-			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was deleted", true},
-		},
-		"Evicted": {
-			aPod(corev1.PodFailed, status("Evicted", "The node was low on resource: memory."), container(containerRun, terminated(137, "Error", ""))),
-			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod ended: Evicted: The node was low on resource: memory.", true},
-		},
-		"Deadline": {
-			aPod(corev1.PodFailed, status("DeadlineExceeded", "x")),
-			end{common.PhaseTimedOut, runner.ReasonTimedOut, "the Pod took longer than the run, with a timeout of 1m0s, and the installation of its content may take", false},
-		},
-		"OutOfMemory": {
-			aPod(corev1.PodFailed, container(containerRun, terminated(137, "OOMKilled", ""))),
-			end{common.PhaseFailed, runner.ReasonOutOfMemory, "the container run needed more memory than its limit; raise spec.execution.resources", false},
-		},
-		"Disrupted": {
-			aPod(corev1.PodFailed, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "preempted")),
-			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was disrupted: PreemptionByScheduler: preempted", true},
-		},
-		"NodeGone": {
-			aPod(corev1.PodFailed, deleted, container(containerRun, terminated(143, "Error", ""))),
-			end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod was deleted", true},
-		},
-		"NotStarted": {
-			aPod(corev1.PodFailed, container(containerRun, notStarted("StartError", "no such user"))),
-			end{common.PhaseFailed, common.ReasonPodNotStarted, "the container run could not be started: no such user", true},
-		},
-		"NoPython": {
-			aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", "cannot find \"ansible-runner\" in PATH\n"))),
-			end{common.PhaseFailed, common.ReasonInternal, `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`, true},
-		},
-		"NoBinary": {
-			aPod(corev1.PodFailed, func(p *corev1.Pod) {
-				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: containerCopy, State: terminated(2, "Error", "disk full")}}
-			}),
-			end{common.PhaseFailed, common.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
-		},
-		"Unknown": {aPod(corev1.PodFailed), end{common.PhaseInterrupted, runs.ReasonPodEnded, "its Pod ended without a report", true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := endOf(tc.pod, "1m0s"); got != tc.want {
-				t.Errorf("endOf(...): want %+v, got %+v", tc.want, got)
-			}
-		})
-	}
-
-	long := aPod(corev1.PodFailed, status("Evicted", strings.Repeat("x", 1<<20)))
-	if got := endOf(long, ""); len(got.message) > 2*maxMessage {
-		t.Errorf("A message should be cut, not have %d bytes.", len(got.message))
 	}
 }
