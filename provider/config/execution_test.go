@@ -7,11 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestExecution(t *testing.T) {
@@ -25,73 +23,45 @@ func TestExecution(t *testing.T) {
 		return &namespacedv1alpha1.ClusterProviderConfig{Spec: common.ProviderConfigSpec{Execution: x}}
 	}
 
-	flags := Places{Default: common.PlaceProvider, Namespace: "jobs"}
-	tenMinutes := &metav1.Duration{Duration: 10 * time.Minute}
+	flags, kept := Places{Default: common.PlaceProvider, Namespace: "jobs"}, 10*time.Minute
+	pod := func(namespace, image string, content common.ContentSource, keepFor time.Duration) common.Execution {
+		return common.Execution{Place: common.PlacePod, Namespace: namespace, Image: image, Content: content, KeepFor: &metav1.Duration{Duration: keepFor}}
+	}
 
 	for name, tc := range map[string]struct {
 		reason string
 		places Places
 		config common.Config
 		want   common.Execution
-		err    error
+		err    string
 	}{
-		"NoCluster": {
-			"Without a cluster the run is carried out here, whatever the configuration says.",
-			Places{},
-			in(&common.Execution{Place: common.PlacePod, Image: "x"}),
-			common.Execution{},
-			nil,
-		},
-		"Default": {
-			"A configuration that says nothing has the place of the flag.",
-			flags, in(nil),
-			common.Execution{Place: common.PlaceProvider},
-			nil,
-		},
+		"NoCluster": {"Without a cluster the run is carried out here, whatever the configuration says.", Places{}, in(&common.Execution{Place: common.PlacePod, Image: "x"}), common.Execution{}, ""},
+		"Default":   {"A configuration that says nothing has the place of the flag.", flags, in(nil), common.Execution{Place: common.PlaceProvider}, ""},
 		"ImageByFlag": {
 			"A configuration that says something of Pods has a mistake where the flag says that there are none.",
-			flags, in(&common.Execution{Image: "x"}),
-			common.Execution{},
-			errors.New("spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out all but place"),
+			flags, in(&common.Execution{Image: "x"}), common.Execution{},
+			"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out all but place",
 		},
-		"Pod": {
-			"The Pods of a namespace's configuration are in that namespace.",
-			flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}),
-			common.Execution{Place: common.PlacePod, Image: "x", Namespace: "team-a", Content: common.ContentInstall, KeepFor: tenMinutes},
-			nil,
-		},
-		"PodByFlag": {
-			"Those of a cluster scoped one are where the flag says.",
-			Places{Default: common.PlacePod, Namespace: "jobs"},
-			cluster(nil),
-			common.Execution{Place: common.PlacePod, Namespace: "jobs", Content: common.ContentInstall, KeepFor: tenMinutes},
-			nil,
-		},
+		"Pod":       {"The Pods of a namespace's configuration are in that namespace.", flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}), pod("team-a", "x", common.ContentInstall, kept), ""},
+		"PodByFlag": {"Those of a cluster scoped one are where the flag says.", Places{Default: common.PlacePod, Namespace: "jobs"}, cluster(nil), pod("jobs", "", common.ContentInstall, kept), ""},
 		"Namespace": {
 			"Or where it says itself.",
 			flags, cluster(&common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}}),
-			common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}},
-			nil,
+			pod("own", "", common.ContentImage, 0), "",
 		},
 		"PodsOnly": {
 			"A provider may refuse to carry out runs itself.",
-			Places{Default: PodsOnly, Namespace: "jobs"},
-			in(&common.Execution{Place: common.PlaceProvider}),
-			common.Execution{},
-			errors.New("spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod"),
+			Places{Default: PodsOnly, Namespace: "jobs"}, in(&common.Execution{Place: common.PlaceProvider}), common.Execution{},
+			"spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.places.Execution(tc.config)
-			if diff := cmp.Diff(tc.err, err, test.EquateErrors()); diff != "" {
+			if diff := cmp.Diff(tc.err, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nexecution(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
-			if err != nil {
-				return
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" && err == nil {
 				t.Errorf("\n%s\nexecution(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

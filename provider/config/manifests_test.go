@@ -35,12 +35,6 @@ func TestManifestsAdd(t *testing.T) {
 			want: "run.yaml, document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": should match " +
 				`'^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$'`,
 		},
-		"Host": {
-			reason: "No flag allows what is the provider's own to the namespaced group.",
-			docs:   []string{clusterProviderConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: HOME}}]}`},
-			want: "run.yaml, document 1: spec: Invalid value: credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem, " +
-				"which are the provider's own",
-		},
 		"OtherKinds": {
 			reason: "What a file has beside a run, for kubectl apply, is no part of the run.",
 			docs: []string{
@@ -75,11 +69,6 @@ func TestManifestsAdd(t *testing.T) {
 			reason: "Which of two objects is meant, nobody can tell.",
 			docs:   []string{clusterConfig + "---" + clusterConfig},
 			want:   `run.yaml, document 2: ProviderConfig "default" is there already`,
-		},
-		"NoName": {
-			reason: "An object needs a name to be referred to.",
-			docs:   []string{"apiVersion: v1\nkind: Secret"},
-			want:   "run.yaml, document 1: /v1, Kind=Secret: metadata.name must be set",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -20,9 +19,6 @@ import (
 func TestIndexReferences(t *testing.T) {
 	key := func(namespace, name string) *common.KeySelector {
 		return &common.KeySelector{Namespace: namespace, Name: name, Key: "key"}
-	}
-	ref := func(kind, namespace, name string) string {
-		return Reference{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}.String()
 	}
 	p := common.AnsibleRunParameters{
 		VarFiles: []common.VarFile{
@@ -60,40 +56,17 @@ func TestIndexReferences(t *testing.T) {
 		want   []string
 	}{
 		"Namespaced": {
-			reason: "A namespaced run refers to what is in its namespace, and to nothing else. What it reads twice is watched once.",
-			object: namespaced,
-			want: []string{
-				ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindSecret, "a", "three"),
-				ref(KindSecret, "a", "whole"), ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
-			},
+			"A namespaced run refers to what is in its namespace, and to nothing else. What it reads twice is watched once.", namespaced,
+			[]string{"ConfigMap a/one", "Secret a/two", "Secret a/three", "Secret a/whole", "ConfigMap a/whole", "ConfigMap a/four"},
 		},
 		"Cluster": {
-			reason: "A cluster scoped run refers to any namespace, which it has to name.",
-			object: cluster,
-			want: []string{
-				ref(KindSecret, "a", "two"), ref(KindSecret, "b", "three"), ref(KindSecret, "a", "whole"),
-				ref(KindConfigMap, "a", "whole"), ref(KindConfigMap, "a", "four"),
-			},
+			"A cluster scoped run refers to any namespace, which it has to name.", cluster,
+			[]string{"Secret a/two", "Secret b/three", "Secret a/whole", "ConfigMap a/whole", "ConfigMap a/four"},
 		},
-		"Connected": {
-			reason: "A run refers to the Secret that its connection details go to.",
-			object: connected,
-			want:   []string{ref(KindSecret, "d", "connection")},
-		},
-		"ConnectedNamespaced": {
-			reason: "That of a namespaced run is in its namespace.",
-			object: connectedHere,
-			want:   []string{ref(KindSecret, "a", "connection")},
-		},
-		"ClusterProviderConfig": {
-			reason: "A configuration refers to its variables and its credentials.",
-			object: shared,
-			want:   []string{ref(KindSecret, "c", "vars"), ref(KindSecret, "c", "key")},
-		},
-		"Other": {
-			reason: "Others refer to nothing of ours.",
-			object: &corev1.Secret{},
-		},
+		"Connected":             {"A run refers to the Secret that its connection details go to.", connected, []string{"Secret d/connection"}},
+		"ConnectedNamespaced":   {"That of a namespaced run is in its namespace.", connectedHere, []string{"Secret a/connection"}},
+		"ClusterProviderConfig": {"A configuration refers to its variables and its credentials.", shared, []string{"Secret c/vars", "Secret c/key"}},
+		"Other":                 {"Others refer to nothing of ours.", &corev1.Secret{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, IndexReferences(tc.object)); diff != "" {
