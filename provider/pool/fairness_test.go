@@ -19,11 +19,12 @@ import (
 
 // A counting backend counts the runs in progress and those that have ended, by object.
 type counting struct {
-	t     *testing.T
-	limit int
+	t                *testing.T
+	limit, perTenant int
 
 	mu      sync.Mutex
 	running map[types.UID]int
+	tenants map[string]int
 	ended   map[types.UID]int
 }
 
@@ -65,6 +66,7 @@ func (c *counting) begin(j runs.Run) {
 	defer c.mu.Unlock()
 
 	c.running[j.Object.UID]++
+	c.tenants[j.Object.Namespace]++
 
 	total := 0
 	for uid, n := range c.running {
@@ -75,8 +77,8 @@ func (c *counting) begin(j runs.Run) {
 		}
 	}
 
-	if total > c.limit {
-		c.t.Errorf("No more than %d runs should run at a time, got %d", c.limit, total)
+	if tenant := c.tenants[j.Object.Namespace]; total > c.limit || tenant > c.perTenant {
+		c.t.Errorf("No more than %d runs should run at a time, and %d of a namespace, got %d and %d", c.limit, c.perTenant, total, tenant)
 	}
 }
 
@@ -85,6 +87,7 @@ func (c *counting) end(j runs.Run) {
 	defer c.mu.Unlock()
 
 	c.running[j.Object.UID]--
+	c.tenants[j.Object.Namespace]--
 	c.ended[j.Object.UID]++
 }
 
@@ -99,13 +102,14 @@ func TestFairness(t *testing.T) {
 	for limit := 1; limit <= 4; limit++ {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &counting{t: t, limit: limit, running: map[types.UID]int{}, ended: map[types.UID]int{}}
-				p := newPool(limit, limit, c.execute)
+				c := &counting{t: t, limit: limit, perTenant: (limit + 1) / 2, running: map[types.UID]int{}, tenants: map[string]int{}, ended: map[types.UID]int{}}
+				p := newPool(limit, c.perTenant, c.execute)
 				p.queues[common.PlaceProvider].Needs = c.needs
 
-				for i := range 2000 {
-					j := newRun(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
-					j.Object.Namespace = strconv.Itoa(i % 3)
+				for range 2000 {
+					n := rand.IntN(50)
+					j := newRun(strconv.Itoa(n), triggers[rand.IntN(len(triggers))])
+					j.Object.Namespace = strconv.Itoa(n % 3)
 					enter(p, j, func() { go p.Recorded(j.Object.UID, j.ID) })
 
 					switch uid := strconv.Itoa(rand.IntN(50)); rand.IntN(20) {
@@ -201,34 +205,6 @@ func TestOrder(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestNamespaceLimit has one namespace wait that has as many places as it may have.
-func TestNamespaceLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScripted()
-		p := newPool(3, 1, s.execute)
-
-		for _, uid := range []string{"a1", "a2", "b1", "a3"} {
-			j := newRun(uid, common.TriggerCreated)
-			j.Object.Namespace = uid[:1]
-			enter(p, j, func() {})
-		}
-
-		if a, b := <-s.began, <-s.began; a.Object.UID[:1] == b.Object.UID[:1] {
-			t.Errorf("No namespace should have two places: %s, %s", a.Object.UID, b.Object.UID)
-		}
-
-		if began(s) {
-			t.Error("A namespace should have one place only.")
-		}
-
-		for range 4 {
-			s.end <- common.PhaseSucceeded
-
-			began(s)
-		}
-	})
 }
 
 // TestUrgentPlace keeps the last place free of what can wait.
