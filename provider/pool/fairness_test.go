@@ -102,7 +102,7 @@ func TestFairness(t *testing.T) {
 	for limit := 1; limit <= 4; limit++ {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &counting{t: t, limit: limit, perTenant: (limit + 1) / 2, running: map[types.UID]int{}, tenants: map[string]int{}, ended: map[types.UID]int{}}
+				c := &counting{t: t, limit: limit, perTenant: 5 - limit, running: map[types.UID]int{}, tenants: map[string]int{}, ended: map[types.UID]int{}}
 				p := newPool(limit, c.perTenant, c.execute)
 				p.queues[common.PlaceProvider].Needs = c.needs
 
