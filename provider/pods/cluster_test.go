@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,6 +51,8 @@ type cluster struct {
 	refuse func(verb string, o client.Object) error
 	// hangs is true while the watch shows nothing, and denies while the provider has no rights.
 	hangs, denies bool
+	// reviewed is the right that was asked for last.
+	reviewed *authorizationv1.ResourceAttributes
 
 	mu sync.Mutex
 	// asked is what the provider has asked for.
@@ -188,13 +191,15 @@ func (c *cluster) patch(ctx context.Context, k client.WithWatch, o client.Object
 }
 
 func (c *cluster) create(ctx context.Context, k client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-	if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
-		review.Status.Allowed = !c.denies
+	switch o := o.(type) {
+	case *authorizationv1.SelfSubjectAccessReview:
+		o.Status.Allowed, c.reviewed = !c.denies, o.Spec.ResourceAttributes
 		return nil
-	}
-
-	if p, ok := o.(*corev1.Pod); ok {
-		p.UID, p.CreationTimestamp, p.Status.Phase = types.UID("pod of "+time.Now().String()), metav1.Now(), corev1.PodPending
+	case *authenticationv1.SelfSubjectReview:
+		o.Status.UserInfo.Username = "system:serviceaccount:crossplane-system:provider-ansible"
+		return nil
+	case *corev1.Pod:
+		o.UID, o.CreationTimestamp, o.Status.Phase = types.UID("pod of "+time.Now().String()), metav1.Now(), corev1.PodPending
 	}
 
 	if err := c.ask(ctx, "create", o); err != nil {
