@@ -239,6 +239,11 @@ func TestEnds(t *testing.T) {
 	unknown := container(containerRun, notStarted("ContainerStatusUnknown", ""))
 	succeeded := container(containerRun, terminated(0, "Completed", ""))
 	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+	// silent is a run on a node of which nothing is known.
+	silent := func(p *corev1.Pod) {
+		working(p)
+		condition(corev1.PodReady, corev1.ConditionFalse, "", "")(p)
+	}
 
 	cancels := func(_ *cluster, e *execution) { e.cancel() }
 	revokes := func(_ *cluster, e *execution) { e.revoke() }
@@ -360,6 +365,38 @@ func TestEnds(t *testing.T) {
 				c.gone(deleted, killed)
 			},
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"RevokedRuns": {
+			reason: "A run with its inputs that does not wait goes on.",
+			state:  working, tell: revokes, then: leaves,
+			phase: common.PhaseQueued, untouched: true,
+		},
+		"Silent": {
+			reason: "A run says that its node is silent.",
+			state:  silent, says: "the node n of the Pod does not answer; the run goes on", tell: leaves,
+			phase: common.PhaseQueued, untouched: true,
+		},
+		"CanceledSilent": {
+			reason: "A node that does not answer does not learn that a Pod is to end.",
+			state:  silent, tell: cancels, says: "the node n of the Pod does not answer; the run goes on", then: stops(deleted, killed),
+			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
+		},
+		"NotReady": {
+			reason: "That a container of a template is not ready, a node says.",
+			state: func(p *corev1.Pod) {
+				working(p)
+				condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "")(p)
+			},
+			tell: leaves, phase: common.PhaseQueued, untouched: true,
+		},
+		"Orphaned": {
+			reason: "A Pod whose node is gone may work on, whatever the cluster calls it.",
+			state:  working,
+			tell: func(c *cluster, _ *execution) {
+				c.node(working, failed, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByPodGC", ""))
+				time.Sleep(time.Hour)
+			},
+			then: leaves, phase: common.PhaseQueued, untouched: true,
 		},
 		"Forced": {
 			reason: "A Pod that is deleted by force may work on.",
@@ -591,7 +628,8 @@ func TestEnds(t *testing.T) {
 					tc.tell(c, e)
 				}
 
-				if m := c.reported().Run.Message; !strings.Contains(m, tc.says) {
+				const unknown = "does not answer; the run goes on"
+				if m := c.reported().Run.Message; !strings.Contains(m, tc.says) || strings.Contains(m, unknown) != strings.Contains(tc.says, unknown) {
 					t.Errorf("%s\nThe status should say %q, not %q", tc.reason, tc.says, m)
 				}
 
