@@ -23,31 +23,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// tarOf members without content, but for files.
-func tarOf(t *testing.T, members ...tar.Header) []byte {
-	t.Helper()
-
-	b := &bytes.Buffer{}
-	w := tar.NewWriter(b)
-
-	for _, h := range members {
-		text := ""
-		if h.Typeflag == tar.TypeReg {
-			text = "text"
-		}
-
-		h.Size = int64(len(text))
-		needs.OK(t, w.WriteHeader(&h))
-
-		_, err := w.Write([]byte(text))
-		needs.OK(t, err)
-	}
-
-	needs.OK(t, w.Close())
-
-	return b.Bytes()
-}
-
 // zipOf files with these modes. The text of a link is where it leads.
 func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 	t.Helper()
@@ -71,17 +46,12 @@ func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 	return b.Bytes()
 }
 
-// TestProjectArchives installs projects from archives, which come as ansible-galaxy downloads those of roles.
-func TestProjectArchives(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
+// archives of projects, which come as ansible-galaxy downloads those of roles.
+func (w *world) archives(t *testing.T) map[string]sourceCase {
+	t.Helper()
 
-	w := newWorld(t)
 	private := map[string]string{".netrc": netLogin}
-	file := func(name string) tar.Header { return tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600} }
-	link := func(name, to string) tar.Header {
-		return tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}
-	}
+	file := func(name string) member { return regular(name, "text") }
 
 	from := func(archive []byte, name, path string) sourceCase {
 		at := filepath.Join(w.root, "../archives", strings.TrimSuffix(name, "?raw=1"))
@@ -108,9 +78,9 @@ func TestProjectArchives(t *testing.T) {
 	site := file("./site.yml")
 	released := tarOf(t, file("site-1.0.0/web/site.yml"), file("site-1.0.0/README.md"))
 	zipped := zipOf(t, map[string]fs.FileMode{"site.yml": 0o644, "bin/run.sh": 0o755, "same.yml": fs.ModeSymlink})
-	linked := tarOf(t, site, tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"})
+	linked := tarOf(t, site, member{Header: tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"}})
 
-	w.check(t, map[string]sourceCase{
+	return map[string]sourceCase{
 		"Directory": installed("A directory that has all files is not a part of their paths.", released, "all.tar", "", "README.md", "web/site.yml"),
 		"Path":      installed("A directory comes without what is beside it. A query belongs to the URL.", released, "web.tar?raw=1", "web", "site.yml"),
 		"Zip":       installed("Programs stay programs, and links links.", zipped, "site.zip", "", "bin/run.sh is a program", "same.yml is a link", "site.yml"),
@@ -119,13 +89,13 @@ func TestProjectArchives(t *testing.T) {
 			"IT: it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing"),
 		"Above":    refused("No file is above the project.", tarOf(t, site, file("a/../../evil")), "above.tar", "IT: a/../../evil is outside of it"),
 		"Absolute": refused("None is elsewhere on the machine.", tarOf(t, site, file("/tmp/evil")), "absolute.tar", "IT: /tmp/evil is outside of it"),
-		"Device": refused("No project needs a device.", tarOf(t, site, tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}), "device.tar",
+		"Device": refused("No project needs a device.", tarOf(t, site, member{Header: tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}}), "device.tar",
 			"IT: disk is no file, directory or link"),
-		"LinkOut": refused("A link to a file of the machine leads out of each project.", tarOf(t, site, link("users", "/etc/passwd")), "out.tar",
+		"LinkOut": refused("A link to a file of the machine leads out of each project.", tarOf(t, site, symlink("users", "/etc/passwd")), "out.tar",
 			"users is a link to /etc/passwd, which is not in the project: give a path that has both"),
-		"FileThroughLink": refused("No file is written through a link of the archive.", tarOf(t, site, link("web", ".."), file("web/evil")), "through.tar",
+		"FileThroughLink": refused("No file is written through a link of the archive.", tarOf(t, site, symlink("web", ".."), file("web/evil")), "through.tar",
 			"IT: web is there already"),
-	})
+	}
 }
 
 // TestProjectArchiveRedirect downloads an archive from where its server says that it is, which is not told the password.
@@ -137,7 +107,7 @@ func TestProjectArchiveRedirect(t *testing.T) {
 	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		passwords <- r.Header.Get("Authorization")
 
-		_, _ = w.Write(tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}))
+		_, _ = w.Write(tarOf(t, regular("site.yml", "text")))
 	}))
 	t.Cleanup(storage.Close)
 
@@ -159,7 +129,7 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	site := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "group_vars/all.yml"})
+	site := tarOf(t, regular("site.yml", "text"), regular("group_vars/all.yml", "text"))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(site)))
 

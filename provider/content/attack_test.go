@@ -2,9 +2,7 @@ package content
 
 import (
 	"archive/tar"
-	"bytes"
 	order "cmp"
-	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,30 +26,24 @@ func TestAttacks(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	var (
-		file = func(name, text string) entryOf { return entryOf{Name: name, Typeflag: tar.TypeReg, text: text} }
-		link = func(name, target string) entryOf {
-			return entryOf{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}
-		}
-		meta = file("x/meta/main.yml", roleFiles()["meta/main.yml"])
-	)
+	meta := regular("x/meta/main.yml", roleFiles()["meta/main.yml"])
 
 	for name, tc := range map[string]struct {
 		reason string
 		// archive of a role, if there is one. OUT is the directory around.
-		archive []entryOf
+		archive []member
 		// repository of a role or a collection, with links in it by name.
 		repository, links map[string]string
 		requirements      string
 		// fails is true where it must not be installed, either.
 		fails bool
 	}{
-		"ArchiveUp":       {reason: "A path leads out of the archive.", archive: []entryOf{meta, file("x/../../../../../../../../../../../../OUT/evil", "x")}},
-		"ArchiveAbsolute": {reason: "A path starts at the root.", archive: []entryOf{meta, file("/OUT/evil", "x")}},
-		"ArchiveLink":     {reason: "A file is written through a link.", archive: []entryOf{meta, link("x/tasks", "/OUT"), file("x/tasks/evil", "x")}},
-		"ArchiveHardLink": {reason: "A name for another file.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeLink, Linkname: "/OUT/canary"}}},
-		"ArchiveDevice":   {reason: "A device.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}},
-		"ArchivePipe":     {reason: "What is read never ends.", archive: []entryOf{meta, {Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}, {Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}},
+		"ArchiveUp":       {reason: "A path leads out of the archive.", archive: []member{meta, regular("x/../../../../../../../../../../../../OUT/evil", "x")}},
+		"ArchiveAbsolute": {reason: "A path starts at the root.", archive: []member{meta, regular("/OUT/evil", "x")}},
+		"ArchiveLink":     {reason: "A file is written through a link.", archive: []member{meta, symlink("x/tasks", "/OUT"), regular("x/tasks/evil", "x")}},
+		"ArchiveHardLink": {reason: "A name for another file.", archive: []member{meta, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeLink, Linkname: "/OUT/canary"}}}},
+		"ArchiveDevice":   {reason: "A device.", archive: []member{meta, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}}},
+		"ArchivePipe":     {reason: "What is read never ends.", archive: []member{meta, {Header: tar.Header{Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}}, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}}},
 		"RoleInfoLink": {
 			reason: "What says which version is installed is a file of the provider's.", repository: roleFiles(),
 			links: map[string]string{"meta/.galaxy_install_info": "/OUT/canary"},
@@ -81,7 +73,13 @@ func TestAttacks(t *testing.T) {
 
 			switch {
 			case tc.archive != nil:
-				required = "roles: [{name: x, src: '" + attackArchive(t, out, tc.archive, fill) + "'}]"
+				for i, m := range tc.archive {
+					tc.archive[i].Name, tc.archive[i].Linkname = fill(m.Name), fill(m.Linkname)
+				}
+
+				pack(t, filepath.Join(out, "x.tar.gz"), tc.archive...)
+
+				required = "roles: [{name: x, src: '" + filepath.Join(out, "x.tar.gz") + "'}]"
 			case tc.repository != nil:
 				for name, text := range tc.repository {
 					write(t, filepath.Join(out, "repo"), map[string]string{name: fill(text)})
@@ -123,39 +121,4 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-}
-
-type entryOf struct {
-	Name, Linkname     string
-	Typeflag           byte
-	Devmajor, Devminor int64
-	text               string
-}
-
-// attackArchive of a role, by its path.
-func attackArchive(t *testing.T, dir string, entries []entryOf, fill func(string) string) string {
-	t.Helper()
-
-	var b bytes.Buffer
-
-	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
-
-	for _, e := range entries {
-		needs.OK(t, w.WriteHeader(&tar.Header{
-			Name: fill(e.Name), Linkname: fill(e.Linkname), Typeflag: e.Typeflag, Devmajor: e.Devmajor, Devminor: e.Devminor,
-			Mode: 0o644, Size: int64(len(e.text)),
-		}))
-
-		_, err := w.Write([]byte(e.text))
-		needs.OK(t, err)
-	}
-
-	needs.OK(t, w.Close())
-	needs.OK(t, z.Close())
-
-	path := filepath.Join(dir, "x.tar.gz")
-	needs.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
-
-	return path
 }

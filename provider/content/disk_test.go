@@ -25,24 +25,21 @@ func TestDiskFull(t *testing.T) {
 	needs.SmallDisk(t, disk, "4m")
 
 	src := t.TempDir()
-	write(t, filepath.Join(src, "large"), map[string]string{"data": strings.Repeat("x", 8<<20)})
-	write(t, filepath.Join(src, "medium"), map[string]string{"data": strings.Repeat("x", 1<<20)})
-	small := buildCollection(t, filepath.Join(src, "small"), "small", "1.0.0")
-	medium := buildCollection(t, filepath.Join(src, "medium"), "medium", "1.0.0")
-	large := buildCollection(t, filepath.Join(src, "large"), "large", "1.0.0")
+	of := func(name string, size int) Request {
+		archive, _ := buildCollection(t, src, name, "1.0.0", "", map[string]string{"data": strings.Repeat("x", size)})
 
-	req := func(archive string) Request {
 		return request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	}
+	small, medium, large := of("small", 1), of("medium", 1<<20), of("large", 8<<20)
 
 	m := NewMetrics(nil)
 	s := newStore(t, Config{Dir: disk, Metrics: m})
 
-	_, releaseSmall := ensure(t, s, req(small))
-	_, release := ensure(t, s, req(medium))
+	_, releaseSmall := ensure(t, s, small)
+	_, release := ensure(t, s, medium)
 	release()
 
-	_, _, err := s.Ensure(t.Context(), req(large))
+	_, _, err := s.Ensure(t.Context(), large)
 
 	want := "cannot install content: the disk of the content store (" + disk + ") is full: " +
 		"give the provider a bigger volume for its --state-dir: ansible-galaxy failed: no space left on device"
@@ -52,7 +49,7 @@ func TestDiskFull(t *testing.T) {
 
 	wantNoLeftovers(t, s)
 
-	if !s.Resolution(req(small)).Found || s.Resolution(req(medium)).Found {
+	if !s.Resolution(small).Found || s.Resolution(medium).Found {
 		t.Errorf("\nSets that nobody uses make room, those in use stay.")
 	}
 
@@ -67,7 +64,7 @@ func TestDiskFull(t *testing.T) {
 
 	needs.OK(t, os.WriteFile(filler, make([]byte, 2<<20), 0o600))
 
-	_, release = ensure(t, s, req(medium))
+	_, release = ensure(t, s, medium)
 	release()
 	wantNoLeftovers(t, s)
 }

@@ -1,10 +1,19 @@
 package content
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -24,21 +33,83 @@ func roleFiles() map[string]string {
 	}
 }
 
-// buildCollection in dir and return its archive, which is in dir unless another
-// directory is given.
-func buildCollection(t *testing.T, dir, name, version string, into ...string) string {
-	t.Helper()
+// A member of an archive.
+type member struct {
+	tar.Header
 
-	write(t, dir, collectionFiles(name, version))
+	text string
+}
 
-	out := dir
-	if len(into) > 0 {
-		out = into[0]
+func regular(name, text string) member {
+	return member{Header: tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text))}, text: text}
+}
+
+func symlink(name, target string) member {
+	return member{Header: tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target}}
+}
+
+// below a directory, the members with these files.
+func below(dir string, files map[string]string) (members []member) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		members = append(members, regular(dir+name, files[name]))
 	}
 
-	command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", out)
+	return members
+}
 
-	return filepath.Join(out, "acme-"+name+"-"+version+".tar.gz")
+func tarOf(t *testing.T, members ...member) []byte {
+	t.Helper()
+
+	b := &bytes.Buffer{}
+	w := tar.NewWriter(b)
+
+	for _, m := range members {
+		needs.OK(t, w.WriteHeader(&m.Header))
+
+		_, err := w.Write([]byte(m.text))
+		needs.OK(t, err)
+	}
+
+	needs.OK(t, w.Close())
+
+	return b.Bytes()
+}
+
+// pack members into a file, compressed.
+func pack(t *testing.T, file string, members ...member) {
+	t.Helper()
+
+	b := &bytes.Buffer{}
+	z := gzip.NewWriter(b)
+
+	_, err := z.Write(tarOf(t, members...))
+	needs.OK(t, errors.Join(err, z.Close(), os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, b.Bytes(), 0o600)))
+}
+
+// buildCollection as ansible-galaxy does, into a directory. It returns the archive and the manifest in it.
+func buildCollection(t *testing.T, dir, name, version, dependencies string, more map[string]string) (file, manifest string) {
+	t.Helper()
+
+	files := collectionFiles(name, version)
+	delete(files, "galaxy.yml")
+	maps.Copy(files, more)
+
+	const listed = `{"name": %q, "ftype": "file", "chksum_type": "sha256", "chksum_sha256": "%x", "format": 1}`
+
+	var list []string
+
+	for _, m := range below("", files) {
+		list = append(list, fmt.Sprintf(listed, m.Name, sha256.Sum256([]byte(m.text))))
+	}
+
+	files["FILES.json"] = `{"files": [` + strings.Join(list, ", ") + `], "format": 1}`
+	files["MANIFEST.json"] = fmt.Sprintf(`{"collection_info": {"namespace": "acme", "name": %q, "version": %q, "dependencies": {%s}}, `+
+		`"file_manifest_file": `+listed+`, "format": 1}`, name, version, dependencies, "FILES.json", sha256.Sum256([]byte(files["FILES.json"])))
+
+	file = filepath.Join(dir, "acme-"+name+"-"+version+".tar.gz")
+	pack(t, file, below("", files)...)
+
+	return file, files["MANIFEST.json"]
 }
 
 // gitRepo with the files, tagged v1.
@@ -46,26 +117,16 @@ func gitRepo(tb testing.TB, dir string, files map[string]string) string {
 	tb.Helper()
 
 	write(tb, dir, files)
-	command(tb, dir, "git", "init", "-q")
-	command(tb, dir, "git", "add", ".")
-	command(tb, dir, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "first")
-	command(tb, dir, "git", "tag", "v1")
+	git(tb, dir, "init", "-q")
+	git(tb, dir, "add", ".")
+	git(tb, dir, "commit", "-q", "-m", "first")
+	git(tb, dir, "tag", "v1")
 
 	return dir
 }
 
 func repoURL(dir string) string {
 	return "file://" + dir
-}
-
-// tarball of the files in a directory, as git hosts make them.
-func tarball(t *testing.T, dir string, files map[string]string) string {
-	t.Helper()
-
-	write(t, dir, files)
-	command(t, filepath.Dir(dir), "tar", "-czf", dir+".tar.gz", filepath.Base(dir))
-
-	return dir + ".tar.gz"
 }
 
 func write(tb testing.TB, dir string, files map[string]string) {
@@ -75,17 +136,5 @@ func write(tb testing.TB, dir string, files map[string]string) {
 		file := filepath.Join(dir, name)
 		needs.OK(tb, os.MkdirAll(filepath.Dir(file), 0o700))
 		needs.OK(tb, os.WriteFile(file, []byte(text), 0o600))
-	}
-}
-
-func command(tb testing.TB, dir string, argv ...string) {
-	tb.Helper()
-
-	cmd := exec.Command(needs.Program(tb, argv[0]), argv[1:]...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir)
-
-	if out, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("%v: %v\n%s", argv, err, out)
 	}
 }

@@ -52,12 +52,10 @@ func git(tb testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestProjects installs projects, with the real git and ssh.
-func TestProjects(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
+// projects of a repository.
+func (w *world) projects(t *testing.T) map[string]sourceCase {
+	t.Helper()
 
-	w := newWorld(t)
 	files := siteFiles()
 	for name, text := range files {
 		files[name] = w.expand(text)
@@ -87,7 +85,7 @@ func TestProjects(t *testing.T) {
 		return &common.Project{Src: "file://$ROOT/site.git", Version: version, Path: path}
 	}
 
-	w.check(t, map[string]sourceCase{
+	return map[string]sourceCase{
 		"HTTPS": {
 			reason: "A directory comes over https, without what is beside it.", project: &common.Project{Src: "$GIT/site.git", Version: "v1", Path: "web/prod"},
 			credentials: map[string]string{".git-credentials": gitLogin}, version: first, files: prod,
@@ -119,7 +117,7 @@ func TestProjects(t *testing.T) {
 		"LinkOut":            {reason: "A link to what is beside the directory leads nowhere.", project: at("trunk", "web/prod"), err: "project: vars.yml is a link to ../shared/vars.yml, which is not in the project: give a path that has both"},
 		"RequirementOutside": {reason: "A path of a requirement is in the project.", project: at("v1", "outside"), err: `project: collection "../local" is outside of the project`},
 		"RequirementTwice":   {reason: "It is not known which of two is meant.", project: at("v1", "twice"), err: `project: roles/requirements.yml: roles[0] and roles[1] both bring "motd", but differ`},
-	})
+	}
 }
 
 // TestProjectPartly fetches neither other directories nor history.

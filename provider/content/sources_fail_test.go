@@ -1,17 +1,7 @@
 package content
 
-import (
-	"testing"
-
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
-)
-
-// TestSourcesFail has what goes wrong with a server of each kind, and what users
-// read then.
-func TestSourcesFail(t *testing.T) {
-	t.Parallel()
-	needs.Ansible(t)
-
+// refusals are what goes wrong with a server of each kind, and what users read then.
+func refusals() map[string]sourceCase {
 	hub := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/\n"
 
 	const (
@@ -25,7 +15,7 @@ func TestSourcesFail(t *testing.T) {
 		key       = "; a private key that the host lets read this repository must be among spec.credentials, such as id_ed25519"
 	)
 
-	newWorld(t).check(t, map[string]sourceCase{
+	return map[string]sourceCase{
 		"WrongToken": {
 			reason: "Where a token goes is said.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": hub + "token = nonsense\n"},
@@ -80,5 +70,5 @@ func TestSourcesFail(t *testing.T) {
 			reason: "Where a password goes is said.", requirements: "collections: [$FILES/acme-base-1.5.0.tar.gz]",
 			err: "collections: Failed to download collection tar from '$FILES/acme-base-1.5.0.tar.gz': HTTP Error 401: Unauthorized" + netrc,
 		},
-	})
+	}
 }

@@ -49,12 +49,14 @@ type sourceCase struct {
 	err     string
 }
 
-// check cases one by one, with the real ansible-galaxy, git and ssh.
+// check cases.
 func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 	t.Helper()
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			credentials := map[string]string{"ca.crt": "$CA"}
 			maps.Copy(credentials, tc.credentials)
 
@@ -90,19 +92,33 @@ func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 	}
 }
 
-// TestSources installs from a server of each kind.
+// TestSources installs from a server of each kind, with the real ansible-galaxy, git and ssh.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
+	w := newWorld(t)
+
+	for name, cases := range map[string]map[string]sourceCase{
+		"Content": contents(), "Failures": refusals(), "Projects": w.projects(t), "Archives": w.archives(t),
+	} {
+		t.Run(name, func(t *testing.T) { w.check(t, cases) })
+	}
+
+	if got := strings.Join(w.public.Requests(), "\n"); strings.Count(got, "/artifacts/") != 1 {
+		t.Errorf("\nThe first server that has a version is asked for it: the other served one collection only, which was to come from there.\n%s", got)
+	}
+}
+
+// contents are collections and roles.
+func contents() map[string]sourceCase {
 	web := func(version string) []common.ContentItem {
 		return []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}, {Name: "acme.web", Version: version}}
 	}
 	tools := []common.ContentItem{{Name: "acme.tools", Version: "0.1.0"}}
 	motd := []common.ContentItem{{Name: "motd", Version: "v1"}}
 
-	w := newWorld(t)
-	w.check(t, map[string]sourceCase{
+	return map[string]sourceCase{
 		"GalaxyToken": {
 			reason: "A range brings the latest version in it, and what that depends on.", requirements: "collections: [{name: acme.web, version: '>=1.0.0,<2.0.0'}]",
 			credentials: map[string]string{"ansible.cfg": cfgToken}, collections: web("1.2.0"),
@@ -153,10 +169,6 @@ func TestSources(t *testing.T) {
 			},
 			roles: motd,
 		},
-	})
-
-	if got := strings.Join(w.public.Requests(), "\n"); strings.Count(got, "/artifacts/") != 1 {
-		t.Errorf("\nThe first server that has a version is asked for it: the other served one collection only, which was to come from there.\n%s", got)
 	}
 }
 

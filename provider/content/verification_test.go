@@ -1,9 +1,6 @@
 package content
 
 import (
-	"archive/tar"
-	"compress/gzip"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -31,11 +28,11 @@ func TestVerification(t *testing.T) {
 	ours := newSigner(t, "ours")
 
 	for name, by := range map[string]signer{"plain": "", "signed": ours, "forged": newSigner(t, "theirs")} {
-		archive := buildCollection(t, filepath.Join(src, name), name, "1.0.0")
+		archive, manifest := buildCollection(t, src, name, "1.0.0", "", nil)
 		needs.OK(t, hub.Publish(archive))
 
 		if by != "" {
-			hub.Sign("acme", name, "1.0.0", by.sign(t, manifestIn(t, archive)))
+			hub.Sign("acme", name, "1.0.0", by.sign(t, manifest))
 		}
 	}
 
@@ -90,15 +87,11 @@ func TestRevisions(t *testing.T) {
 	// try to install what a source with the text serves, in an empty store.
 	try := func(text, ofCollection, ofRole string) (Set, string) {
 		src, hub := t.TempDir(), sources.NewGalaxy()
-		tasks := map[string]string{"roles/hello/tasks/main.yml": text, "tasks/main.yml": text}
 		files := serve(t, sources.Files(src), sources.Options{})
 
-		write(t, filepath.Join(src, "web"), collectionFiles("web", "1.0.0"))
-		write(t, filepath.Join(src, "web"), tasks)
-		command(t, filepath.Join(src, "web"), "ansible-galaxy", "collection", "build", "--output-path", src)
-		needs.OK(t, hub.Publish(filepath.Join(src, "acme-web-1.0.0.tar.gz")))
-		write(t, filepath.Join(src, "motd"), roleFiles())
-		tarball(t, filepath.Join(src, "motd"), tasks)
+		web, _ := buildCollection(t, src, "web", "1.0.0", "", map[string]string{"roles/hello/tasks/main.yml": text})
+		needs.OK(t, hub.Publish(web))
+		pack(t, filepath.Join(src, "motd.tar.gz"), regular("motd/meta/main.yml", roleFiles()["meta/main.yml"]), regular("motd/tasks/main.yml", text))
 
 		in := inputs.Inputs{
 			Requirements: "{collections: [{name: acme.web, version: 1.0.0}], roles: [{name: motd, src: '" + files.URL + "/motd.tar.gz'}]}",
@@ -176,11 +169,11 @@ func newSigner(t *testing.T, name string) signer {
 	return s
 }
 
-func (s signer) sign(t *testing.T, text []byte) string {
+func (s signer) sign(t *testing.T, text string) string {
 	t.Helper()
 
 	file := filepath.Join(string(s), "text")
-	needs.OK(t, os.WriteFile(file, text, 0o600))
+	needs.OK(t, os.WriteFile(file, []byte(text), 0o600))
 
 	return string(s.gpg(t, "--armor", "--output", "-", "--detach-sign", file))
 }
@@ -200,28 +193,4 @@ func (s signer) gpg(t *testing.T, args ...string) []byte {
 	}
 
 	return out
-}
-
-// manifestIn an archive of a collection, which is what is signed.
-func manifestIn(t *testing.T, archive string) []byte {
-	t.Helper()
-
-	f, err := os.Open(archive)
-	needs.OK(t, err)
-	defer f.Close()
-
-	z, err := gzip.NewReader(f)
-	needs.OK(t, err)
-
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		needs.OK(t, err)
-
-		if h.Name == "MANIFEST.json" {
-			text, err := io.ReadAll(r)
-			needs.OK(t, err)
-
-			return text
-		}
-	}
 }

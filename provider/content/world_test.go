@@ -6,11 +6,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -40,49 +42,6 @@ type world struct {
 	root       string
 }
 
-func webVersions() []string { return []string{"1.0.0", "1.2.0", "2.0.0"} }
-
-// publishedDir is where the collections of all worlds are built, once.
-var (
-	publishedDir  string
-	publishedOnce sync.Once
-)
-
-// published returns the directory with the collections of all worlds.
-func published(t *testing.T) string {
-	t.Helper()
-
-	publishedOnce.Do(func() {
-		var err error
-
-		publishedDir, err = os.MkdirTemp("", "published") //nolint:usetesting // It is for all tests; TestMain removes it.
-		needs.OK(t, err)
-
-		src := t.TempDir()
-		buildCollection(t, filepath.Join(src, "base"), "base", "1.5.0", publishedDir)
-
-		for _, version := range webVersions() {
-			dir := filepath.Join(src, "web", version)
-			write(t, dir, collectionFiles("web", version))
-			write(t, dir, map[string]string{
-				"galaxy.yml": collectionFiles("web", version)["galaxy.yml"] + "dependencies: {acme.base: '>=1.0.0'}\n",
-			})
-			command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", publishedDir)
-		}
-	})
-
-	return publishedDir
-}
-
-// TestMain removes what was published.
-func TestMain(m *testing.M) {
-	code := m.Run()
-
-	_ = os.RemoveAll(publishedDir)
-
-	os.Exit(code)
-}
-
 func newWorld(t *testing.T) *world {
 	t.Helper()
 
@@ -91,18 +50,16 @@ func newWorld(t *testing.T) *world {
 	hub, public := sources.NewGalaxy(), sources.NewGalaxy()
 
 	archives := filepath.Join(src, "archives")
-	needs.OK(t, os.CopyFS(archives, os.DirFS(published(t))))
+	base, _ := buildCollection(t, archives, "base", "1.5.0", "", nil)
+	needs.OK(t, errors.Join(hub.Publish(base), public.Publish(base)))
 
-	for _, g := range []*sources.Galaxy{hub, public} {
-		needs.OK(t, g.Publish(filepath.Join(archives, "acme-base-1.5.0.tar.gz")))
-	}
-
-	for _, version := range webVersions() {
-		needs.OK(t, hub.Publish(filepath.Join(archives, "acme-web-"+version+".tar.gz")))
+	for _, version := range []string{"1.0.0", "1.2.0", "2.0.0"} {
+		web, _ := buildCollection(t, archives, "web", version, `"acme.base": ">=1.0.0"`, nil)
+		needs.OK(t, hub.Publish(web))
 	}
 
 	hub.Exchange("refresh-"+secret, secret)
-	tarball(t, filepath.Join(archives, "issue"), roleFiles())
+	pack(t, filepath.Join(archives, "issue.tar.gz"), below("issue/", roleFiles())...)
 	gitRepo(t, filepath.Join(w.root, "tools.git"), collectionFiles("tools", "0.1.0"))
 	gitRepo(t, filepath.Join(w.root, "motd.git"), roleFiles())
 
@@ -240,7 +197,10 @@ func installs(t *testing.T, in inputs.Inputs) (Set, string) {
 		t.Errorf("\nNo secret is in an argument or an environment.\n%s", seen)
 	}
 
-	command(t, s.config.Dir, "sh", "-c", "! grep -r -e "+secret+" -e 'OPENSSH PRIVATE' .")
+	if found, err := exec.Command("grep", "-r", "-e", secret, "-e", "OPENSSH PRIVATE", s.config.Dir).CombinedOutput(); fmt.Sprint(err) != "exit status 1" {
+		t.Errorf("\nNo secret is left on the disk.\n%s", found)
+	}
+
 	wantNoLeftovers(t, s)
 
 	return set, needs.Message(err)
