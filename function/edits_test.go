@@ -17,6 +17,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/edits"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var (
@@ -251,9 +252,7 @@ func (s *imitation) answer(rsp *fnv1.RunFunctionResponse) map[string]*fnv1.Resou
 func (s *imitation) respond(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	call := func() *fnv1.RunFunctionResponse {
 		rsp, err := s.function.RunFunction(context.Background(), proto.CloneOf(req))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		needs.OK(s.t, err)
 
 		return rsp
 	}

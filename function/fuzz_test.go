@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Whatever the input, the XR and what is observed of it, there is an answer,
@@ -47,9 +49,7 @@ func FuzzRunFunction(f *testing.F) {
 			}
 
 			rsp, err := newFunction(t).RunFunction(context.Background(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			for _, r := range rsp.GetResults() {
 				if strings.Contains(r.GetMessage(), "defect") {
@@ -70,9 +70,7 @@ func asJSON(tb testing.TB, text string) string {
 	tb.Helper()
 
 	b, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	needs.OK(tb, err)
 
 	return string(b)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Packages start the binary with flags alone. A command that is mistyped is an error.
@@ -48,12 +50,10 @@ func TestCommands(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			parser, err := newParser(nil, nil, os.Exit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			ctx, err := parser.Parse(tc.args)
-			if message(err) != tc.err {
+			if needs.Message(err) != tc.err {
 				t.Fatalf("\n%s\nParse(...): want error %q, got %v", tc.reason, tc.err, err)
 			}
 

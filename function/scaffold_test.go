@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const siteRole = "scaffold/testdata/acme.web/roles/site"
@@ -91,7 +93,7 @@ func TestScaffoldRole(t *testing.T) {
 				args = append(args, "-f", file)
 			}
 
-			if _, err := run(t, "", args...); message(err) != tc.err {
+			if _, err := run(t, "", args...); needs.Message(err) != tc.err {
 				t.Fatalf("\n%s\nscaffold: want error %q, got %v", tc.reason, tc.err, err)
 			}
 
@@ -104,9 +106,7 @@ func TestScaffoldRole(t *testing.T) {
 			}
 
 			files, err := filepath.Glob(filepath.Join(out, "*.yaml"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			all := ""
 			for _, file := range files {

@@ -16,6 +16,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // serve the function as its command does, to a client that receives what core
@@ -34,9 +35,7 @@ func serve(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	}()
 
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	t.Cleanup(func() { _ = conn.Close() })
 
@@ -78,9 +77,7 @@ func TestServeLarge(t *testing.T) {
 
 	for want, req := range map[string]*fnv1.RunFunctionRequest{"Running": large(t, 0, 10, 390<<10), "Crossplane receives 4 MiB at most": more} {
 		rsp, err := client.RunFunction(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		if got := said(rsp); !strings.Contains(got, want) {
 			t.Errorf("RunFunction(...): want %q, got %q", want, got)

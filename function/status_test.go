@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A status that is one expression, call after call. Core has applied what it was told
@@ -150,9 +152,7 @@ func TestWholeStatus(t *testing.T) {
 			live := apiServer(t, "{type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}")
 			live.apply(t, object(t, tc.before))
 
-			if err := live.Apply(xrWith(map[string]any{"theirs": "kept"}), "another", false); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, live.Apply(xrWith(map[string]any{"theirs": "kept"}), "another", false))
 
 			for i, c := range tc.calls {
 				observed := ""
@@ -351,18 +351,12 @@ func apiServer(t *testing.T, definition string) server {
 	t.Helper()
 
 	props, internal := &apiextensionsv1.JSONSchemaProps{}, &apiextensions.JSONSchemaProps{}
-	if err := yaml.Unmarshal([]byte(definition), props); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal([]byte(definition), props))
 
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil))
 
 	structural, err := structuralschema.NewStructural(internal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
 	openAPI := structural.ToKubeOpenAPI()
@@ -374,9 +368,7 @@ func apiServer(t *testing.T, definition string) server {
 	})
 
 	types, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"App": openAPI}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return server{managedfieldstest.NewTestFieldManagerSubresource(types, gvk, "status")}
 }
@@ -405,9 +397,7 @@ func (s server) read(t *testing.T) (status map[string]any, managed []any) {
 	t.Helper()
 
 	b, err := json.Marshal(map[string]any{"live": s.Live(), "managed": s.ManagedFields()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	all := object(t, string(b))
 	status, _ = all["live"].(map[string]any)["status"].(map[string]any)

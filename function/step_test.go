@@ -20,6 +20,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A step is one of an XR's life: what core sends, in short, and what comes of it.
@@ -245,9 +246,7 @@ func respondOnce(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRe
 	t.Helper()
 
 	rsp, err := newFunction(t).RunFunction(t.Context(), proto.CloneOf(req))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return rsp
 }
@@ -257,9 +256,7 @@ func newFunction(tb testing.TB) *Function {
 	tb.Helper()
 
 	f, err := NewFunction(logging.NewNopLogger())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	needs.OK(tb, err)
 
 	f.now = func() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.FixedZone("CET", 3600)) }
 
@@ -293,9 +290,7 @@ func object(t *testing.T, s string) map[string]any {
 	t.Helper()
 
 	var o map[string]any
-	if err := yaml.Unmarshal([]byte(s), &o); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal([]byte(s), &o))
 
 	return o
 }

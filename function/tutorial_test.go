@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // The tutorial shows what the commands really write and say.
 func TestTutorial(t *testing.T) {
 	b, err := os.ReadFile("../docs/tutorial.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var blocks, plain []string
 
@@ -63,22 +63,16 @@ func TestTutorial(t *testing.T) {
 func write(t *testing.T, path, text string) {
 	t.Helper()
 
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return string(b)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestValidate(t *testing.T) {
@@ -95,7 +96,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := run(t, tc.stdin, append([]string{"validate"}, tc.args...)...)
 
-			if diff := cmp.Diff(tc.want, want{out: out, err: message(err)}, cmp.AllowUnexported(want{})); diff != "" {
+			if diff := cmp.Diff(tc.want, want{out: out, err: needs.Message(err)}, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nvalidate %v: -want, +got:\n%s", tc.reason, tc.args, diff)
 			}
 		})
@@ -118,17 +119,13 @@ func TestExamples(t *testing.T) {
 // manifest shows a part of one.
 func TestDocumentation(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	inputs := 0
 
 	for _, page := range append(pages, "../README.md") {
 		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(string(b), -1) {
 			block := regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[2], "")
@@ -137,9 +134,7 @@ func TestDocumentation(t *testing.T) {
 			}
 
 			result, err := validate.Files(validate.File{Name: filepath.Base(page), Content: []byte(block)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			inputs += result.Inputs
 
@@ -161,14 +156,10 @@ func run(t *testing.T, in string, args ...string) (string, error) {
 	out := &bytes.Buffer{}
 
 	parser, err := newParser(strings.NewReader(in), out, os.Exit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	ctx, err := parser.Parse(args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	err = ctx.Run()
 
@@ -185,12 +176,4 @@ func command(t *testing.T, args ...string) string {
 	}
 
 	return out
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
 }

@@ -68,13 +68,13 @@ func newSampleShell(t *testing.T) sampleShell {
 
 	sh := newShell(t, "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.org", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.org")
 	marks, err := os.MkdirTemp("/var/tmp", "sample-") //nolint:usetesting // Content may write to the directories of tests.
-	must(t, err)
-	t.Cleanup(func() { must(t, os.RemoveAll(marks)) })
+	needs.OK(t, err)
+	t.Cleanup(func() { needs.OK(t, os.RemoveAll(marks)) })
 
 	s := sampleShell{shell: sh, commands: commands, bare: filepath.Join(sh.Dir, "published.git"), marks: marks}
 
 	sh.Run(t, "git init --quiet --bare --initial-branch=main "+s.bare+" && git clone --quiet "+s.bare+" "+sampleOperator)
-	must(t, os.CopyFS(filepath.Join(sh.Dir, sampleOperator), os.DirFS(filepath.Join(module, "testdata", sampleOperator))))
+	needs.OK(t, os.CopyFS(filepath.Join(sh.Dir, sampleOperator), os.DirFS(filepath.Join(module, "testdata", sampleOperator))))
 	// The role without what sends its metrics, and with a directory of this test in place of /tmp.
 	sh.Run(t, "cd "+sampleOperator+" && sed -i '/^    # Sanity/,/^  when: not metricsbumped/{/^  when/!d}; s|/tmp/|"+s.marks+"/|' roles/memcached/tasks/main.yml && "+
 		"git add --all && git commit --quiet --message='The operator'")
@@ -88,7 +88,7 @@ func (s sampleShell) Page(t *testing.T, command int, kind string) {
 	t.Helper()
 
 	examples, err := filepath.Abs("../../examples")
-	must(t, err)
+	needs.OK(t, err)
 
 	s.Run(t, strings.NewReplacer(
 		"https://git.example.org/acme/cache-operator.git", "git+file://"+s.bare, "examples/", examples+"/",
@@ -111,10 +111,10 @@ func (s sampleShell) scaffold(t *testing.T) {
 	t.Helper()
 
 	hub := sources.NewGalaxy()
-	must(t, hub.Publish(fakeOperatorSDK().Tarball(t)))
+	needs.OK(t, hub.Publish(fakeOperatorSDK().Tarball(t)))
 
 	for _, archive := range sampleCollections {
-		must(t, hub.Publish(archive))
+		needs.OK(t, hub.Publish(archive))
 	}
 
 	s.Page(t, 0, "memcached")

@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // commands with a text in their arguments.
 func commands(t *testing.T, part string) (out []string) {
 	t.Helper()
 	all, err := procfs.AllProcs()
-	if err != nil {
-		t.Fatalf("cannot list processes: %s", err)
-	}
+	needs.OK(t, err)
 	for _, p := range all {
 		args, _ := p.CmdLine() // What has ended has none.
 		if command := strings.Join(args, " "); strings.Contains(command, part) {

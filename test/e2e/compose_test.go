@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // The functions that stand beside ours in pipelines. The one for environments is
@@ -213,10 +214,10 @@ data: {color: red, label: blue}
 
 	// An XR without resourceRefs, as kubectl replace and some restores leave it, goes on with the AnsibleRuns that it has. It is
 	// edited at once. Core may have written in between, which is a conflict.
-	must(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	needs.OK(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		u := cp.Get(t, xr)
 		unstructured.RemoveNestedField(u.Object, "spec", "crossplane", "resourceRefs")
-		must(t, unstructured.SetNestedStringSlice(u.Object, []string{"c", "a", "d"}, "spec", "zones"))
+		needs.OK(t, unstructured.SetNestedStringSlice(u.Object, []string{"c", "a", "d"}, "spec", "zones"))
 
 		return cp.Kube.Update(t.Context(), u)
 	}))

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A collection of Ansible content to be made for a test.
@@ -66,12 +68,8 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatalf("cannot make directory: %s", err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatalf("cannot write file: %s", err)
-		}
+		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 

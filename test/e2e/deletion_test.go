@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // unaware is a playbook that does the same in both states, as most do that were written for ansible-playbook.
@@ -73,7 +74,7 @@ func TestDeletion(t *testing.T) {
 		cp.WaitFor(t, run, Condition("Ready", "True"), Reason("StateAware", "StateIgnored"))
 
 		// The deletion of a namespace removes its Secrets in any order.
-		must(t, os.Remove(filepath.Join(d.Directory, "page")))
+		needs.OK(t, os.Remove(filepath.Join(d.Directory, "page")))
 		cp.Kubectl(t, "delete", "secret", "page", "--namespace="+d.Namespace)
 		remove(t, d)
 		cp.WaitGone(t, run)

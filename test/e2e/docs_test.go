@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestDocumentation applies every manifest in the documentation, as far as the
@@ -21,9 +22,7 @@ import (
 func TestDocumentation(t *testing.T) {
 	// Not in parallel: the policy of another test refuses Approvals in the name of others.
 	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatalf("cannot look for documentation: %s", err)
-	}
+	needs.OK(t, err)
 	n := 0
 	for _, file := range append(files, "../../README.md") {
 		for _, u := range documented(t, file) {
@@ -43,9 +42,7 @@ func TestDocumentation(t *testing.T) {
 func documented(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("cannot read documentation: %s", err)
-	}
+	needs.OK(t, err)
 	var out []*unstructured.Unstructured
 	for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
 		block := regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[2], "")
@@ -72,6 +69,6 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 
 	u := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal(input.Schema, &u.Object))
-	must(t, cp.Kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll))
+	needs.OK(t, yaml.Unmarshal(input.Schema, &u.Object))
+	needs.OK(t, cp.Kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll))
 }

@@ -18,6 +18,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/edits"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var (
@@ -50,7 +51,7 @@ func TestEdits(t *testing.T) {
 
 	for text := range strings.SplitSeq(*editSeeds, ",") {
 		seed, err := strconv.ParseUint(text, 10, 64)
-		must(t, err)
+		needs.OK(t, err)
 
 		t.Run("Seed"+text, func(t *testing.T) {
 			t.Parallel()
@@ -114,8 +115,8 @@ func (s *editSession) pause(o Object, paused any) {
 		paused = fmt.Sprint(paused)
 	}
 	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"crossplane.io/paused": paused}}})
-	must(s.t, err)
-	must(s.t, client.IgnoreNotFound(cp.Kube.Patch(s.t.Context(), o.Unstructured(), client.RawPatch("application/merge-patch+json", b))))
+	needs.OK(s.t, err)
+	needs.OK(s.t, client.IgnoreNotFound(cp.Kube.Patch(s.t.Context(), o.Unstructured(), client.RawPatch("application/merge-patch+json", b))))
 }
 
 // Delete an AnsibleRun by hand.
@@ -188,7 +189,7 @@ func (s *editSession) ledger() []edits.Entry {
 	if os.IsNotExist(err) {
 		return nil
 	}
-	must(s.t, err)
+	needs.OK(s.t, err)
 	defer f.Close()
 
 	var all []edits.Entry
@@ -255,9 +256,9 @@ func (s *editSession) Apply(composition, xr bool) {
 func (s *editSession) send(o map[string]any) {
 	s.t.Helper()
 	b, err := json.Marshal(o)
-	must(s.t, err)
+	needs.OK(s.t, err)
 	u := &unstructured.Unstructured{}
-	must(s.t, u.UnmarshalJSON(b))
+	needs.OK(s.t, u.UnmarshalJSON(b))
 	if err := cp.ServerApply(s.t.Context(), u); err != nil {
 		s.t.Fatalf("cannot apply %s: %s\n%s", u.GetName(), err, b)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestExamples applies each example as it is, definitions first as their names
@@ -41,14 +42,10 @@ func manifestsIn(t *testing.T, dir string) string {
 	var all []string
 	for _, part := range []string{"*definition.yaml", "xrd.yaml", "*composition.yaml", "*providerconfig.yaml", "xr.yaml", "*-site.yaml"} {
 		files, err := filepath.Glob(filepath.Join(dir, part))
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 		for _, f := range files {
 			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 			all = append(all, string(b))
 		}
 	}

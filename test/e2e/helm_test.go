@@ -59,7 +59,7 @@ func TestHelm(t *testing.T) {
 	t.Parallel()
 
 	k := newKubernetes(t)
-	must(t, cp.Stack.AllowTokens(t.Context(), k.Namespace))
+	needs.OK(t, cp.Stack.AllowTokens(t.Context(), k.Namespace))
 
 	tool := cp.Stack.Tool("helm")
 	needs.Built(t, "test-e2e", tool)
@@ -69,7 +69,7 @@ func TestHelm(t *testing.T) {
 	commit(t, filepath.Join(root, "charts.git"), "v1.0.0")
 
 	repositories, err := sources.Git(t.Context(), root)
-	must(t, err)
+	needs.OK(t, err)
 
 	d := struct {
 		kubernetesData

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // teamComposition has a run that fails while there is no file gate, one that waits for
@@ -186,13 +187,9 @@ func TestKubectlLogs(t *testing.T) {
 	cmd.Stderr = os.Stderr
 
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, cmd.Start())
 
 	var all strings.Builder
 
@@ -279,9 +276,7 @@ func TestKubectlCheck(t *testing.T) {
 	inOrder(t, ansible(t, 0, d, "check", name), "requested", "AnsibleRun "+d.Namespace+"/gated", "The check predicts no change.")
 
 	// A check shows a change from outside, and leaves it.
-	if err := os.WriteFile(message, []byte("be:\n  quick\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(message, []byte("be:\n  quick\n"), 0o600))
 
 	inOrder(t, ansible(t, 0, d, "check", name), "Write the message on localhost", " be:\n", "-  quick\n", "+  kind\n")
 
@@ -329,9 +324,7 @@ func plugin(t *testing.T, d xrData, args ...string) *exec.Cmd {
 	t.Helper()
 
 	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	args = append(append([]string{"ansible"}, args[0], "--namespace="+d.Namespace), args[1:]...)
 	cmd := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), args...)

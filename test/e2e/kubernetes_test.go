@@ -23,7 +23,7 @@ func newKubernetes(t *testing.T) kubernetesData {
 	needs.Built(t, "test-e2e", kubernetesCore)
 
 	hub := sources.NewGalaxy()
-	must(t, hub.Publish(kubernetesCore))
+	needs.OK(t, hub.Publish(kubernetesCore))
 
 	return kubernetesData{Namespace: cp.Namespace(t), Galaxy: startSource(t, hub, sources.Options{}).URL}
 }
@@ -152,7 +152,7 @@ spec:
 
 	cp.WaitFor(t, run, Reason("Ready", "RunFailed"), Message("Ready", "the provider may not create serviceaccounts/token in namespace"), Field("status.atProvider.lastRun.reason", "Forbidden"),
 		Message("Ready", "kubectl create rolebinding provider-ansible-tokens-provider-ansible --namespace="+d.Namespace+" --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible"))
-	must(t, cp.Stack.AllowTokens(t.Context(), d.Namespace))
+	needs.OK(t, cp.Stack.AllowTokens(t.Context(), d.Namespace))
 
 	user := "system:serviceaccount:" + d.Namespace + ":deployer"
 	contains := func(path, part string) Expectation {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // waiting is a play that notes each of its runs, and ends when it is let go.
@@ -56,9 +57,7 @@ func marker() string {
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	left, err := os.ReadDir(filepath.Join(cp.Stack.StateDir(), "runs"))
-	if err != nil {
-		t.Fatalf("cannot list the private data directories: %s", err)
-	}
+	needs.OK(t, err)
 	if len(left) > 0 {
 		t.Errorf("No private data directory should be left, got %v", left)
 	}
@@ -113,7 +112,7 @@ func stopped(t *testing.T) {
 		return strings.Count(cp.Provider.Log(t), "Stopping") > before
 	})
 	touch(t, filepath.Join(d.Directory, "go"))
-	must(t, <-ended)
+	needs.OK(t, <-ended)
 
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.id", first), Field("status.atProvider.lastRun.phase", "Succeeded"), Condition("Ready", "True"))
 	if left := commands(t, d.Marker); len(left) > 0 {

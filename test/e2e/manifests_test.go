@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 //go:embed testdata/provider-ansible.yaml
@@ -38,9 +39,7 @@ func TestProviderAnsibleManifests(t *testing.T) {
 `,
 	})
 	// Plays of the provider read them.
-	if err := os.MkdirAll(filepath.Join(d.Directory, "collections"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.MkdirAll(filepath.Join(d.Directory, "collections"), 0o755))
 
 	cp.Apply(t, `
 apiVersion: v1

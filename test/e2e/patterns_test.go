@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -43,7 +44,7 @@ func sections(t *testing.T, file string) map[string]section {
 				}
 
 				us, err := Parse(m[2], nil)
-				must(t, err)
+				needs.OK(t, err)
 
 				s.Manifests = append(s.Manifests, us...)
 			}
@@ -120,7 +121,7 @@ func inYAML(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 
 	b, err := u.MarshalJSON()
-	must(t, err)
+	needs.OK(t, err)
 
 	return strings.TrimSpace(string(b))
 }
@@ -180,7 +181,7 @@ func preview(t *testing.T, s section, dir string) {
 		return len(runs) > 0 && strings.Contains(fmt.Sprint(runs[0]), "CheckWhenObserve")
 	})
 	input := s.Manifests[i].DeepCopy()
-	must(t, unstructured.SetNestedField(input.Object, "shop", "defaults", "providerConfigRef", "name"))
+	needs.OK(t, unstructured.SetNestedField(input.Object, "shop", "defaults", "providerConfigRef", "name"))
 
 	xr := Object{APIVersion: "example.org/v1", Kind: "Draft", Namespace: "default", Name: "draft"}
 	edit := func(spec string) {
@@ -226,11 +227,11 @@ func TestPatterns(t *testing.T) {
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
 
 	dir, galaxy, page := directory(t), sources.NewGalaxy(), sections(t, "../../docs/patterns.md")
-	must(t, galaxy.Publish(shop(dir).Tarball(t)))
+	needs.OK(t, galaxy.Publish(shop(dir).Tarball(t)))
 	server := startSource(t, galaxy, sources.Options{})
 
 	config := documented(t, "../../docs/patterns.md")[0]
-	must(t, unstructured.SetNestedStringMap(config.Object, map[string]string{
+	needs.OK(t, unstructured.SetNestedStringMap(config.Object, map[string]string{
 		"ANSIBLE_GALAXY_SERVER": server.URL,
 		// There are no such hosts.
 		"ANSIBLE_TRANSPORT":          "local",
@@ -263,7 +264,7 @@ func TestPatterns(t *testing.T) {
 
 			u := s.Manifests[1].DeepCopy()
 			servers, _, _ := unstructured.NestedSlice(u.Object, "spec", "servers")
-			must(t, unstructured.SetNestedSlice(u.Object, servers[:1], "spec", "servers"))
+			needs.OK(t, unstructured.SetNestedSlice(u.Object, servers[:1], "spec", "servers"))
 			cp.Apply(t, inYAML(t, u), nil)
 
 			// What is taken off an XR has lost its label by the time that it goes.
@@ -276,7 +277,7 @@ func TestPatterns(t *testing.T) {
 		},
 		"Rolling changes": func(t *testing.T, s section, xrs []Object) { //nolint:thelper // It is the test.
 			u := s.Manifests[1].DeepCopy()
-			must(t, unstructured.SetNestedField(u.Object, "17", "spec", "version"))
+			needs.OK(t, unstructured.SetNestedField(u.Object, "17", "spec", "version"))
 			cp.Apply(t, inYAML(t, u), nil)
 
 			want := []string{
@@ -328,7 +329,7 @@ func TestPatterns(t *testing.T) {
 
 			for _, o := range append([]Object{xrs[0]}, cp.Composed(t, xrs[0])...) {
 				b, err := yaml.Marshal(cp.Get(t, o).Object)
-				must(t, err)
+				needs.OK(t, err)
 
 				if o.Kind != "Secret" && strings.Contains(string(b), password) {
 					t.Errorf("%s shows the password", o)

@@ -42,7 +42,7 @@ func newReadyAPI(t *testing.T, example, secret string, network int, hosts []stri
 
 	hub := sources.NewGalaxy()
 	for _, c := range readyCollections {
-		must(t, hub.Publish(c))
+		needs.OK(t, hub.Publish(c))
 	}
 
 	namespace, keys, known := cp.Namespace(t), t.TempDir(), ""
@@ -59,7 +59,7 @@ func newReadyAPI(t *testing.T, example, secret string, network int, hosts []stri
 
 		var err error
 		s, err = sshd.Start(t.Context(), keys, o)
-		must(t, err)
+		needs.OK(t, err)
 		t.Cleanup(s.Stop)
 
 		a.machines[name] = s.Machine
@@ -69,7 +69,7 @@ func newReadyAPI(t *testing.T, example, secret string, network int, hosts []stri
 
 	a.replace = strings.NewReplacer(append(replace, "ansible_user: root}", fmt.Sprintf("ansible_user: root, ansible_port: %d}", s.Port),
 		"\n  packages:", fmt.Sprintf("\n  port: %d\n  packages:", s.Port))...)
-	must(t, os.WriteFile(filepath.Join(keys, "known_hosts"), []byte(known), 0o600))
+	needs.OK(t, os.WriteFile(filepath.Join(keys, "known_hosts"), []byte(known), 0o600))
 	cp.Kubectl(t, "create", "secret", "generic", secret, "--namespace="+namespace, "--from-file=id_ed25519="+s.KeyFile(), "--from-file="+filepath.Join(keys, "known_hosts"))
 	cp.Apply(t, a.read(t, "xrd.yaml", "composition.yaml", "providerconfig.yaml"), nil)
 
@@ -166,7 +166,7 @@ func TestLinuxHost(t *testing.T) {
 		t.Fatal("This machine has the settings, too.")
 	}
 
-	must(t, os.Remove(a.machines[host].Path(settings)))
+	needs.OK(t, os.Remove(a.machines[host].Path(settings)))
 	a.run(t, xr)
 	a.has(t, host, settings, "PasswordAuthentication no")
 
@@ -186,7 +186,7 @@ func TestPostgreSQL(t *testing.T) {
 
 	needs.Program(t, "pg_createcluster")
 	versions, err := filepath.Glob("/usr/lib/postgresql/*") // Those that the distribution has.
-	must(t, err)
+	needs.OK(t, err)
 	version := filepath.Base(versions[len(versions)-1])
 	settings, socket := "/etc/postgresql/"+version+"/orders/conf.d/crossplane.conf", "/run/postgresql/.s.PGSQL.5432"
 
@@ -249,7 +249,7 @@ func TestApplication(t *testing.T) {
 	command(t, repository, "git", "tag", "v1.1.0")
 
 	git, err := sources.Git(t.Context(), root)
-	must(t, err)
+	needs.OK(t, err)
 
 	hosts := []string{"web1.example.org", "web2.example.org"}
 	a := newReadyAPI(t, "app", "application", 13, hosts, "https://git.example.org/shop", startSource(t, git, sources.Options{}).URL)

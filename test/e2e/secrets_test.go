@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
@@ -116,15 +117,13 @@ func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 
 	c, err := canary.New("file", "json", "broken", "credential", "inventory", "script", "environment", "url", "galaxy token", "detail")
-	must(t, err)
+	needs.OK(t, err)
 	ns, began := cp.Namespace(t), time.Now()
 	quote := func(s string) string {
 		b := &bytes.Buffer{}
 		e := json.NewEncoder(b)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, e.Encode(s))
 		return strings.TrimSpace(b.String())
 	}
 	// A password in a URL has no characters that a URL does not.
@@ -149,7 +148,7 @@ func TestNoSecretLeaves(t *testing.T) {
 
 	// Each run writes to a directory of its own.
 	for name := range d["Policies"].(map[string]string) {
-		must(t, os.Mkdir(filepath.Join(d["Directory"].(string), name), 0o700))
+		needs.OK(t, os.Mkdir(filepath.Join(d["Directory"].(string), name), 0o700))
 	}
 
 	arguments := c.Watch()
@@ -202,13 +201,13 @@ func TestNoSecretLeaves(t *testing.T) {
 		for kind, version := range kinds {
 			for _, u := range cp.List(t, version, kind, ns) {
 				text, err := json.Marshal(u.Object)
-				must(t, err)
+				needs.OK(t, err)
 				check(kind+" "+u.GetName(), string(text))
 			}
 		}
 		for _, u := range cp.List(t, objs[0].APIVersion, "ProviderConfig", ns) {
 			text, err := json.Marshal(u.Object["status"])
-			must(t, err)
+			needs.OK(t, err)
 			check("The status of ProviderConfig "+u.GetName(), string(text))
 		}
 		check("The log of the provider", cp.Provider.Log(t))
@@ -217,7 +216,7 @@ func TestNoSecretLeaves(t *testing.T) {
 			logs := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "logs", "--namespace="+ns, p.GetName())
 			logs.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig())
 			if out, err := logs.CombinedOutput(); err == nil || !strings.Contains(string(out), "NotFound") {
-				must(t, err)
+				needs.OK(t, err)
 				check("The log of Pod "+p.GetName(), string(out))
 			}
 		}
@@ -225,10 +224,10 @@ func TestNoSecretLeaves(t *testing.T) {
 	everything()
 
 	resp, err := http.Get(cp.Stack.ProviderMetrics())
-	must(t, err)
+	needs.OK(t, err)
 	metrics, err := io.ReadAll(resp.Body)
-	must(t, err)
-	must(t, resp.Body.Close())
+	needs.OK(t, err)
+	needs.OK(t, resp.Body.Close())
 	check("The metrics", string(metrics))
 
 	for _, o := range objs {
@@ -248,7 +247,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	}
 
 	home, err := os.UserHomeDir()
-	must(t, err)
+	needs.OK(t, err)
 	for _, dir := range []string{cp.Stack.StateDir(), filepath.Join(filepath.Dir(cp.Stack.StateDir()), "home"), filepath.Join(home, ".ansible"), filepath.Join(home, ".ansible_async"), "/dev/shm", os.TempDir(), "/var/tmp"} {
 		for name, found := range c.Below(dir, began) {
 			t.Errorf("A file has the secrets of %s after the runs: %s", strings.Join(found, ", "), name)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Kinds of AnsibleRun, and of the XRs that become them.
@@ -59,18 +60,14 @@ func ledger(line string) string {
 func directory(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatalf("cannot find directory: %s", err)
-	}
+	needs.OK(t, err)
 	return dir
 }
 
 // touch a file.
 func touch(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatalf("cannot write file: %s", err)
-	}
+	needs.OK(t, os.WriteFile(path, nil, 0o600))
 }
 
 // composedRun is the AnsibleRun that an XR is composed of, once there is one.

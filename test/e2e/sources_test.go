@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
@@ -68,7 +69,7 @@ func TestContentSources(t *testing.T) {
 	t.Parallel()
 
 	ca, err := certs.New("Test authority")
-	must(t, err)
+	needs.OK(t, err)
 
 	private := sources.Options{CA: ca, Auth: sources.Auth{User: "deploy", Password: token, Token: token}}
 	hub := sources.NewGalaxy()
@@ -76,7 +77,7 @@ func TestContentSources(t *testing.T) {
 	for _, version := range []string{"1.0.0", "1.4.0", "2.0.0"} {
 		c := site()
 		c.Version = version
-		must(t, hub.Publish(c.Tarball(t)))
+		needs.OK(t, hub.Publish(c.Tarball(t)))
 	}
 
 	root := directory(t)
@@ -91,12 +92,12 @@ func TestContentSources(t *testing.T) {
 	}
 
 	repositories, err := sources.Git(t.Context(), root)
-	must(t, err)
+	needs.OK(t, err)
 
 	galaxy, git := startSource(t, hub, private), startSource(t, repositories, private)
 
 	ssh, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand, Host: host()})
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(ssh.Stop)
 
 	config := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = " + galaxy.URL + "/\ntoken = "
@@ -149,14 +150,7 @@ func startSource(t *testing.T, h http.Handler, o sources.Options) *sources.Serve
 	t.Helper()
 	o.Host = host()
 	s, err := sources.Start(t.Context(), h, o)
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(s.Stop)
 	return s
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

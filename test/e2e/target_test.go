@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
@@ -91,14 +92,10 @@ func TestTargets(t *testing.T) {
 	t.Parallel()
 
 	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Host: host()})
-	if err != nil {
-		t.Fatalf("cannot start sshd: %s", err)
-	}
+	needs.OK(t, err)
 	t.Cleanup(server.Stop)
 	other, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Host: host()})
-	if err != nil {
-		t.Fatalf("cannot start sshd: %s", err)
-	}
+	needs.OK(t, err)
 	t.Cleanup(other.Stop)
 
 	dir := directory(t)

@@ -14,6 +14,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // eventsByReason are the events of an object, by reason.
@@ -28,9 +29,7 @@ func events(t *testing.T, o Object) eventsByReason {
 	if ns == "" {
 		ns = "default"
 	}
-	if err := cp.Kube.List(t.Context(), l, client.InNamespace(ns)); err != nil {
-		t.Fatalf("cannot list events: %s", err)
-	}
+	needs.OK(t, cp.Kube.List(t.Context(), l, client.InNamespace(ns)))
 	out := eventsByReason{}
 	for _, e := range l.Items {
 		if e.InvolvedObject.Kind != o.Kind || e.InvolvedObject.Name != o.Name {
@@ -154,7 +153,7 @@ spec:
 		t.Errorf("Polls are no events: want %s, got %s", before, got)
 	}
 
-	must(t, os.WriteFile(filepath.Join(d.Directory, "page"), []byte("Goodbye"), 0o600))
+	needs.OK(t, os.WriteFile(filepath.Join(d.Directory, "page"), []byte("Goodbye"), 0o600))
 	waitForEvent(t, run, "DriftCorrected", 1, `"Write the page" on host "localhost"`)
 
 	if got := readFile(t, filepath.Join(d.Directory, "page")); got != "page" {
@@ -217,7 +216,7 @@ spec:
 	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.lastApply.result", "Succeeded"), Field("status.atProvider.drift", nil))
 	waitForEvent(t, run, "RunSucceeded", 1, "present run succeeded")
 
-	must(t, os.WriteFile(page, []byte("Goodbye"), 0o600))
+	needs.OK(t, os.WriteFile(page, []byte("Goodbye"), 0o600))
 	waitForEvent(t, run, "DriftDetected", 1, `1 task would put right what has drifted: "Write the page" on host "localhost"`)
 
 	before := events(t, run).counts()
@@ -301,7 +300,7 @@ func TestKeptOutput(t *testing.T) {
 func metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	all, err := controlplane.Metrics(t.Context(), cp.Stack.ProviderMetrics())
-	must(t, err)
+	needs.OK(t, err)
 	sum := 0.0
 	for sample, v := range all {
 		n, _, _ := strings.Cut(sample, "{")

@@ -203,9 +203,7 @@ func completes(t *testing.T, d xrData) {
 		cmd := plugin(t, d, "status")
 
 		bin := t.TempDir()
-		if err := os.Symlink(pluginPath(t), filepath.Join(bin, "kubectl_complete-ansible")); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.Symlink(pluginPath(t), filepath.Join(bin, "kubectl_complete-ansible")))
 
 		for i, v := range cmd.Env {
 			if path, ok := strings.CutPrefix(v, "PATH="); ok {
@@ -241,9 +239,7 @@ func pluginPath(t *testing.T) string {
 	t.Helper()
 
 	path, err := filepath.Abs("../../bin/kubectl-ansible")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return path
 }

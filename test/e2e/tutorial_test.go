@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -27,7 +28,7 @@ func newShell(t *testing.T, env ...string) *shell {
 	t.Helper()
 
 	bin, err := filepath.Abs("../../bin")
-	must(t, err)
+	needs.OK(t, err)
 
 	path := []string{bin, filepath.Dir(cp.Stack.Tool("kubectl")), cp.Stack.VirtualEnv(), os.Getenv("PATH")}
 
@@ -59,11 +60,11 @@ func (s *shell) Write(t *testing.T, name, text string) {
 	t.Helper()
 
 	f, err := os.OpenFile(filepath.Join(s.Dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	must(t, err)
+	needs.OK(t, err)
 
 	_, err = f.WriteString(text)
-	must(t, err)
-	must(t, f.Close())
+	needs.OK(t, err)
+	needs.OK(t, f.Close())
 }
 
 // pageTasks are what the role of the tutorial does, below a directory.
@@ -105,7 +106,7 @@ func TestTutorial(t *testing.T) {
 	}
 
 	root, galaxy := directory(t), sources.NewGalaxy()
-	must(t, galaxy.Publish(collection{Namespace: "acme", Name: "web", Version: "1.0.0", Files: map[string]string{
+	needs.OK(t, galaxy.Publish(collection{Namespace: "acme", Name: "web", Version: "1.0.0", Files: map[string]string{
 		"roles/page/meta/argument_specs.yml": manifests[0],
 		"roles/page/defaults/main.yml":       "page_state: present\npage_paragraphs: []\npage_theme: light\npage_root: " + root + "\n",
 		"roles/page/tasks/main.yml":          pageTasks,

@@ -16,6 +16,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A plane is the control plane as its users see it.
@@ -45,9 +46,7 @@ func newPlane(s *controlplane.Stack) (*plane, error) {
 func (c *plane) Pods(t *testing.T, part string) []corev1.Pod {
 	t.Helper()
 	l, err := c.pods.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatalf("cannot list Pods: %s", err)
-	}
+	needs.OK(t, err)
 	out := slices.DeleteFunc(l.Items, func(p corev1.Pod) bool { return !strings.Contains(p.Name, part) })
 	slices.SortStableFunc(out, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	return out
@@ -78,9 +77,7 @@ func (c *plane) command(ctx context.Context, args ...string) *exec.Cmd {
 func (c *plane) Apply(t *testing.T, manifests string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "manifests.yaml")
-	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(file, []byte(manifests), 0o600))
 	c.Kubectl(t, "apply", "--server-side", "-f", file)
 }
 

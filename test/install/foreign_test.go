@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // foreign is a provider of another project with the cluster scoped kinds, as v0.8 of the other provider-ansible: they
@@ -163,13 +164,9 @@ func publishForeign(t *testing.T) {
 	t.Helper()
 
 	img, err := tarball.ImageFromPath(filepath.Join(released, "provider-ansible.xpkg"), nil)
-	if err != nil {
-		t.Fatalf("cannot read package: %s", err)
-	}
+	needs.OK(t, err)
 	config, err := img.ConfigFile()
-	if err != nil {
-		t.Fatalf("cannot read package: %s", err)
-	}
+	needs.OK(t, err)
 	config = config.DeepCopy()
 	config.Config.Entrypoint = []string{"sleep", "infinity"}
 	config.Config.Labels = nil // They say which layer has the package.
@@ -180,9 +177,7 @@ func publishForeign(t *testing.T) {
 	dir := t.TempDir()
 	runtime, file := filepath.Join(dir, "runtime.tar"), filepath.Join(dir, "foreign.xpkg")
 	tag, err := name.NewTag("example.org/" + foreignRepository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	kinds := ""
 	for _, kind := range []string{"AnsibleRun", "ProviderConfig", "ProviderConfigUsage"} {
 		kinds += fmt.Sprintf(foreignKind, kind, strings.ToLower(kind)+"s", strings.ToLower(kind))

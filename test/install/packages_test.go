@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // organisation that the packages are published under.
@@ -32,13 +33,9 @@ func publish(t *testing.T, program, version string) {
 	}
 	pushed[program+version] = true
 	tag, err := name.NewTag("example.org/" + program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	file := filepath.Join(t.TempDir(), program+".xpkg")
-	if err := tarball.WriteToFile(file, tag, stamped(t, filepath.Join(released, program+".xpkg"), program, version)); err != nil {
-		t.Fatalf("cannot write package: %s", err)
-	}
+	needs.OK(t, tarball.WriteToFile(file, tag, stamped(t, filepath.Join(released, program+".xpkg"), program, version)))
 	push(t, file, organisation+"/"+program, version)
 }
 
@@ -60,25 +57,17 @@ func crank(t *testing.T, args ...string) {
 func stamped(t *testing.T, file, program, version string) v1.Image {
 	t.Helper()
 	img, err := tarball.ImageFromPath(file, nil)
-	if err != nil {
-		t.Fatalf("cannot read package: %s", err)
-	}
+	needs.OK(t, err)
 	config, err := img.ConfigFile()
-	if err != nil {
-		t.Fatalf("cannot read package: %s", err)
-	}
+	needs.OK(t, err)
 	i := slices.IndexFunc(config.Config.Entrypoint, func(a string) bool { return strings.HasSuffix(a, "/"+program) })
 	if i < 0 {
 		t.Fatalf("The entrypoint of %s should have the path of %s, got %v", file, program, config.Config.Entrypoint)
 	}
 	b, err := controlplane.Layer(binary(t, program, version), strings.TrimPrefix(config.Config.Entrypoint[i], "/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	top, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	if img, err = mutate.AppendLayers(img, top); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // work is two AnsibleRuns that note in a ledger when they begin and when they end:
@@ -145,9 +146,7 @@ func TestUpgrade(t *testing.T) {
 	dir := cp.Stack.SharedDir()
 	ledger := filepath.Join(dir, "ledger")
 	for _, d := range []string{ledger, filepath.Join(dir, "state")} {
-		if err := errors.Join(os.MkdirAll(d, 0o755), os.Chown(d, 2000, 2000)); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, errors.Join(os.MkdirAll(d, 0o755), os.Chown(d, 2000, 2000)))
 	}
 	read := func(file string) string {
 		b, _ := os.ReadFile(filepath.Join(ledger, file))
@@ -193,9 +192,7 @@ func TestUpgrade(t *testing.T) {
 	cp.Kubectl(t, "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.2.0"}}`)
 	Eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(cp.Log(t.Context(), old.Name), "Stopping") })
-	if err := os.WriteFile(filepath.Join(ledger, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(filepath.Join(ledger, "go"), nil, 0o600))
 	Eventually(t, "the new provider to lead", func() bool {
 		for _, p := range cp.Pods(t, "provider-ansible") {
 			log := cp.Log(t.Context(), p.Name)
@@ -210,9 +207,7 @@ func TestUpgrade(t *testing.T) {
 	cp.WaitFor(t, idle, Condition("Ready", "True"), Condition("Synced", "True"))
 
 	// The run in a Pod has not noticed anything.
-	if err := os.WriteFile(filepath.Join(ledger, "go-pod"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(filepath.Join(ledger, "go-pod"), nil, 0o600))
 	cp.WaitFor(t, pod, Condition("Ready", "True"), Condition("Synced", "True"))
 	if want, got := "begins\nends\n", read("pod"); want != got {
 		t.Errorf("ledger of the run in a Pod: want\n%sgot\n%s", want, got)
@@ -227,9 +222,7 @@ func TestUpgrade(t *testing.T) {
 	service, _, _ := strings.Cut(example(t, "operations/monitor.yaml"), "\n---\n")
 	cp.Apply(t, service)
 	rsp, err := http.Get("http://" + cp.Pods(t, "provider-ansible")[0].Status.PodIP + ":8080/metrics")
-	if err != nil {
-		t.Fatalf("cannot get metrics: %s", err)
-	}
+	needs.OK(t, err)
 	defer rsp.Body.Close()
 	if b, err := io.ReadAll(rsp.Body); err != nil || !strings.Contains(string(b), `provider_ansible_runs_limit{place="Provider"} 8`) {
 		t.Errorf("metrics: want a limit of 8, got %v\n%s", err, b)
@@ -334,8 +327,6 @@ func letGo(t *testing.T, group, kind string) {
 func example(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, "examples", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	return string(b)
 }
