@@ -17,14 +17,10 @@ import (
 // one.
 func TestSpecial(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), filepath.Join(needs.Ansible(t), "python3"), filepath.Join("testdata", "names.py")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var names map[string][]string
-	if err := json.Unmarshal(out, &names); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal(out, &names))
 
 	// Between two operands these are no variables.
 	want := []string{"and", "else", "if", "in", "is", "or"}

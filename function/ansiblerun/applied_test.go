@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // To make testdata/observed.yaml again, with the real API server:
@@ -198,16 +199,12 @@ func observe(t *testing.T) {
 	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package-provider/crds"}}
 
 	cfg, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	defer func() { _ = env.Stop() }()
 
 	c, err := client.New(cfg, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	u := &unstructured.Unstructured{Object: withCoreMetadata(read(t, "testdata/rendered.yaml"))}
 	u.SetNamespace("default")
@@ -231,9 +228,7 @@ func observe(t *testing.T) {
 			}`)))
 		},
 	} {
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, change())
 	}
 
 	// Applying what was applied must change nothing.
@@ -242,22 +237,16 @@ func observe(t *testing.T) {
 	again.SetNamespace("default")
 	again.SetName("example")
 
-	if err := c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(again), client.ForceOwnership, core); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(again), client.ForceOwnership, core))
 
 	if diff := cmp.Diff(u.Object, again.Object); diff != "" {
 		t.Fatalf("Applying what was applied changed something: -before, +after:\n%s", diff)
 	}
 
 	b, err := yaml.Marshal(u.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
-	if err := os.WriteFile("testdata/observed.yaml", b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile("testdata/observed.yaml", b, 0o600))
 }
 
 // withCoreMetadata adds what core adds to what it composes.
@@ -281,9 +270,7 @@ func ownedOf(t *testing.T, o map[string]any) *structpb.Struct {
 	t.Helper()
 
 	s, err := structpb.NewStruct(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return Owned(s)
 }
@@ -293,19 +280,13 @@ func read(t *testing.T, path string) map[string]any {
 	t.Helper()
 
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	j, err := yaml.YAMLToJSON(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var o map[string]any
-	if err := json.Unmarshal(j, &o); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal(j, &o))
 
 	return o
 }

@@ -39,9 +39,7 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
 	}
 
 	env, err := expression.NewEnvironment(expression.Declarations{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	run["inventories"] = []any{map[string]any{"yaml": map[string]any{
 		"all": map[string]any{
@@ -71,15 +69,11 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
       content: "{{ {'values': values, 'whole': whole, 'literal': literal} | to_json }}"
 `
 	for name, data := range map[string]string{file: text, "play.yml": playbook} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
 
 	collections, err := filepath.Abs("../../provider/collection")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	cmd := exec.CommandContext(t.Context(), needs.Program(t, "ansible-playbook"), "-i", filepath.Join(dir, file), filepath.Join(dir, "play.yml"))
 	cmd.Env = append(os.Environ(), "ANSIBLE_LOCALHOST_WARNING=false", "HOME="+dir, "ANSIBLE_COLLECTIONS_PATH="+collections)
@@ -89,14 +83,10 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
 	}
 
 	b, err := os.ReadFile(filepath.Join(dir, "out.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	got := map[string]any{}
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal(b, &got))
 
 	if diff := cmp.Diff(map[string]any{"values": values, "whole": values, "literal": 2.0}, got); diff != "" {
 		t.Errorf("variables in Ansible: -want, +got:\n%s\n%s", diff, text)

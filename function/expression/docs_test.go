@@ -8,22 +8,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // The page on expressions says what is true.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/expressions.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, page, _ := strings.Cut(string(b), "With this XR\n\n```yaml\n")
 	text, page, _ := strings.Cut(page, "```")
 
 	xr := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &xr); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal([]byte(text), &xr))
 
 	e := environment(t)
 	evaluated := 0

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, field.ErrorList) {
@@ -19,9 +21,7 @@ func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, fie
 	})})
 
 	e, err := NewEnvironment(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	errs := e.CompileLocals(field.NewPath("locals"))
 
@@ -29,9 +29,7 @@ func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, fie
 	d.Each = true
 
 	e, err = NewEnvironment(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return e, d.Locals, errs
 }

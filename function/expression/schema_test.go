@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const schemaApp = `
@@ -40,9 +42,7 @@ func schema(t *testing.T) map[string]any {
 	t.Helper()
 
 	s := map[string]any{}
-	if err := yaml.Unmarshal([]byte(schemaApp), &s); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal([]byte(schemaApp), &s))
 
 	return s
 }
@@ -53,9 +53,7 @@ func withSchema(t *testing.T) *Environment {
 	e, err := NewEnvironment(Declarations{
 		Runs: map[string]bool{"database": false}, Schema: schema(t), Each: true, Item: objectOf(map[string]any{"share": typed(Number)}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return e
 }

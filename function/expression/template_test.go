@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func declarations() Declarations {
@@ -22,9 +24,7 @@ func environment(t *testing.T) *Environment {
 	t.Helper()
 
 	e, err := NewEnvironment(declarations())
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return e
 }

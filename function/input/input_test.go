@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestRead(t *testing.T) {
@@ -33,9 +35,7 @@ func TestRead(t *testing.T) {
 	}
 
 	r, err := NewReader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,14 +45,10 @@ func TestRead(t *testing.T) {
 			}
 
 			in := map[string]any{}
-			if err := yaml.Unmarshal([]byte(text+"  "+tc.field), &in); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, yaml.Unmarshal([]byte(text+"  "+tc.field), &in))
 
 			s, err := structpb.NewStruct(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			got, errs := r.Read(s)
 

@@ -9,15 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestReasons compares the table of reasons in docs/function.md with the reasons that the condition
 // may have, in the order in which one comes before another.
 func TestReasons(t *testing.T) {
 	text, err := os.ReadFile("../../docs/function.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, table, _ := strings.Cut(string(text), "\n### Reasons of AnsibleRunsReady\n")
 	table, _, _ = strings.Cut(table, "\n### ")

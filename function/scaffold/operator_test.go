@@ -8,15 +8,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const operatorProject = "testdata/cache-operator"
 
 func TestWriteOperator(t *testing.T) {
 	documents, err := WriteOperator(operatorProject, nil, "https://git.example.org/acme/cache-operator.git,1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	isGolden(t, "cache-operator", documents)
 
@@ -45,9 +45,7 @@ func TestMovePage(t *testing.T) {
 	dir := changed(t, map[string]string{"watches.yaml": yaml[0], "galaxy.yml": yaml[1], caches: crd, "roles/cache/tasks/main.yml": "- ansible.builtin.debug: {var: ansible_operator_meta.name}\n"})
 
 	documents, err := WriteOperator(dir, nil, "https://git.example.org/acme/cache-operator.git,1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	got := textsOf(documents)
 	if !strings.Contains(got, yaml[2]) {
@@ -60,9 +58,7 @@ func changed(t *testing.T, files map[string]string) string {
 	t.Helper()
 
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(operatorProject)); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.CopyFS(dir, os.DirFS(operatorProject)))
 
 	return written(t, dir, files)
 }
@@ -79,9 +75,7 @@ func written(t *testing.T, dir string, files map[string]string) string {
 			err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600))
 		}
 
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 	}
 
 	return dir
@@ -91,9 +85,7 @@ func readFile(t *testing.T, file string) string {
 	t.Helper()
 
 	b, err := os.ReadFile(filepath.FromSlash(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return string(b)
 }

@@ -84,9 +84,7 @@ func isGolden(t *testing.T, name string, documents []validate.File) {
 
 	golden := filepath.Join("testdata", "golden", name+".yaml")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 
 	if diff := cmp.Diff(readFile(t, golden), got); diff != "" {
@@ -114,27 +112,19 @@ func served(t *testing.T, definition, example []byte) {
 			Versions []apiextensionsv1.CustomResourceDefinitionVersion
 		}
 	}{}
-	if err := yaml.Unmarshal(definition, &xrd); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal(definition, &xrd))
 
 	for i, version := range xrd.Spec.Versions {
 		props := &apiextensions.JSONSchemaProps{}
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, props, nil); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, props, nil))
 
 		structural, err := schema.NewStructural(props)
-		if err != nil {
-			t.Fatalf("the schema is not structural: %v", err)
-		}
+		needs.OK(t, err)
 
 		errs := schema.ValidateStructural(field.NewPath("openAPIV3Schema"), structural)
 
 		derrs, err := defaulting.ValidateDefaults(context.Background(), field.NewPath("openAPIV3Schema"), structural, true, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		if errs = append(errs, derrs...); len(errs) > 0 {
 			t.Errorf("the schema is not valid: %v", errs.ToAggregate())
@@ -145,14 +135,10 @@ func served(t *testing.T, definition, example []byte) {
 		}
 
 		validator, _, err := validation.NewSchemaValidator(props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		xr := map[string]any{}
-		if err := yaml.Unmarshal(example, &xr); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, yaml.Unmarshal(example, &xr))
 
 		if errs := validation.ValidateCustomResource(nil, xr, validator); len(errs) > 0 {
 			t.Errorf("the example is not valid: %v", errs.ToAggregate())
@@ -164,29 +150,19 @@ func TestInstall(t *testing.T) {
 	needs.Ansible(t)
 
 	collection, err := filepath.Abs("testdata/acme.web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	requirements := filepath.Join(t.TempDir(), "requirements.yml")
-	if err := os.WriteFile(requirements, []byte("collections: [{name: "+collection+", type: dir}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(requirements, []byte("collections: [{name: "+collection+", type: dir}]\n"), 0o600))
 
 	dir, err := Install(t.Context(), "acme.web.site", requirements, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	got, err := Load(dir, "", EntryPointMain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want, err := Load(siteRole, "", EntryPointMain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" || got.Name != "acme.web.site" {
 		t.Errorf("an installed role should be what it was: -want, +got:\n%s", diff)
@@ -211,14 +187,10 @@ func TestOnDelete(t *testing.T) {
 		dir := written(t, t.TempDir(), map[string]string{"acme.web/tasks/main.yml": text})
 
 		role, err := Load(filepath.Join(dir, "acme.web"), "", EntryPointMain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		documents, err := Write(role, Config{Group: "platform.example.org", Scope: "Namespaced"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		got := textsOf(documents)
 		if strings.Contains(got, keep) != keeps || strings.Contains(got, "# ansible_provider_meta.managed_resource.state absent.\n") == keeps {
@@ -238,9 +210,7 @@ func TestLoadProject(t *testing.T) {
 	})
 
 	role, err := Load(filepath.Join(project, "roles", "web"), "", EntryPointMain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	got := map[string][]any{}
 	for _, o := range role.Options {

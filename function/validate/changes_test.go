@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestChanges(t *testing.T) {
@@ -43,9 +45,7 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			read := func(text string) []map[string]any {
 				in := map[string]any{}
-				if err := yaml.Unmarshal([]byte(text), &in); err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, yaml.Unmarshal([]byte(text), &in))
 
 				return []map[string]any{in}
 			}

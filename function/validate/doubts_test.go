@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Each change of a Composition without mistakes is one that people make, and that waits or shows the wrong thing in a
@@ -21,9 +23,7 @@ func TestDoubts(t *testing.T) {
 	)
 
 	content, err := os.ReadFile("testdata/site.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	good := string(content)
 	settings := good[strings.Index(good, "  - step: settings\n"):strings.Index(good, "  - step: ansible\n")]
@@ -109,9 +109,7 @@ func TestDoubts(t *testing.T) {
 			}
 
 			result, err := Files(File{Name: "site.yaml", Content: []byte(text)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, err)
 
 			var got []string
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Whatever is in a file, there are mistakes of it, with lines that it has.
@@ -29,9 +31,7 @@ func FuzzFiles(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, content []byte) {
 		result, err := Files(File{Name: "f", Content: content})
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		lines := bytes.Count(content, []byte("\n")) + bytes.Count(content, []byte("\r")) + 2
 

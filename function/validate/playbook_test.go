@@ -37,9 +37,7 @@ func TestFlaws(t *testing.T) {
 
 	dir := t.TempDir()
 	for name, tc := range cases {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(tc.playbook), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(tc.playbook), 0o600))
 	}
 
 	refused := refusedByAnsible(t, dir)
@@ -88,14 +86,10 @@ func refusedByAnsible(t *testing.T, dir string) map[string]string {
 	t.Helper()
 
 	out, err := exec.CommandContext(t.Context(), filepath.Join(needs.Ansible(t), "python3"), "-c", load, dir).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	refused := map[string]string{}
-	if err := json.Unmarshal(out, &refused); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, json.Unmarshal(out, &refused))
 
 	return refused
 }

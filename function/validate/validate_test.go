@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestFiles(t *testing.T) {
@@ -280,9 +282,7 @@ func TestFiles(t *testing.T) {
 
 			for f := range strings.FieldsSeq(tc.files) {
 				b, err := os.ReadFile(filepath.Join("testdata", f))
-				if err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, err)
 
 				files = append(files, File{Name: f, Content: b})
 			}
