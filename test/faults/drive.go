@@ -143,7 +143,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 
 // inject a number of faults, one after another.
 func (d *drive) inject(ctx context.Context, n int, b *bag) error {
-	for i := 0; i < n && ctx.Err() == nil; {
+	for i := 0; i < n && ctx.Err() == nil; i++ {
 		f := b.next()
 		began := time.Now()
 		word, err := f.inject(ctx)
@@ -163,8 +163,6 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 
 		d.printf("  %7.1fs  %4.1fs  %s  %s\n", time.Since(d.began).Seconds(), time.Since(began).Seconds(), f.name,
 			word+map[bool]string{true: "(missed)"}[missed])
-
-		i++
 
 		pause(ctx, time.Duration(d.roll(1500))*time.Millisecond)
 	}

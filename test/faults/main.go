@@ -58,7 +58,7 @@ func (c *cli) Run(ctx context.Context) (err error) {
 
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	d := &drive{stage: s, population: newPopulation(s, stream(2)), rng: stream(3)}
+	d := &drive{stage: s, population: &population{stage: s, rng: stream(2)}, rng: stream(3)}
 
 	if err := d.population.configure(ctx); err != nil {
 		return err

@@ -78,10 +78,6 @@ func (s *stage) seen(e trap.Event) {
 			fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}
 
-	if s.records.told == nil {
-		s.records.told = map[string]string{}
-	}
-
 	s.records.told[e.RunID] = e.Phase
 }
 

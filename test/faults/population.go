@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -63,13 +61,8 @@ type population struct {
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	objects map[types.UID]*object
-	number  int
+	objects []*object // In the order in which they were created.
 	tokens  int
-}
-
-func newPopulation(s *stage, rng *rand.Rand) *population {
-	return &population{stage: s, rng: rng, objects: map[types.UID]*object{}}
 }
 
 // configure makes the configurations of both groups.
@@ -151,7 +144,7 @@ func (p *population) roll(n int) int {
 
 func (p *population) pick(of []*object) *object { return of[p.roll(len(of))] }
 
-// live returns the objects that are not deleted, in the order of their names.
+// live returns the objects that are not deleted.
 func (p *population) live() []*object {
 	return p.those(func(o *object) bool { return !o.deleted })
 }
@@ -165,29 +158,16 @@ func (p *population) those(is func(*object) bool) []*object {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	all := slices.Collect(maps.Values(p.objects))
-	slices.SortFunc(all, func(a, b *object) int { return cmpNames(a.name, b.name) })
-
-	return slices.DeleteFunc(all, func(o *object) bool { return !is(o) })
-}
-
-func cmpNames(a, b string) int {
-	n := func(s string) int {
-		i, _ := strconv.Atoi(s[len("run-"):])
-
-		return i
-	}
-
-	return n(a) - n(b)
+	return slices.DeleteFunc(slices.Clone(p.objects), func(o *object) bool { return !is(o) })
 }
 
 func (p *population) create(ctx context.Context) error {
 	p.mu.Lock()
-	p.number++
+	number := len(p.objects) + 1
 	o := &object{
-		name:       fmt.Sprintf("run-%d", p.number),
+		name:       fmt.Sprintf("run-%d", number),
 		namespaced: p.rng.IntN(2) == 0,
-		policy:     []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange}[p.number%3],
+		policy:     []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange}[number%3],
 		value:      "v0",
 		way:        way{most: 600 * time.Millisecond},
 	}
@@ -223,7 +203,7 @@ func (p *population) add(ctx context.Context, o *object) error {
 	p.book.Note(string(o.uid), "created", o)
 
 	p.mu.Lock()
-	p.objects[o.uid] = o
+	p.objects = append(p.objects, o)
 	p.mu.Unlock()
 
 	return nil

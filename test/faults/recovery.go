@@ -26,27 +26,19 @@ func (d *drive) recovery(ctx context.Context) {
 	d.heal()
 
 	asked := map[types.UID]string{}
-	wrong := d.settle(ctx, asked, d.unlikeWanted)
+	d.settle(ctx, asked, d.unlikeWanted)
 
 	if ctx.Err() != nil {
 		return
-	}
-
-	for o, why := range wrong {
-		d.book.Breach(string(o.uid), "after the faults stop everything converges", o.String()+": "+why)
 	}
 
 	for _, o := range d.population.live() {
 		_ = d.population.delete(ctx, o)
 	}
 
-	wrong = d.settle(ctx, asked, func(_ *object, run common.AnsibleRun) string {
+	d.settle(ctx, asked, func(_ *object, run common.AnsibleRun) string {
 		return fmt.Sprintf("is still there: %s", summary(run))
 	})
-
-	for o, why := range wrong {
-		d.book.Breach(string(o.uid), "after the faults stop everything converges", o.String()+": "+why)
-	}
 
 	var left []string
 
@@ -64,12 +56,11 @@ func (d *drive) recovery(ctx context.Context) {
 	d.lost()
 }
 
-// settle waits until each object was as wanted once, and returns the others with what is wrong
-// with them. Periodic runs go on meanwhile, and on a slow machine one of each object nearly always
+// settle waits until each object was as wanted once, and notes what is wrong with the others. Periodic runs go on meanwhile, and on a slow machine one of each object nearly always
 // is in progress. Retries that are planned for later are requested.
 func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 	why func(*object, common.AnsibleRun) string,
-) map[*object]string {
+) {
 	wrong, right := map[*object]string{}, map[*object]bool{}
 
 	d.eventually(ctx, settling, func() bool {
@@ -100,7 +91,11 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 		return len(wrong) == 0
 	})
 
-	return wrong
+	for o, why := range wrong {
+		if ctx.Err() == nil {
+			d.book.Breach(string(o.uid), "after the faults stop everything converges", o.String()+": "+why)
+		}
+	}
 }
 
 // hurry an object, once per attempt, if its next attempt is planned, but not soon, or if its deletion failed so often

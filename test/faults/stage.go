@@ -64,7 +64,7 @@ type replica struct {
 func replicaNames() []string { return []string{"provider-one", "provider-two"} }
 
 func newStage(ctx context.Context, out io.Writer, place common.Place, rng *rand.Rand) (*stage, error) {
-	s := &stage{out: out, place: place, began: time.Now()}
+	s := &stage{out: out, place: place, began: time.Now(), records: records{told: map[string]string{}}}
 	s.traps = &trap.Set{Seen: s.seen}
 
 	if err := s.open(ctx, rng); err != nil {

@@ -9,8 +9,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 )
 
-const statusAgrees = "the status agrees with the ledger about the last run"
-
 // ledgerDelay is how long after the status the ledger may learn of the end of a run, on a busy
 // machine.
 const ledgerDelay = 15 * time.Second
@@ -25,7 +23,7 @@ func (s *stage) checkStatus(run common.AnsibleRun) {
 		}
 
 		if time.Now().After(deadline) {
-			s.book.Breach(string(run.GetUID()), statusAgrees, text)
+			s.book.Breach(string(run.GetUID()), "the status agrees with the ledger about the last run", text)
 
 			return
 		}
