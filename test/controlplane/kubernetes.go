@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -53,7 +54,8 @@ func (s *Stack) APIServer(context.Context) (*Piece, error) {
 		if err != nil {
 			return errors.Wrap(err, "cannot make HTTP client")
 		}
-		return get(ctx, c, cfg.Host+"/readyz")
+		_, err = get(ctx, c, cfg.Host+"/readyz")
+		return err
 	}
 	dir := s.path(dirKubernetes)
 	return s.piece(nameAPIServer, ready, nil,
@@ -183,24 +185,24 @@ func accepts(network, address string) func(context.Context) error {
 // serves says whether a GET of a URL succeeds.
 func serves(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		return get(ctx, http.DefaultClient, url)
+		_, err := get(ctx, http.DefaultClient, url)
+		return err
 	}
 }
 
-func get(ctx context.Context, c *http.Client, url string) error {
+func get(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return errors.Wrap(err, "cannot make request")
+		return nil, errors.Wrap(err, "cannot make request")
 	}
 	rsp, err := c.Do(req)
 	if err != nil {
-		return errors.Wrap(err, "cannot send request")
+		return nil, errors.Wrap(err, "cannot send request")
 	}
-	if err := rsp.Body.Close(); err != nil {
-		return errors.Wrap(err, "cannot close response")
-	}
+	defer rsp.Body.Close() //nolint:errcheck // It was only read.
 	if rsp.StatusCode != http.StatusOK {
-		return errors.Errorf("GET %s returned %s", url, rsp.Status)
+		return nil, errors.Errorf("GET %s returned %s", url, rsp.Status)
 	}
-	return nil
+	b, err := io.ReadAll(rsp.Body)
+	return b, errors.Wrap(err, "cannot read response")
 }

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"bufio"
 	"context"
 	"net/http"
 	"strconv"
@@ -12,20 +11,13 @@ import (
 
 // Metrics that a process serves at a URL, by their names and labels.
 func Metrics(ctx context.Context, url string) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot ask for metrics")
-	}
-	rsp, err := http.DefaultClient.Do(req)
+	b, err := get(ctx, http.DefaultClient, url)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot get metrics")
 	}
-	defer rsp.Body.Close() //nolint:errcheck // It was only read.
 
 	out := map[string]float64{}
-	lines := bufio.NewScanner(rsp.Body)
-	for lines.Scan() {
-		line := lines.Text()
+	for line := range strings.SplitSeq(string(b), "\n") {
 		end := strings.LastIndexByte(line, ' ')
 		if end < 0 || line[0] == '#' {
 			continue
@@ -34,5 +26,5 @@ func Metrics(ctx context.Context, url string) (map[string]float64, error) {
 			return nil, errors.Wrap(err, "cannot read metrics")
 		}
 	}
-	return out, errors.Wrap(lines.Err(), "cannot read metrics")
+	return out, nil
 }

@@ -1,9 +1,7 @@
 package controlplane
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,27 +184,4 @@ func (p *Piece) mains() ([]process, error) {
 func (p *Piece) processes() ([]process, error) {
 	ps, err := processes(p.stack)
 	return slices.DeleteFunc(ps, func(m process) bool { return m.piece != p.Name }), err
-}
-
-// Tail returns the last lines of the log, at most n bytes of them.
-func (p *Piece) Tail(n int64) (string, error) {
-	f, err := os.Open(p.Log)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot open log")
-	}
-	defer f.Close() //nolint:errcheck // It was only read.
-	st, err := f.Stat()
-	if err != nil {
-		return "", errors.Wrap(err, "cannot read log")
-	}
-	if st.Size() <= n {
-		b, err := io.ReadAll(f)
-		return string(b), errors.Wrap(err, "cannot read log")
-	}
-	b, err := io.ReadAll(io.NewSectionReader(f, st.Size()-n, n))
-	if err != nil {
-		return "", errors.Wrap(err, "cannot read log")
-	}
-	_, b, _ = bytes.Cut(b, []byte("\n"))
-	return string(b), nil
 }

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -385,13 +386,15 @@ func (s *Stack) VirtualEnv() string {
 }
 
 // Tail returns the last lines of the log of a piece, at most n bytes of them.
-func (s *Stack) Tail(name string, n int64) string {
-	p := &Piece{Log: s.log(name)}
-	t, err := p.Tail(n)
+func (s *Stack) Tail(name string, n int) string {
+	b, err := os.ReadFile(s.log(name))
 	if err != nil {
 		return err.Error() + "\n"
 	}
-	return t
+	if before := len(b) - n; before > 0 {
+		_, b, _ = bytes.Cut(b[before:], []byte("\n"))
+	}
+	return string(b)
 }
 
 // log file of a piece.
