@@ -20,7 +20,7 @@ func TestScaffold(t *testing.T) {
 	command(t, "scaffold", siteRole, "-o", dir)
 
 	xrd, composition := filepath.Join(dir, "xrd.yaml"), filepath.Join(dir, "composition.yaml")
-	if diff := cmp.Diff(read(t, xrd)+"---\n"+read(t, composition), out); diff != "" {
+	if diff := cmp.Diff(needs.Read(t, xrd)+"---\n"+needs.Read(t, composition), out); diff != "" {
 		t.Errorf("files and standard output differ: -files, +output:\n%s", diff)
 	}
 
@@ -82,13 +82,13 @@ func TestScaffoldRole(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			role, out := filepath.Join(t.TempDir(), "roles", "web"), filepath.Join(t.TempDir(), "api")
-			write(t, filepath.Join(role, "meta", "argument_specs.yml"), "argument_specs: {main: {options: "+tc.options+"}}")
+			needs.Write(t, role, map[string]string{"meta/argument_specs.yml": "argument_specs: {main: {options: " + tc.options + "}}"})
 
 			args := append([]string{"scaffold", role, "-o", out}, tc.args...)
 
 			if tc.requirements != "" {
 				file := filepath.Join(t.TempDir(), "requirements.yml")
-				write(t, file, tc.requirements)
+				needs.Write(t, "", map[string]string{file: tc.requirements})
 
 				args = append(args, "-f", file)
 			}
@@ -110,7 +110,7 @@ func TestScaffoldRole(t *testing.T) {
 
 			all := ""
 			for _, file := range files {
-				all += read(t, file)
+				all += needs.Read(t, file)
 			}
 
 			for _, want := range tc.want {

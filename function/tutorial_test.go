@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,12 +13,9 @@ import (
 
 // The tutorial shows what the commands really write and say.
 func TestTutorial(t *testing.T) {
-	b, err := os.ReadFile("../docs/tutorial.md")
-	needs.OK(t, err)
-
 	var blocks, plain []string
 
-	for _, m := range regexp.MustCompile("(?ms)^```(yaml)?\n(.*?)^```$").FindAllStringSubmatch(string(b), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```(yaml)?\n(.*?)^```$").FindAllStringSubmatch(needs.Read(t, "../docs/tutorial.md"), -1) {
 		if m[1] == "yaml" {
 			blocks = append(blocks, m[2])
 		} else {
@@ -34,12 +30,11 @@ func TestTutorial(t *testing.T) {
 	t.Chdir(t.TempDir())
 
 	role := filepath.Join("ansible_collections", "acme", "web", "roles", "page")
-	write(t, filepath.Join(role, "meta", "argument_specs.yml"), blocks[0])
-	write(t, "requirements.yml", blocks[1])
+	needs.Write(t, "", map[string]string{role + "/meta/argument_specs.yml": blocks[0], "requirements.yml": blocks[1]})
 
 	command(t, "scaffold", role, "-f", "requirements.yml", "-o", "page")
 
-	xrd, composition := read(t, "page/xrd.yaml"), read(t, "page/composition.yaml")
+	xrd, composition := needs.Read(t, "page/xrd.yaml"), needs.Read(t, "page/composition.yaml")
 
 	for _, excerpt := range []struct{ file, text string }{{xrd, blocks[2]}, {composition, blocks[3]}} {
 		if !strings.Contains(excerpt.file, excerpt.text) {
@@ -48,31 +43,13 @@ func TestTutorial(t *testing.T) {
 	}
 
 	// With the status that it adds.
-	write(t, "page/xrd.yaml", xrd+plain[2])
-	write(t, "page/composition.yaml", composition+plain[1])
+	needs.Write(t, "page", map[string]string{"xrd.yaml": xrd + plain[2], "composition.yaml": composition + plain[1]})
 
 	command(t, "validate", "page/composition.yaml", "page/xrd.yaml")
-	write(t, "page/composition.yaml", strings.Replace(composition, "xr.spec.pageTitle", "xr.spec.pagetitle", 1))
+	needs.Write(t, "page", map[string]string{"composition.yaml": strings.Replace(composition, "xr.spec.pageTitle", "xr.spec.pagetitle", 1)})
 
 	out, err := run(t, "", "validate", "page/composition.yaml", "page/xrd.yaml")
 	if diff := cmp.Diff(plain[4], out); err == nil || diff != "" {
 		t.Errorf("validate should say what the tutorial shows: -tutorial, +output\n%s", diff)
 	}
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-
-	needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
-
-	needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-
-	b, err := os.ReadFile(path)
-	needs.OK(t, err)
-
-	return string(b)
 }

@@ -124,10 +124,7 @@ func TestDocumentation(t *testing.T) {
 	inputs := 0
 
 	for _, page := range append(pages, "../README.md") {
-		b, err := os.ReadFile(page)
-		needs.OK(t, err)
-
-		for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(string(b), -1) {
+		for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(needs.Read(t, page), -1) {
 			block := regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[2], "")
 			if !strings.HasPrefix(block, "apiVersion: ") {
 				continue

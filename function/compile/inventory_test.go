@@ -82,11 +82,8 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
 		t.Fatalf("%v: %s\n%s", err, out, text)
 	}
 
-	b, err := os.ReadFile(filepath.Join(dir, "out.json"))
-	needs.OK(t, err)
-
 	got := map[string]any{}
-	needs.OK(t, json.Unmarshal(b, &got))
+	needs.OK(t, json.Unmarshal([]byte(needs.Read(t, filepath.Join(dir, "out.json"))), &got))
 
 	if diff := cmp.Diff(map[string]any{"values": values, "whole": values, "literal": 2.0}, got); diff != "" {
 		t.Errorf("variables in Ansible: -want, +got:\n%s\n%s", diff, text)

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,10 +13,7 @@ import (
 
 // The page on expressions says what is true.
 func TestDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/expressions.md")
-	needs.OK(t, err)
-
-	_, page, _ := strings.Cut(string(b), "With this XR\n\n```yaml\n")
+	_, page, _ := strings.Cut(needs.Read(t, "../../docs/expressions.md"), "With this XR\n\n```yaml\n")
 	text, page, _ := strings.Cut(page, "```")
 
 	xr := map[string]any{}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,10 +14,7 @@ import (
 // TestReasons compares the table of reasons in docs/function.md with the reasons that the condition
 // may have, in the order in which one comes before another.
 func TestReasons(t *testing.T) {
-	text, err := os.ReadFile("../../docs/function.md")
-	needs.OK(t, err)
-
-	_, table, _ := strings.Cut(string(text), "\n### Reasons of AnsibleRunsReady\n")
+	_, table, _ := strings.Cut(needs.Read(t, "../../docs/function.md"), "\n### Reasons of AnsibleRunsReady\n")
 	table, _, _ = strings.Cut(table, "\n### ")
 
 	var documented []string

@@ -30,7 +30,7 @@ func TestWriteOperator(t *testing.T) {
 // TestMovePage scaffolds what the page about moving an operator shows.
 func TestMovePage(t *testing.T) {
 	var yaml []string
-	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(readFile(t, "../../docs/move-operator.md"), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(needs.Read(t, "../../docs/move-operator.md"), -1) {
 		yaml = append(yaml, m[1])
 	}
 
@@ -41,7 +41,7 @@ func TestMovePage(t *testing.T) {
 	// The project of the tests has more than the one of the page.
 	const caches = "config/crd/bases/cache.example.org_caches.yaml"
 
-	crd := strings.Replace(readFile(t, operatorProject+"/"+caches), "environment:", "owner:", 1)
+	crd := strings.Replace(needs.Read(t, operatorProject+"/"+caches), "environment:", "owner:", 1)
 	dir := changed(t, map[string]string{"watches.yaml": yaml[0], "galaxy.yml": yaml[1], caches: crd, "roles/cache/tasks/main.yml": "- ansible.builtin.debug: {var: ansible_operator_meta.name}\n"})
 
 	documents, err := WriteOperator(dir, nil, "https://git.example.org/acme/cache-operator.git,1.0.0")
@@ -81,15 +81,6 @@ func written(t *testing.T, dir string, files map[string]string) string {
 	return dir
 }
 
-func readFile(t *testing.T, file string) string {
-	t.Helper()
-
-	b, err := os.ReadFile(filepath.FromSlash(file))
-	needs.OK(t, err)
-
-	return string(b)
-}
-
 // entry of watches.yaml for a Cache, with more lines.
 func entry(lines ...string) string {
 	return "- group: cache.example.org\n  version: v1alpha1\n  kind: Cache\n  " + strings.Join(lines, "\n  ") + "\n"
@@ -99,7 +90,7 @@ func TestOperatorErrors(t *testing.T) {
 	const caches = "config/crd/bases/cache.example.org_caches.yaml"
 
 	crd := func(old, with string) string {
-		s := readFile(t, operatorProject+"/"+caches)
+		s := needs.Read(t, operatorProject+"/"+caches)
 		if !strings.Contains(s, old) {
 			t.Fatalf("the definition has no %q", old)
 		}
@@ -234,7 +225,7 @@ func TestOperatorForms(t *testing.T) {
 			reason: "The variable of a deletion wins over a field of the spec for the state.",
 			files: map[string]string{
 				"watches.yaml": entry("role: purge", "finalizer: {name: a/b, vars: {region: absent}}"),
-				"config/crd/bases/cache.example.org_caches.yaml": strings.Replace(readFile(t, operatorProject+"/config/crd/bases/cache.example.org_caches.yaml"), "environment:", "region:", 1),
+				"config/crd/bases/cache.example.org_caches.yaml": strings.Replace(needs.Read(t, operatorProject+"/config/crd/bases/cache.example.org_caches.yaml"), "environment:", "region:", 1),
 			},
 			want: []string{"stateVariable:\n          name: region\n          present: present\n          absent: absent\n"},
 		},

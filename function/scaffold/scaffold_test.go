@@ -87,7 +87,7 @@ func isGolden(t *testing.T, name string, documents []validate.File) {
 		needs.OK(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 
-	if diff := cmp.Diff(readFile(t, golden), got); diff != "" {
+	if diff := cmp.Diff(needs.Read(t, golden), got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

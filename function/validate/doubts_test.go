@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -22,10 +21,7 @@ func TestDoubts(t *testing.T) {
 		isText   = " is text, and no expression: these are written as in ${xr.spec.size}"
 	)
 
-	content, err := os.ReadFile("testdata/site.yaml")
-	needs.OK(t, err)
-
-	good := string(content)
+	good := needs.Read(t, "testdata/site.yaml")
 	settings := good[strings.Index(good, "  - step: settings\n"):strings.Index(good, "  - step: ansible\n")]
 
 	cases := map[string]struct {

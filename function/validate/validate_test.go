@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -281,10 +280,7 @@ func TestFiles(t *testing.T) {
 			var files []File
 
 			for f := range strings.FieldsSeq(tc.files) {
-				b, err := os.ReadFile(filepath.Join("testdata", f))
-				needs.OK(t, err)
-
-				files = append(files, File{Name: f, Content: b})
+				files = append(files, File{Name: f, Content: []byte(needs.Read(t, filepath.Join("testdata", f)))})
 			}
 
 			result, err := Files(files...)

@@ -99,7 +99,9 @@ spec:
 	used := func(address string) Object {
 		t.Helper()
 
-		u := cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), That("a usage of "+address, func(u *unstructured.Unstructured) bool {
+		var settings Object
+
+		cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), That("a usage of "+address, func(u *unstructured.Unstructured) bool {
 			composed := ComposedOf(u)
 			i := slices.IndexFunc(composed, func(o Object) bool { return o.Kind == "ConfigMap" })
 
@@ -108,14 +110,11 @@ spec:
 			}
 
 			// One that nothing uses any more may go meanwhile.
-			settings := composed[i].Unstructured()
+			settings = composed[i]
+			found := settings.Unstructured()
 
-			return cp.Kube.Get(t.Context(), client.ObjectKeyFromObject(settings), settings) == nil &&
-				Field("data.address", address).Met(settings)
+			return cp.Kube.Get(t.Context(), client.ObjectKeyFromObject(found), found) == nil && Field("data.address", address).Met(found)
 		}))
-		composed := ComposedOf(u)
-		settings := composed[slices.IndexFunc(composed, func(o Object) bool { return o.Kind == "ConfigMap" })]
-
 		cp.WaitFor(t, settings, LabelInUse())
 		cp.Patch(t, settings, `{"metadata": {"finalizers": ["e2e.example.org/held"]}}`)
 

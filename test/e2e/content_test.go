@@ -29,7 +29,7 @@ func (c collection) Dir(t *testing.T) string {
 	files := maps.Clone(c.Files)
 	files["galaxy.yml"] = fmt.Sprintf("namespace: %s\nname: %s\nversion: %s\nreadme: README.md\nauthors: [The tests]\n", c.Namespace, c.Name, c.Version)
 	files["README.md"] = "A collection for tests.\n"
-	writeFiles(t, dir, files)
+	needs.Write(t, dir, files)
 	return dir
 }
 
@@ -63,24 +63,13 @@ func commit(t *testing.T, dir, tag string) {
 	git("tag", tag)
 }
 
-// writeFiles below a directory.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-}
-
 // readFile that may not be there.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatalf("cannot read file: %s", err)
+	if !exists(path) {
+		return ""
 	}
-	return string(b)
+	return needs.Read(t, path)
 }
 
 func exists(path string) bool {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,10 +40,8 @@ func TestDocumentation(t *testing.T) {
 // manifest shows a part of one. A list item indents its blocks.
 func documented(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	needs.OK(t, err)
 	var out []*unstructured.Unstructured
-	for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(needs.Read(t, file), -1) {
 		block := regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[2], "")
 		if !strings.HasPrefix(block, "apiVersion: ") {
 			continue

@@ -44,9 +44,7 @@ func manifestsIn(t *testing.T, dir string) string {
 		files, err := filepath.Glob(filepath.Join(dir, part))
 		needs.OK(t, err)
 		for _, f := range files {
-			b, err := os.ReadFile(f)
-			needs.OK(t, err)
-			all = append(all, string(b))
+			all = append(all, needs.Read(t, f))
 		}
 	}
 	return strings.Join(all, "\n---\n")

@@ -65,7 +65,7 @@ func TestHelm(t *testing.T) {
 	needs.Built(t, "test-e2e", tool)
 
 	root := directory(t)
-	writeFiles(t, filepath.Join(root, "charts.git"), charts())
+	needs.Write(t, filepath.Join(root, "charts.git"), charts())
 	commit(t, filepath.Join(root, "charts.git"), "v1.0.0")
 
 	repositories, err := sources.Git(t.Context(), root)

@@ -323,12 +323,9 @@ func ansible(t *testing.T, status int, d xrData, args ...string) string {
 func plugin(t *testing.T, d xrData, args ...string) *exec.Cmd {
 	t.Helper()
 
-	bin, err := filepath.Abs("../../bin")
-	needs.OK(t, err)
-
 	args = append(append([]string{"ansible"}, args[0], "--namespace="+d.Namespace), args[1:]...)
 	cmd := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=", "HOME="+t.TempDir())
+	cmd.Env = newShell(t, "NO_COLOR=").Env
 
 	return cmd
 }

@@ -19,7 +19,7 @@ func TestProviderAnsibleManifests(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
-	writeFiles(t, d.Directory, map[string]string{
+	needs.Write(t, d.Directory, map[string]string{
 		"roles/sample_namespace.sample_role/tasks/main.yml": `
 - ansible.builtin.set_stats:
     data:

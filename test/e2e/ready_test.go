@@ -242,7 +242,7 @@ func TestApplication(t *testing.T) {
 	root, page := directory(t), "/srv/application/current/index.html"
 	repository := filepath.Join(root, "application.git")
 	files := fences.FindAllStringSubmatch(readFile(t, "../../examples/app/README.md"), 4)
-	writeFiles(t, repository, map[string]string{
+	needs.Write(t, repository, map[string]string{
 		"deploy.yml": files[0][2], "remove.yml": files[1][2], "requirements.yml": files[2][2], "templates/index.html.j2": files[3][2],
 	})
 	commit(t, repository, "v1.0.0")

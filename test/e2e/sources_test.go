@@ -84,7 +84,7 @@ func TestContentSources(t *testing.T) {
 
 	for _, name := range []string{"https", "ssh"} {
 		dir := filepath.Join(root, name+".git")
-		writeFiles(t, dir, map[string]string{
+		needs.Write(t, dir, map[string]string{
 			"meta/main.yml":  "galaxy_info: {author: The tests, description: A role, license: Apache-2.0, min_ansible_version: '2.14'}\n",
 			"tasks/main.yml": "- ansible.builtin.shell: echo " + name + " >> {{ directory }}/ledger\n",
 		})

@@ -326,7 +326,5 @@ func letGo(t *testing.T, group, kind string) {
 // example of the documentation.
 func example(t *testing.T, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, "examples", file))
-	needs.OK(t, err)
-	return string(b)
+	return needs.Read(t, filepath.Join(root, "examples", file))
 }

@@ -35,6 +35,27 @@ func OK(tb testing.TB, err error) {
 	}
 }
 
+// Read the text of a file.
+func Read(tb testing.TB, file string) string {
+	tb.Helper()
+
+	text, err := os.ReadFile(file)
+	OK(tb, err)
+
+	return string(text)
+}
+
+// Write files below a directory.
+func Write(tb testing.TB, dir string, files map[string]string) {
+	tb.Helper()
+
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		OK(tb, os.MkdirAll(filepath.Dir(file), 0o755))
+		OK(tb, os.WriteFile(file, []byte(text), 0o600))
+	}
+}
+
 // Ansible returns the directory of Ansible's programs.
 func Ansible(tb testing.TB) string {
 	tb.Helper()
