@@ -67,7 +67,7 @@ func TestAttacks(t *testing.T) {
 				return strings.NewReplacer("/OUT", out, "OUT", strings.TrimPrefix(out, "/"), "REPO", filepath.Join(out, "repo")).Replace(s)
 			}
 
-			write(t, out, map[string]string{"canary": "version: " + stolen + "\nnamespace: acme\nname: web\n"})
+			needs.Write(t, out, map[string]string{"canary": "version: " + stolen + "\nnamespace: acme\nname: web\n"})
 
 			required := tc.requirements
 
@@ -82,7 +82,7 @@ func TestAttacks(t *testing.T) {
 				required = "roles: [{name: x, src: '" + filepath.Join(out, "x.tar.gz") + "'}]"
 			case tc.repository != nil:
 				for name, text := range tc.repository {
-					write(t, filepath.Join(out, "repo"), map[string]string{name: fill(text)})
+					needs.Write(t, filepath.Join(out, "repo"), map[string]string{name: fill(text)})
 				}
 
 				for name, target := range tc.links {

@@ -116,7 +116,7 @@ func buildCollection(t *testing.T, dir, name, version, dependencies string, more
 func gitRepo(tb testing.TB, dir string, files map[string]string) string {
 	tb.Helper()
 
-	write(tb, dir, files)
+	needs.Write(tb, dir, files)
 	git(tb, dir, "init", "-q")
 	git(tb, dir, "add", ".")
 	git(tb, dir, "commit", "-q", "-m", "first")
@@ -127,14 +127,4 @@ func gitRepo(tb testing.TB, dir string, files map[string]string) string {
 
 func repoURL(dir string) string {
 	return "file://" + dir
-}
-
-func write(tb testing.TB, dir string, files map[string]string) {
-	tb.Helper()
-
-	for name, text := range files {
-		file := filepath.Join(dir, name)
-		needs.OK(tb, os.MkdirAll(filepath.Dir(file), 0o700))
-		needs.OK(tb, os.WriteFile(file, []byte(text), 0o600))
-	}
 }

@@ -131,7 +131,7 @@ func TestProjectPartly(t *testing.T) {
 	large := git(t, repo, "rev-parse", "HEAD:web/large")
 	old := git(t, repo, "rev-parse", "HEAD:web/prod/site.yml")
 
-	write(t, repo, map[string]string{"web/prod/site.yml": "- hosts: other\n"})
+	needs.Write(t, repo, map[string]string{"web/prod/site.yml": "- hosts: other\n"})
 	git(t, repo, "commit", "-q", "-am", "second")
 
 	now := git(t, repo, "rev-parse", "HEAD:web/prod/site.yml")

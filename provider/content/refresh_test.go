@@ -166,7 +166,7 @@ func TestMoves(t *testing.T) {
 	set, _ := ensure(t, s, req)
 
 	commit := func(dir string, files map[string]string) {
-		write(t, dir, files)
+		needs.Write(t, dir, files)
 		git(t, dir, "add", ".")
 		git(t, dir, "commit", "-q", "--allow-empty", "-m", "next")
 	}
