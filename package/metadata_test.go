@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 type metadata struct {
@@ -45,9 +47,7 @@ func TestMetadata(t *testing.T) {
 	for dir, tc := range cases {
 		t.Run(tc.kind, func(t *testing.T) {
 			m := metadata{}
-			if err := yaml.UnmarshalStrict(read(t, dir, "crossplane.yaml"), &m); err != nil {
-				t.Fatal(err)
-			}
+			needs.OK(t, yaml.UnmarshalStrict(read(t, dir, "crossplane.yaml"), &m))
 
 			got := []any{m.APIVersion, m.Kind, m.Name, m.Spec.Capabilities, m.Spec.Crossplane.Version}
 			want := []any{"meta.pkg.crossplane.io/v1", tc.kind, tc.name, tc.capabilities, ">=v2.0.2-0"}
@@ -74,9 +74,7 @@ func read(t *testing.T, dir, name string) []byte {
 	t.Helper()
 
 	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return b
 }

@@ -8,23 +8,21 @@ import (
 	"testing"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestOwnConditions reads the sources of this package: a type that was forgotten
 // would be open to content, and removed from objects like content's own.
 func TestOwnConditions(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	found := 0
 
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, err)
 
 		for _, m := range regexp.MustCompile(`ConditionType = "(\w+)"`).FindAllSubmatch(text, -1) {
 			found++

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestParseRoles(t *testing.T) {
@@ -72,7 +74,7 @@ func TestParseRoles(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.p.ParseRoles()
-			if diff := cmp.Diff(tc.want.err, message(err)); diff != "" {
+			if diff := cmp.Diff(tc.want.err, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nParseRoles(): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
@@ -124,7 +126,7 @@ func TestParseVars(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := (&ProviderConfigSpec{Vars: &apiextensionsv1.JSON{Raw: []byte(tc.raw)}}).ParseVars()
-			if diff := cmp.Diff(tc.want.err, message(err)); diff != "" {
+			if diff := cmp.Diff(tc.want.err, needs.Message(err)); diff != "" {
 				t.Errorf("\n%s\nParseVars(): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
@@ -133,12 +135,4 @@ func TestParseVars(t *testing.T) {
 			}
 		})
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-
-	return err.Error()
 }

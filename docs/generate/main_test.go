@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const root = "../.."
@@ -13,9 +15,7 @@ const root = "../.."
 // TestUpToDate compares the committed files with those that make generate writes.
 func TestUpToDate(t *testing.T) {
 	files, err := generate(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(root, filepath.Clean(name)))
@@ -29,9 +29,7 @@ func TestUpToDate(t *testing.T) {
 	}
 
 	pages, err := filepath.Glob(root + "/docs/api/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, page := range pages {
 		name := "docs/api/" + filepath.Base(page)

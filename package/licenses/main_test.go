@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A program is made of Go, of this project, and of modules: here, of one.
@@ -18,17 +20,13 @@ func TestCollect(t *testing.T) {
 	source, program, to := filepath.Join(dir, "main.go"), filepath.Join(dir, "program"), filepath.Join(dir, "licenses")
 
 	text := "package main\n\nimport \"github.com/google/go-cmp/cmp\"\n\nfunc main() { println(cmp.Equal(1, 2)) }\n"
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(source, []byte(text), 0o600))
 
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("cannot build a program: %v\n%s", err, out)
 	}
 
-	if err := collect(program, to); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, collect(program, to))
 
 	var got []string
 
@@ -39,9 +37,7 @@ func TestCollect(t *testing.T) {
 
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	want := []string{
 		"LICENSE",

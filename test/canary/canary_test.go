@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestIn(t *testing.T) {
 	c, err := New("a", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	cases := map[string]struct {
 		reason string
@@ -37,16 +37,12 @@ func TestIn(t *testing.T) {
 
 func TestBelow(t *testing.T) {
 	c, err := New("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	dir, began := t.TempDir(), time.Now().Add(-time.Minute)
 	file := filepath.Join(dir, "file")
 
-	if err := os.WriteFile(file, []byte(c["a"]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(file, []byte(c["a"]), 0o600))
 
 	if diff := cmp.Diff(map[string][]string{file: {"a"}}, c.Below(dir, began)); diff != "" {
 		t.Errorf("\nBelow(...): -want, +got:\n%s", diff)

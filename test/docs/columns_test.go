@@ -10,6 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestColumns prints an object as kubectl get -o wide does: what is going on, and
@@ -66,9 +68,7 @@ conditions: [{type: Ready, status: "False", reason: RunFailed, message: no space
 		for name, tc := range cases {
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
 				var object map[string]any
-				if err := yaml.Unmarshal([]byte(tc.object), &object); err != nil {
-					t.Fatal(err)
-				}
+				needs.OK(t, yaml.Unmarshal([]byte(tc.object), &object))
 
 				got := cells{}
 
@@ -90,14 +90,10 @@ func columnsOf(t *testing.T, file string) []apiextensionsv1.CustomResourceColumn
 	t.Helper()
 
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal(text, &crd))
 
 	return crd.Spec.Versions[0].AdditionalPrinterColumns
 }
@@ -107,9 +103,7 @@ func cell(t *testing.T, c apiextensionsv1.CustomResourceColumnDefinition, object
 	t.Helper()
 
 	path := jsonpath.New(c.Name).AllowMissingKeys(true)
-	if err := path.Parse("{" + c.JSONPath + "}"); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, path.Parse("{"+c.JSONPath+"}"))
 
 	results, err := path.FindResults(object)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
@@ -117,9 +111,7 @@ func cell(t *testing.T, c apiextensionsv1.CustomResourceColumnDefinition, object
 	}
 
 	var b bytes.Buffer
-	if err := path.PrintResults(&b, results[0][:1]); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, path.PrintResults(&b, results[0][:1]))
 
 	return b.String()
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestLinks follows every link between files of the repository: the file must exist,
@@ -17,9 +19,7 @@ func TestLinks(t *testing.T) {
 	root := os.DirFS("../..")
 
 	pages, err := fs.Glob(root, "*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	for _, pattern := range []string{"docs/*.md", "docs/api/*.md", "examples/*.md", ".github/*.md"} {
 		more, err := fs.Glob(root, pattern)
@@ -69,9 +69,7 @@ func prose(t *testing.T, root fs.FS, page string) string {
 	t.Helper()
 
 	text, err := fs.ReadFile(root, page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	return regexp.MustCompile("(?ms)^ *```.*?^ *```$").ReplaceAllString(string(text), "")
 }

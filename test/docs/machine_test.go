@@ -5,18 +5,16 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestMachine compares the packages that CONTRIBUTING.md has installed with the one list of them.
 func TestMachine(t *testing.T) {
 	packages, err := exec.CommandContext(t.Context(), "../machine.sh", "list").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	if want := "\napt-get install --yes " + string(packages); !strings.Contains(string(page), want) {
 		t.Errorf("CONTRIBUTING.md should have the line that test/machine.sh list prints:%s", want)
 	}

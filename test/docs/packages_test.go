@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestPackages compares the packages of the programs with those that CONTRIBUTING.md names in its
@@ -16,9 +18,7 @@ func TestPackages(t *testing.T) {
 	root := os.DirFS("../..")
 
 	text, err := fs.ReadFile(root, "CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, table, _ := strings.Cut(string(text), "\n| it needs to know | package |\n")
 	table, _, _ = strings.Cut(table, "\n\n")

@@ -7,15 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestReasons looks for every reason that a run may end with in the table of
 // reasons.
 func TestReasons(t *testing.T) {
 	text, err := os.ReadFile("../../docs/lifecycle.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	_, table, _ := strings.Cut(string(text), "\n## Reasons\n")
 	table, _, _ = strings.Cut(table, "\n## ")

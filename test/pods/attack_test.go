@@ -126,7 +126,7 @@ func (s *scene) attack(t *testing.T) []string {
 	t.Helper()
 	cp.Patch(t, Object{APIVersion: "v1", Kind: "Namespace", Name: s.Namespace}, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`)
 	node := &corev1.Node{}
-	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Name: controlplane.NodeName}, node))
+	needs.OK(t, cp.Kube.Get(t.Context(), client.ObjectKey{Name: controlplane.NodeName}, node))
 	script := &strings.Builder{}
 	for name, a := range attacks {
 		_, _ = fmt.Fprintf(script, "( %s ) >/dev/null 2>&1 </dev/null && echo %s\n", a.script, name)
@@ -144,7 +144,7 @@ func (s *scene) attack(t *testing.T) []string {
 			User: "system:serviceaccount:" + s.Namespace + ":default", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + s.Namespace, "system:authenticated"},
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Resource: "secrets"},
 		}}
-		must(t, cp.Kube.Create(t.Context(), r))
+		needs.OK(t, cp.Kube.Create(t.Context(), r))
 		if r.Status.Allowed {
 			t.Errorf("Pods with the service account of the namespace should not %s the inputs of runs.", verb)
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -49,7 +50,7 @@ func contentClaim(t *testing.T) {
 	s := newScene(t)
 
 	volume := t.TempDir()
-	must(t, os.Chmod(volume, 0o777)) // A directory of the node gets no group from Kubernetes.
+	needs.OK(t, os.Chmod(volume, 0o777)) // A directory of the node gets no group from Kubernetes.
 	root := t.TempDir()
 	role(t, filepath.Join(root, "kept"), `
 - ansible.builtin.copy: {content: evil, dest: "{{ role_path }}/tasks/evil.yml"}
@@ -61,7 +62,7 @@ func contentClaim(t *testing.T) {
 		t.Fatalf("cannot archive a role: %s\n%s", err, out)
 	}
 	server, err := sources.Start(t.Context(), sources.Files(root), sources.Options{Host: cp.Stack.Address()})
-	must(t, err)
+	needs.OK(t, err)
 
 	s.Volume = volume
 	s.Execution = "{place: Pod, contentVolumeClaim: content, keepFor: 0s, " + small + "}" // A Pod that is kept keeps the claim.
@@ -94,7 +95,7 @@ func role(t *testing.T, dir, tasks string) {
 		"meta/main.yml":  "galaxy_info: {author: The tests, description: A role, license: Apache-2.0, min_ansible_version: '2.14'}\n",
 		"tasks/main.yml": tasks,
 	} {
-		must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755))
-		must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+		needs.OK(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755))
+		needs.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // many runs that wait.
@@ -63,11 +64,11 @@ func TestContinuity(t *testing.T) {
 
 	// All plays end while the API server is not there, and neither is the provider for a while.
 	api, err := cp.Stack.APIServer(t.Context())
-	must(t, err)
-	must(t, api.Stop(t.Context()))
+	needs.OK(t, err)
+	needs.OK(t, api.Stop(t.Context()))
 	s.Open("present")
 	s.Await(t, runs, "end/")
-	must(t, api.Start(t.Context()))
+	needs.OK(t, api.Start(t.Context()))
 	cp.Provider.Kill(t)
 	cp.Provider.Start(t)
 	for i, o := range objects {
@@ -110,14 +111,14 @@ func TestNodeGone(t *testing.T) {
 	seen := watched(t, s.run())
 
 	kubelet, err := cp.Stack.Kubelet(t.Context())
-	must(t, err)
-	must(t, kubelet.Stop(t.Context()))
+	needs.OK(t, err)
+	needs.OK(t, kubelet.Stop(t.Context()))
 	cp.WaitFor(t, s.run(), last("phase", "Running"), lastSays("the node "+controlplane.NodeName+" of the Pod does not answer"))
 
 	cp.Kubectl(t, "taint", "node", controlplane.NodeName, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
 	cp.WaitFor(t, s.run(), last("phase", "Queued"))
 	cp.Kubectl(t, "taint", "node", controlplane.NodeName, "node.kubernetes.io/out-of-service-")
-	must(t, kubelet.Start(t.Context()))
+	needs.OK(t, kubelet.Start(t.Context()))
 	s.Await(t, 2, "begin/present/")
 	s.Open("present")
 	s.ready(t, Field("status.atProvider.lastApply.attempts", 1))

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // imported are the archives that the node has.
@@ -31,7 +32,7 @@ func environment(t *testing.T, name string) string {
 		return all[0].RepoTags[0], cp.Stack.Import(t.Context(), archive)
 	}))
 	image, err := once.(func() (string, error))()
-	must(t, err)
+	needs.OK(t, err)
 	return "place: Pod, imagePullPolicy: Never, image: '" + image + "', " + small
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -30,7 +31,7 @@ func projectMoves(t *testing.T) {
 
 	root := t.TempDir()
 	repo := filepath.Join(root, "moving.git")
-	must(t, os.Mkdir(repo, 0o755))
+	needs.OK(t, os.Mkdir(repo, 0o755))
 
 	git := func(args ...string) string {
 		t.Helper()
@@ -44,7 +45,7 @@ func projectMoves(t *testing.T) {
 	head := func(text string) string {
 		t.Helper()
 		play := "- hosts: localhost\n  gather_facts: false\n  tasks: [{ansible.builtin.debug: {msg: \"{{ lookup('ansible.builtin.url', ledger ~ '/note/" + text + "') }}\"}}]\n"
-		must(t, os.WriteFile(filepath.Join(repo, "site.yml"), []byte(play), 0o600))
+		needs.OK(t, os.WriteFile(filepath.Join(repo, "site.yml"), []byte(play), 0o600))
 		git("add", "--all")
 		git("commit", "--quiet", "--message="+text)
 		return git("rev-parse", "HEAD")
@@ -53,9 +54,9 @@ func projectMoves(t *testing.T) {
 	head("first")
 
 	repositories, err := sources.Git(t.Context(), root)
-	must(t, err)
+	needs.OK(t, err)
 	server, err := sources.Start(t.Context(), repositories, sources.Options{Host: cp.Stack.Address()})
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(server.Stop)
 
 	s := newScene(t)
@@ -75,10 +76,10 @@ func projectMoves(t *testing.T) {
 	s.request(t, "moved")
 	s.ready(t, Field("status.atProvider.content.project.version", second))
 
-	must(t, os.Rename(repo, repo+".away"))
+	needs.OK(t, os.Rename(repo, repo+".away"))
 	cp.Kubectl(t, "annotate", "--overwrite", "--namespace="+s.Namespace, "ansiblerun.ansible.m.crossplane.io", "run", "crossplane.io/reconcile-requested-at=down")
 	cp.WaitFor(t, s.run(), Field("status.atProvider.handledRequest", "down"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
-	must(t, os.Rename(repo+".away", repo))
+	needs.OK(t, os.Rename(repo+".away", repo))
 	s.request(t, "up")
 
 	if got := strings.Join(s.Notes(), " "); got != "first second second" {

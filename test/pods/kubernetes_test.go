@@ -8,6 +8,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // deployer is an account that may do a few things in its namespace, among them with a Pod that serves files.
@@ -100,7 +101,7 @@ type kubernetesScene struct {
 // AnsibleRun and is watched. The leader renews the token of the run, which ends with the run.
 func TestKubernetes(t *testing.T) {
 	s := newScene(t)
-	must(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
+	needs.OK(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
 	s.Config = "kubernetes: {serviceAccountRef: {name: deployer}, ownerReferences: true, watchDependents: true}"
 	user := "system:serviceaccount:" + s.Namespace + ":deployer"
 
@@ -157,7 +158,7 @@ func reviewed(t *testing.T, token string) string {
 	t.Helper()
 
 	r := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	must(t, cp.Kube.Create(t.Context(), r))
+	needs.OK(t, cp.Kube.Create(t.Context(), r))
 
 	return r.Status.User.Username
 }

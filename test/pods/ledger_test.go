@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A ledger is what the plays of a test reach over the network of the node: a list of what they
@@ -27,9 +28,7 @@ type ledger struct {
 func newLedger(t *testing.T) *ledger {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(cp.Stack.Address(), "0"))
-	if err != nil {
-		t.Fatalf("cannot listen on the network of the node: %s", err)
-	}
+	needs.OK(t, err)
 	b := &ledger{gates: map[string]chan struct{}{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/note/{what...}", func(_ http.ResponseWriter, r *http.Request) { b.note(r.PathValue("what")) })

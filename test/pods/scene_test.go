@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const (
@@ -37,9 +38,7 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := newForbiddenScene(t)
-	if err := cp.Stack.AllowPods(t.Context(), s.Namespace); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, cp.Stack.AllowPods(t.Context(), s.Namespace))
 	return s
 }
 
@@ -155,9 +154,7 @@ func (s *scene) nothingLeft(t *testing.T, others ...string) {
 func (s *scene) secrets(t *testing.T) []corev1.Secret {
 	t.Helper()
 	l := &corev1.SecretList{}
-	if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace), client.HasLabels{labelRun}); err != nil {
-		t.Fatalf("cannot list Secrets: %s", err)
-	}
+	needs.OK(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace), client.HasLabels{labelRun}))
 	return l.Items
 }
 
@@ -165,15 +162,6 @@ func (s *scene) secrets(t *testing.T) []corev1.Secret {
 func (s *scene) all(t *testing.T) []corev1.Pod {
 	t.Helper()
 	l := &corev1.PodList{}
-	if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace), client.HasLabels{labelRun}); err != nil {
-		t.Fatalf("cannot list Pods: %s", err)
-	}
+	needs.OK(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace), client.HasLabels{labelRun}))
 	return l.Items
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

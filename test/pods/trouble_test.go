@@ -19,6 +19,7 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // last expects something of the last run.
@@ -279,14 +280,14 @@ func rotated(t *testing.T, pod Object) {
 func evict(t *testing.T, pod Object) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}
-	must(t, cp.Kube.SubResource("eviction").Create(t.Context(), &corev1.Pod{ObjectMeta: meta}, &policyv1.Eviction{ObjectMeta: meta}))
+	needs.OK(t, cp.Kube.SubResource("eviction").Create(t.Context(), &corev1.Pod{ObjectMeta: meta}, &policyv1.Eviction{ObjectMeta: meta}))
 }
 
 // pods of the scene that are not over.
 func (s *scene) pods(t *testing.T) int {
 	t.Helper()
 	l := &corev1.PodList{}
-	must(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)))
+	needs.OK(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)))
 	n := 0
 	for _, p := range l.Items {
 		if p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending {
@@ -301,14 +302,14 @@ func (s *scene) pods(t *testing.T) int {
 func watched(t *testing.T, o Object) func(match func(map[string]any) bool) []map[string]any {
 	t.Helper()
 	cfg, err := cp.Stack.Config()
-	must(t, err)
+	needs.OK(t, err)
 	c, err := client.NewWithWatch(cfg, client.Options{Scheme: cp.Kube.Scheme()})
-	must(t, err)
+	needs.OK(t, err)
 	l := &unstructured.UnstructuredList{}
 	l.SetAPIVersion(o.APIVersion)
 	l.SetKind(o.Kind)
 	w, err := c.Watch(t.Context(), l, client.InNamespace(o.Namespace), client.MatchingFields{"metadata.name": o.Name})
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(w.Stop)
 
 	mu := sync.Mutex{}

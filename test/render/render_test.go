@@ -83,30 +83,22 @@ func serve(t *testing.T) string {
 	t.Helper()
 
 	l, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	address := l.Addr().String()
 	l.Close()
 
 	cmd := exec.CommandContext(t.Context(), "../../bin/function-ansible", "serve", "--insecure", "--address="+address, "--metrics-address=")
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("cannot start the function, which make build builds: %v", err)
-	}
+	needs.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
 
 	b, err := os.ReadFile("../../examples/functions.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 	path := filepath.Join(t.TempDir(), "functions.yaml")
-	if err := os.WriteFile(path, bytes.ReplaceAll(b, []byte("localhost:9443"), []byte(address)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, os.WriteFile(path, bytes.ReplaceAll(b, []byte("localhost:9443"), []byte(address)), 0o600))
 
 	return path
 }

@@ -38,7 +38,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	needs.OK(t, err)
 
 	w := &fixture{dir: dir, own: filepath.Join(dir, "state", "runs", "own")}
 
@@ -52,15 +52,15 @@ func newFixture(t *testing.T) *fixture {
 		"kube/config": "kubeconfig",
 	} {
 		path := filepath.Join(dir, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
 	// What the provider listens on, for its own processes.
 	name := "@" + rand.Text()
 
 	l, err := net.Listen("unix", name)
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 
 	w.env = []string{
@@ -79,14 +79,14 @@ func terminal(t *testing.T) string {
 	t.Helper()
 
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 
 	// ioctl_tty(2)
-	must(t, unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCSPTLCK, 0))
+	needs.OK(t, unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCSPTLCK, 0))
 
 	n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPTN)
-	must(t, err)
+	needs.OK(t, err)
 
 	return fmt.Sprintf("/dev/pts/%d", n)
 }
@@ -104,7 +104,7 @@ func (w *fixture) domain(t *testing.T, dir string, g sandbox.Grant) sandbox.Doma
 	t.Helper()
 
 	d, err := w.policy().Domain([]string{os.Args[0]}, []string{dir}, g)
-	must(t, err)
+	needs.OK(t, err)
 
 	return d
 }
@@ -132,7 +132,7 @@ func (w *fixture) victim(t *testing.T) int {
 	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
 			pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-			must(t, err)
+			needs.OK(t, err)
 
 			return pid
 		}
@@ -341,13 +341,5 @@ func needLandlock(tb testing.TB) {
 
 	if sandbox.Landlock() == 0 {
 		needs.Machinef(tb, "There is no Landlock here")
-	}
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-
-	if err != nil {
-		tb.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // BenchmarkConfinement plays the same with and without confinement in turns, and
@@ -67,7 +68,7 @@ func processor(b *testing.B) time.Duration {
 	b.Helper()
 
 	var u unix.Rusage
-	must(b, unix.Getrusage(unix.RUSAGE_CHILDREN, &u))
+	needs.OK(b, unix.Getrusage(unix.RUSAGE_CHILDREN, &u))
 
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // forged is an event that gives a run outputs.
@@ -70,7 +71,7 @@ touch %s/done`, strings.Join(writable(t, filepath.Join(state, "runs")), " "), sh
 			attacker.Inputs.Credentials = []inputs.File{{Name: "forged", Data: []byte("\n" + forged + "\n")}}
 
 			_, err := r.Run(t.Context(), attacker, events.Watch{})
-			must(t, err)
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, <-outputs); diff != "" {
 				t.Errorf("%s\n-want outputs, +got:\n%s", tc.reason, diff)
@@ -90,7 +91,7 @@ func writable(t *testing.T, dir string) []string {
 	t.Helper()
 
 	processes, err := filepath.Glob("/proc/[0-9]*")
-	must(t, err)
+	needs.OK(t, err)
 
 	var found []string
 
@@ -104,7 +105,7 @@ func writable(t *testing.T, dir string) []string {
 		}
 
 		descriptors, err := filepath.Glob(filepath.Join(p, "fd", "*"))
-		must(t, err)
+		needs.OK(t, err)
 
 		for _, fd := range descriptors {
 			switch to, _ := os.Readlink(fd); {

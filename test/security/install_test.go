@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // foreign is the text of all files that an installation must not reach.
@@ -95,8 +96,8 @@ func newInstallFixture(t *testing.T) *installFixture {
 		"MIRROR/submodule/defaults/all.yml": "{}\n",
 	})
 
-	must(t, os.Symlink(l.fill("TOKEN"), filepath.Join(l.mirror, "linked", "token")))
-	must(t, os.Chmod(filepath.Join(l.mirror, "bin", "git"), 0o700))
+	needs.OK(t, os.Symlink(l.fill("TOKEN"), filepath.Join(l.mirror, "linked", "token")))
+	needs.OK(t, os.Chmod(filepath.Join(l.mirror, "bin", "git"), 0o700))
 
 	for _, dir := range []string{"OTHER/repo", "OTHER/project", "MIRROR/collection", "MIRROR/linked", "MIRROR/plain", "MIRROR/alternate", "MIRROR/submodule"} {
 		l.commit(t, l.fill(dir))
@@ -127,8 +128,8 @@ func (l *installFixture) write(t *testing.T, files map[string]string) {
 
 	for name, text := range files {
 		path := l.fill(name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, []byte(l.fill(text)), 0o600))
+		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		needs.OK(t, os.WriteFile(path, []byte(l.fill(text)), 0o600))
 	}
 }
 
@@ -171,21 +172,21 @@ func (l *installFixture) install(t *testing.T, mode sandbox.Mode, in inputs.Inpu
 	// looked at what an earlier process left.
 	store := l.fill("STORE")
 	hidden := filepath.Join(l.dir, "hidden")
-	must(t, os.Rename(store, hidden))
+	needs.OK(t, os.Rename(store, hidden))
 
 	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
 		Command: galaxy.Supervised(0, nil, self...), Policy: policy, Environ: []string{"PATH=" + path},
 	}})
-	must(t, err)
+	needs.OK(t, err)
 
 	for _, name := range []string{"sets/other", "tmp/other"} {
-		must(t, os.Rename(filepath.Join(hidden, name), filepath.Join(store, name)))
+		needs.OK(t, os.Rename(filepath.Join(hidden, name), filepath.Join(store, name)))
 	}
 
-	must(t, os.RemoveAll(hidden))
+	needs.OK(t, os.RemoveAll(hidden))
 
 	req, err := content.NewRequest(in)
-	must(t, err)
+	needs.OK(t, err)
 
 	set, release, err := s.Ensure(t.Context(), req)
 
@@ -202,7 +203,7 @@ func (l *installFixture) install(t *testing.T, mode sandbox.Mode, in inputs.Inpu
 		}
 
 		release()
-		must(t, os.RemoveAll(set.Dir))
+		needs.OK(t, os.RemoveAll(set.Dir))
 	}
 
 	return all.String(), cmp.Diff(before, l.files(t))
@@ -298,7 +299,7 @@ func TestInstallAttacks(t *testing.T) {
 			}
 
 			// The provider would refuse the request.
-			must(t, in.Validate())
+			needs.OK(t, in.Validate())
 
 			for _, mode := range []sandbox.Mode{sandbox.Required, sandbox.Off} {
 				seen, changed := l.install(t, mode, in, path)

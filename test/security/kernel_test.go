@@ -118,12 +118,12 @@ func (w world) visit(t *testing.T) error {
 	t.Helper()
 
 	program, err := filepath.Abs("../../bin/provider-ansible")
-	must(t, err)
+	needs.OK(t, err)
 	needs.Built(t, "test-e2e", program)
 
 	dir := t.TempDir()
 	write := func(name, text string) string {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		needs.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 
 		return filepath.Join(dir, name)
 	}
@@ -142,10 +142,10 @@ func (w world) visit(t *testing.T) error {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + write("kubeconfig", kubeconfig(t))}
 
 	pipe, err := cmd.StdoutPipe()
-	must(t, err)
+	needs.OK(t, err)
 
 	cmd.Stderr = cmd.Stdout
-	must(t, cmd.Start())
+	needs.OK(t, cmd.Start())
 
 	var out strings.Builder
 
@@ -153,7 +153,7 @@ func (w world) visit(t *testing.T) error {
 		out.WriteString(lines.Text() + "\n")
 
 		if w.start && strings.Contains(lines.Text(), w.want) {
-			must(t, cmd.Process.Signal(syscall.SIGTERM))
+			needs.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 		}
 	}
 
@@ -199,7 +199,7 @@ func overSSH(t *testing.T) string {
 	needs.Program(t, "sshd")
 
 	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(server.Stop)
 
 	return fmt.Sprintf(`

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestPlayLoads has content that is executed while a playbook is loaded, which it
@@ -30,7 +31,7 @@ func TestPlayLoads(t *testing.T) {
 			t.Parallel()
 
 			victim := filepath.Join(state, "of-another-run")
-			must(t, os.WriteFile(victim, []byte("precious"), 0o600))
+			needs.OK(t, os.WriteFile(victim, []byte("precious"), 0o600))
 
 			attack = strings.ReplaceAll(attack, "VICTIM", victim)
 			playbook := "- import_playbook: \"{{ lookup('pipe', '" + attack + "; echo attacked') }}\"\n"
@@ -44,7 +45,7 @@ func TestPlayLoads(t *testing.T) {
 				},
 			} {
 				res, err := r.Run(t.Context(), of(in), events.Watch{})
-				must(t, err)
+				needs.OK(t, err)
 
 				if res.Phase != common.PhaseFailed || !strings.Contains(res.Message, "attacked") && !strings.Contains(res.Message, "exit code 7") {
 					t.Errorf("The attack should have come to its end, got %s, %s: %s", res.Phase, res.Reason, res.Message)
@@ -52,7 +53,7 @@ func TestPlayLoads(t *testing.T) {
 			}
 
 			got, err := os.ReadFile(victim)
-			must(t, err)
+			needs.OK(t, err)
 
 			if string(got) != "precious" {
 				t.Errorf("What is outside became %q", got)

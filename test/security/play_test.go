@@ -37,10 +37,10 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 	}
 
 	state, err := filepath.EvalSymlinks(tb.TempDir())
-	must(tb, err)
+	needs.OK(tb, err)
 
 	lock, err := workdir.Lock(filepath.Join(state, "lock"))
-	must(tb, err)
+	needs.OK(tb, err)
 	tb.Cleanup(func() { _ = lock.Close() })
 
 	o := runner.Options{
@@ -58,9 +58,9 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 	}
 
 	r, err := runner.New(filepath.Join(state, "runs"), o)
-	must(tb, err)
+	needs.OK(tb, err)
 	tb.Cleanup(r.Close)
-	must(tb, r.WarmUp(tb.Context()))
+	needs.OK(tb, r.WarmUp(tb.Context()))
 
 	return r, state
 }
@@ -71,10 +71,10 @@ func system(tb testing.TB, never ...string) []string {
 	tb.Helper()
 
 	programs, err := sandbox.Programs(tb.Context(), filepath.Join(needs.Ansible(tb), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
-	must(tb, err)
+	needs.OK(tb, err)
 
 	machine, err := sandbox.ThisMachine()
-	must(tb, err)
+	needs.OK(tb, err)
 
 	return machine.Survey(programs, never)
 }
@@ -102,14 +102,14 @@ func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
 	s.Inputs.Credentials = []inputs.File{{Name: "password", Data: []byte("hunter2"), Secret: true}}
 
 	res, err := r.Run(tb.Context(), s, events.Watch{})
-	must(tb, err)
+	needs.OK(tb, err)
 
 	if res.Phase != common.PhaseSucceeded {
 		tb.Fatalf("Run(...): %s: %s", res.Reason, res.Message)
 	}
 
 	var out map[string]any
-	must(tb, json.Unmarshal(res.Summary.Outputs, &out))
+	needs.OK(tb, json.Unmarshal(res.Summary.Outputs, &out))
 
 	return out
 }
@@ -124,8 +124,8 @@ func TestPlayAttacks(t *testing.T) {
 	r, state := newRunner(t, sandbox.Required)
 
 	secret := filepath.Join(state, "runs", "other", "project", "password")
-	must(t, os.MkdirAll(filepath.Dir(secret), 0o700))
-	must(t, os.WriteFile(secret, []byte("others"), 0o600))
+	needs.OK(t, os.MkdirAll(filepath.Dir(secret), 0o700))
+	needs.OK(t, os.WriteFile(secret, []byte("others"), 0o600))
 
 	// The play itself, its modules, and what they run, are different processes.
 	got := play(t, r, fmt.Sprintf(`
@@ -220,7 +220,7 @@ func TestPlayWorks(t *testing.T) {
 
 	// The kernel's priority is 20 less the nice value.
 	priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	must(t, err)
+	needs.OK(t, err)
 
 	own := fmt.Sprintf("%d True", min(20-priority+5, 19))
 	want := map[string]any{"memory": true, "python": "[1]", "own": own, "bash": []any{"substituted", "7"}}
@@ -252,7 +252,7 @@ func TestModes(t *testing.T) {
 		t.Errorf("No other user may read files of a run.\n-want, +got:\n%s", diff)
 	}
 
-	must(t, filepath.WalkDir(filepath.Join(state, "runs"), func(path string, d fs.DirEntry, err error) error {
+	needs.OK(t, filepath.WalkDir(filepath.Join(state, "runs"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

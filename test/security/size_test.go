@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // flood fills a directory with files of which none is too large, hides what it can,
@@ -61,7 +62,7 @@ func TestPlayFills(t *testing.T) {
 			s.Inputs.Env = map[string]string{"WAIT": tc.wait}
 
 			got, err := r.Run(t.Context(), s, events.Watch{})
-			must(t, err)
+			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, runner.Result{Phase: got.Phase, Reason: got.Reason, Message: got.Message}); diff != "" {
 				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
@@ -94,10 +95,10 @@ func TestInstallFills(t *testing.T) {
 		Command: galaxy.Supervised(0, nil, self...), Policy: policy,
 		Environ: []string{"PATH=" + filepath.Join(l.mirror, "bin") + ":" + os.Getenv("PATH")},
 	}})
-	must(t, err)
+	needs.OK(t, err)
 
 	req, err := content.NewRequest(inputs.Inputs{Requirements: "roles: [{name: x, src: 'https://git.example.org/x', scm: git}]"})
-	must(t, err)
+	needs.OK(t, err)
 
 	_, _, err = s.Ensure(t.Context(), req)
 	if want := (&workdir.SizeError{Limit: policy.RunSize}).Error(); err == nil || !strings.Contains(err.Error(), want) {

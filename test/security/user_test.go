@@ -77,7 +77,7 @@ func testAsUser(t *testing.T, program string, tests ...string) {
 	needs.Root(t, "Only root can become another user.")
 
 	paths, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
-	must(t, err)
+	needs.OK(t, err)
 
 	// The user can reach the program and Ansible even below directories that only root can pass.
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "as-user", strings.Join(append(paths, program), ":"),
@@ -107,10 +107,10 @@ func openDir(t *testing.T) string {
 	t.Helper()
 
 	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
-	must(t, err)
+	needs.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chown(dir, -1, ordinary))
-	must(t, os.Chmod(dir, 0o770))
+	needs.OK(t, os.Chown(dir, -1, ordinary))
+	needs.OK(t, os.Chmod(dir, 0o770))
 
 	return dir
 }
