@@ -30,6 +30,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/composite"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // How long things may take. The garbage collector notices a new kind within half
@@ -98,9 +99,7 @@ func ObjectOf(u *unstructured.Unstructured) Object {
 func (c *Cluster) Namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}
-	if err := c.Kube.Create(t.Context(), ns); err != nil {
-		t.Fatalf("cannot create namespace: %s", err)
-	}
+	needs.OK(t, c.Kube.Create(t.Context(), ns))
 	t.Cleanup(func() {
 		if err := c.Kube.Delete(context.Background(), ns); err != nil {
 			t.Errorf("cannot delete namespace: %s", err)
@@ -117,9 +116,7 @@ func (c *Cluster) Namespace(t *testing.T) string {
 func (c *Cluster) Apply(t *testing.T, manifests string, data any) []Object {
 	t.Helper()
 	us, err := Parse(manifests, data)
-	if err != nil {
-		t.Fatalf("cannot parse manifests: %s", err)
-	}
+	needs.OK(t, err)
 	out := make([]Object, len(us))
 	for i, u := range us {
 		out[i] = ObjectOf(u)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A Provider is the process of provider-ansible.
@@ -28,31 +29,23 @@ func (p *Provider) Start(t *testing.T, flags ...string) {
 		return
 	}
 	t.Cleanup(func() {
-		if err := p.Piece.Stop(context.Background()); err != nil {
-			t.Fatalf("cannot stop the provider: %s", err)
-		}
+		needs.OK(t, p.Piece.Stop(context.Background()))
 		p.Piece = p.stack.Provider()
-		if err := p.Piece.Start(context.Background()); err != nil {
-			t.Fatalf("cannot start the provider: %s", err)
-		}
+		needs.OK(t, p.Piece.Start(context.Background()))
 	})
 }
 
 // Stop the provider as Kubernetes does, and wait for its end.
 func (p *Provider) Stop(t *testing.T) {
 	t.Helper()
-	if err := p.Piece.Stop(t.Context()); err != nil {
-		t.Fatalf("cannot stop the provider: %s", err)
-	}
+	needs.OK(t, p.Piece.Stop(t.Context()))
 }
 
 // Kill the provider's own process with SIGKILL, and wait for its end. What it has
 // started is left to itself.
 func (p *Provider) Kill(t *testing.T) {
 	t.Helper()
-	if err := p.Piece.Kill(t.Context()); err != nil {
-		t.Fatalf("cannot kill the provider: %s", err)
-	}
+	needs.OK(t, p.Piece.Kill(t.Context()))
 }
 
 // Restart the provider with other flags.
@@ -66,8 +59,6 @@ func (p *Provider) Restart(t *testing.T, flags ...string) {
 func (p *Provider) Log(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(p.Piece.Log)
-	if err != nil {
-		t.Fatalf("cannot read the log of the provider: %s", err)
-	}
+	needs.OK(t, err)
 	return string(b)
 }
