@@ -39,7 +39,8 @@ func TestExecution(t *testing.T) {
 		"Default":   {"A configuration that says nothing has the place of the flag.", flags, in(nil), common.Execution{Place: common.PlaceProvider}, ""},
 		"ImageByFlag": {
 			"A configuration that says something of Pods has a mistake where the flag says that there are none.",
-			flags, in(&common.Execution{Image: "x"}), common.Execution{},
+			flags, in(&common.Execution{Image: "x"}),
+			common.Execution{},
 			"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out all but place",
 		},
 		"Pod":       {"The Pods of a namespace's configuration are in that namespace.", flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}), pod("team-a", "x", common.ContentInstall, kept), ""},
@@ -51,7 +52,9 @@ func TestExecution(t *testing.T) {
 		},
 		"PodsOnly": {
 			"A provider may refuse to carry out runs itself.",
-			Places{Default: PodsOnly, Namespace: "jobs"}, in(&common.Execution{Place: common.PlaceProvider}), common.Execution{},
+			Places{Default: PodsOnly, Namespace: "jobs"},
+			in(&common.Execution{Place: common.PlaceProvider}),
+			common.Execution{},
 			"spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod",
 		},
 	} {

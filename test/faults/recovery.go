@@ -56,8 +56,9 @@ func (d *drive) recovery(ctx context.Context) {
 	d.lost()
 }
 
-// settle waits until each object was as wanted once, and notes what is wrong with the others. Periodic runs go on meanwhile, and on a slow machine one of each object nearly always
-// is in progress. Retries that are planned for later are requested.
+// settle waits until each object was as wanted once, and notes what is wrong with the others. Periodic runs go on
+// meanwhile, and on a slow machine one of each object nearly always is in progress. Retries that are planned for later
+// are requested.
 func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 	why func(*object, common.AnsibleRun) string,
 ) {

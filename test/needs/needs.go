@@ -51,7 +51,7 @@ func Write(tb testing.TB, dir string, files map[string]string) {
 
 	for name, text := range files {
 		file := filepath.Join(dir, name)
-		OK(tb, os.MkdirAll(filepath.Dir(file), 0o755))
+		OK(tb, os.MkdirAll(filepath.Dir(file), 0o755)) //nolint:gosec // Tests have other users read them.
 		OK(tb, os.WriteFile(file, []byte(text), 0o600))
 	}
 }

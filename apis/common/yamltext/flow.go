@@ -18,7 +18,8 @@ const unsafeTag = "!unsafe "
 // tagged: ansible-core 2.19 forgets the quotes of a tagged string, and makes a boolean of "yes" and a number of "1".
 // All others must be: what is no template may still be an expression, which a conditional evaluates.
 var literal = regexp.MustCompile(`^(|~|=|<<|(?i:null|yes|no|true|false|on|off)|` +
-	`[-+]?[0-9.][0-9_.:]*([eE][-+]?[0-9]+)?|[-+]?0[bx][0-9a-fA-F_]+|[-+]?\.(?i:inf|nan)|[0-9]{4}-[0-9]+-[0-9]+([Tt \t]+[0-9:.]+[ \t]*(Z|[-+][0-9:]+)?)?)$`)
+	`[-+]?[0-9.][0-9_.:]*([eE][-+]?[0-9]+)?|[-+]?0[bx][0-9a-fA-F_]+|[-+]?\.(?i:inf|nan)|` +
+	`[0-9]{4}-[0-9]+-[0-9]+([Tt \t]+[0-9:.]+[ \t]*(Z|[-+][0-9:]+)?)?)$`)
 
 // Unsafe is a JSON value, which Ansible must not template.
 type Unsafe struct {
