@@ -199,9 +199,9 @@ func guess(n *yaml.Node) []Option {
 			continue
 		}
 
-		v, _ := valueOf(value) // What cannot be read is of any type.
+		v, _ := valueOf(value) // What cannot be read is left to the role.
 		o := Option{Name: key.Value, Property: key.Value, Description: comment(key.HeadComment)}
-		o.Type, o.Elements = typeOf(v)
+		o.Type, o.Elements = typeOf(withBooleans(value))
 		o.Secret = value.Tag == "!vault" || (o.Type == typeStr || o.Type == typeRaw) && isSecret(o.Name)
 		o.setDefault(v)
 
@@ -217,38 +217,29 @@ func isSecret(name string) bool {
 		func(word string) bool { return strings.HasSuffix(name, word) })
 }
 
-// typeOf a value, and of its elements. What depends on other variables, and
-// null, may be of any type.
-func typeOf(v any) (kind, elements string) {
-	switch v := v.(type) {
-	case bool:
-		return typeBool, ""
-	case string:
-		if !isTemplate(v) {
-			return typeStr, ""
-		}
-	case int:
-		return typeInt, ""
-	case float64:
-		return typeFloat, ""
-	case map[string]any:
-		return typeDict, ""
-	case []any:
-		kinds := map[string]bool{}
+// types of options by the tags of their values. What has another tag, such as null, may be of any type.
+var types = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
+	"!!bool": typeBool, "!!str": typeStr, "!unsafe": typeStr, "!!int": typeInt, "!!float": typeFloat,
+	"!!map": typeDict, "!!seq": typeList,
+}
 
-		for i := range v {
-			elements, _ = typeOf(v[i])
-			kinds[elements] = true
-		}
-
-		if len(kinds) > 1 {
-			elements = ""
-		}
-
-		return typeList, elements
+// typeOf a value, and of its elements. What depends on other variables may be of any type.
+func typeOf(n *yaml.Node) (kind, elements string) {
+	kind = types[n.ShortTag()]
+	if kind == "" || kind == typeStr && isTemplate(n.Value) {
+		return typeRaw, ""
 	}
 
-	return typeRaw, ""
+	for i := 0; kind == typeList && i < len(n.Content); i++ {
+		of, _ := typeOf(n.Content[i])
+		if i > 0 && of != elements {
+			return kind, ""
+		}
+
+		elements = of
+	}
+
+	return kind, elements
 }
 
 // comment without its marks. What is above an empty line is about something
