@@ -227,10 +227,8 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 		add(color(n.State), strings.Split(n.Message, "\n")...)
 	case n.State == tree.Running:
 		add(cyan, doing(run))
-		add(red, before(n)...)
 	case n.State == tree.Queued, n.State == tree.Installing:
 		add("", cmp.Or(run.Message, waits(run)))
-		add(red, before(n)...)
 	case n.State == tree.Failed:
 		most := maxFailures
 		if s.Wide {
@@ -249,6 +247,10 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 		}
 	}
 
+	if n.Failure != "" {
+		add(red, "it is a retry; the run before failed: "+n.Failure)
+	}
+
 	if n.Drift.Changed > 0 {
 		text := fmt.Sprintf("changes that the last check predicted: %d", n.Drift.Changed)
 		if n.State == tree.Ready && !n.AllowsApply() {
@@ -264,15 +266,6 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	add(red, n.Notes...)
 
 	return ds
-}
-
-// before is why the run before a retry failed.
-func before(n *tree.Node) []string {
-	if n.Failure == "" {
-		return nil
-	}
-
-	return []string{"it is a retry; the run before failed: " + n.Failure}
 }
 
 // next says when a run that failed is tried again.
@@ -380,8 +373,7 @@ func Overview(s Style, now time.Time, runs []*tree.Node) string {
 	}
 
 	slices.SortFunc(stuck, func(a, b *tree.Node) int {
-		return cmp.Or(cmp.Compare(a.State.Urgency(), b.State.Urgency()),
-			cmp.Compare(b.LastApply.Attempts, a.LastApply.Attempts),
+		return cmp.Or(tree.ByUrgency(a, b), cmp.Compare(b.LastApply.Attempts, a.LastApply.Attempts),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 

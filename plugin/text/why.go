@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ func Why(s Style, now time.Time, root *tree.Node) string {
 	nodes := root.Composites()
 
 	leaves := root.Leaves()
-	slices.SortStableFunc(leaves, func(a, b *tree.Node) int { return cmp.Compare(a.State.Urgency(), b.State.Urgency()) })
+	slices.SortStableFunc(leaves, tree.ByUrgency)
 
 	paused := slices.ContainsFunc(nodes, func(n *tree.Node) bool { return n.Paused })
 

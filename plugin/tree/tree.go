@@ -7,10 +7,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	apiextensionsv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -164,11 +164,7 @@ func nodeOf(o *unstructured.Unstructured) *Node {
 // conditionsOf an object.
 func conditionsOf(o *unstructured.Unstructured) xpv2.ConditionedStatus {
 	var s xpv2.ConditionedStatus
-
-	status, _, _ := unstructured.NestedMap(o.Object, "status")
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &s); err != nil {
-		return xpv2.ConditionedStatus{}
-	}
+	_ = fieldpath.Pave(o.Object).GetValueInto("status", &s) // What has another form says nothing.
 
 	return s
 }
@@ -186,10 +182,8 @@ func (n *Node) judge(cs xpv2.ConditionedStatus) {
 	n.Unresponsive = cs.GetCondition(apiextensionsv1.TypeResponsive).Status == ansiblerun.ConditionFalse
 
 	worst := State("")
-	for _, r := range n.Runs {
-		if worst == "" || r.State.Urgency() < worst.Urgency() {
-			worst = r.State
-		}
+	if len(n.Runs) > 0 {
+		worst = slices.MinFunc(n.Runs, ByUrgency).State
 	}
 
 	switch {
@@ -252,8 +246,10 @@ func States() []State {
 	}
 }
 
-// Urgency is where a state stands in the order of states.
-func (s State) Urgency() int { return slices.Index(States(), s) }
+// ByUrgency compares nodes by where their states stand in the order of states.
+func ByUrgency(a, b *Node) int {
+	return cmp.Compare(slices.Index(States(), a.State), slices.Index(States(), b.State))
+}
 
 // All AnsibleRuns of a tree, in its order.
 func (n *Node) All() []*Node {
