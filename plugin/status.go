@@ -91,34 +91,33 @@ func (p *plugin) overview(output string) error {
 		}
 	}
 
-	if output == outputJSON || output == outputYAML {
-		return p.write(output, map[string]any{"items": nodes})
-	}
-
-	p.printf("%s", text.Overview(p.style(output == outputWide), time.Now(), nodes))
-
-	return nil
+	return p.show(nodes, output, text.Overview)
 }
 
 func (p *plugin) status(ctx context.Context, nodes []*tree.Node, output string, watch bool) error {
-	s := p.style(output == outputWide)
-
-	if watch {
-		progress := text.Progress{}
-
-		err := p.follow(ctx, func(now []*tree.Node) (bool, error) {
-			p.printf("%s", progress.Lines(s, time.Now(), now...))
-			return len(now) == 0, nil
-		})
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // Watching ends that way.
-		}
-
-		return err
+	if !watch {
+		return p.show(nodes, output, text.Status)
 	}
 
+	progress := text.Progress{}
+
+	err := p.follow(ctx, func(now []*tree.Node) (bool, error) {
+		p.printf("%s", progress.Lines(p.style(false), time.Now(), now...))
+		return len(now) == 0, nil
+	})
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // Watching ends that way.
+	}
+
+	return err
+}
+
+// show nodes as text, or for programs.
+func (p *plugin) show(nodes []*tree.Node, output string,
+	asText func(text.Style, time.Time, ...*tree.Node) string,
+) error {
 	if output == "" || output == outputWide {
-		p.printf("%s", text.Status(s, time.Now(), nodes...))
+		p.printf("%s", asText(p.style(output == outputWide), time.Now(), nodes...))
 		return nil
 	}
 
@@ -127,11 +126,6 @@ func (p *plugin) status(ctx context.Context, nodes []*tree.Node, output string, 
 		shown = nodes[0]
 	}
 
-	return p.write(output, shown)
-}
-
-// write a value for programs.
-func (p *plugin) write(output string, shown any) error {
 	data, err := yaml.Marshal(shown)
 	if output == outputJSON {
 		data, err = json.MarshalIndent(shown, "", "  ")

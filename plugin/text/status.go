@@ -343,7 +343,7 @@ func doing(r common.Run) string {
 
 // Overview of AnsibleRuns: how many are in each state, and a table of those that do not go on by themselves, the worst
 // first.
-func Overview(s Style, now time.Time, runs []*tree.Node) string {
+func Overview(s Style, now time.Time, runs ...*tree.Node) string {
 	counts := map[tree.State]int{}
 	stuck := []*tree.Node{}
 
