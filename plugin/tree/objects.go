@@ -7,6 +7,7 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
@@ -53,11 +54,5 @@ func Owns(owner, o *unstructured.Unstructured) bool {
 			claim.Namespace == owner.GetNamespace() && claim.Name == owner.GetName()
 	}
 
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Controller != nil && *ref.Controller {
-			return ref.UID == owner.GetUID()
-		}
-	}
-
-	return false
+	return metav1.IsControlledBy(o, owner)
 }

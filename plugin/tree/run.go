@@ -229,9 +229,11 @@ func ofItself(text string) bool {
 func inOrder(runs []*Node) []*Node {
 	named := map[string][]*Node{}
 
+	// Others depend on a run by its own name, the one that Crossplane knows, and that of its set.
 	for _, n := range runs {
-		for _, name := range n.names() {
-			named[name] = append(named[name], n)
+		for _, name := range []string{n.Run, n.resource} {
+			set, _, _ := strings.Cut(name, "[")
+			named[name], named[set] = append(named[name], n), append(named[set], n)
 		}
 	}
 
@@ -268,19 +270,4 @@ func inOrder(runs []*Node) []*Node {
 	})
 
 	return sorted
-}
-
-// names by which others depend on a run: its own, the one that Crossplane knows, and that of its set.
-func (n *Node) names() []string {
-	names := []string{n.Run, n.resource}
-
-	for _, name := range names {
-		if set, _, ok := strings.Cut(name, "["); ok {
-			names = append(names, set)
-		}
-	}
-
-	slices.Sort(names)
-
-	return slices.Compact(names)
 }
