@@ -189,6 +189,11 @@ func TestOperatorForms(t *testing.T) {
 				"- {version: v1, group: apps, kind: Deployment, role: purge, selector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}\n"},
 			want: []string{"    matchLabels:\n      ansible.fn.crossplane.io/watched-by: acme-cache\n", "  name: acme-cache-deployments.apps\n"},
 		},
+		"Plural": {
+			reason: "A kind of Kubernetes is called as Kubernetes calls it.",
+			files:  map[string]string{"watches.yaml": entry("role: cache") + "- {version: v1, group: networking.k8s.io, kind: NetworkPolicy, role: purge}\n"},
+			want:   []string{"  name: acme-cache-networkpolicies.networking.k8s.io\n"},
+		},
 		"Temporary": {
 			reason: "Another directory of that name is none of all programs.",
 			files: map[string]string{
