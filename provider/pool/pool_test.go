@@ -164,17 +164,23 @@ func TestOneJobOfAnObject(t *testing.T) {
 	})
 }
 
-func TestEnd(t *testing.T) {
-	s := newScripted()
-	p := newPool(1, 1, s.execute)
-	woken, wake := wakes()
-	queued, wakeQueued := wakes()
+// occupied is a pool with one place, in which the run of a has begun, and that of b waits. It tells when they are woken.
+func occupied() (p *Pool, s *scripted, a, b chan struct{}) {
+	s = newScripted()
+	p = newPool(1, 1, s.execute)
+	a, wakeA := wakes()
+	b, wakeB := wakes()
 
-	enter(p, newRun("a", common.TriggerCreated), wake)
-
-	enter(p, newRun("b", common.TriggerCreated), wakeQueued)
+	enter(p, newRun("a", common.TriggerCreated), wakeA)
+	enter(p, newRun("b", common.TriggerCreated), wakeB)
 
 	<-s.began
+
+	return p, s, a, b
+}
+
+func TestEnd(t *testing.T) {
+	p, _, woken, queued := occupied()
 
 	end(p, "b")
 	await(t, p, "b", queued, common.PhaseCanceled)
@@ -190,15 +196,7 @@ func TestEnd(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	s := newScripted()
-	p := newPool(1, 1, s.execute)
-	woken, wake := wakes()
-
-	for _, uid := range []string{"a", "b"} {
-		enter(p, newRun(uid, common.TriggerCreated), wake)
-	}
-
-	<-s.began
+	p, _, woken, _ := occupied()
 
 	p.Want(Want{UID: "nobody", Gone: true})
 	p.Want(Want{UID: "b", Gone: true})
@@ -217,28 +215,19 @@ func TestGone(t *testing.T) {
 		}
 	}
 
-	if begin(p, newRun("a", common.TriggerCreated), wake) {
+	if begin(p, newRun("a", common.TriggerCreated), func() {}) {
 		t.Error("A reconcile that began before should get no run for an object that is gone.")
 	}
 }
 
 func TestNothing(t *testing.T) {
-	s := newScripted()
-	p := newPool(1, 1, s.execute)
-	woken, wake := wakes()
-	_, wakeQueued := wakes()
-
-	enter(p, newRun("a", common.TriggerCreated), wake)
-
-	enter(p, newRun("b", common.TriggerPoll), wakeQueued)
-
-	<-s.began
+	p, s, woken, _ := occupied()
 
 	for _, uid := range []string{"a", "b", "nobody"} {
 		nothing(p, uid)
 	}
 
-	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Patient != 0 || !known || !r.Waits {
+	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Urgent != 0 || !known || !r.Waits {
 		t.Errorf("A run that was withdrawn should not wait any more, and be known for as long as its object may show it, got %+v", r.Run)
 	}
 
@@ -254,7 +243,7 @@ func TestNothing(t *testing.T) {
 		t.Errorf("A run that its object does not show any more should be forgotten: %+v", p.entries)
 	}
 
-	enter(p, newRun("b", common.TriggerChanged), wakeQueued)
+	enter(p, newRun("b", common.TriggerChanged), func() {})
 
 	if j := <-s.began; j.Trigger != common.TriggerChanged {
 		t.Errorf("The run that was withdrawn should not begin, got %s", j.Trigger)
@@ -262,16 +251,7 @@ func TestNothing(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	s := newScripted()
-	p := newPool(1, 1, s.execute)
-	woken, wake := wakes()
-	queued, wakeQueued := wakes()
-
-	enter(p, newRun("a", common.TriggerCreated), wake)
-
-	enter(p, newRun("b", common.TriggerCreated), wakeQueued)
-
-	<-s.began
+	p, _, woken, queued := occupied()
 
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
