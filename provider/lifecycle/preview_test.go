@@ -38,6 +38,16 @@ func TestRecordPreview(t *testing.T) {
 
 	drift := &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Diff: "+a"}}}
 
+	// ends is a report of the end, which may be recorded any number of times.
+	ends := func(phase common.RunPhase, os ...func(*runs.Report)) func(*common.AnsibleRunObservation) {
+		return func(o *common.AnsibleRunObservation) {
+			Record(o, preview(phase, before.LastRun, os...))
+			Record(o, preview(phase, before.LastRun, os...))
+		}
+	}
+	notStarted := func(r *runs.Report) { r.Run.Reason = runs.ReasonNotStarted }
+	attached := func(r *runs.Report) { r.Request, r.Before = "", nil }
+
 	for name, tc := range map[string]struct {
 		reason  string
 		end     func(o *common.AnsibleRunObservation)
@@ -45,38 +55,11 @@ func TestRecordPreview(t *testing.T) {
 		phase   common.RunPhase
 		drift   *common.Drift
 	}{
-		"Succeeded": {
-			reason: "Its result should be shown as what it is, however often it is recorded.",
-			end: func(o *common.AnsibleRunObservation) {
-				Record(o, preview(common.PhaseSucceeded, before.LastRun))
-				Record(o, preview(common.PhaseSucceeded, before.LastRun))
-			},
-			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
-		},
-		"Failed": {
-			reason:  "A failed check predicts nothing.",
-			end:     func(o *common.AnsibleRunObservation) { Record(o, preview(common.PhaseFailed, before.LastRun)) },
-			handled: askedCheck, phase: common.PhaseFailed,
-		},
-		"NotStarted": {
-			reason: "One that did not begin answers nothing.",
-			end: func(o *common.AnsibleRunObservation) {
-				Record(o, preview(common.PhaseCanceled, before.LastRun, func(r *runs.Report) { r.Run.Reason = runs.ReasonNotStarted }))
-			},
-			handled: "0", phase: common.PhaseCanceled,
-		},
-		"Interrupted": {
-			reason:  "One that ended with the provider should not be tried again.",
-			end:     func(o *common.AnsibleRunObservation) { Interrupt(o, t0) },
-			handled: askedCheck, phase: common.PhaseInterrupted,
-		},
-		"Attached": {
-			reason: "A later provider, which does not know the run before, should find it in the status.",
-			end: func(o *common.AnsibleRunObservation) {
-				Record(o, preview(common.PhaseSucceeded, nil, func(r *runs.Report) { r.Request = "" }))
-			},
-			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
-		},
+		"Succeeded":   {"Its result should be shown as what it is.", ends(common.PhaseSucceeded), askedCheck, common.PhaseSucceeded, drift},
+		"Failed":      {"A failed check predicts nothing.", ends(common.PhaseFailed), askedCheck, common.PhaseFailed, nil},
+		"NotStarted":  {"One that did not begin answers nothing.", ends(common.PhaseCanceled, notStarted), "0", common.PhaseCanceled, nil},
+		"Interrupted": {"One that ended with the provider should not be tried again.", func(o *common.AnsibleRunObservation) { Interrupt(o, t0) }, askedCheck, common.PhaseInterrupted, nil},
+		"Attached":    {"A later provider, which does not know the run before, should find it in the status.", ends(common.PhaseSucceeded, attached), askedCheck, common.PhaseSucceeded, drift},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := before.DeepCopy()
