@@ -32,10 +32,6 @@ func TestValidate(t *testing.T) {
 		in     Inputs
 		want   string
 	}{
-		"Inline": {
-			reason: "An inline playbook is enough.",
-			in:     Inputs{Parameters: fine},
-		},
 		"Roles": {
 			reason: "Roles of collections, roles with a namespace, and roles that are installed from somewhere.",
 			in: Inputs{
@@ -48,11 +44,6 @@ func TestValidate(t *testing.T) {
 					{Name: "required"},
 				},
 			},
-		},
-		"RoleName": {
-			reason: "The name of a role is not a path.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{Role: "../etc"}, Roles: []common.Role{{Name: "../etc"}}},
-			want:   `spec.forProvider.role: Invalid value: "../etc": must be namespace.collection.role, each part a Python identifier`,
 		},
 		"RoleOfDeletion": {
 			reason: "What deletion runs is looked at while the object is there.",
@@ -76,11 +67,6 @@ func TestValidate(t *testing.T) {
 			reason: "Galaxy has no roles without a namespace.",
 			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a", Version: "1"}}},
 			want:   "spec.forProvider.roles[0].src: Required value: a role without a namespace is not on Galaxy",
-		},
-		"Playbooks": {
-			reason: "Playbooks belong to collections.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "site.yml"}}},
-			want:   `spec.forProvider.playbooks[1]: Invalid value: "site.yml": must be namespace.collection.playbook`,
 		},
 		"Project": {
 			reason: "A project has playbooks and inventories, and collections may have playbooks beside.",
