@@ -1,17 +1,12 @@
 package kubeapi
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -56,26 +51,7 @@ func TestOpen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kube, _ := granting(t, tc.err).(client.WithWatch)
-			kube = interceptor.NewClient(kube, interceptor.Funcs{
-				Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-					switch r := o.(type) {
-					case *authorizationv1.SelfSubjectAccessReview:
-						want := &authorizationv1.ResourceAttributes{Namespace: "team-a", Verb: "create", Resource: "serviceaccounts", Subresource: "token", Name: "deployer"}
-						if diff := cmp.Diff(want, r.Spec.ResourceAttributes); diff != "" {
-							t.Errorf("asks for another right: -want, +got:\n%s", diff)
-						}
-
-						r.Status.Allowed = tc.allowed
-					case *authenticationv1.SelfSubjectReview:
-						r.Status.UserInfo.Username = "system:serviceaccount:crossplane-system:provider-ansible"
-					}
-
-					return nil
-				},
-			})
-
-			a, err := New(&rest.Config{Host: "https://127.0.0.1:1"}, kube)
+			a, err := New(&rest.Config{Host: "https://127.0.0.1:1"}, granting(t, tc.err, tc.allowed))
 			needs.OK(t, err)
 
 			_, err = a.Open(t.Context(), spec())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -54,7 +55,7 @@ func openedFor(tb testing.TB, run runner.Spec, h http.Handler) (*proxy, *rest.Co
 	// The provider's own credentials must not be used.
 	cfg := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: "token-of-the-provider"}
 
-	a, err := New(cfg, granting(tb, nil))
+	a, err := New(cfg, granting(tb, nil, true))
 	needs.OK(tb, err)
 
 	opened, err := a.Open(tb.Context(), run)
@@ -96,13 +97,28 @@ func spec() runner.Spec {
 	return runner.Spec{Object: runner.Object{Namespace: "team-a"}, Inputs: inputs.Inputs{Kubernetes: &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer"}}}
 }
 
-// granting is an API server that gives out a token, or an error.
-func granting(tb testing.TB, err error) client.Client {
+// granting is an API server that gives out a token, or an error, and says whether the provider may request one.
+func granting(tb testing.TB, err error, allowed bool) client.Client {
 	tb.Helper()
 
 	token := tokenOfAccount
 
 	return interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			switch r := o.(type) {
+			case *authorizationv1.SelfSubjectAccessReview:
+				want := &authorizationv1.ResourceAttributes{Namespace: "team-a", Verb: "create", Resource: "serviceaccounts", Subresource: "token", Name: "deployer"}
+				if diff := cmp.Diff(want, r.Spec.ResourceAttributes); diff != "" {
+					tb.Errorf("asks for another right: -want, +got:\n%s", diff)
+				}
+
+				r.Status.Allowed = allowed
+			case *authenticationv1.SelfSubjectReview:
+				r.Status.UserInfo.Username = "system:serviceaccount:crossplane-system:provider-ansible"
+			}
+
+			return nil
+		},
 		SubResourceCreate: func(_ context.Context, _ client.Client, sub string, o client.Object, r client.Object, _ ...client.SubResourceCreateOption) error {
 			t, ok := r.(*authenticationv1.TokenRequest)
 			if sub != "token" || o.GetNamespace() != "team-a" || o.GetName() != "deployer" || !ok {
