@@ -236,6 +236,15 @@ func TestDecide(t *testing.T) {
 		"CanceledRequested":             {"A request should be answered.", given(cutOff, canceled("2"), request("now", "")), "apply Requested"},
 		"CanceledCheck":                 {"A check should be made again when the next one is due.", given(applied(digestB), lastChecked(digestA, common.PhaseCanceled, 0), policy(common.CheckWhenObserve), canceled("c")), "until 10m0s; fails: check run was canceled: no such host"},
 		"ExhaustedBesideCheck":          {"A check that was cut off says nothing of an apply with exhausted attempts.", given(failing(digestA, 2), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(1), limit(2)), "given up; fails: " + strings.Replace(exhaustedMessage, `: task "Install" failed on host "db1": no space`, "", 1)},
+
+		// What awaits approval is checked again when labels or annotations have changed.
+		"ApprovalCurrent":           {"What has not changed should await its approval.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("a")), "until 10m0s"},
+		"ApprovalChanged":           {"What has changed should be checked.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b")), "check Changed"},
+		"ApprovalUnchecked":         {"So should what a check could not tell.", given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), guarded("b")), "check Changed"},
+		"ApprovalClean":             {"Where nothing awaits approval, labels and annotations should start nothing.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), guarded("b")), "until 10m0s"},
+		"ApprovalAllTheTime":        {"What changes all the time should not be checked all the time.", given(lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), later(time.Second)), "until 10s"},
+		"ApprovalDeleted":           {"Of a deletion the same is true.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), checkedDeletion), "check absent Deleted"},
+		"ApprovalDeletedAllTheTime": {"Nor should it be checked all the time.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), guarded("b"), checkedDeletion, later(time.Second)), "until 10s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Decide(tc.s)

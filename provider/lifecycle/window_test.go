@@ -42,7 +42,7 @@ func TestWindow(t *testing.T) {
 			s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digest, CompletionTime: at(0)}
 		}
 	}
-	guarded := func(s *Situation) { s.Approvals.Required = true }
+	awaits := func(s *Situation) { s.Approvals.Required = true }
 	agreed := func(asked common.RunTrigger) option {
 		return func(s *Situation) {
 			s.Recorded.Drift, s.Recorded.Approval = &common.Drift{Changed: 1}, &common.ApprovalObservation{State: common.ApprovalApproved}
@@ -73,13 +73,13 @@ func TestWindow(t *testing.T) {
 			s.Policy, s.Recorded.Drift = common.CheckWhenObserve, &common.Drift{Changed: 1}
 			s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digestA, CompletionTime: at(0)}
 		}}, starts: true},
-		"Predicted":        {reason: "What has to be approved should be shown at once.", changes: wait, os: []option{applied(digestB), guarded}, starts: true},
-		"PredictedDrift":   {reason: "Unless it is due by itself.", changes: immediate, os: []option{applied(digestA), due, guarded}},
-		"PredictedAbsent":  {reason: "So should what a deletion removes.", changes: wait, os: []option{applied(digestA), absent, guarded}, starts: true},
-		"Approved":         {reason: "What was approved should wait like the change.", changes: wait, os: []option{applied(digestB), guarded, agreed(common.TriggerChanged)}},
-		"ApprovedAsked":    {reason: "Who asks for a check should not let the apply begin that others approve.", changes: wait, os: []option{applied(digestB), guarded, agreed(common.TriggerRequested)}},
-		"ApprovedNow":      {reason: "Who asks for the apply should.", changes: wait, os: []option{applied(digestB), guarded, agreed(common.TriggerChanged), func(s *Situation) { s.Request = "now" }}, starts: true},
-		"ApprovedOpen":     {reason: "What was approved should begin in the window.", changes: wait, os: []option{applied(digestB), guarded, agreed(common.TriggerChanged), open}, starts: true},
+		"Predicted":        {reason: "What has to be approved should be shown at once.", changes: wait, os: []option{applied(digestB), awaits}, starts: true},
+		"PredictedDrift":   {reason: "Unless it is due by itself.", changes: immediate, os: []option{applied(digestA), due, awaits}},
+		"PredictedAbsent":  {reason: "So should what a deletion removes.", changes: wait, os: []option{applied(digestA), absent, awaits}, starts: true},
+		"Approved":         {reason: "What was approved should wait like the change.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged)}},
+		"ApprovedAsked":    {reason: "Who asks for a check should not let the apply begin that others approve.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerRequested)}},
+		"ApprovedNow":      {reason: "Who asks for the apply should.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"ApprovedOpen":     {reason: "What was approved should begin in the window.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), open}, starts: true},
 		"Looked":           {reason: "Who looks should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = askedCheck }}, starts: true},
 		"Deleted":          {reason: "A deletion should wait.", changes: wait, os: []option{applied(digestA), absent}},
 		"DeletedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
