@@ -14,73 +14,50 @@ import (
 )
 
 func TestManifestsAdd(t *testing.T) {
+	const others = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: x}
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: x}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: Approval
+metadata: {name: "1"}
+spec: {}
+---
+apiVersion: v1
+kind: Pod
+`
+
 	for name, tc := range map[string]struct {
-		reason  string
-		docs    []string
-		want    string
-		ignored []string
+		reason, text, want string
+		ignored            []string
 	}{
-		"Empty": {
-			reason: "Empty documents and comments are nothing.",
-			docs:   []string{"---\n# nothing\n---\n"},
-		},
-		"UnknownField": {
-			reason: "A misspelt field is not ignored.",
-			docs:   []string{clusterConfig, clusterRun + "spec: {forProvider: {role: a.b, limt: web}}"},
-			want:   `run.yaml, document 1: spec.forProvider.limt: Forbidden: there is no such field (did you mean "limit"?)`,
-		},
+		"Empty":        {"Empty documents and comments are nothing.", "---\n# nothing\n---\n", "", nil},
+		"UnknownField": {"A misspelt field is not ignored.", clusterConfig + "---" + clusterRun + "spec: {forProvider: {role: a.b, limt: web}}", `document 2: spec.forProvider.limt: Forbidden: there is no such field (did you mean "limit"?)`, nil},
 		"Invalid": {
-			reason: "What the API server refuses is refused.",
-			docs:   []string{clusterRun + "spec: {forProvider: {role: a.b, project: {src: 'ext::sh -c id'}}}"},
-			want: "run.yaml, document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": should match " +
-				`'^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$'`,
+			"What the API server refuses is refused.", clusterRun + "spec: {forProvider: {role: a.b, project: {src: 'ext::sh -c id'}}}",
+			"document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": should match " +
+				`'^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$'`, nil,
 		},
-		"OtherKinds": {
-			reason: "What a file has beside a run, for kubectl apply, is no part of the run.",
-			docs: []string{
-				"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}",
-				"apiVersion: apiextensions.crossplane.io/v2\nkind: CompositeResourceDefinition\nmetadata: {name: x}\nspec: {}",
-				"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: Approval\nmetadata: {name: \"1\"}\nspec: {}",
-				"apiVersion: v1\nkind: Pod",
-			},
-			ignored: []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"},
-		},
-		"MisspeltKind": {
-			reason: "A kind that these groups do not have is no other object: it is meant to be one of them.",
-			docs:   []string{"apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: AnsibleRuns\nmetadata: {name: x}"},
-			want:   "run.yaml, document 1: ansible.m.crossplane.io/v1alpha1 has no kind AnsibleRuns",
-		},
-		"NoKind": {
-			reason: "The values of a chart, for example, are not shown: they may have passwords.",
-			docs:   []string{"password: secret"},
-			want:   "run.yaml, document 1: is not an object of Kubernetes: it has no apiVersion and kind",
-		},
-		"NoYAML": {
-			reason: "A template that was not rendered is no YAML.",
-			docs:   []string{"kind: {{ .kind }}\nx: : y"},
-			want:   "run.yaml, document 1: is not valid YAML: yaml: line 2: mapping values are not allowed in this context",
-		},
-		"List": {
-			reason: "kubectl get prints several objects as a List.",
-			docs:   []string{"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret}"},
-			want:   "run.yaml, document 1: /v1, Kind=Secret: metadata.name must be set",
-		},
-		"Twice": {
-			reason: "Which of two objects is meant, nobody can tell.",
-			docs:   []string{clusterConfig + "---" + clusterConfig},
-			want:   `run.yaml, document 2: ProviderConfig "default" is there already`,
-		},
+		"OtherKinds":   {"What a file has beside a run, for kubectl apply, is no part of the run.", others, "", []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"}},
+		"MisspeltKind": {"A kind that these groups do not have is no other object: it is meant to be one of them.", "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: AnsibleRuns\nmetadata: {name: x}", "document 1: ansible.m.crossplane.io/v1alpha1 has no kind AnsibleRuns", nil},
+		"NoKind":       {"The values of a chart, for example, are not shown: they may have passwords.", "password: secret", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
+		"NoYAML":       {"A template that was not rendered is no YAML.", "kind: {{ .kind }}\nx: : y", "document 1: is not valid YAML: yaml: line 2: mapping values are not allowed in this context", nil},
+		"List":         {"kubectl get prints several objects as a List.", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret}", "document 1: /v1, Kind=Secret: metadata.name must be set", nil},
+		"Twice":        {"Which of two objects is meant, nobody can tell.", clusterConfig + "---" + clusterConfig, `document 2: ProviderConfig "default" is there already`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, got := manifests(t), ""
-
-			for _, d := range tc.docs {
-				if err := m.Add("run.yaml", strings.NewReader(d)); err != nil {
-					got = err.Error()
-				}
+			if tc.want != "" {
+				tc.want = "run.yaml, " + tc.want
 			}
 
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			m := manifests(t)
+			if diff := cmp.Diff(tc.want, needs.Message(m.Add("run.yaml", strings.NewReader(tc.text)))); diff != "" {
 				t.Errorf("\n%s\nAdd(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
