@@ -97,13 +97,8 @@ func (m *Manifests) add(doc []byte) error {
 
 	u := &unstructured.Unstructured{}
 
-	switch err := json.Unmarshal(text, &u.Object); {
-	case err == nil && u.Object == nil:
+	if err := json.Unmarshal(text, &u.Object); err == nil && u.Object == nil {
 		return nil
-	case err != nil, u.GetAPIVersion() == "", u.GetKind() == "":
-		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
-	case u.IsList(): // As kubectl get prints several objects.
-		return u.EachListItem(m.object)
 	}
 
 	return m.object(u)
@@ -111,6 +106,13 @@ func (m *Manifests) add(doc []byte) error {
 
 func (m *Manifests) object(object runtime.Object) error {
 	u, _ := object.(*unstructured.Unstructured)
+
+	switch {
+	case u.GetAPIVersion() == "", u.GetKind() == "":
+		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
+	case u.IsList(): // As kubectl get prints several objects.
+		return u.EachListItem(m.object)
+	}
 
 	switch needed, err := m.check(u); {
 	case err != nil:

@@ -49,7 +49,9 @@ kind: Pod
 		"NoKind":       {"The values of a chart, for example, are not shown: they may have passwords.", "password: secret", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
 		"NoYAML":       {"A template that was not rendered is no YAML.", "kind: {{ .kind }}\nx: : y", "document 1: is not valid YAML: yaml: line 2: mapping values are not allowed in this context", nil},
 		"List":         {"kubectl get prints several objects as a List.", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret}", "document 1: /v1, Kind=Secret: metadata.name must be set", nil},
-		"Twice":        {"Which of two objects is meant, nobody can tell.", clusterConfig + "---" + clusterConfig, `document 2: ProviderConfig "default" is there already`, nil},
+		"Lists":        {"Lists may be in a List.", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}]}", "document 1: /v1, Kind=Secret: metadata.name must be set", nil},
+		"ListNoKind":   {"What is no object is not left out.", "apiVersion: v1\nkind: List\nitems:\n- {password: secret}", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
+		"Twice":        {"Two objects of one name are ambiguous.", clusterConfig + "---" + clusterConfig, `document 2: ProviderConfig "default" is there already`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.want != "" {

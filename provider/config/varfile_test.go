@@ -54,7 +54,7 @@ func TestCheckVars(t *testing.T) {
 		"MalformedJSON":  {"What is no JSON may be YAML, and is not.", "{\"a\": \"" + secret + "\",\n\"b\": ]}", "is not valid YAML (line 2)", false},
 		"Binary":         {"A Secret may hold anything.", "a: \xff\xfe", "is not text in UTF-8", false},
 		"Control":        {"YAML has no control characters, and Ansible's parser no DEL.", "a: 1\nb: x\x7f\n", "is not valid YAML: it has a control character (line 2)", false},
-		"Documents":      {"Which of two documents is meant, nobody can tell.", "a: 1\n---\nb: 2\n", "is not a single YAML document", false},
+		"Documents":      {"Two documents are ambiguous.", "a: 1\n---\nb: 2\n", "is not a single YAML document", false},
 		"MalformedRest":  {"What follows a document must not be ignored.", "a: 1\n---\nb: [" + secret + "\n", "is not valid YAML (line 3)", false},
 		"UnknownTag":     {"Ansible would show the line and those around it.", "a: 1\nb: !" + secret + " x\n", "has a tag that Ansible does not know (line 2)", false},
 		"KeyIsList":      {"Python has no such keys.", "a:\n  ? [" + secret + "]\n  : 1\n", "has a key that is neither text nor a number (line 2)", false},

@@ -50,7 +50,7 @@ func TestDiskFull(t *testing.T) {
 	wantNoLeftovers(t, s)
 
 	if !s.Resolution(small).Found || s.Resolution(medium).Found {
-		t.Errorf("\nSets that nobody uses make room, those in use stay.")
+		t.Errorf("\nSets that no run uses make room, those in use stay.")
 	}
 
 	if n := testutil.ToFloat64(m.installs.WithLabelValues("run", resultFailed)); n != 1 {

@@ -70,7 +70,7 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 
 // Refresh resolves a request in the background if it is stale, or its set is not in the store. Wake is called when that
 // has ended, once for each caller, however often Refresh was called.
-func (s *Store) Refresh(req Request, who string, wake func()) {
+func (s *Store) Refresh(req Request, caller string, wake func()) {
 	digest := s.Digest(req)
 	if digest == "" {
 		return
@@ -80,7 +80,7 @@ func (s *Store) Refresh(req Request, who string, wake func()) {
 	defer s.mu.Unlock()
 
 	if waiting, ok := s.refreshes[digest]; ok {
-		waiting[who] = wake
+		waiting[caller] = wake
 
 		return
 	}
@@ -89,7 +89,7 @@ func (s *Store) Refresh(req Request, who string, wake func()) {
 		return
 	}
 
-	s.refreshes[digest] = map[string]func(){who: wake}
+	s.refreshes[digest] = map[string]func(){caller: wake}
 
 	s.refreshing.Go(func() { s.refresh(digest, req) })
 }

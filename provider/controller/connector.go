@@ -49,7 +49,7 @@ type Contents interface {
 	Resolution(r content.Request) content.Resolution
 	// Refresh resolves a request again in the background if it is stale, and
 	// calls wake when that has ended.
-	Refresh(r content.Request, who string, wake func())
+	Refresh(r content.Request, caller string, wake func())
 }
 
 // A RunObserver is told of the end of runs that were interrupted. No backend reports it.

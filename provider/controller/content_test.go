@@ -29,8 +29,8 @@ func (c *fakeContents) Resolution(content.Request) content.Resolution {
 	return c.resolution
 }
 
-func (c *fakeContents) Refresh(_ content.Request, who string, _ func()) {
-	c.refreshed = append(c.refreshed, who)
+func (c *fakeContents) Refresh(_ content.Request, caller string, _ func()) {
+	c.refreshed = append(c.refreshed, caller)
 }
 
 func knowing(c Contents) func(*connector) {

@@ -406,19 +406,19 @@ func TestDrop(t *testing.T) {
 		}},
 		"Missing": {reason: "Nothing else can be started.", run: object(), err: errBoom},
 		"MissingEdited": {
-			reason: "Whoever has edited the object does not want what it was before.", run: object(), err: errBoom, want: true,
+			reason: "After an edit, what the object was before is not wanted.", run: object(), err: errBoom, want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) { run.Generation++ },
 		},
 		"MissingClosed": {reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: true, change: closes},
 		"MissingRequested": {
-			reason: "Somebody has asked for it, outside of its window.", run: object(), err: errBoom,
+			reason: "It was asked for, outside of its window.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				r.Run.Trigger = common.TriggerRequested
 				closes(run, nil, nil)
 			},
 		},
 		"MissingApproved": {
-			reason: "Its approval may be withdrawn, and nobody can tell.", run: object(), err: errBoom, want: true,
+			reason: "Its approval may be withdrawn, which cannot be told.", run: object(), err: errBoom, want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApproved}
 			},
@@ -437,7 +437,7 @@ func TestDrop(t *testing.T) {
 			},
 		},
 		"Requested": {
-			reason: "Somebody asks for a run, which answers.", run: object(), want: true,
+			reason: "A request for a run is answered.", run: object(), want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				annotated(meta.AnnotationKeyReconcileRequestedAt, "now")(run)
 			},
@@ -448,14 +448,14 @@ func TestDrop(t *testing.T) {
 		},
 		"Closed": {reason: "Its window has closed.", run: object(), want: true, change: closes},
 		"Dependents": {
-			reason: "While there is a run nobody looks for changes of what it has made.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
+			reason: "While there is a run, what it has made is not watched.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				run.Status.AtProvider.AppliedDigest, r.Run.Trigger = digest, common.TriggerDependents
 			},
 		},
 		"Preview":         {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
 		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
-		"Canceled":        {reason: "Somebody has canceled it.", run: object(), change: cancels, want: true},
+		"Canceled":        {reason: "It was canceled.", run: object(), change: cancels, want: true},
 		"MissingCanceled": {reason: "That needs no inputs.", run: object(), err: errBoom, change: cancels},
 		"Absent":          {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
 		"AbsentChanged":   {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},

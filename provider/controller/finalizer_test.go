@@ -39,9 +39,9 @@ func TestRemoveFinalizer(t *testing.T) {
 			want:   errInProgress,
 		},
 		"Ended":          {reason: "An object whose last run has a result should go.", last: &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}}},
-		"Canceled":       {reason: "Somebody may cancel the run for which an object stays.", report: report(common.ModeApply, common.PhaseRunning), cancel: "1", want: errInProgress, canceled: true},
+		"Canceled":       {reason: "The run for which an object stays may be canceled.", report: report(common.ModeApply, common.PhaseRunning), cancel: "1", want: errInProgress, canceled: true},
 		"CanceledBefore": {reason: "That of another run was.", report: report(common.ModeApply, common.PhaseRunning), cancel: "0", want: errInProgress},
-		"Checking":       {reason: "Nobody wants to know the result of a check any more.", report: report(common.ModeCheck, common.PhaseRunning), want: errInProgress, canceled: true},
+		"Checking":       {reason: "The result of a check is not needed any more.", report: report(common.ModeCheck, common.PhaseRunning), want: errInProgress, canceled: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			removed := false
