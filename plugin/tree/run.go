@@ -208,8 +208,8 @@ func tell(there []*Node, message string) []*Node {
 		switch {
 		case waits:
 			n.State, n.DependsOn = Waiting, append(n.DependsOn, strings.Split(names, ", ")...)
-		case strings.HasPrefix(text, "is "), strings.Contains(text, "is not there yet"), strings.HasPrefix(text,
-			"not wanted"):
+		case strings.Contains(text, "is not there yet"), slices.ContainsFunc([]string{"is ", "waits for its turn", "not wanted"},
+			func(s string) bool { return strings.HasPrefix(text, s) }):
 			n.State = Waiting
 		}
 	}

@@ -294,9 +294,10 @@ func TestXR(t *testing.T) {
 		},
 		"NextInTurn": {
 			reason: "A member of a set that waits for its turn is not as it should be, whether it is there or not.", want: Waiting,
-			message: "node[a]: is next: 0 of 4 have the new values\ndisk[a]: is next: 1 of 2 have the new values",
-			runs:    []*Node{run(t, "node[a]", "", "", isReady), run(t, "node[b]", "", "", isReady)},
-			leaves:  []leaf{{"disk[a]", Waiting}, {"node[a]", Waiting}, {"node[b]", Ready}},
+			message: "node[a]: is next: 0 of 4 have the new values\ndisk[a]: is next: 1 of 2 have the new values\n" +
+				"disk[b]: waits for its turn",
+			runs:   []*Node{run(t, "node[a]", "", "", isReady), run(t, "node[b]", "", "", isReady)},
+			leaves: []leaf{{"disk[a]", Waiting}, {"disk[b]", Waiting}, {"node[a]", Waiting}, {"node[b]", Ready}},
 		},
 		"NotSeen": {
 			reason: "An XR that is not ready says why, also when its runs are.", want: Waiting, message: "a: is running",
