@@ -51,7 +51,7 @@ type ProviderConfigSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.matches('^(PATH|HOME|TMPDIR|ENV|IFS|PS4|SHELLOPTS|BASH_ENV|BASH_FUNC_.*|LD_.*|PYTHON.*|PERL5.*|OPENSSL_.*|AWX_.*|RUNNER_.*|GIT_SSH.*|GIT_CONFIG.*|KUBERNETES_SERVICE_.*)$'))",message="a variable is set by the provider, or would take over programs that it starts"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.matches('^ANSIBLE_(CONFIG|HOME|LOCAL_TEMP|HASH_BEHAVIOUR|LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|GALAXY_.*|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$'))",message="a variable says where Ansible finds content or plugins: set it in spec.vars of the configuration, if it may be set at all"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.matches('^ANSIBLE_(CONFIG|HOME|LOCAL_TEMP|LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|GALAXY_.*|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$'))",message="a variable says where Ansible finds content or plugins: set it in spec.vars of the configuration, if it may be set at all"
 	Env []EnvVar `json:"env,omitempty"`
 
 	// Verification says which signatures and files installed content must have.

@@ -51,7 +51,7 @@ func Image(environ []string) map[string]string {
 // its plugin with.
 func controlled() []string {
 	return []string{
-		"HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
+		"HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
 		"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
 	}
 }
@@ -127,7 +127,7 @@ func Authorities(env map[string]string) []string {
 // PATH, HOME, TMPDIR; what takes over an interpreter (LD_*, PYTHON*, BASH_ENV
 // and the like, GODEBUG and the like, XDG_CONFIG_HOME, which git obeys); what ansible-runner talks to its plugin
 // with (AWX_*, RUNNER_*, JOB_ID and the like); what keeps runs apart
-// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR); and
+// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP); and
 // what git runs or obeys, where the error says what to use instead.
 func Validate(name, value string) error {
 	own := append(controlled(),

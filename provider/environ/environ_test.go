@@ -54,7 +54,6 @@ func TestValidatePlay(t *testing.T) {
 		"ANSIBLE_GALAXY_SERVER":        "is for ansible-galaxy: set it in spec.vars of the configuration",
 		"ANSIBLE_HOST_KEY_CHECKING":    "says which hosts are trusted: set it in spec.vars of the configuration",
 		// Merged hashes could replace the provider's variables.
-		"ANSIBLE_HASH_BEHAVIOUR": "is set by the provider",
 		// Files for TLS name credentials, and content may commit.
 		"GIT_SSL_CAINFO":  "",
 		"GIT_AUTHOR_NAME": "",

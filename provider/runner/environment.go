@@ -99,7 +99,6 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 	env["TMPDIR"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_LOCAL_TEMP"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_CONFIG"] = filepath.Join(dir, inputs.AnsibleConfigFile)
-	env["ANSIBLE_HASH_BEHAVIOUR"] = "replace"
 	// Compiled files in a content set would count as damage to it.
 	env["PYTHONDONTWRITEBYTECODE"] = "1"
 

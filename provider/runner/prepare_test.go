@@ -99,7 +99,6 @@ func TestPrepareEnv(t *testing.T) {
 		"ANSIBLE_COLLECTIONS_PATH":           "/shipped",
 		"ANSIBLE_CONFIG":                     "/runs/r1/ansible.cfg",
 		"ANSIBLE_DEPRECATION_WARNINGS":       "False",
-		"ANSIBLE_HASH_BEHAVIOUR":             "replace",
 		"ANSIBLE_HOST_KEY_CHECKING":          "False",
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
 		"ANSIBLE_LOCALHOST_WARNING":          "False",

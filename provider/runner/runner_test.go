@@ -233,19 +233,19 @@ func TestRunVariables(t *testing.T) {
 	want := map[string]any{
 		"unsafe":    values,
 		"templated": json.Number("2"),
-		"order":     map[string]any{"c": "vars"},
+		"order":     map[string]any{"a": "file", "b": "second file", "c": "vars"},
 		"ensure":    "present",
 		"meta": map[string]any{
 			"example": map[string]any{"state": "present"},
 			"managed_resource": map[string]any{
 				"state": "present", "name": "example", "namespace": "default", "uid": "", "generation": json.Number("0"),
-				"annotations": map[string]any{}, "labels": map[string]any{"l": "{{ lookup('pipe', 'id') }}"},
+				"annotations": map[string]any{}, "more": "x", "labels": map[string]any{"l": "{{ lookup('pipe', 'id') }}"},
 			},
 			"run": map[string]any{"id": "run-1", "mode": "Apply", "trigger": "Created", "attempt": json.Number("1")},
 		},
 	}
 	if diff := cmp.Diff(want, readJSON(t, filepath.Join(dest, "out"))); diff != "" {
-		t.Errorf("Variables arrive exactly as they are, the strongest of each name.\n-want, +got:\n%s", diff)
+		t.Errorf("Variables arrive exactly as they are, and the ansible.cfg says that mappings are merged.\n-want, +got:\n%s", diff)
 	}
 
 	env, _ := os.ReadFile(filepath.Join(dest, "env"))
