@@ -24,8 +24,9 @@ func hasInventory(in inputs.Inputs) bool {
 // defaultsFile is an inventory of variables for all hosts. It is the first one: whatever others set wins.
 const defaultsFile = "defaults"
 
-// onThisMachine is true, in a template, for a host with a local connection.
-const onThisMachine = `ansible_connection | default('') in ['local', 'ansible.builtin.local']`
+// onThisMachine is true, in a template, for a host with a local connection. It has no filter: each process of a task
+// would load all filters for it.
+const onThisMachine = `ansible_connection is defined and ansible_connection in ['local', 'ansible.builtin.local']`
 
 // asyncDir is where an asynchronous task leaves its result. Ansible's default is below the
 // home that the list of users has, which on this machine is not the home of a run.

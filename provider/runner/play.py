@@ -9,8 +9,19 @@ import sys
 del sys.argv[0]
 sys.path[0] = sys.argv[0].rpartition("/")[0]
 
+import contextlib  # noqa: E402
 import multiprocessing.process  # noqa: E402
+import os  # noqa: E402
 import runpy  # noqa: E402
 
+
+def load_filters():
+    """Import what is slow to import of Ansible's filters."""
+    with contextlib.suppress(ImportError):
+        import ansible.plugins.filter.core  # noqa: F401
+
+
+# Ansible forks a process for each task and host. Each of them would import the filters that it uses.
+os.register_at_fork(before=load_filters)
 multiprocessing.process.current_process()._config["tempdir"] = "../tmp"
 runpy.run_path(sys.argv[0], run_name="__main__")
