@@ -142,29 +142,16 @@ func isOperation(req *fnv1.RunFunctionRequest) bool {
 func observe(req *fnv1.RunFunctionRequest) observed.State {
 	o := observed.State{
 		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
-		Resources: map[string]map[string]any{},
-		Owned:     map[string]*structpb.Struct{},
+		Details:   req.GetObserved().GetComposite().GetConnectionDetails(),
+		Resources: map[string]observed.Resource{},
 		Required:  map[string][]map[string]any{},
 		Context:   without(req.GetContext(), report.ContextSteps),
-		Lost:      map[string]bool{},
-		Earlier:   map[string]bool{},
-		Ready:     map[string]bool{},
-		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
+		Earlier:   req.GetDesired().GetResources(),
 	}
 	o.EarlierStatus = req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().AsMap()
 
 	for name, r := range req.GetObserved().GetResources() {
-		o.Resources[name] = composed(r.GetResource())
-		o.Owned[name] = ansiblerun.Owned(r.GetResource())
-		o.Details[name] = r.GetConnectionDetails()
-	}
-
-	for name, r := range req.GetDesired().GetResources() {
-		o.Earlier[name] = true
-
-		if r.GetReady() != fnv1.Ready_READY_UNSPECIFIED {
-			o.Ready[name] = r.GetReady() == fnv1.Ready_READY_TRUE
-		}
+		o.Resources[name] = composed(r, false)
 	}
 
 	for name, r := range req.GetRequiredResources() {
@@ -173,11 +160,8 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 			found := item.GetResource().AsMap()
 			o.Required[name] = append(o.Required[name], found)
 
-			if resource := ansiblerun.CompositionResource(found); strings.HasPrefix(name, observed.RequirementTerminating) &&
-				o.HasLost(found) {
-				o.Lost[resource] = true
-				o.Resources[resource] = composed(item.GetResource())
-				o.Owned[resource] = ansiblerun.Owned(item.GetResource())
+			if strings.HasPrefix(name, observed.RequirementTerminating) && o.IsLost(found) {
+				o.Resources[ansiblerun.CompositionResource(found)] = composed(item, true)
 			}
 		}
 	}
@@ -185,15 +169,19 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 	return o
 }
 
-// composed returns a composed resource as JSON, without its managed fields: they are as
-// large as all the rest.
-func composed(s *structpb.Struct) map[string]any {
-	o := without(s, "metadata")
-	if m, ok := s.GetFields()["metadata"]; ok {
+// composed returns a composed resource, without its managed fields: they are as large as all the rest.
+func composed(r *fnv1.Resource, lost bool) observed.Resource {
+	o := without(r.GetResource(), "metadata")
+	if m, ok := r.GetResource().GetFields()["metadata"]; ok {
 		o["metadata"] = without(m.GetStructValue(), ansiblerun.FieldManaged)
 	}
 
-	return o
+	out := observed.Resource{Object: o, Details: r.GetConnectionDetails(), Lost: lost}
+	if ansiblerun.Is(o) {
+		out.Applied = ansiblerun.Applied(o, r.GetResource())
+	}
+
+	return out
 }
 
 // without returns a struct as JSON, without one of its fields.

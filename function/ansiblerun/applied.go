@@ -19,21 +19,56 @@ const managerComposed = "apiextensions.crossplane.io/composed/"
 // FieldManaged is the field of metadata in which the API server records field managers.
 const FieldManaged = "managedFields"
 
-// Owned returns the fields of an observed object that core has applied, as a FieldsV1 set;
+// Applied returns what core has applied of an AnsibleRun, which has its managed fields as a message only: API version,
+// kind, and the labels, annotations and spec. It has all of spec.forProvider, also what other managers have applied,
+// because an apply replaces that as a whole. It is nil when the managed fields have no apply by core.
+func Applied(o map[string]any, managed *structpb.Struct) map[string]any {
+	set := owned(managed)
+	if set == nil {
+		return nil
+	}
+
+	metadata, _ := extract(o["metadata"], set.GetFields()["f:metadata"].GetStructValue()).(map[string]any)
+	spec, _ := extract(o["spec"], set.GetFields()["f:spec"].GetStructValue()).(map[string]any)
+
+	if p := manifest.Nested(o, "spec", "forProvider"); p != nil {
+		spec["forProvider"] = p
+	}
+
+	return map[string]any{
+		"apiVersion": o["apiVersion"], "kind": o["kind"], "spec": spec,
+		"metadata": manifest.Pick(metadata, "labels", "annotations"),
+	}
+}
+
+// Again returns what core has to apply again in order to change nothing of an observed AnsibleRun: what it has applied,
+// or the spec and the OwnedAnnotations if that is not known.
+func Again(o, applied map[string]any) map[string]any {
+	if applied != nil {
+		return applied
+	}
+
+	return map[string]any{
+		"apiVersion": o["apiVersion"], "kind": o["kind"], "spec": o["spec"],
+		"metadata": map[string]any{"annotations": ownAnnotations(o)},
+	}
+}
+
+// owned returns the fields of an observed object that core has applied, as a FieldsV1 set;
 // nil when the managed fields of the object have no apply by core.
-func Owned(o *structpb.Struct) *structpb.Struct {
-	var owned *structpb.Struct
+func owned(o *structpb.Struct) *structpb.Struct {
+	var set *structpb.Struct
 
 	fields := o.GetFields()["metadata"].GetStructValue().GetFields()[FieldManaged]
 	for _, e := range fields.GetListValue().GetValues() {
 		entry := e.GetStructValue().GetFields()
 		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" &&
 			strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
-			owned = union(owned, entry["fieldsV1"].GetStructValue())
+			set = union(set, entry["fieldsV1"].GetStructValue())
 		}
 	}
 
-	return owned
+	return set
 }
 
 // union of two FieldsV1 sets.
@@ -48,41 +83,6 @@ func union(a, b *structpb.Struct) *structpb.Struct {
 	}
 
 	return &structpb.Struct{Fields: fields}
-}
-
-// Applied returns what core has to apply again in order to change nothing of an observed AnsibleRun: API version,
-// kind, and the labels, annotations and spec of a set that Owned returned. It has all of spec.forProvider, also what
-// other managers have applied, because an apply replaces that as a whole. If the set is nil, it has the spec and the
-// OwnedAnnotations.
-func Applied(o map[string]any, set *structpb.Struct) map[string]any {
-	owned, _ := extract(o, set).(map[string]any)
-	if set == nil {
-		owned = map[string]any{"spec": o["spec"], "metadata": map[string]any{"annotations": ownAnnotations(o)}}
-	}
-
-	if p := manifest.Nested(o, "spec", "forProvider"); p != nil && set != nil {
-		spec, _ := owned["spec"].(map[string]any)
-		if spec == nil {
-			spec = map[string]any{}
-		}
-
-		owned["spec"], spec["forProvider"] = spec, p
-	}
-
-	metadata := map[string]any{}
-
-	for _, name := range []string{"labels", "annotations"} {
-		if m := manifest.Nested(owned, "metadata", name); m != nil {
-			metadata[name] = m
-		}
-	}
-
-	out := map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata}
-	if spec, ok := owned["spec"]; ok {
-		out["spec"] = spec
-	}
-
-	return out
 }
 
 // extract returns the fields of a value that a FieldsV1 set names. The set names members
@@ -110,16 +110,13 @@ func extract(v any, set *structpb.Struct) any {
 	return out
 }
 
-// IsApplied is true when an observed AnsibleRun is as it is rendered now. Additional labels
-// and annotations may come from later steps of the pipeline, unless they are
-// OwnedAnnotations. An additional field of the spec may be one that was rendered before,
-// and counts as a difference.
-func IsApplied(observed map[string]any, owned *structpb.Struct, rendered map[string]any) bool {
-	if owned == nil {
+// IsApplied is true when an observed AnsibleRun is as it is rendered now, by what core has applied of it. Additional
+// labels and annotations may come from later steps of the pipeline, unless they are OwnedAnnotations. An additional
+// field of the spec may be one that was rendered before, and counts as a difference.
+func IsApplied(observed, applied, rendered map[string]any) bool {
+	if applied == nil {
 		return manifest.Within(rendered, observed)
 	}
-
-	applied := Applied(observed, owned)
 
 	for _, name := range OwnedAnnotations {
 		if manifest.Annotation(applied, name) != manifest.Annotation(rendered, name) {
@@ -133,16 +130,16 @@ func IsApplied(observed map[string]any, owned *structpb.Struct, rendered map[str
 		}
 	}
 
-	return IsSpecApplied(observed, owned, rendered)
+	return IsSpecApplied(observed, applied, rendered)
 }
 
 // IsSpecApplied is true when an observed AnsibleRun has the spec that is rendered now.
-func IsSpecApplied(observed map[string]any, owned *structpb.Struct, rendered map[string]any) bool {
-	if owned == nil {
+func IsSpecApplied(observed, applied, rendered map[string]any) bool {
+	if applied == nil {
 		return manifest.Within(rendered["spec"], observed["spec"])
 	}
 
-	return manifest.Equal(defaulted(Applied(observed, owned)["spec"]), defaulted(rendered["spec"]))
+	return manifest.Equal(defaulted(applied["spec"]), defaulted(rendered["spec"]))
 }
 
 // defaulted returns a spec with the defaults that the API server sets in spec.forProvider.

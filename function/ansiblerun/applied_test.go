@@ -104,13 +104,13 @@ func TestApplied(t *testing.T) {
 			observed := read(t, "testdata/observed.yaml")
 			tc.edit(observed)
 
-			owned := ownedOf(t, observed)
-			if diff := cmp.Diff(tc.want, Applied(observed, owned)); diff != "" {
-				t.Errorf("\n%s\napplied(...): -want, +got:\n%s", tc.reason, diff)
+			applied := appliedOf(t, observed)
+			if diff := cmp.Diff(tc.want, Again(observed, applied)); diff != "" {
+				t.Errorf("\n%s\nAgain(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if known := owned != nil; known != tc.known {
-				t.Errorf("\n%s\nOwned(...): want any %t, got %t", tc.reason, tc.known, known)
+			if known := applied != nil; known != tc.known {
+				t.Errorf("\n%s\nApplied(...): want any %t, got %t", tc.reason, tc.known, known)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestIsApplied(t *testing.T) {
 				tc.rendered(rendered)
 			}
 
-			if got := IsApplied(observed, ownedOf(t, observed), rendered); got != tc.want {
+			if got := IsApplied(observed, appliedOf(t, observed), rendered); got != tc.want {
 				t.Errorf("\n%s\nisApplied(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -233,7 +233,7 @@ func observe(t *testing.T) {
 
 	// Applying what was applied must change nothing.
 	again := &unstructured.Unstructured{}
-	again.Object = Applied(u.Object, ownedOf(t, u.Object))
+	again.Object = appliedOf(t, u.Object)
 	again.SetNamespace("default")
 	again.SetName("example")
 
@@ -265,14 +265,14 @@ func withCoreMetadata(o map[string]any) map[string]any {
 	return o
 }
 
-// ownedOf an object with its managed fields.
-func ownedOf(t *testing.T, o map[string]any) *structpb.Struct {
+// appliedOf an object with its managed fields.
+func appliedOf(t *testing.T, o map[string]any) map[string]any {
 	t.Helper()
 
 	s, err := structpb.NewStruct(o)
 	needs.OK(t, err)
 
-	return Owned(s)
+	return Applied(o, s)
 }
 
 // read an object from YAML, with all numbers float64.

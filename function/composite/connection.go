@@ -32,13 +32,13 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	}
 
 	legacy := observed.IsLegacy(e.runs.Observed.XR)
-	was := e.runs.Observed.Details[""]
+	was := e.runs.Observed.Details
 
 	if !legacy {
-		was = secretData(e.runs.Observed.Resources[plan.ResourceConnection])
+		was = secretData(e.runs.Observed.Resources[plan.ResourceConnection].Object)
 
 		// Core sends no connection details of what it does not observe: the Secret stays as it is.
-		if len(e.runs.Observed.Lost) > 0 {
+		if e.runs.Observed.HasLost() {
 			return nil, e.secret(ctx, was)
 		}
 	}
@@ -106,7 +106,7 @@ func (e *evaluator) withDetails() expression.Data {
 	with := func(v any, resource string) any {
 		all := map[string]any{}
 
-		for k, b := range e.runs.Observed.Details[resource] {
+		for k, b := range e.runs.Observed.Resources[resource].Details {
 			all[k] = b
 			if utf8.Valid(b) {
 				all[k] = string(b)
@@ -178,7 +178,7 @@ func (e *evaluator) secret(ctx context.Context, values map[string][]byte) map[st
 // A Secret that exists keeps both. A namespaced XR needs no namespace.
 func (e *evaluator) secretName(ctx context.Context) (name, namespace string) {
 	if o, ok := e.runs.Observed.Resources[plan.ResourceConnection]; ok {
-		return manifest.Name(o), manifest.Namespace(o)
+		return manifest.Name(o.Object), manifest.Namespace(o.Object)
 	}
 
 	d := e.plan.Connection

@@ -45,23 +45,11 @@ func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, da
 	was := found[0]
 	r.Renamed[resource] = was
 
-	r.Observed.Resources = renameKey(r.Observed.Resources, was, resource)
-	r.Observed.Owned = renameKey(r.Observed.Owned, was, resource)
-	r.Observed.Lost = renameKey(r.Observed.Lost, was, resource)
-	r.Observed.Details = renameKey(r.Observed.Details, was, resource)
+	r.Observed.Resources = maps.Clone(r.Observed.Resources)
+	r.Observed.Resources[resource] = r.Observed.Resources[was]
+	delete(r.Observed.Resources, was)
 
 	return nil
-}
-
-// renameKey returns a copy of a map in which the value of one key has another key.
-func renameKey[T any](m map[string]T, was, is string) map[string]T {
-	m = maps.Clone(m)
-	if v, ok := m[was]; ok {
-		m[is] = v
-		delete(m, was)
-	}
-
-	return m
 }
 
 // observedPreviousNames returns those previous names of a composed resource under which an

@@ -46,11 +46,8 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 // secret returns the reference to the Secret for the connection details of an AnsibleRun. It stays the one that is
 // applied, so that an edit of the Composition loses none.
 func (r *renderer) secret(run *plan.Run, resource string) map[string]any {
-	if o, ok := r.Observed.Resources[resource]; ok {
-		applied := ansiblerun.Applied(o, r.Observed.Owned[resource])
-		if ref, ok := manifest.Nested(applied, "spec", "writeConnectionSecretToRef").(map[string]any); ok {
-			return ref
-		}
+	if ref, ok := manifest.Nested(r.Observed.Resources[resource].Again(), "spec", "writeConnectionSecretToRef").(map[string]any); ok {
+		return ref
 	}
 
 	ref := map[string]any{"name": secretName(cmp.Or(r.Observed.UID(), manifest.Name(r.Observed.XR)), resource)}
@@ -83,7 +80,7 @@ func (r *renderer) inUse(run *plan.Run, resource string) bool {
 			return manifest.Nested(o, "metadata", "labels", ansiblerun.LabelInUse) != nil
 		}
 
-		return has(o) && has(ansiblerun.Applied(o, r.Observed.Owned[resource]))
+		return has(o.Object) && has(o.Applied)
 	}
 
 	return slices.ContainsFunc(r.plan.Runs, func(by *plan.Run) bool {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -12,6 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
 const (
@@ -24,9 +24,8 @@ const (
 // reasonOf returns in which state a rendered AnsibleRun is, and messages about that. The
 // messages have no times and no counters, so that they change only when something happens.
 // While a failed run is tried again, the failure that was reported before is reported.
-func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[string]any,
-	reported []string,
-) (Reason, []string) {
+func reasonOf(was observed.Resource, rendered map[string]any, reported []string) (Reason, []string) {
+	observed := was.Object
 	// To create an AnsibleRun, to change it and to run it are one thing: a condition that told them apart would change
 	// with each of them, and every change of an XR has it composed once more.
 	running := []string{"is running"}
@@ -40,7 +39,7 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		}
 
 		return Deleting, []string{ansiblerun.Deleting(observed)}
-	case !ansiblerun.IsApplied(observed, owned, rendered):
+	case !ansiblerun.IsApplied(observed, was.Applied, rendered):
 		return Running, running
 	case ansiblerun.IsReady(observed):
 		return Ready, nil

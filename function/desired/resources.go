@@ -20,14 +20,14 @@ func viewResources(p *plan.Plan, o observed.State) map[string]any {
 		return v
 	}
 
-	for name, resource := range o.Resources {
+	for name, r := range o.Resources {
 		// An AnsibleRun that no earlier step composes is, or was, one of this step.
-		if p.Unreferable(name) != nil || observed.IsUsage(resource) || ansiblerun.Is(resource) && !o.Earlier[name] {
+		if p.Unreferable(name) != nil || observed.IsUsage(r.Object) || ansiblerun.Is(r.Object) && o.Earlier[name] == nil {
 			continue
 		}
 
 		// The status of a resource as a whole would change the inputs of runs too often.
-		v[name] = observed.Without(observed.ViewObject(resource), "status")
+		v[name] = observed.Without(observed.ViewObject(r.Object), "status")
 	}
 
 	return v
@@ -41,10 +41,10 @@ func (r Runs) Unavailable(names map[string]bool) []string {
 
 	for _, name := range manifest.SortedKeys(names) {
 		_, ok := r.Data.Resources[name]
-		o := r.Observed.Resources[name]
+		o := r.Observed.Resources[name].Object
 
 		switch {
-		case !ok && (names[name] || r.Observed.Earlier[name]):
+		case !ok && (names[name] || r.Observed.Earlier[name] != nil):
 			waiting = append(waiting, "resource "+name+", which is not there yet")
 		case !ok:
 		case manifest.IsDeleted(o):
@@ -67,7 +67,7 @@ func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expressio
 	var problems []expression.Problem
 
 	for _, name := range manifest.SortedKeys(names) {
-		if namespace := manifest.Namespace(r.Observed.Resources[name]); namespace != "" {
+		if namespace := manifest.Namespace(r.Observed.Resources[name].Object); namespace != "" {
 			problems = append(problems, expression.InvalidAt("usages", errors.Errorf(
 				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before "+
 					"this run; set usages: false if that does no harm", name)))

@@ -83,7 +83,7 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 			Instances:    map[string]Instances{},
 			Terminating:  state.Terminating(),
 			Predecessors: state.Predecessors(),
-			Creating:     len(state.Lost) > 0,
+			Creating:     state.HasLost(),
 			References:   map[string]map[string]bool{},
 			Renamed:      map[string]string{},
 			Unresolved:   map[*plan.Run]bool{},
@@ -259,7 +259,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 
 	// What is being deleted runs with the values that were applied, never with others.
 	if was, ok := r.Observed.Run(out.Resource); ok && manifest.IsDeleted(was) {
-		out.Reason, out.Messages = reasonOf(was, nil, nil, nil)
+		out.Reason, out.Messages = reasonOf(observed.Resource{Object: was}, nil, nil)
 		return r.Keep(out)
 	}
 
@@ -283,8 +283,8 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 	}
 
 	was := r.Observed.Resources[out.Resource]
-	rendered := ansiblerun.StillAfter(object, was)
-	out.Reason, out.Messages = reasonOf(was, r.Observed.Owned[out.Resource], rendered,
+	rendered := ansiblerun.StillAfter(object, was.Object)
+	out.Reason, out.Messages = reasonOf(was, rendered,
 		r.Observed.FailuresReported(observed.Called(out.Name, out.Resource)))
 
 	// What it does without from now on may go once it has run so.
@@ -309,7 +309,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 // evaluateReadyWhen evaluates readyWhen of a run with a ready AnsibleRun. While a value is missing the run is not
 // ready.
 func (r *renderer) evaluateReadyWhen(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) Outcome {
-	var self any = observed.ViewRun(r.Observed.Resources[out.Resource])
+	var self any = observed.ViewRun(r.Observed.Resources[out.Resource].Object)
 	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
 		self = map[string]any{key: self}
 	}
@@ -429,8 +429,8 @@ func (r *renderer) unready(run *plan.Run, needs map[string]bool, data expression
 // relocated reports a run that is to have another scope or namespace than its observed AnsibleRun, or the name of an
 // object of another kind: core would apply a new object, and forget the observed one.
 func (r *renderer) relocated(resource string, object map[string]any) []expression.Problem {
-	observed, ok := r.Observed.Resources[resource]
-	if !ok {
+	observed := r.Observed.Resources[resource].Object
+	if observed == nil {
 		return nil
 	}
 
@@ -490,12 +490,11 @@ func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
 // Keep returns the outcome of a run that stays as it is: core applies again what it has
 // applied before. If no AnsibleRun is observed, there is nothing to apply.
 func (r Runs) Keep(out Outcome) Outcome {
-	o, ok := r.Observed.Run(out.Resource)
-	if !ok {
+	if _, ok := r.Observed.Run(out.Resource); !ok {
 		return out
 	}
 
-	out.Desired = ansiblerun.Applied(o, r.Observed.Owned[out.Resource])
+	out.Desired = r.Observed.Resources[out.Resource].Again()
 
 	if uid := r.Observed.UID(); uid != "" {
 		out.Desired = manifest.Overlay(out.Desired,

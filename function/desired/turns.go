@@ -66,7 +66,7 @@ func (r Runs) changes(out Outcome) bool {
 	was := r.Observed.Resources[out.Resource]
 
 	return out.Reason == Running &&
-		(was == nil || !ansiblerun.IsSpecApplied(was, r.Observed.Owned[out.Resource], out.Desired))
+		(was.Object == nil || !ansiblerun.IsSpecApplied(was.Object, was.Applied, out.Desired))
 }
 
 // works is true for a run that does not fail with the values that it has, or that cannot get others.

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -22,31 +23,34 @@ import (
 type State struct {
 	// XR as observed.
 	XR map[string]any
-	// Resources that the XR is composed of, by composition resource name. Their managed
-	// fields are not needed: Owned has what is read from these.
-	Resources map[string]map[string]any
-	// Lost are the names of those Resources that the XR has lost its references to. Core
-	// does not observe them, but has found them.
-	Lost map[string]bool
-	// Owned are the fields of Resources that core itself has applied, as FieldsV1 sets
-	// by the same names, see ansiblerun.Owned.
-	Owned map[string]*structpb.Struct
+	// Details are the connection details of the XR.
+	Details map[string][]byte
+	// Resources that the XR is composed of, by composition resource name.
+	Resources map[string]Resource
 	// Required resources by name, those that core has answered.
 	Required map[string][]map[string]any
-	// Details are the connection details of Resources, by the same names, and of
-	// the XR, under "".
-	Details map[string]map[string][]byte
 	// Context of the pipeline.
 	Context map[string]any
 	// EarlierStatus has the status fields of the XR that earlier steps have.
 	EarlierStatus map[string]any
-	// Earlier are the composition resource names of what earlier steps of the
-	// pipeline compose.
-	Earlier map[string]bool
-	// Ready says which resources are ready according to an earlier step, by the same
-	// names. Resources of which no step says anything are left out.
-	Ready map[string]bool
+	// Earlier is what earlier steps of the pipeline compose, by composition resource name.
+	Earlier map[string]*fnv1.Resource
 }
+
+// A Resource that an XR is composed of. The zero Resource is not observed.
+type Resource struct {
+	// Object without its managed fields.
+	Object map[string]any
+	// Applied is what core has applied of an AnsibleRun, see ansiblerun.Applied.
+	Applied map[string]any
+	// Details are its connection details.
+	Details map[string][]byte
+	// Lost is true if the XR has lost its reference to it. Core does not observe it, but has found it.
+	Lost bool
+}
+
+// Again returns what core has to apply again in order to change nothing of an AnsibleRun.
+func (r Resource) Again() map[string]any { return ansiblerun.Again(r.Object, r.Applied) }
 
 // Controls is true for an object if the XR is its controller.
 func (o State) Controls(composed map[string]any) bool {
@@ -88,7 +92,7 @@ func (o State) UID() string { return manifest.UID(o.XR) }
 
 // Run returns an observed AnsibleRun; false when the resource is none.
 func (o State) Run(resource string) (map[string]any, bool) {
-	r := o.Resources[resource]
+	r := o.Resources[resource].Object
 	return r, ansiblerun.Is(r)
 }
 
@@ -147,11 +151,11 @@ var readyKinds = map[string]string{ //nolint:gochecknoglobals // Go has no const
 // Available is true for a composed resource that is ready, by what an earlier step says,
 // or else by its condition.
 func (o State) Available(name string) bool {
-	if ready, ok := o.Ready[name]; ok {
-		return ready
+	if ready := o.Earlier[name].GetReady(); ready != fnv1.Ready_READY_UNSPECIFIED {
+		return ready == fnv1.Ready_READY_TRUE
 	}
 
-	resource := o.Resources[name]
+	resource := o.Resources[name].Object
 	if ansiblerun.Is(resource) {
 		return ansiblerun.IsReady(resource)
 	}

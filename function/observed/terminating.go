@@ -31,13 +31,24 @@ func (d Terminating) String() string {
 	return manifest.Name(d.Object) + ", which " + ansiblerun.Deleting(d.Object)
 }
 
-// HasLost is true for an AnsibleRun of the XR that core has found, does not observe, and has not deleted: before it
+// IsLost is true for an AnsibleRun of the XR that core has found, does not observe, and has not deleted: before it
 // deletes one, it takes its label away. An XR loses its AnsibleRuns when it is replaced by one without references.
-func (o State) HasLost(found map[string]any) bool {
+func (o State) IsLost(found map[string]any) bool {
 	_, known := o.Resources[ansiblerun.CompositionResource(found)]
 
 	return !known && ansiblerun.Is(found) && o.Controls(found) && !manifest.IsDeleted(found) &&
 		manifest.NestedText(found, "metadata", "labels", ansiblerun.LabelCompositeName) != ""
+}
+
+// HasLost is true if the XR has lost its reference to any of its resources.
+func (o State) HasLost() bool {
+	for _, r := range o.Resources {
+		if r.Lost {
+			return true
+		}
+	}
+
+	return false
 }
 
 // Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe
@@ -58,7 +69,7 @@ func (o State) Predecessors() []Terminating {
 func (o State) terminating(requirement string, wanted func(map[string]any) bool) []Terminating {
 	observed := map[any]bool{}
 	for _, composed := range o.Resources {
-		observed[manifest.UID(composed)] = true
+		observed[manifest.UID(composed.Object)] = true
 	}
 
 	var all []Terminating

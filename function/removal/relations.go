@@ -29,7 +29,7 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 	rel := relations{named: map[string][]string{}, formerlyNamed: map[string][]string{}, formerSets: map[string]bool{}}
 
 	for _, resource := range manifest.SortedKeys(runs.Observed.Resources) {
-		if observed.IsUsage(runs.Observed.Resources[resource]) {
+		if observed.IsUsage(runs.Observed.Resources[resource].Object) {
 			continue
 		}
 
@@ -156,11 +156,12 @@ func (r *remover) dependents() map[string][]string {
 	all := map[string][]string{}
 
 	for _, resource := range manifest.SortedKeys(r.runs.Observed.Resources) {
-		if !ansiblerun.Is(r.runs.Observed.Resources[resource]) || r.foreign(resource) {
+		o, ok := r.runs.Observed.Run(resource)
+		if !ok || r.foreign(resource) {
 			continue
 		}
 
-		on := r.dependencies(resource, r.runs.Observed.Resources[resource])
+		on := r.dependencies(resource, o)
 
 		if run := r.plan.RunOf(resource); run != nil {
 			_, key, _ := plan.Member(resource)

@@ -79,9 +79,9 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	for i := range outcomes {
 		out := &outcomes[i]
 
-		if out.Desired != nil && runs.Observed.Lost[out.Resource] {
+		if was := runs.Observed.Resources[out.Resource]; out.Desired != nil && was.Lost {
 			// Core would give it a name of its own, and create one that is gone by now.
-			metadata, _ := runs.Observed.Resources[out.Resource]["metadata"].(map[string]any)
+			metadata, _ := was.Object["metadata"].(map[string]any)
 			out.Desired = manifest.Overlay(out.Desired,
 				map[string]any{"metadata": manifest.Pick(metadata, "name", "namespace", "uid")})
 		}
@@ -156,7 +156,7 @@ func (r *remover) findUnwanted() []string {
 // foreign is true for a resource that an earlier step of the pipeline composes, and that no
 // run of this step renders.
 func (r *remover) foreign(resource string) bool {
-	return r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) == nil
+	return r.runs.Observed.Earlier[resource] != nil && r.plan.RunOf(resource) == nil
 }
 
 // goes is true for an AnsibleRun that nothing keeps so far.
@@ -173,7 +173,7 @@ func (r *remover) going() []string {
 // keepLost keeps the AnsibleRuns that core does not observe, and so cannot delete.
 func (r *remover) keepLost() {
 	for _, resource := range r.unwanted {
-		if r.runs.Observed.Lost[resource] {
+		if r.runs.Observed.Resources[resource].Lost {
 			r.kept[resource] = r.stay(resource, desired.Leaving,
 				"but the XR has lost its reference to it, which comes back first")
 		}
@@ -190,7 +190,7 @@ func (r *remover) keepUnpruned() {
 	unwanted := r.going()
 
 	for _, resource := range unwanted {
-		prune := manifest.Annotation(r.runs.Observed.Resources[resource], ansiblerun.AnnotationPrune) != ansiblerun.PruneNever
+		prune := manifest.Annotation(r.runs.Observed.Resources[resource].Object, ansiblerun.AnnotationPrune) != ansiblerun.PruneNever
 		if run := r.plan.RunOf(resource); run != nil {
 			prune = run.Prune
 		}

@@ -83,7 +83,7 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 	}
 
 	for _, resource := range r.unwanted {
-		if o := r.runs.Observed.Resources[resource]; ansiblerun.DeletesContent(o) {
+		if o := r.runs.Observed.Resources[resource].Object; ansiblerun.DeletesContent(o) {
 			t.removing = append(t.removing, resource)
 			t.byWorkload[ansiblerun.Workload(o)] = append(t.byWorkload[ansiblerun.Workload(o)], resource)
 		}
@@ -114,7 +114,7 @@ func (t candidates) similar(run *plan.Run) []string {
 
 	t.similarTo[run] = slices.DeleteFunc(slices.Clone(t.removing), func(was string) bool {
 		maker := t.plan.RunOf(was)
-		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.CouldBe(t.runs.Observed.Resources[was])
+		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.CouldBe(t.runs.Observed.Resources[was].Object)
 	})
 
 	return t.similarTo[run]

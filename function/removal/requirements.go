@@ -55,16 +55,16 @@ func (r *remover) mayRemove() bool {
 	users, none := map[string]bool{}, true
 
 	for _, o := range r.runs.Observed.Resources {
-		if by, ok := observed.UserOf(o); ok {
+		if by, ok := observed.UserOf(o.Object); ok {
 			users[by] = true
 		}
 	}
 
 	for _, o := range r.runs.Observed.Resources {
-		if ansiblerun.Is(o) {
+		if ansiblerun.Is(o.Object) {
 			none = false
 
-			delete(users, manifest.NamespacedName(o))
+			delete(users, manifest.NamespacedName(o.Object))
 		}
 	}
 
@@ -81,7 +81,7 @@ func (r *remover) hasAPIVersion(apiVersion string) bool {
 	}
 
 	for _, o := range r.runs.Observed.Resources {
-		if ansiblerun.Is(o) && manifest.Text(o, "apiVersion") == apiVersion {
+		if ansiblerun.Is(o.Object) && manifest.Text(o.Object, "apiVersion") == apiVersion {
 			return true
 		}
 	}

@@ -24,10 +24,10 @@ type Succession struct {
 // in both: what is computed depends on the XR.
 func Succeed(before, after *plan.Plan) Succession {
 	s := Succession{Adopted: map[string]string{}, Held: map[string]string{}, Retained: map[string]bool{}}
-	state := observed.State{Resources: map[string]map[string]any{}}
+	state := observed.State{Resources: map[string]observed.Resource{}}
 
 	for _, run := range before.Runs {
-		state.Resources[one(run)] = literal(run, before)
+		state.Resources[one(run)] = observed.Resource{Object: literal(run, before)}
 	}
 
 	runs := desired.Runs{Observed: state}
@@ -41,7 +41,7 @@ func Succeed(before, after *plan.Plan) Succession {
 			delete(state.Resources, one(was))
 		}
 
-		if state.Resources[out.Resource] == nil {
+		if state.Resources[out.Resource].Object == nil {
 			out.Reason = desired.Running
 		}
 

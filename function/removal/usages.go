@@ -26,18 +26,18 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 
 		for _, of := range r.dependencies(by, user) {
 			// Two objects that use each other could never be deleted.
-			if slices.Contains(r.dependencies(of, r.runs.Observed.Resources[of]), by) || r.released(by, of) {
+			if slices.Contains(r.dependencies(of, r.runs.Observed.Resources[of].Object), by) || r.released(by, of) {
 				continue
 			}
 
 			name := r.runs.PreviousName(by) + usesSeparator + r.runs.PreviousName(of)
 
 			// A run that is gone from the Composition may have had usages: false.
-			if r.plan.RunOf(by) == nil && r.runs.Observed.Resources[name] == nil {
+			if r.plan.RunOf(by) == nil && r.runs.Observed.Resources[name].Object == nil {
 				continue
 			}
 
-			if u := usage(name, r.runs.Observed.Resources[of], user); u != nil {
+			if u := usage(name, r.runs.Observed.Resources[of].Object, user); u != nil {
 				usages[name] = u
 			}
 		}
@@ -49,8 +49,8 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 	}
 
 	for by, user := range r.runs.Observed.Resources {
-		if ansiblerun.Is(user) {
-			use(by, user)
+		if ansiblerun.Is(user.Object) {
+			use(by, user.Object)
 		}
 	}
 
@@ -80,7 +80,7 @@ func (r *remover) created(outcomes []desired.Outcome) map[string]map[string]any 
 
 	for i := range outcomes {
 		out := &outcomes[i]
-		if uid == "" || out.Desired == nil || r.runs.Observed.Resources[out.Resource] != nil ||
+		if uid == "" || out.Desired == nil || r.runs.Observed.Resources[out.Resource].Object != nil ||
 			len(r.dependencies(out.Resource, out.Desired)) == 0 {
 			continue
 		}
@@ -107,8 +107,8 @@ func (r *remover) created(outcomes []desired.Outcome) map[string]map[string]any 
 // it applies anything: a Usage of it would stop all of that.
 func (r *remover) released(by, of string) bool {
 	run, reason := r.plan.RunOf(by), r.reasons[by]
-	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] ||
-		ansiblerun.Is(r.runs.Observed.Resources[of]) {
+	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] != nil ||
+		ansiblerun.Is(r.runs.Observed.Resources[of].Object) {
 		return false
 	}
 
@@ -138,7 +138,7 @@ func (r *remover) observedUsages() map[string][]string {
 	byName, users := map[string][]string{}, map[string][]string{}
 
 	for _, u := range manifest.SortedKeys(r.runs.Observed.Resources) {
-		o := r.runs.Observed.Resources[u]
+		o := r.runs.Observed.Resources[u].Object
 		if observed.IsUsage(o) && manifest.NestedText(o, "spec", "of", "kind") == common.KindAnsibleRun {
 			of := manifest.NestedText(o, "spec", "of", "resourceRef", "name")
 			byName[of] = append(byName[of], u)
@@ -146,8 +146,8 @@ func (r *remover) observedUsages() map[string][]string {
 	}
 
 	for resource, o := range r.runs.Observed.Resources {
-		if name := manifest.Name(o); ansiblerun.Is(o) {
-			users[resource] = byName[name]
+		if ansiblerun.Is(o.Object) {
+			users[resource] = byName[manifest.Name(o.Object)]
 		}
 	}
 
