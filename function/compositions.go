@@ -48,7 +48,7 @@ func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, fiel
 
 	var got compiled
 
-	object, errs := f.reader.Read(in)
+	object, errs := input.Read(in)
 
 	switch {
 	case object == nil:

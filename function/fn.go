@@ -23,7 +23,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
@@ -45,8 +44,7 @@ const circuitTTL = 2 * time.Second
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
-	log    logging.Logger
-	reader *input.Reader
+	log logging.Logger
 	// compiled inputs that were used last, by their uses. It is safe for concurrent use.
 	compiled *lru.Cache
 	now      func() time.Time
@@ -54,9 +52,8 @@ type Function struct {
 
 // NewFunction returns a Function that logs what it does for debugging, and
 // nothing else but its own defects.
-func NewFunction(log logging.Logger) (*Function, error) {
-	r, err := input.NewReader()
-	return &Function{log: log, reader: r, compiled: lru.New(maxCompositions), now: time.Now}, err
+func NewFunction(log logging.Logger) *Function {
+	return &Function{log: log, compiled: lru.New(maxCompositions), now: time.Now}
 }
 
 // RunFunction returns the AnsibleRuns, the status and the readiness of an XR, or

@@ -24,12 +24,7 @@ func (c *serveCommand) Run() error {
 		return errors.Wrap(err, "cannot make a logger")
 	}
 
-	f, err := NewFunction(log)
-	if err != nil {
-		return errors.Wrap(err, "cannot make the function")
-	}
-
-	return function.Serve(f,
+	return function.Serve(NewFunction(log),
 		function.Listen(c.Network, c.Address),
 		function.MTLSCertificates(c.TLSCertsDir),
 		function.Insecure(c.Insecure),

@@ -255,9 +255,7 @@ func respondOnce(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRe
 func newFunction(tb testing.TB) *Function {
 	tb.Helper()
 
-	f, err := NewFunction(logging.NewNopLogger())
-	needs.OK(tb, err)
-
+	f := NewFunction(logging.NewNopLogger())
 	f.now = func() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.FixedZone("CET", 3600)) }
 
 	return f

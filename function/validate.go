@@ -72,10 +72,7 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 
-	result, err := validate.Files(files...)
-	if err != nil {
-		return err
-	}
+	result := validate.Files(files...)
 
 	for _, note := range result.Notes {
 		_, _ = fmt.Fprintln(out, note)

@@ -1,6 +1,6 @@
 // Package input reads the input of a step and checks it against its schema. The
-// function and the command validate give a Reader what the Composition has; package
-// compile takes the JSON values that Read returns, and the Runs in them. Each error has
+// function and the command validate give Read what the Composition has; package
+// compile takes the JSON values that it returns, and the Runs in them. Each error has
 // the path of the mistake in the input.
 package input
 
@@ -27,13 +27,8 @@ import (
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
 
-// A Reader reads the function's input.
-type Reader struct {
-	schema *schema.Schema
-}
-
-// shippedSchema is compiled once for all Readers: that takes longer than to read most
-// inputs. What is shipped does not repeat for the defaults what it says of runs.
+// shippedSchema is compiled once: that takes longer than to read most inputs. What is shipped does not repeat for the
+// defaults what it says of runs.
 var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { //nolint:gochecknoglobals // It is a constant that has to be compiled.
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(shipped.Schema, crd); err != nil {
@@ -50,16 +45,15 @@ var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { //nolint:go
 	return schema.Of(in)
 })
 
-// NewReader returns a Reader for inputs of the shipped schema.
-func NewReader() (*Reader, error) {
-	s, err := shippedSchema()
-	return &Reader{schema: s}, errors.Wrap(err, "cannot use the schema of the input")
-}
-
 // Read returns the input as JSON values. Integral numbers are int64, and others float64. The errors are violations of
 // the schema, expressions in literal fields, and numbers that are not exact, in the order of their text. An object of
 // another kind has one error and no values.
-func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
+func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
+	shipped, err := shippedSchema()
+	if err != nil {
+		return nil, field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot use the schema of the input"))}
+	}
+
 	in, _ := manifest.WithIntegers(s.AsMap()).(map[string]any)
 
 	// The version is checked after the kind, on which it depends.
@@ -87,7 +81,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		reported[err.Field] = true
 	}
 
-	for _, err := range r.schema.Validate(in) {
+	for _, err := range shipped.Validate(in) {
 		if reported[err.Field] {
 			continue
 		}

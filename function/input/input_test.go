@@ -34,9 +34,6 @@ func TestRead(t *testing.T) {
 		"NumberInField": {reason: "An integral field takes integers.", field: `forks: 2.5`, errs: []string{`runs[0].forks: Invalid value: 2.5: must be an integer`}},
 	}
 
-	r, err := NewReader()
-	needs.OK(t, err)
-
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			text := "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- name: a\n  role: a.b.c\n"
@@ -50,7 +47,7 @@ func TestRead(t *testing.T) {
 			s, err := structpb.NewStruct(in)
 			needs.OK(t, err)
 
-			got, errs := r.Read(s)
+			got, errs := Read(s)
 
 			var messages []string
 			for _, err := range errs {

@@ -33,9 +33,9 @@ func documentsOf(files []file) ([]validate.File, error) {
 		out = append(out, validate.File{Name: f.name, Content: []byte(text)})
 	}
 
-	result, err := validate.Files(out...)
-	if err != nil || len(result.Mistakes) == 0 {
-		return out, err
+	result := validate.Files(out...)
+	if len(result.Mistakes) == 0 {
+		return out, nil
 	}
 
 	lines := make([]string, len(result.Mistakes))

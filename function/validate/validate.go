@@ -33,14 +33,9 @@ type Result struct {
 }
 
 // Files checks the function's inputs in the Compositions of files, with the
-// XRDs of the same files, and in their Operations. The error is a defect.
-func Files(files ...File) (Result, error) {
-	reader, err := input.NewReader()
-	if err != nil {
-		return Result{}, err
-	}
-
-	c := &checker{reader: reader}
+// XRDs of the same files, and in their Operations.
+func Files(files ...File) Result {
+	c := &checker{}
 
 	var documents []document
 
@@ -75,12 +70,11 @@ func Files(files ...File) (Result, error) {
 	c.result.Mistakes = sorted(c.result.Mistakes)
 	c.result.Warnings = sorted(c.result.Warnings)
 
-	return c.result, nil
+	return c.result
 }
 
 // A checker of documents.
 type checker struct {
-	reader      *input.Reader
 	definitions []definition
 	// kinds are those of CRDs.
 	kinds  []definition
@@ -251,7 +245,7 @@ func (c *checker) input(d document, at string, in map[string]any, uses []use) {
 	}
 }
 
-// check an input for the use that fits it best. What a reader makes of it is
+// check an input for the use that fits it best. What package input makes of it is
 // compiled, so it is read once for each.
 func (c *checker) check(in map[string]any, uses []use) (mistakes, warnings field.ErrorList) {
 	for i, u := range uses {
@@ -270,7 +264,7 @@ func (c *checker) compile(in map[string]any, u use) (mistakes, warnings field.Er
 		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}, nil
 	}
 
-	object, errs := c.reader.Read(s)
+	object, errs := input.Read(s)
 	if object == nil {
 		return errs, nil
 	}
