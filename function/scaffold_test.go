@@ -56,6 +56,12 @@ func TestScaffoldRole(t *testing.T) {
 			options: "{things: {type: list, elements: str, options: {display_name: {required: true}}}, one: {options: {a_b: {}}}}",
 			want:    []string{"                    display_name:\n", "                  a_b:\n"},
 		},
+		"ElementsOfElements": {
+			reason:  "Of lists in a list nothing is told of their elements.",
+			options: "{grid: {type: list, elements: list, default: [[1, a], []]}}",
+			want: []string{"items:\n                  type: array\n                  items:\n" +
+				"                    x-kubernetes-preserve-unknown-fields: true\n"},
+		},
 		"OptionsOfNumber": {
 			reason:  "What cannot be a dict has no options.",
 			options: "{size: {type: int, options: {max_size: {type: int}}}}",

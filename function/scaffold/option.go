@@ -119,42 +119,36 @@ func (m *mapping) setProperties(options []Option) *mapping {
 // schemaOf an option.
 func schemaOf(o Option) *mapping {
 	s := newMapping().some("description", o.Description)
-	typed(s, o.Type, o)
+
+	switch o.Type {
+	case "bytes", "bits":
+		s.set("x-kubernetes-int-or-string", true)
+	case typeList:
+		s.set("type", "array").
+			set("items", schemaOf(Option{Type: o.Elements, Choices: o.Choices, Options: o.Options}))
+	case typeDict:
+		s.set("type", "object")
+
+		if len(o.Options) == 0 {
+			s.set(preserve, true)
+		} else {
+			s.setProperties(o.Options)
+		}
+	default:
+		if s.some("type", scalars[o.Type]); scalars[o.Type] == "" {
+			s.set(preserve, true)
+		}
+	}
+
+	if o.Type != typeList {
+		s.some("enum", o.Choices)
+	}
 
 	if o.Default != nil {
 		s.set("default", o.Default)
 	}
 
 	return s
-}
-
-// typed adds what there is to say of a type.
-func typed(s *mapping, kind string, o Option) {
-	if kind != typeList && len(o.Choices) > 0 {
-		defer s.set("enum", o.Choices)
-	}
-
-	switch kind {
-	case "bytes", "bits":
-		s.set("x-kubernetes-int-or-string", true)
-	case typeList:
-		items := newMapping()
-		typed(items, o.Elements, o)
-		s.set("type", "array").set("items", items)
-	case typeDict:
-		s.set("type", "object")
-
-		if len(o.Options) == 0 {
-			s.set(preserve, true)
-			return
-		}
-
-		s.setProperties(o.Options)
-	default:
-		if s.some("type", scalars[kind]); scalars[kind] == "" {
-			s.set(preserve, true)
-		}
-	}
 }
 
 // exampleOf values for options: all that are required.
