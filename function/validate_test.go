@@ -45,11 +45,11 @@ func TestValidate(t *testing.T) {
 			want:   want{out: "No mistakes in 1 input of function-ansible.\n"},
 		},
 		"StandardInputAndFiles": {
-			reason: "The standard input may be one of many.",
+			reason: "The standard input may be one of many, and a List of several objects.",
 			args:   []string{"../examples/website/xrd.yaml", "-"},
-			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, rol: a.b}\n",
+			stdin:  "kind: List\nitems:\n- apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs:\n  - {name: a, rol: a.b}\n",
 			want: want{
-				out: "-:4: runs[0].rol: Forbidden: there is no such field (did you mean \"role\"?)\n",
+				out: "-:6: runs[0].rol: Forbidden: there is no such field (did you mean \"role\"?)\n",
 				err: "found 1 mistake",
 			},
 		},

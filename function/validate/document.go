@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -65,11 +66,28 @@ func read(f File) ([]document, []Mistake) {
 		case err != nil:
 			mistakes = append(mistakes, Mistake{File: f.Name, Line: cmp.Or(lineOf(err), firstLine(text)), Message: err.Error()})
 		case d.object != nil:
-			documents = append(documents, d)
+			documents = append(documents, d.items()...)
 		}
 	}
 
 	return documents, mistakes
+}
+
+// items of a List, which is how kubectl prints several objects; of another object, this object.
+func (d document) items() []document {
+	list, ok := d.object["items"].([]any)
+	if !ok {
+		return []document{d}
+	}
+
+	items := make([]document, len(list))
+	for i := range list {
+		items[i].file = d.file
+		items[i].object, _ = list[i].(map[string]any)
+		items[i].node, _, _ = find(d.node, 0, fmt.Sprintf("items[%d]", i))
+	}
+
+	return items
 }
 
 // split a stream into documents. Each begins with as many empty lines as there
