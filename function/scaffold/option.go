@@ -47,7 +47,7 @@ type Option struct {
 	// Description of the option.
 	Description string `yaml:"-"`
 	// Options in a dict, or in each dict of a list.
-	Options []Option `yaml:"-"`
+	Options optionSpecs `yaml:"options"`
 	// Notes are what else the role says of the option, which XRDs cannot.
 	Notes []string `yaml:"-"`
 }

@@ -100,7 +100,7 @@ func Load(dir, name, entryPoint string) (Role, error) {
 	case ok:
 		role.Documented = true
 		role.Description = cmp.Or(described(s.ShortDescription), described(s.Description))
-		role.Options, err = optionsOf(s.Options)
+		role.Options = s.Options
 	case len(specs) > 0:
 		return role, errors.Errorf("the role %s has no entry point %q, only %s", role.Name, entryPoint,
 			strings.Join(slices.Sorted(maps.Keys(specs)), ", "))

@@ -240,7 +240,7 @@ func TestLoadErrors(t *testing.T) {
 		"WrongForm": {
 			"What is written wrongly is said in terms of YAML.",
 			written(t, t.TempDir(), map[string]string{"meta/main.yml": "galaxy_info: {namespace: acme, role_name: web}\nargument_specs: {main: {options: {port: here}}}\n"}), EntryPointMain,
-			"cannot understand the role acme.web: cannot read the specification of port: line 2: cannot read str `here` as mapping",
+			"cannot read main.yml: cannot read the specification of port: line 2: cannot read str `here` as mapping",
 		},
 		"UndocumentedEntryPoint": {
 			"Defaults say nothing of entry points.", "testdata/acme.plain", "restore",

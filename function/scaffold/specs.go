@@ -18,22 +18,9 @@ import (
 //
 // See "Role argument validation" in Ansible's documentation of roles.
 type spec struct {
-	ShortDescription yaml.Node `yaml:"short_description"`
-	Description      yaml.Node `yaml:"description"`
-	Options          yaml.Node `yaml:"options"`
-}
-
-// An optionSpec is the specification of an option.
-type optionSpec struct {
-	Option `yaml:",inline"`
-
-	Choices     []yaml.Node `yaml:"choices"`
-	Default     yaml.Node   `yaml:"default"`
-	Description yaml.Node   `yaml:"description"`
-	Options     yaml.Node   `yaml:"options"`
-
-	// Others are what an XRD cannot say, among others.
-	Others map[string]any `yaml:",inline"`
+	ShortDescription yaml.Node   `yaml:"short_description"`
+	Description      yaml.Node   `yaml:"description"`
+	Options          optionSpecs `yaml:"options"`
 }
 
 // markup of Ansible's documentation: C(code), O(option=value), and the like.
@@ -67,39 +54,55 @@ func specsIn(f files) (map[string]spec, error) {
 	return nil, nil
 }
 
-// optionsOf a mapping of specifications, in its order.
-func optionsOf(n yaml.Node) ([]Option, error) {
-	var options []Option
+// optionSpecs are options in the order in which their specifications are written.
+type optionSpecs []Option
 
+// UnmarshalYAML reads a mapping of specifications.
+func (all *optionSpecs) UnmarshalYAML(n *yaml.Node) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		s := optionSpec{}
-		if err := n.Content[i+1].Decode(&s); err != nil {
-			return nil, errors.Wrapf(inYAML(err), "cannot read the specification of %s", n.Content[i].Value)
+		o := Option{Name: n.Content[i].Value, Property: n.Content[i].Value}
+		if err := o.read(n.Content[i+1]); err != nil {
+			return errors.Wrapf(inYAML(err), "cannot read the specification of %s", o.Name)
 		}
 
-		o, err := s.option(n.Content[i].Value)
-		if err != nil {
-			return nil, err
-		}
-
-		options = append(options, o)
+		*all = append(*all, o)
 	}
 
-	return options, nil
+	return nil
 }
 
-// option of this specification.
-func (s optionSpec) option(name string) (Option, error) {
-	below, err := optionsOf(s.Options)
-	if err != nil {
-		return Option{}, err
+// read the specification of an option.
+func (o *Option) read(n *yaml.Node) error {
+	type optionSpec struct {
+		*Option `yaml:",inline"`
+
+		Choices     []yaml.Node `yaml:"choices"`
+		Default     yaml.Node   `yaml:"default"`
+		Description yaml.Node   `yaml:"description"`
+
+		// Others are what an XRD cannot say, among others.
+		Others map[string]any `yaml:",inline"`
 	}
 
-	o := s.Option
-	o.Name, o.Property, o.Type = name, name, cmp.Or(o.Type, typeStr)
-	o.Description, o.Options, o.Notes = described(s.Description), below, s.notes()
+	s := optionSpec{Option: o}
+	if err := n.Decode(&s); err != nil {
+		return err
+	}
+
+	o.Type, o.Description = cmp.Or(o.Type, typeStr), described(s.Description)
+
+	for _, rule := range []string{
+		"aliases", "removed_in_version", "removed_at_date",
+		"mutually_exclusive", "required_by", "required_if", "required_one_of", "required_together",
+	} {
+		if s.Others[rule] != nil {
+			o.Notes = append(o.Notes, fmt.Sprintf("only the role knows %s: %s", rule, oneLine(s.Others[rule])))
+		}
+	}
+
 	o.nest()
 
+	var err error
 	if o.Choices, err = choicesOf(s.Choices, *o.element()); err != nil {
 		o.Notes = append(o.Notes, "its choices are left out: "+err.Error())
 	}
@@ -109,7 +112,7 @@ func (s optionSpec) option(name string) (Option, error) {
 		o.setDefault(v)
 	}
 
-	return o, errors.Wrapf(err, "cannot read the default of %s", name)
+	return err
 }
 
 // nest makes a dict of what has options, or a list of these, where the type is missing or str. Ansible ignores the
@@ -144,22 +147,6 @@ func choicesOf(nodes []yaml.Node, kind string) ([]any, error) {
 	}
 
 	return out, nil
-}
-
-// notes on what an XRD cannot say.
-func (s optionSpec) notes() []string {
-	var notes []string
-
-	for _, rule := range []string{
-		"aliases", "removed_in_version", "removed_at_date",
-		"mutually_exclusive", "required_by", "required_if", "required_one_of", "required_together",
-	} {
-		if s.Others[rule] != nil {
-			notes = append(notes, fmt.Sprintf("only the role knows %s: %s", rule, oneLine(s.Others[rule])))
-		}
-	}
-
-	return notes
 }
 
 // mainDefaults of a role are in a file or in several.
