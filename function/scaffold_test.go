@@ -67,17 +67,6 @@ func TestScaffoldRole(t *testing.T) {
 			options: "{size: {type: int, options: {max_size: {type: int}}}}",
 			want:    []string{`size: "${xr.spec.?size}"`, "# size: its options are left out, since its type is int", "type: integer"},
 		},
-		"OnDisk": {
-			reason:       "Content reads no paths of the provider but those that its configuration names.",
-			options:      "{title: {type: str}}",
-			requirements: "collections: [{name: 'git+file:///srv/web.git#/sub,v1'}, {name: acme.web}]\nroles:\n- src: https://git.example.org/a.git\n- name: /opt/b\n",
-			want:         []string{"readPaths:\n    - /opt/b\n    - /srv/web.git\n"},
-		},
-		"Elsewhere": {
-			reason:  "Other requirements need nothing of the disk.",
-			options: "{title: {type: str}}", requirements: "collections: [{name: acme.web, source: 'https://hub.example.org/api/'}]\n",
-			want: []string{"hub.example.org"},
-		},
 		"LongName": {
 			reason:       "Nothing is written that the API server refuses.",
 			requirements: "collections: [acme.web]\n", args: []string{"--group", strings.Repeat("long.", 12) + "example.org"},
@@ -123,10 +112,6 @@ func TestScaffoldRole(t *testing.T) {
 				if !strings.Contains(all, want) {
 					t.Errorf("\n%s\nwant %q in\n%s", tc.reason, want, all)
 				}
-			}
-
-			if tc.requirements != "" && strings.Contains(all, "readPaths") != (name == "OnDisk") {
-				t.Errorf("\n%s\nwant readPaths for what is on the disk, got\n%s", tc.reason, all)
 			}
 
 			command(t, "validate", out)

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
@@ -166,19 +164,4 @@ func setState(run *mapping, name string, present, absent any, comment string) {
 // keep what a run has made when its XR is deleted.
 func keep(run *mapping, comment string) {
 	run.set("onDelete", newMapping().set("policy", "Keep"), comment)
-}
-
-// onDisk is where an item of requirements is on the disk: an absolute path, or the URL of one.
-var onDisk = regexp.MustCompile(`(?m)(?:^|[\s\["',{])(?:(?:git\+)?file://)?(/[^\s"'#,\]}]+)`)
-
-// requiring is the spec of a configuration with requirements, which may read those on the provider's own disk.
-func requiring(requirements string) *mapping {
-	paths := map[string]bool{}
-	for _, m := range onDisk.FindAllStringSubmatch(requirements, -1) {
-		paths[m[1]] = true
-	}
-
-	return newMapping().some("requirements", requirements).
-		some("confinement", newMapping().some("readPaths", manifest.SortedKeys(paths)),
-			"Content reads no paths of the provider's container but those named here.")
 }

@@ -434,11 +434,6 @@ func (r *operatorRun) config() (*mapping, error) {
 		return nil, err
 	}
 
-	spec := requiring(requirements)
-	if m := gathering.FindStringSubmatch(r.project.config["config/manager/manager.yaml"]); m != nil {
-		spec.set("vars", newMapping().set("ANSIBLE_GATHERING", m[1]), "What the operator's Deployment has, too.")
-	}
-
 	namespace, name := r.serviceAccount()
 	comment := "The operator's own. "
 
@@ -468,8 +463,9 @@ func (r *operatorRun) config() (*mapping, error) {
 		kubernetes.some("ignoreDependents", ignored)
 	}
 
-	return configOf(r.crd.isCluster(), r.name, spec.set("kubernetes", kubernetes),
-		"Where the content comes from, and what it may do in the cluster."), nil
+	spec := newMapping().some("requirements", requirements).set("kubernetes", kubernetes)
+
+	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from, and what it may do in the cluster."), nil
 }
 
 // escape is a copy of a literal value, in which nothing is an expression.

@@ -246,9 +246,6 @@ func statusFields(v any, kind string, names map[string]bool) {
 	}
 }
 
-// gathering is whether the operator's Deployment has Ansible gather facts.
-var gathering = regexp.MustCompile(`name: ANSIBLE_GATHERING\s+value: "?(\w+)`)
-
 // serviceAccount of the operator: its namespace and name, by what kustomize makes of them.
 func (p project) serviceAccount() (namespace, name string) {
 	first := func(file string) map[string]any {

@@ -92,7 +92,7 @@ func Write(role Role, c Config) ([]validate.File, error) {
 
 		written = append(written, file{
 			"providerconfig.yaml",
-			configOf(s.isCluster(), s.name, requiring(s.Requirements), "Where the role comes from."),
+			configOf(s.isCluster(), s.name, newMapping().set("requirements", s.Requirements), "Where the role comes from."),
 		})
 	}
 

@@ -106,7 +106,7 @@ func (s sampleShell) install(t *testing.T) {
 	cp.Apply(t, s.Run(t, "kubectl kustomize ."), nil)
 }
 
-// scaffold as the page says. Collections come from a server of this test.
+// scaffold as the page says. Collections come from a server of this test, and the project from its disk.
 func (s sampleShell) scaffold(t *testing.T) {
 	t.Helper()
 
@@ -120,7 +120,7 @@ func (s sampleShell) scaffold(t *testing.T) {
 	s.Page(t, 0, "memcached")
 	s.Page(t, 1, "memcached")
 	s.Run(t, `
-sed -i 's|^    ANSIBLE_GATHERING: explicit|&\n    ANSIBLE_GALAXY_SERVER: `+startSource(t, hub, sources.Options{}).URL+`|' apis/*/providerconfig.yaml
+sed -i 's|^spec:$|&\n  vars: {ANSIBLE_GALAXY_SERVER: `+startSource(t, hub, sources.Options{}).URL+`}\n  confinement: {readPaths: [`+s.bare+`]}|' apis/*/providerconfig.yaml
 `)
 }
 
