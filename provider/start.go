@@ -163,7 +163,6 @@ func (c *startCommand) Run(ctx context.Context) error {
 		Lacking:    c.lacking(mgr.GetClient(), places),
 		Tracker:    config.NewTracker(mgr.GetClient()),
 		Pool:       runs,
-		Observer:   observer,
 		Outputs:    outputstore.New(mgr.GetClient(), c.Namespace),
 		Contents:   store,
 		Dependents: dependents.New(ctx, api.Metadata),

@@ -52,11 +52,6 @@ type Contents interface {
 	Refresh(r content.Request, caller string, wake func())
 }
 
-// A RunObserver is told of the end of runs that were interrupted. No backend reports it.
-type RunObserver interface {
-	Ended(run runs.Run, r runs.Report, took time.Duration)
-}
-
 // An OutputStore keeps the output of the last run of each object, for users to read.
 type OutputStore interface {
 	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,

@@ -94,7 +94,7 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 				Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute, GlobalRateLimiter: ratelimiter.NewGlobal(1000),
 				MetricOptions: &controller.MetricOptions{MRMetrics: managed.NewNopMetricRecorder()},
 			},
-			Tracker: nopTracker{}, Pool: p, Observer: &fakePool{}, Contents: nopContents{}, Outputs: &fakeOutputs{}, Key: key,
+			Tracker: nopTracker{}, Pool: p, Contents: nopContents{}, Outputs: &fakeOutputs{}, Key: key,
 			Dependents: dependents.New(context.Background(), nil),
 		},
 		kind:     runKinds()[1],
@@ -122,7 +122,7 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 	t.Helper()
 
 	p.free = true
-	c := newConnector(p, append([]func(*connector){func(c *connector) { c.Resolver, c.Observer = resolve, p }}, os...)...)
+	c := newConnector(p, append([]func(*connector){func(c *connector) { c.Resolver = resolve }}, os...)...)
 
 	e, err := c.Connect(t.Context(), run)
 	if err != nil {
@@ -179,7 +179,6 @@ func beingDeleted(r *v1alpha1.AnsibleRun) {
 func TestObserve(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
-	persisted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
 	first := common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1}
 	interrupted := started
 	interrupted.Phase, interrupted.CompletionTime = common.PhaseInterrupted, at(0)
@@ -203,7 +202,6 @@ func TestObserve(t *testing.T) {
 		// status stays as it was if this is nil.
 		status *common.AnsibleRunObservation
 		ready  xpv2.Condition
-		ended  []string
 	}{
 		"Interrupted": {
 			reason: "A run that is in progress according to the status, and unknown to the pool, was interrupted.",
@@ -211,18 +209,6 @@ func TestObserve(t *testing.T) {
 			err:    errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
 			status: &common.AnsibleRunObservation{LastRun: &interrupted, LastApply: applied(0, 5*time.Second), Executed: true, Interruptions: 1},
 			ready:  common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
-			ended:  []string{"1"},
-		},
-		"InterruptedUnheard": {
-			reason: "So was one that is unknown when the next one is known already: the status could not be written in between.",
-			run: object(observed(common.AnsibleRunObservation{
-				LastRun:   started.DeepCopy(),
-				LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 2},
-			})),
-			report: &runs.Report{Run: persisted, Attempt: 3, Untouched: true},
-			status: &common.AnsibleRunObservation{LastRun: &persisted, LastApply: applied(2, 20*time.Second), Executed: true, Interruptions: 1},
-			ready:  common.NotReady(common.ReasonRunFailed).WithObservedGeneration(2),
-			ended:  []string{"1"},
 		},
 		"Missing":          {reason: "Inputs that cannot be resolved should be an error, and leave an object ready that was.", run: object(readySince(2)), missing: errBoom, err: errBoom, ready: ready},
 		"MissingChanged":   {reason: "An object that was changed since it was ready is not ready.", run: object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})), missing: errBoom, err: errBoom, ready: common.NotReady(common.ReasonInputsChanged).WithObservedGeneration(2)},
@@ -260,10 +246,6 @@ func TestObserve(t *testing.T) {
 			if diff := cmp.Diff(tc.ready, tc.run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want ready, +got ready:\n%s", tc.reason, diff)
 			}
-
-			if diff := cmp.Diff(tc.ended, p.interrupted); diff != "" {
-				t.Errorf("\n%s\nObserve(...): -want runs whose end is told, +got:\n%s", tc.reason, diff)
-			}
 		})
 	}
 }
@@ -292,28 +274,6 @@ func TestJob(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(runs.Run{}, "DigestKey")); diff != "" {
 		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
-	}
-}
-
-// A status that cannot be written, as that of an object that waits for the
-// finalizers of others, is read again as it was.
-func TestLostOnce(t *testing.T) {
-	p, seen := &fakePool{}, newSchedule(10*time.Minute, time.Second)
-
-	for range 3 {
-		run := object(observed(common.AnsibleRunObservation{
-			LastRun:   &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
-			LastApply: &common.Apply{ID: "1", State: common.StatePresent, Attempts: 1},
-		}))
-		e := connect(t, p, run, resolves("a", nil), func(c *connector) { c.schedule = seen })
-
-		if _, err := e.Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if diff := cmp.Diff([]string{"1"}, p.interrupted); diff != "" {
-		t.Errorf("That a run was interrupted should be told once: -want, +got:\n%s", diff)
 	}
 }
 
@@ -567,8 +527,8 @@ func TestFollow(t *testing.T) {
 			run := object(observed(*status.DeepCopy()))
 
 			o, err := connect(t, p, run, resolves("a", nil)).Observe(t.Context(), run)
-			if err != nil || !o.ResourceUpToDate || len(p.interrupted)+len(p.submitted) > 0 {
-				t.Errorf("\n%s\nObserve(...): %+v, %v, submitted %v, ended %v", tc.reason, o, err, p.submitted, p.interrupted)
+			if err != nil || !o.ResourceUpToDate || len(p.submitted) > 0 {
+				t.Errorf("\n%s\nObserve(...): %+v, %v, submitted %v", tc.reason, o, err, p.submitted)
 			}
 
 			if diff := cmp.Diff(status, run.Status.AtProvider); diff != "" {

@@ -56,7 +56,7 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 		End: r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID,
 	})
 
-	if known && !r.Waits && !r.Run.Phase.Finished() || !known && outlives(last) { // The provider is stopping.
+	if known && !r.Waits && !r.Run.Phase.Finished() || !known && inProgress(last) { // The provider is stopping.
 		return errInProgress
 	}
 

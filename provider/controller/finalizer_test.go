@@ -67,7 +67,7 @@ func TestRemoveFinalizer(t *testing.T) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
 			}
 
-			if len(p.followed) == 1 != outlives(tc.last) {
+			if len(p.followed) == 1 != inProgress(tc.last) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that a former provider has begun should be followed", tc.reason)
 			}
 
@@ -81,7 +81,6 @@ func TestRemoveFinalizer(t *testing.T) {
 func TestGone(t *testing.T) {
 	pool, m := &fakePool{}, &forgetful{}
 	c := newConnector(pool, func(c *connector) { c.Dependents, c.Facts = m, m })
-	c.schedule.announce("uid", "1")
 	c.schedule.wrote(object())
 
 	again := object()
@@ -100,8 +99,8 @@ func TestGone(t *testing.T) {
 		t.Errorf("The run of an object that is gone should end: -want, +got:\n%s", diff)
 	}
 
-	if s := c.schedule; len(s.announced)+len(s.written) > 0 {
-		t.Errorf("Nothing should be remembered of an object that is gone, got %v and %v", s.announced, s.written)
+	if s := c.schedule; len(s.written) > 0 {
+		t.Errorf("Nothing should be remembered of an object that is gone, got %v", s.written)
 	}
 
 	if diff := cmp.Diff([]types.UID{"uid", "uid", "again", "again"}, m.forgotten); diff != "" {

@@ -90,7 +90,7 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	}
 
 	// A pool that is stopping follows no more runs. The next provider follows this one.
-	if !known && outlives(o.LastRun) {
+	if !known && inProgress(o.LastRun) {
 		l.Active = &lifecycle.Active{Run: *o.LastRun}
 		return l
 	}
@@ -99,14 +99,14 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	waits := known && (report.Waits || report.Plan != "" && !report.Run.Phase.Finished() &&
 		(o.LastApply == nil || o.LastApply.ID != report.Run.ID))
 
-	if waits && o.LastRun != nil && o.LastRun.ID == report.Run.ID {
+	switch last := o.LastRun; {
+	case last == nil:
+	case waits && last.ID == report.Run.ID:
 		lifecycle.Restore(o, report.Before)
-	} else if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
-		// The run in the status was interrupted when the pool knows none, or another one.
-		if r := lifecycle.Interrupt(o, e.now()); r != nil {
-			lifecycle.Remember(o, historyLimit(run))
-			e.announceInterrupted(run, *r)
-		}
+	case last.StartTime == nil && !last.Phase.Finished() && (!known || last.ID != report.Run.ID):
+		// It waited for its turn, of which nothing is known any more.
+		waited := runs.Report{Run: *last, Waits: true}
+		lifecycle.Record(o, waited.Interrupted(e.now()))
 	}
 
 	if !known {
@@ -132,64 +132,45 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	return l
 }
 
-// follow the run in progress that the status shows, if it has a Pod, so that the end
-// of the provider that began it was not its own. Others may edit the status: the Pod is where the configuration says.
+// follow the run in progress that the status shows, and that a former provider has begun: one in a Pod may go on, and
+// any other has ended. Others may edit the status: the Pod is where the configuration says.
 func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
-	last := run.Observation().LastRun
-	if !outlives(last) {
+	o := run.Observation()
+
+	last := o.LastRun
+	if !inProgress(last) {
 		return
 	}
 
-	namespace, err := c.Resolver.PodNamespace(ctx, run)
-	if err != nil {
-		return // The run is in progress until that is known.
+	// A run is started under a policy, or for an object that is being deleted.
+	policy, _ := lifecycle.PolicyOf(run)
+
+	r := runs.Run{
+		Spec: runner.Spec{
+			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
+			Attempt: lifecycle.AttemptsBefore(o) + 1, KeepOutput: keepsOutput(run),
+			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: run.Parameters().RetryLimit}},
+		},
+		Kind: c.kind.GroupVersionKind, Policy: policy, Begun: last.DeepCopy(),
+		Before:    runs.Before{Content: o.Content.DeepCopy()},
+		DigestKey: inputs.ObjectKey(c.Key, run.GetUID()),
 	}
 
-	r := c.runOf(run, *last)
-	r.Begun, r.DigestKey = last.DeepCopy(), inputs.ObjectKey(c.Key, run.GetUID())
-	r.Before.Content = run.Observation().Content.DeepCopy()
-	r.Attempt, r.KeepOutput = lifecycle.AttemptsBefore(run.Observation())+1, keepsOutput(run)
-	r.Inputs.Execution = common.Execution{Place: common.PlacePod, Namespace: namespace}
-	r.Begun.Pod = r.Pod()
+	if last.Pod != nil {
+		namespace, err := c.Resolver.PodNamespace(ctx, run)
+		if err != nil {
+			return // The run is in progress until that is known.
+		}
+
+		r.Inputs.Execution = common.Execution{Place: common.PlacePod, Namespace: namespace}
+		r.Begun.Pod = r.Pod()
+	}
 
 	c.Pool.Follow(r, c.waker(run))
 }
 
-// runOf an object, as its status shows it, without what it was begun with.
-func (c *connector) runOf(run common.AnsibleRun, last common.Run) runs.Run {
-	// A run is started under a policy, or for an object that is being deleted.
-	policy, _ := lifecycle.PolicyOf(run)
-
-	return runs.Run{
-		Spec: runner.Spec{
-			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
-			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: run.Parameters().RetryLimit}},
-		},
-		Kind: c.kind.GroupVersionKind, Policy: policy,
-	}
-}
-
-// outlives is true for a run in progress that goes on without the provider that began it.
-func outlives(r *common.Run) bool {
-	return r != nil && r.Pod != nil && r.StartTime != nil && !r.Phase.Finished()
-}
-
-// announceInterrupted tells the observer of a run that had begun and was interrupted.
-func (e *external) announceInterrupted(run common.AnsibleRun, last common.Run) {
-	o := run.Observation()
-	r := runs.Report{Run: last, Attempt: 1}
-
-	// A status that could not be written shows the run as in progress again.
-	if r.Run.StartTime == nil || !e.schedule.announce(run.GetUID(), r.Run.ID) {
-		return
-	}
-
-	if o.LastApply != nil && o.LastApply.ID == r.Run.ID {
-		r.Attempt = o.LastApply.Attempts + 1 // Interrupt has taken this attempt off.
-	}
-
-	e.Observer.Ended(e.runOf(run, last), r, lifecycle.Completion(&r.Run).Sub(r.Run.StartTime.Time))
-}
+// inProgress is true for a run that has begun and has not ended, or is about to begin.
+func inProgress(r *common.Run) bool { return r != nil && r.StartTime != nil && !r.Phase.Finished() }
 
 // recorded is true when the object carries the result of a run, and its
 // connection details were published: the reconcile that did so succeeded.

@@ -34,8 +34,8 @@ type fakePool struct {
 
 	// What it was told.
 	wants                  []pool.Want
-	submitted, followed    []runs.Run
-	forgotten, interrupted []string
+	submitted, followed []runs.Run
+	forgotten           []string
 }
 
 // clock of the pool.
@@ -127,12 +127,16 @@ func (p *fakePool) Recorded(_ types.UID, id string) {
 	}
 }
 
-// Follow is called for runs that outlive the provider that began them.
-func (p *fakePool) Follow(r runs.Run, _ func()) { p.followed = append(p.followed, r) }
+// Follow a run of a former provider. One without a Pod has ended with that.
+func (p *fakePool) Follow(r runs.Run, _ func()) {
+	known := p.report != nil && (!p.report.Waits || p.report.Run.ID == r.ID)
+	if p.followed = append(p.followed, r); known || r.Pod() != nil {
+		return
+	}
 
-// Ended is called for runs that were interrupted.
-func (p *fakePool) Ended(_ runs.Run, r runs.Report, _ time.Duration) {
-	p.interrupted = append(p.interrupted, r.Run.ID)
+	p.queued, p.turn, p.installing = false, false, false
+	report := r.Report()
+	p.report = new(report.Interrupted(p.clock()))
 }
 
 // cancel the run, wherever it is.

@@ -36,8 +36,6 @@ type schedule struct {
 	poll, least time.Duration
 
 	mu sync.Mutex
-	// announced are the ids of interrupted runs that were announced, by their objects.
-	announced map[types.UID]string
 	// written are the last writes of statuses, by their objects, until the cache shows them.
 	written map[types.NamespacedName]write
 }
@@ -49,9 +47,7 @@ type write struct {
 }
 
 func newSchedule(poll, least time.Duration) *schedule {
-	return &schedule{
-		poll: poll, least: least, announced: map[types.UID]string{}, written: map[types.NamespacedName]write{},
-	}
+	return &schedule{poll: poll, least: least, written: map[types.NamespacedName]write{}}
 }
 
 // interval between the end of a run of an object and its next periodic run. An object
@@ -76,7 +72,6 @@ func (p *schedule) forget(o client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	delete(p.announced, o.GetUID())
 	delete(p.written, client.ObjectKeyFromObject(o))
 }
 
@@ -108,17 +103,6 @@ func isOlder(version, than string) bool {
 	c, err := resourceversion.CompareResourceVersion(version, than)
 
 	return err == nil && c < 0
-}
-
-// announce notes that the interruption of a run is announced. It is false when it was before.
-func (p *schedule) announce(uid types.UID, runID string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	was := p.announced[uid]
-	p.announced[uid] = runID
-
-	return was != runID
 }
 
 // A look is one reconcile of an object, which finds out when the next one follows if nothing happens before.

@@ -48,8 +48,6 @@ type Options struct {
 	Tracker Tracker
 	// Pool that carries out runs.
 	Pool Pool
-	// Observer of runs that were interrupted.
-	Observer RunObserver
 	// Outputs of runs.
 	Outputs OutputStore
 	// Contents know what requirements resolve to.

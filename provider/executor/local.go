@@ -58,9 +58,13 @@ func (l *Local) On(k sandbox.Kernel) *Local {
 	return l
 }
 
-// Execute a run.
+// Execute a run. One that a former provider has begun has ended with that.
 func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.Report) {
 	r = run.Report()
+	if run.Begun != nil {
+		return r.Interrupted(l.now())
+	}
+
 	r.Run.StartTime = l.time()
 
 	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", l.time() }()

@@ -222,6 +222,16 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+// TestExecuteBegun follows a run that a former provider has begun.
+func TestExecuteBegun(t *testing.T) {
+	begun := &common.Run{ID: "1", Phase: common.PhaseRunning, CurrentTask: "Install", StartTime: &metav1.Time{}}
+	got := NewLocal(installs(content.Set{}, nil), nil).Execute(t.Context(), runs.Run{Begun: begun}, runs.Watch{})
+
+	if r := got.Run; r.Phase != common.PhaseInterrupted || r.CurrentTask != "" || r.CompletionTime == nil || got.Untouched || !got.Blameless {
+		t.Errorf("It has ended with that provider, and is not carried out again: %+v", got)
+	}
+}
+
 // TestNeeds of jobs.
 func TestNeeds(t *testing.T) {
 	boom := &galaxy.InstallError{What: "collections", Reason: "boom"}

@@ -44,35 +44,14 @@ func recordPreview(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 
 	p.Replaced, p.Drift = nil, nil
-	end(p, run)
+	p.Phase, p.Reason, p.Message, p.CompletionTime = run.Phase, run.Reason, run.Message, run.CompletionTime
 
 	if h := run.Hosts; h != nil && h.Changed > 0 && run.Phase == common.PhaseSucceeded {
 		d := common.Drift{Changed: h.Changed, Tasks: r.Changed}
 		p.Drift = d.DeepCopy()
 	}
 
-	if run.Reason != runs.ReasonNotStarted {
+	if !r.Waits && run.Reason != runs.ReasonNotStarted {
 		o.HandledRequest = p.Request
 	}
-}
-
-// interruptPreview that has ended with the provider. One that had begun is not tried again.
-func interruptPreview(o *common.AnsibleRunObservation) {
-	p := o.Preview.DeepCopy()
-	if p == nil || p.RunID != o.LastRun.ID {
-		return
-	}
-
-	if o.LastRun.StartTime != nil {
-		o.HandledRequest = p.Request
-	}
-
-	end(p, *o.LastRun)
-	o.LastRun, p.Replaced = p.Replaced, nil
-	o.Preview = p
-}
-
-// end of a preview.
-func end(p *common.Preview, r common.Run) {
-	p.Phase, p.Reason, p.Message, p.CompletionTime = r.Phase, r.Reason, r.Message, r.CompletionTime
 }

@@ -46,6 +46,12 @@ func TestRecordPreview(t *testing.T) {
 		}
 	}
 	notStarted := func(r *runs.Report) { r.Run.Reason = runs.ReasonNotStarted }
+	lost := func(waits bool) func(o *common.AnsibleRunObservation) {
+		return func(o *common.AnsibleRunObservation) {
+			r := runs.Report{Run: *o.LastRun, Waits: waits}
+			Record(o, r.Interrupted(t0))
+		}
+	}
 	attached := func(r *runs.Report) { r.Request, r.Before = "", nil }
 
 	for name, tc := range map[string]struct {
@@ -58,7 +64,8 @@ func TestRecordPreview(t *testing.T) {
 		"Succeeded":   {"Its result should be shown as what it is.", ends(common.PhaseSucceeded), askedCheck, common.PhaseSucceeded, drift},
 		"Failed":      {"A failed check predicts nothing.", ends(common.PhaseFailed), askedCheck, common.PhaseFailed, nil},
 		"NotStarted":  {"One that did not begin answers nothing.", ends(common.PhaseCanceled, notStarted), "0", common.PhaseCanceled, nil},
-		"Interrupted": {"One that ended with the provider should not be tried again.", func(o *common.AnsibleRunObservation) { Interrupt(o, t0) }, askedCheck, common.PhaseInterrupted, nil},
+		"Interrupted": {"One that ended with the provider should not be tried again.", lost(false), askedCheck, common.PhaseInterrupted, nil},
+		"Dropped":     {"One that waited then should be.", lost(true), "0", common.PhaseInterrupted, nil},
 		"Attached":    {"A later provider, which does not know the run before, should find it in the status.", ends(common.PhaseSucceeded, attached), askedCheck, common.PhaseSucceeded, drift},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func nextRun(run common.Run, after time.Duration) *metav1.Time {
 }
 
 // executed is true for a run that may have changed something. Of a run in progress that is
-// known once it has reported something; for one that is interrupted, see Interrupt.
+// known once it has reported something.
 func executed(r runs.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
@@ -224,48 +224,6 @@ func holdBack(a *common.Apply, until time.Time) {
 	if next := a.NextRetryTime; next != nil && next.Time.Before(until) {
 		*next = metav1.NewTime(until)
 	}
-}
-
-// Interrupt the run that is in progress according to an observation, but unknown to the
-// pool: the provider has ended meanwhile. It returns that run, or nil when there is none. The run
-// does not count as an attempt, since any other run may have ended the provider. The
-// next run of an object waits longer after each interruption.
-func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
-	r := o.LastRun
-	if r == nil || r.Phase.Finished() {
-		return nil
-	}
-
-	at := metav1.NewTime(now.Truncate(time.Second))
-	r.Phase = common.PhaseInterrupted
-	r.Reason = runs.ReasonProviderEnded
-	r.Message = "the provider ended while the run was in progress"
-	if r.StartTime == nil {
-		r.Message = "the provider ended before the run began"
-	}
-
-	r.CurrentTask, r.Progress = "", ""
-	r.CompletionTime = &at
-
-	if r.Trigger == common.TriggerPreview {
-		interruptPreview(o)
-		return r
-	}
-
-	if r.StartTime == nil {
-		return r
-	}
-
-	o.Interruptions++
-
-	if r.Mode == common.ModeApply {
-		o.Executed = true // It is not known, so that it counts as true.
-		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: AttemptsBefore(o)}
-
-		finish(o, common.PhaseInterrupted, &at)
-	}
-
-	return r
 }
 
 // AttemptsBefore is the number of attempts with the same inputs before the last run, which is

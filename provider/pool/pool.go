@@ -277,8 +277,8 @@ func (p *Pool) enqueue(e *entry, c runs.Class) {
 	p.dispatch(e)
 }
 
-// Follow a run that a former provider has begun, and that outlives it. It takes a place at once, since it has one
-// already, but no tenant has more than its share of those: the status may be made up, or show a run that has ended.
+// Follow a run that a former provider has begun. It takes a place at once, since it may have one already, but no tenant
+// has more than its share of those: the status may be made up, or show a run that has ended.
 // Until more is known, its report says that it is in progress.
 func (p *Pool) Follow(r runs.Run, wake func()) {
 	p.mu.Lock()

@@ -85,6 +85,21 @@ func (r *Report) Canceled(at time.Time) Report {
 	return c
 }
 
+// Interrupted is the report of a run that has ended with its provider. What a run has done that had begun is not known.
+func (r *Report) Interrupted(at time.Time) Report {
+	c := *r
+	c.Untouched, c.Blameless = false, true
+	c.Run.Phase, c.Run.Reason, c.Run.CurrentTask = common.PhaseInterrupted, ReasonProviderEnded, ""
+	c.Run.Message = "the provider ended while the run was in progress"
+	c.Run.CompletionTime = new(metav1.NewTime(at.Truncate(time.Second)))
+
+	if c.Waits {
+		c.Run.Message = "the provider ended before the run began"
+	}
+
+	return c
+}
+
 // EncodeOutputs of an object. It is false if they are too large to be kept.
 func EncodeOutputs(outputs map[string]json.RawMessage) (raw json.RawMessage, fits bool) {
 	raw = events.Encode(outputs)

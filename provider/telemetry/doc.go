@@ -1,4 +1,3 @@
 // Package telemetry writes about runs to the log, to Kubernetes events of their objects, and
-// to metrics. Observed wraps a backend so that it tells the Observer of each run. The
-// reconciler tells it of runs that were interrupted.
+// to metrics. Observed wraps a backend so that it tells the Observer of each run.
 package telemetry

@@ -35,7 +35,7 @@ func TestMetrics(t *testing.T) {
 
 	forged := runs.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}
 	forged.Run.Hosts = &common.HostTotals{OK: -1, Skipped: math.MaxInt64}
-	o.Ended(retry, forged, time.Hour)
+	o.ended(retry, forged, time.Hour)
 
 	inPod := example
 	inPod.Inputs.Execution.Place = common.PlacePod

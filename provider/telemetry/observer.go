@@ -39,8 +39,8 @@ func (o *Observer) started(run runs.Run) {
 	}
 }
 
-// Ended is called once, when a run has ended, with how long it took.
-func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
+// ended is called once, when a run has ended, with how long it took.
+func (o *Observer) ended(run runs.Run, r runs.Report, took time.Duration) {
 	kv := []any{
 		"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration",
 		took.Round(time.Millisecond).String(),
@@ -93,7 +93,7 @@ func Observed(execute runs.Execute, o *Observer) runs.Execute {
 
 		// The next provider tells of a run that was left to it.
 		if r.Run.Phase.Finished() {
-			o.Ended(run, r, time.Since(start))
+			o.ended(run, r, time.Since(start))
 		}
 
 		return r
