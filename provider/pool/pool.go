@@ -92,10 +92,9 @@ type entry struct {
 	// wanted is done, and revoke makes it so, when another run is due in place of this one.
 	wanted context.Context //nolint:containedctx // It is not that of the run.
 	revoke context.CancelFunc
-	// lent is true while the run waits for something else, so that its place does not count.
+	// lent is true while the run waits in its Pod, so that its place does not count: then there may be more runs than
+	// places. Its tenant keeps its share, so that its runs do not fill the cluster while they wait.
 	lent bool
-	// extra is true for a run that has no place: the pool was attached to it, and its tenant has all that it may have.
-	extra bool
 	// begun is when the run was, told when its object was told something last, and reported is true once that was a
 	// report of its content.
 	begun, told time.Time
@@ -308,9 +307,8 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 	e.report.Attaching = true
 	p.entries[uid] = e
 
-	if e.extra = e.queue.shares.Full(e.tenant); !e.extra {
+	if !e.queue.shares.Full(e.tenant) {
 		e.queue.take(e)
-		e.queue.count(e, 1)
 	}
 
 	p.begin(e, r)
@@ -390,7 +388,7 @@ func (p *Pool) dequeue(e *entry) {
 	if e.reservation != nil {
 		e.reservation.Stop()
 		e.reservation = nil
-		p.free(e)
+		e.queue.free(e)
 	}
 }
 
@@ -436,10 +434,8 @@ func (p *Pool) Stats() map[common.Place]Stats {
 
 	for place, q := range p.queues {
 		w := q.waiting
-		s := Stats{
-			Urgent: len(w[runs.Urgent]), Patient: len(w[runs.Retry]) + len(w[runs.Periodic]),
-			Running: q.running, Limit: q.Runs,
-		}
+		s := Stats{Urgent: len(w[runs.Urgent]), Patient: len(w[runs.Retry]) + len(w[runs.Periodic]), Limit: q.Runs}
+		s.Running, _ = q.running()
 
 		for _, e := range p.entries {
 			if e.queue == q && e.preparation != nil && !e.preparation.done {
@@ -503,13 +499,12 @@ func (p *Pool) stopTaking() {
 // dispatch gives free places to objects that wait, and wakes these, except one that is looked at now.
 func (p *Pool) dispatch(but *entry) {
 	for _, q := range p.queues {
-		for q.running < q.Runs && !p.stopped {
+		for !p.stopped {
 			e := q.next()
 			if e == nil {
 				break
 			}
 
-			q.count(e, 1)
 			p.reserve(e)
 
 			if e.start == nil {
@@ -539,35 +534,6 @@ func (p *Pool) reserve(e *entry) {
 		}
 	})
 	e.reservation = t
-}
-
-// free the place of an object.
-func (p *Pool) free(e *entry) {
-	if e.extra {
-		return
-	}
-
-	e.queue.shares.Take(e.tenant)
-
-	if !e.lent {
-		e.queue.count(e, -1)
-	}
-}
-
-// lend the place of a run that waits to others, or take it back: then there may be more runs than places. The tenant
-// keeps its share, so that its runs do not fill the cluster while they wait.
-func (p *Pool) lend(e *entry, waits bool) {
-	if e.extra || e.lent == waits {
-		return
-	}
-
-	if e.lent = waits; !waits {
-		e.queue.count(e, 1)
-		return
-	}
-
-	e.queue.count(e, -1)
-	p.dispatch(nil)
 }
 
 // carryOut a run that has its place, to its end, and free the place. The backend blocks meanwhile.
@@ -604,7 +570,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 		e.wake()
 	}
 
-	p.free(e)
+	e.queue.free(e)
 	p.dispatch(nil)
 }
 
@@ -616,6 +582,9 @@ func (p *Pool) progress(e *entry, r runs.Report) {
 	n := newsOf(e.report, r)
 	e.report = r
 
-	p.lend(e, r.Plan != "")
+	if e.lent = r.Plan != ""; e.lent {
+		p.dispatch(nil)
+	}
+
 	p.tell(e, n)
 }

@@ -20,14 +20,12 @@ type queue struct {
 	Place
 
 	waiting [runs.Classes][]*entry
-	// running counts the places that are taken, or kept for an object, without those that are lent.
-	running int
+	// places that are taken, or kept for an object.
+	places map[*entry]bool
 	// taken is how many places were given away so far.
 	taken int
 	// shares of the tenants in the places.
 	shares *share.Shares
-	// patient is the number of places that count of runs which are not urgent.
-	patient int
 }
 
 func newQueue(p Place) *queue {
@@ -39,16 +37,22 @@ func newQueue(p Place) *queue {
 		p.Recorded = func(types.UID, string) {}
 	}
 
-	return &queue{Place: p, shares: share.NewShares(p.PerTenant)}
+	return &queue{Place: p, places: map[*entry]bool{}, shares: share.NewShares(p.PerTenant)}
 }
 
-// count the place of an object, or do not count it any more: n is 1 or -1.
-func (q *queue) count(e *entry, n int) {
-	q.running += n
+// running is the number of places without those that are lent, and how many of these have runs that are not urgent.
+func (q *queue) running() (all, patient int) {
+	for e := range q.places {
+		if e.lent {
+			continue
+		}
 
-	if e.class != runs.Urgent {
-		q.patient += n
+		if all++; e.class != runs.Urgent {
+			patient++
+		}
 	}
+
+	return all, patient
 }
 
 // drop an object, if it waits.
@@ -59,8 +63,13 @@ func (q *queue) drop(e *entry) {
 // next takes the object that gets the next place out of the queue; nil if none may have
 // it. Only an urgent run may have the last place.
 func (q *queue) next() *entry {
+	all, patient := q.running()
+	if all >= q.Runs {
+		return nil
+	}
+
 	for _, c := range q.order() {
-		if c != runs.Urgent && q.patient >= max(q.Runs-1, 1) {
+		if c != runs.Urgent && patient >= max(q.Runs-1, 1) {
 			continue
 		}
 
@@ -92,5 +101,14 @@ func (q *queue) order() []runs.Class {
 
 func (q *queue) take(e *entry) {
 	q.taken++
+	q.places[e] = true
 	q.shares.Give(e.tenant)
+}
+
+// free the place of an object, if it has one.
+func (q *queue) free(e *entry) {
+	if q.places[e] {
+		delete(q.places, e)
+		q.shares.Take(e.tenant)
+	}
 }
