@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/time/rate"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,7 +17,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
@@ -150,13 +150,13 @@ func (c *startCommand) Run(ctx context.Context) error {
 	if err := controller.SetupGated(ctx, mgr, controller.Options{
 		Options: xpcontroller.Options{
 			Logger:                  log,
-			GlobalRateLimiter:       ratelimiter.NewGlobal(c.MaxReconcileRate),
 			PollInterval:            c.PollInterval,
 			MaxConcurrentReconciles: max(c.MaxReconcileRate/10, 1),
 			MetricOptions: &xpcontroller.MetricOptions{
 				PollStateMetricInterval: time.Minute, MRMetrics: objects, MRStateMetrics: states,
 			},
 		},
+		Limit: rate.NewLimiter(rate.Limit(c.MaxReconcileRate), c.MaxReconcileRate*10),
 		Resolver: &config.Resolver{
 			Reader: mgr.GetClient(), Host: c.AllowHostSources, Places: places, Unconfined: c.Refuses(at.Policy),
 		},

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -37,9 +35,6 @@ const (
 
 // fieldRun indexes Approvals by the name of their AnsibleRun.
 const fieldRun = "provider.run"
-
-// digestLength of an approval, in hexadecimal digits.
-const digestLength = 32
 
 // Approvals of AnsibleRuns.
 type Approvals interface {
@@ -88,37 +83,30 @@ func (p approvals) Delete(ctx context.Context, a common.Approval) error {
 // judge takes the Approvals of an object into the situation, and what they decide into the status.
 // It deletes those that were used: their digest has the id of a check before, so that they approve nothing any more. Of
 // those that are composed an event says that they decide nothing.
-func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) error {
+func (e *external) judge(ctx context.Context, run common.AnsibleRun) error {
 	o, was := run.Observation(), run.Observation().Approval
 
-	l.Recorded = *o
+	e.Recorded = *o
 
-	if l.Approvals.Required = e.inputs.Approval; l.Approvals.Required {
-		l.Approvals.Metadata = runner.ObjectOf(run).Digest(e.digestKey)
+	if e.Approvals.Required = e.inputs.Approval; e.Approvals.Required {
+		e.Approvals.Metadata = runner.ObjectOf(run).Digest(e.digestKey)
 	}
 
 	// Without inputs nothing is started.
-	if e.err != nil || !l.Approvals.Required && was == nil {
+	if e.err != nil || !e.Approvals.Required && was == nil {
 		return nil //nolint:nilerr // The inputs' error is reported elsewhere.
 	}
 
-	l.Approvals.Seal, l.Approvals.Command = e.seal, e.command(run)
+	e.Approvals.Key, e.Approvals.Command = e.digestKey, e.command(run)
 
 	all, err := e.approvals.Of(ctx, run)
 	if err != nil {
 		return err
 	}
 
-	for _, a := range slices.DeleteFunc(slices.Clone(all), isComposed) {
-		d := a.Decided()
-		l.Approvals.Verdicts = append(l.Approvals.Verdicts, lifecycle.Verdict{
-			Approval: a.GetName(), Digest: d.Digest, Approve: d.Decision == common.DecisionApprove, By: d.By, Reason: d.Reason,
-			Time: a.GetCreationTimestamp().Time, Version: a.GetResourceVersion(),
-		})
-	}
-
-	l.Recorded.Approval = lifecycle.Judge(l.Situation)
-	o.Approval = l.Recorded.Approval
+	e.Approvals.Decided = slices.DeleteFunc(slices.Clone(all), isComposed)
+	e.Recorded.Approval = lifecycle.Judge(e.Situation)
+	o.Approval = e.Recorded.Approval
 
 	e.announceVerdict(run, was)
 
@@ -128,7 +116,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, l *loaded) 
 		case isComposed(a):
 			e.recorder.Event(run, event.Warning(ReasonIgnored, errors.Errorf(
 				"the Approval %q has no effect: a Composition or an Operation has made it, and people approve", a.GetName())))
-		case l.recorded && o.Approval.State == common.ApprovalApplied:
+		case e.recorded && o.Approval.State == common.ApprovalApplied:
 			if err := e.approvals.Delete(ctx, a); err != nil {
 				e.recorder.Event(run, event.Warning(ReasonCannotDelete, err))
 			}
@@ -173,11 +161,6 @@ func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalOb
 		e.recorder.Event(run, event.Normal(ReasonRejected, text))
 	case common.ApprovalAwaiting, common.ApprovalApplied:
 	}
-}
-
-// seal a text with the key of the object.
-func (e *external) seal(text []byte) string {
-	return hex.EncodeToString(mac.Sum(e.digestKey, "approval", text))[:digestLength]
 }
 
 // command that approves what an AnsibleRun awaits.

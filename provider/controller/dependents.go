@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 )
@@ -14,10 +16,9 @@ import (
 type Dependents interface {
 	// Forget an AnsibleRun that is gone.
 	Forget(uid types.UID)
-	// Watch the dependents of an AnsibleRun, and wake it when one was changed.
-	Watch(s dependents.Subject, wake func())
-	// Changed is true if one was changed since. The error says why that is not known.
-	Changed(s dependents.Subject) (bool, error)
+	// Watch the dependents of an AnsibleRun, and wake it when one was changed. It returns whether one was, or why that is
+	// not known.
+	Watch(s dependents.Subject, wake func()) (changed bool, err error)
 	// Stop to watch those of an AnsibleRun.
 	Stop(uid types.UID)
 }
@@ -31,27 +32,26 @@ func reported(o *common.AnsibleRunObservation) json.RawMessage {
 	return o.Reported.Raw
 }
 
-// subject is the AnsibleRun with its dependents. It is false if these are not watched.
-func (e *external) subject(run common.AnsibleRun) (dependents.Subject, bool) {
-	k := e.inputs.Kubernetes
-	if k == nil || !k.WatchDependents {
-		return dependents.Subject{}, false
+// watchDependents of an object as long as nothing runs: changes during a run are not looked at. It returns whether one
+// was changed since the last run. The error says why not all are watched.
+func (e *external) watchDependents(run common.AnsibleRun) (changed bool, err error) {
+	k, all := e.inputs.Kubernetes, run.Observation().Dependents
+
+	var kinds []common.DependentKind
+	if k != nil && k.WatchDependents && !e.Runs() {
+		kinds = slices.DeleteFunc(slices.Clone(all), func(d common.DependentKind) bool { return !k.Watches(d) })
 	}
 
-	kinds := slices.DeleteFunc(slices.Clone(run.Observation().Dependents),
-		func(d common.DependentKind) bool { return !k.Watches(d) })
+	if len(kinds) == 0 {
+		e.Dependents.Stop(run.GetUID())
 
-	return dependents.Subject{UID: run.GetUID(), Account: *k, Kinds: kinds}, len(kinds) > 0
-}
-
-// drifted is true when a dependent was changed since the last run.
-func (e *external) drifted(run common.AnsibleRun) bool {
-	s, watched := e.subject(run)
-	if !watched {
-		return false
+		return false, nil
 	}
 
-	changed, _ := e.Dependents.Changed(s)
+	changed, err = e.Dependents.Watch(dependents.Subject{UID: run.GetUID(), Account: *k, Kinds: kinds}, e.waker(run))
+	if err == nil && len(all) >= common.MaxDependents {
+		err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
+	}
 
-	return changed
+	return changed, err
 }

@@ -35,70 +35,84 @@ type external struct {
 	inputs  inputs.Inputs
 	request content.Request
 	err     error
-	// situation that Observe has found, and what it has decided, for Delete.
-	situation lifecycle.Situation
-	decision  lifecycle.Decision
+
+	// Situation that Observe has found, and what it has decided.
+	lifecycle.Situation
+
+	decision lifecycle.Decision
+	// shown is the run that the status showed when it was read; nil if it showed none.
+	shown *common.Run
+	// report of the pool; the zero value if it knows no run.
+	report runs.Report
+	// recorded is true when the object has the result of a run since the last reconcile.
+	recorded bool
+	// refused says why connection details could not be published; nil if they were.
+	refused error
+	// unwatched says why dependents are not watched; nil if they are, or need not be.
+	unwatched error
+	// resolution of the requirements, and the content that a run would use.
+	resolution content.Resolution
+	content    content.Set
 }
 
 // Observe loads what is known, decides, tells the pool what is wanted, and shows what follows, each once. It writes
 // nothing to the object: the reconciler does.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
-	l, err := e.load(ctx, run)
-	e.decision = lifecycle.Decide(l.Situation)
+	err := e.load(ctx, run)
+	e.decision = lifecycle.Decide(e.Situation)
 
 	if err != nil {
 		e.decision = lifecycle.Decision{Cancel: e.decision.Cancel} // Nothing can be decided but that a run is to end.
 	}
 
-	if cause := l.resolution.Err; cause != nil && lifecycle.Adopts(l.Situation) {
+	if cause := e.resolution.Err; cause != nil && lifecycle.Adopts(e.Situation) {
 		e.decision.Failure = errors.Wrap(cause, "cannot adopt the object before its content is installed")
 	}
 
-	if l.Active = e.want(run, l, err != nil || e.err != nil || l.refused != nil); err != nil {
+	if e.Active = e.want(run, err != nil || e.err != nil || e.refused != nil); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
-	e.situation = l.Situation
-	e.show(ctx, run, l)
+	e.show(ctx, run)
 
-	if l.Unaware && !e.decision.Exists {
+	if e.Unaware && !e.decision.Exists {
 		e.recorder.Event(run, event.Warning(telemetry.ReasonNothingRemoved,
 			errors.New("nothing was run: "+common.IgnoresState(run.Parameters().StateVariable))))
 	}
 
-	if failure := cmp.Or(l.refused, e.decision.Failure); failure != nil && !l.Deleted {
+	if failure := cmp.Or(e.refused, e.decision.Failure); failure != nil && !e.Deleted {
 		return managed.ExternalObservation{}, failure
 	}
 
 	// The runtime has nothing to create or update: the status says what runs.
-	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !l.Deleted, ResourceUpToDate: true}, nil
+	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !e.Deleted, ResourceUpToDate: true}, nil
 }
 
 // want tells the pool what was decided, shows in the status what the pool makes of it, and returns the run that is
 // active now. Unknown is true if it cannot be told what is wanted, for example without inputs: then nothing begins that
 // has not.
-func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycle.Active {
+func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
 	// While others hold an object that is deleted nothing is written to it.
-	d, held := e.decision, l.Deleted && l.Held
-	w := pool.Want{UID: run.GetUID(), Shown: l.shown, Wake: e.waker(run), End: d.Cancel && !held}
+	d, held := e.decision, e.Deleted && e.Held
+	w := pool.Want{UID: run.GetUID(), Shown: e.shown, Wake: e.waker(run), End: d.Cancel && !held}
 
 	if d.Start != nil && !unknown && !held {
-		w.Run = new(e.newRun(run, *d.Start, l))
+		w.Run = new(e.newRun(run, *d.Start))
 	}
 
 	switch {
-	case !l.Waits() || l.report.Waits:
+	case !e.Waits() || e.report.Waits:
 	case unknown:
-		w.EndWaiting = drops(run, l)
+		w.EndWaiting = e.drops(run)
 	default:
-		w.EndWaiting = w.Run == nil || w.Run.Plan() != l.report.Plan
+		w.EndWaiting = w.Run == nil || w.Run.Plan() != e.report.Plan
 	}
 
 	r, begun := e.Pool.Want(w)
 
 	switch {
-	case l.Runs():
-		return l.Active
+	case e.Runs():
+		return e.Active
 	case r.Run.ID == "":
 		return nil
 	}
@@ -116,11 +130,11 @@ func (e *external) want(run common.AnsibleRun, l loaded, unknown bool) *lifecycl
 // drops is true for a run that waits, about which nothing can be decided, and that is not to begin: the object was
 // edited since, its window is closed by now, or its approval may be withdrawn. An approved deletion goes on, since its
 // inputs may never be known again.
-func drops(run common.AnsibleRun, l loaded) bool {
-	a, r := l.Recorded.Approval, l.report
-	approved := !l.Deleted && r.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
+func (e *external) drops(run common.AnsibleRun) bool {
+	a, r := e.Recorded.Approval, e.report
+	approved := !e.Deleted && r.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
 
-	return approved || r.Generation != run.GetGeneration() || lifecycle.Closed(l.Situation, r.Run)
+	return approved || r.Generation != run.GetGeneration() || lifecycle.Closed(e.Situation, r.Run)
 }
 
 // Create is not called: Observe starts what is to run.
@@ -148,7 +162,7 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 		return managed.ExternalDelete{}, d.Failure
 	}
 
-	reason, message, unapproved := lifecycle.Unapproved(e.situation)
+	reason, message, unapproved := lifecycle.Unapproved(e.Situation)
 	if unapproved {
 		set(run, common.Unapproved(common.TypeDeletable, reason, message))
 	}
@@ -179,14 +193,14 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 func (e *external) Disconnect(context.Context) error { return nil }
 
 // newRun is the one that is to be started. It keeps the id of the one that waits.
-func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, l loaded) runs.Run {
+func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start) runs.Run {
 	request, _ := meta.GetReconcileRequest(run)
 	_, watched := watchedUntil(run, e.now())
 	o := run.Observation()
 
 	id := e.newID()
-	if l.Waits() {
-		id = l.Active.ID
+	if e.Waits() {
+		id = e.Active.ID
 	}
 
 	// A run is started under a policy, or for an object that is being deleted.
@@ -204,7 +218,7 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start, l loaded) r
 			Timeout:    e.Timeouts.Of(*run.Parameters()),
 			KeepOutput: keepsOutput(run) || watched || e.inputs.Execution.Place != common.PlacePod,
 			Approved:   st.Approved,
-			Content:    l.content,
+			Content:    e.content,
 			Dependents: o.Dependents,
 			Reported:   reported(o),
 			Withheld:   o.WithheldReported,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +19,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
@@ -58,14 +58,6 @@ type nopTracker struct{}
 
 func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
 
-// nopContents require nothing.
-type nopContents struct{}
-
-func (nopContents) Resolution(content.Request) content.Resolution {
-	return content.Resolution{Found: true}
-}
-func (nopContents) Refresh(content.Request, string, func()) {}
-
 func in(playbook string) inputs.Inputs {
 	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}
 }
@@ -91,10 +83,10 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 	c := &connector{
 		Options: Options{
 			Options: controller.Options{
-				Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute, GlobalRateLimiter: ratelimiter.NewGlobal(1000),
+				Logger: logging.NewNopLogger(), PollInterval: 10 * time.Minute,
 				MetricOptions: &controller.MetricOptions{MRMetrics: managed.NewNopMetricRecorder()},
 			},
-			Tracker: nopTracker{}, Pool: p, Contents: nopContents{}, Outputs: &fakeOutputs{}, Key: key,
+			Limit: rate.NewLimiter(rate.Inf, 1), Tracker: nopTracker{}, Pool: p, Contents: &fakeContents{resolution: content.Resolution{Found: true}}, Outputs: &fakeOutputs{}, Key: key,
 			Dependents: dependents.New(context.Background(), nil),
 		},
 		kind:     runKinds()[1],
@@ -115,7 +107,7 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 // runtimeOf objects in an API server is the runtime's reconciler.
 func runtimeOf(kube client.Client, c *connector) *managed.Reconciler {
 	return managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind.GroupVersionKind),
-		options(kube, "test", c)...)
+		options(statusClient{kube, c.schedule}, "test", c)...)
 }
 
 func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {

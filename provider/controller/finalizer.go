@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -20,21 +19,6 @@ type finalizer struct {
 	resource.Finalizer
 
 	*connector
-}
-
-// AddFinalizer adds the finalizer to an object.
-func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
-	run, ok := o.(common.AnsibleRun)
-	if !ok {
-		return f.Finalizer.AddFinalizer(ctx, o)
-	}
-
-	// Its status is still to be written, and the client overwrites it with the answer of the API server.
-	observation, conditions := run.Observation().DeepCopy(), slices.Clone(*run.Conditions())
-	err := f.Finalizer.AddFinalizer(ctx, run)
-	*run.Observation(), *run.Conditions() = *observation, conditions
-
-	return err
 }
 
 // RemoveFinalizer removes the finalizer of an object of which no run is in progress. If its target is to stay, the

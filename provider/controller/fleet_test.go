@@ -98,7 +98,7 @@ func newFleet(t *testing.T, size int) *fleet {
 	})
 
 	f.changes = c.changes()
-	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c), kube: f.kube, name: "test"}
+	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c), kube: f.kube}
 
 	return f
 }

@@ -42,7 +42,6 @@ type fresh struct {
 	// kube reads from the cache, and reader from the API server.
 	kube   client.Client
 	reader client.Reader
-	name   string
 }
 
 // Reconcile an object as it is.
@@ -59,7 +58,9 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, EndWaiting: true})
 	}
 
-	if !f.limit(ctx, req) {
+	// Unlike with crossplane-runtime's limiter the request does not go back to the queue: each such request makes all later
+	// ones wait longer, however urgent they are. What is recorded while the provider is stopping does not wait.
+	if !f.Pool.Stopping() && f.Limit.Wait(ctx) != nil {
 		return reconcile.Result{}, nil // The provider ends.
 	}
 
@@ -97,25 +98,6 @@ func (f fresh) records(run common.AnsibleRun) bool {
 	}
 
 	return true
-}
-
-// limit waits until the limiter allows a reconcile, unlike crossplane-runtime's, which sends a request back to the
-// queue: each such request makes all later ones wait longer, however urgent they are. What is recorded while the
-// provider is stopping does not wait. It is false when the provider ends.
-func (f fresh) limit(ctx context.Context, req reconcile.Request) bool {
-	item := f.name + req.String()
-	defer f.GlobalRateLimiter.Forget(item)
-
-	if f.Pool.Stopping() {
-		return true
-	}
-
-	select {
-	case <-time.After(f.GlobalRateLimiter.When(item)):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // settle an object that an Operation has applied, also if it is paused: what only earlier Operations had set goes, and

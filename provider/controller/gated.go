@@ -21,24 +21,31 @@ import (
 // SetupGated sets up all controllers. Those of a kind start when its CRD is there. Where the provider may not watch
 // CRDs, which Crossplane v2.0 does not allow, all start at once.
 func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	safe, err := maySafeStart(ctx, mgr)
+	if err != nil {
+		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+	}
+
 	g := new(gate.Gate[schema.GroupVersionKind])
 	s := &started{elected: mgr.Elected()}
 	quiet := statusManager{mgr, nil}
-	needed := map[schema.GroupVersionKind]bool{}
 
 	register := func(k schema.GroupVersionKind, setup func() error, needs ...schema.GroupVersionKind) {
-		g.Register(func() {
+		start := func() {
 			err := errors.Wrapf(setup(), "cannot start the controller of %s", k.GroupKind())
 			if err != nil {
 				o.Logger.Info("Cannot start a controller", "error", err)
 			}
 
 			s.add(err)
-		}, needs...)
-
-		for _, n := range needs {
-			needed[n] = true
 		}
+
+		if !safe {
+			start()
+			return
+		}
+
+		g.Register(start, needs...)
 	}
 
 	for _, k := range config.Kinds() {
@@ -61,18 +68,8 @@ func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return errors.Wrap(err, "cannot serve /readyz")
 	}
 
-	safe, err := maySafeStart(ctx, mgr)
-	if err != nil {
-		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
-	}
-
 	if !safe {
-		o.Logger.Info("Starting all controllers at once, since CustomResourceDefinitions may not be watched")
-
-		for k := range needed {
-			g.Set(k, true)
-		}
-
+		o.Logger.Info("All controllers were started at once, since CustomResourceDefinitions may not be watched")
 		return nil
 	}
 

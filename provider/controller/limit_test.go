@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -34,8 +35,8 @@ func TestLimited(t *testing.T) {
 		heard := make(chan int64, 1)
 
 		r := fresh{
-			name: "test", kube: &test.MockClient{MockGet: test.NewMockGetFn(errors.New("not there"))},
-			connector: newConnector(&fakePool{}, func(c *connector) { c.GlobalRateLimiter = ratelimiter.NewGlobal(100) }),
+			kube:      &test.MockClient{MockGet: test.NewMockGetFn(errors.New("not there"))},
+			connector: newConnector(&fakePool{}, func(c *connector) { c.Limit = rate.NewLimiter(100, 1000) }),
 			runtime: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)
 				if req == news {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -22,63 +23,47 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// loaded is what a reconcile has found of an object.
-type loaded struct {
-	lifecycle.Situation
-
-	// shown is the run that the status showed when it was read; nil if it showed none.
-	shown *common.Run
-	// report of the pool; the zero value if it knows no run.
-	report runs.Report
-	// recorded is true when the object has the result of a run since the last reconcile.
-	recorded bool
-	// refused says why connection details could not be published; nil if they were.
-	refused error
-	// resolution of the requirements, and the content that a run would use.
-	resolution content.Resolution
-	content    content.Set
-}
-
 // load what the decision depends on: the report of the pool, which the status takes over, the inputs, and Approvals.
 // The error says why nothing can be decided.
-func (e *external) load(ctx context.Context, run common.AnsibleRun) (loaded, error) {
+func (e *external) load(ctx context.Context, run common.AnsibleRun) error {
 	o := run.Observation()
 	lifecycle.Own(o, run.GetUID())
 	e.keepOutput(ctx, run)
 
-	l := e.recordReport(ctx, run)
-	if err := e.situate(ctx, run, &l); err != nil {
-		return l, e.rejectInputs(ctx, run, err)
+	e.recordReport(ctx, run)
+
+	if err := e.situate(ctx, run); err != nil {
+		return e.rejectInputs(ctx, run, err)
 	}
 
-	if !l.Deleted {
-		l.Recorded = lifecycle.Rebase(l.Situation, run.GetCondition(xpv2.TypeReady))
-		*o = l.Recorded
+	if !e.Deleted {
+		e.Recorded = lifecycle.Rebase(e.Situation, run.GetCondition(xpv2.TypeReady))
+		*o = e.Recorded
 
-		l.Unpublished, l.refused = e.publish(ctx, run, l.report)
+		e.Unpublished, e.refused = e.publish(ctx, run, e.report)
 	}
 
-	if err := e.judge(ctx, run, &l); err != nil {
-		return l, err
+	if err := e.judge(ctx, run); err != nil {
+		return err
 	}
 
 	// Its inputs are known once its content is installed.
-	if lifecycle.Adopts(l.Situation) && l.resolution.Found {
+	if lifecycle.Adopts(e.Situation) && e.resolution.Found {
 		o.UID = run.GetUID()
-		lifecycle.Adopt(o, l.Digest, l.Request, e.newID(), l.Now)
-		l.Recorded = *o
+		lifecycle.Adopt(o, e.Digest, e.Request, e.newID(), e.Now)
+		e.Recorded = *o
 		e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
 	}
 
-	return l, nil
+	return nil
 }
 
 // recordReport records in the status what the pool knows. The pool forgets a finished run once
 // the object that was read from the API server has its result. A run that waits, for its turn or for its Pod, is
 // decided about as if it were not there.
-func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) loaded {
+func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) {
 	o := run.Observation()
-	l := loaded{shown: o.LastRun.DeepCopy()}
+	e.shown = o.LastRun.DeepCopy()
 
 	e.follow(ctx, run)
 
@@ -86,13 +71,13 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	if known && recorded(run, report) {
 		e.Pool.Recorded(run.GetUID(), report.Run.ID)
 
-		known, l.recorded = false, true
+		known, e.recorded = false, true
 	}
 
 	// A pool that is stopping follows no more runs. The next provider follows this one.
 	if !known && inProgress(o.LastRun) {
-		l.Active = &lifecycle.Active{Run: *o.LastRun}
-		return l
+		e.Active = &lifecycle.Active{Run: *o.LastRun}
+		return
 	}
 
 	// One that was applied before it came to wait in its Pod has installed its content, or begun.
@@ -110,13 +95,13 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	}
 
 	if !known {
-		return l
+		return
 	}
 
-	l.report, l.Active = report, &lifecycle.Active{Run: report.Run, Queued: waits}
+	e.report, e.Active = report, &lifecycle.Active{Run: report.Run, Queued: waits}
 
 	if waits || report.Attaching {
-		return l
+		return
 	}
 
 	o.UID = run.GetUID()
@@ -128,8 +113,6 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) load
 	}
 
 	showState(run, report)
-
-	return l
 }
 
 // follow the run in progress that the status shows, and that a former provider has begun: one in a Pod may go on, and
@@ -189,68 +172,68 @@ func recorded(run common.AnsibleRun, r runs.Report) bool {
 
 // situate finds what the decision depends on, besides the report of the pool. The error is about inputs that cannot be
 // run.
-func (e *external) situate(ctx context.Context, run common.AnsibleRun, l *loaded) (err error) {
+func (e *external) situate(ctx context.Context, run common.AnsibleRun) (err error) {
 	p := run.Parameters()
+	request, _ := meta.GetReconcileRequest(run)
 
-	l.Situation = lifecycle.Situation{
+	e.Situation = lifecycle.Situation{
+		Create:     allows(run, xpv2.ManagementActionCreate),
+		Update:     allows(run, xpv2.ManagementActionUpdate),
 		Deleted:    meta.WasDeleted(run),
 		Keeps:      p.OnDelete.Keeps(),
 		Unaware:    unaware(run),
 		Adopt:      run.GetAnnotations()[common.AnnotationAdopt] == "true",
 		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),
+		RetryLimit: int64(ptr.Deref(p.RetryLimit, 0)),
+		Request:    request,
+		Canceled:   run.GetAnnotations()[common.AnnotationCancel],
 		Recorded:   *run.Observation(),
-		Active:     l.Active,
+		Active:     e.Active,
 		Poll:       e.schedule.interval(run),
 		Least:      e.schedule.least,
 		Now:        e.now(),
 	}
-
-	if p.RetryLimit != nil {
-		l.RetryLimit = int64(*p.RetryLimit)
-	}
-
-	l.Create = allows(run, xpv2.ManagementActionCreate)
-	l.Update = allows(run, xpv2.ManagementActionUpdate)
-	l.Request, _ = meta.GetReconcileRequest(run)
-	l.Canceled = run.GetAnnotations()[common.AnnotationCancel]
-	l.content = content.Known(run.Observation().Content)
+	e.content = content.Known(run.Observation().Content)
 
 	var errs field.ErrorList
-	if l.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
+	if e.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
 		// A deletion does not wait for the times of an invalid calendar.
-		l.Calendar = calendar.Calendar{}
+		e.Calendar = calendar.Calendar{}
 	}
 
 	switch {
-	case l.Deleted:
-		return e.readDeleted(ctx, run, l)
+	case e.Deleted:
+		e.Dependents.Stop(run.GetUID())
+
+		return e.readDeleted(ctx, run)
 	case e.err != nil:
 		return e.err
 	case len(errs) > 0:
 		return errors.Wrap(errs.ToAggregate(), "spec.forProvider is invalid")
 	}
 
-	if l.Policy, err = lifecycle.PolicyOf(run); err != nil {
+	if e.Policy, err = lifecycle.PolicyOf(run); err != nil {
 		return err
 	}
 
 	// Dependents are not watched while there is a run. A run that waits tells by its trigger that they were changed.
-	l.Drifted = e.drifted(run) || l.Waits() && l.Active.Trigger == common.TriggerDependents
+	e.Drifted, e.unwatched = e.watchDependents(run)
+	e.Drifted = e.Drifted || e.Waits() && e.Active.Trigger == common.TriggerDependents
 
-	if l.resolution = e.resolve(run, l.content); l.resolution.Found {
-		l.content = l.resolution.Set
+	if e.resolution = e.resolve(run, e.content); e.resolution.Found {
+		e.content = e.resolution.Set
 	}
 
-	l.Digest, err = e.digest(l.content)
+	e.Digest, err = e.digest(e.content)
 
 	return err
 }
 
 // readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
 // gone: that is for Delete to report.
-func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, l *loaded) (err error) {
-	if l.Keeps || l.InProgress() {
+func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun) (err error) {
+	if e.Keeps || e.InProgress() {
 		return nil
 	}
 
@@ -258,7 +241,7 @@ func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, l *lo
 		return nil //nolint:nilerr // Delete reports it.
 	}
 
-	l.Digest, err = e.digest(l.content)
+	e.Digest, err = e.digest(e.content)
 
 	return err
 }

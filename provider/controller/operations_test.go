@@ -110,7 +110,7 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 		c.newID = func() string { ids++; return strconv.Itoa(ids) }
 	})
 	w.runtime = runtimeOf(cached, c)
-	w.settled = fresh{connector: c, runtime: w.runtime, kube: cached, reader: reader, name: "test"}
+	w.settled = fresh{connector: c, runtime: w.runtime, kube: cached, reader: reader}
 
 	return w
 }

@@ -33,7 +33,7 @@ type fakePool struct {
 	lacks, installing bool
 
 	// What it was told.
-	wants                  []pool.Want
+	wants               []pool.Want
 	submitted, followed []runs.Run
 	forgotten           []string
 }

@@ -133,29 +133,29 @@ func nextLook(ctx context.Context, after time.Duration, priority int, despite bo
 
 // lookAgain when the decision says so, or at the next poll, or when the content is due, or the output expires or is not
 // watched any more, if that is earlier.
-func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun, l loaded) {
+func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun) {
 	at := e.decision.Until
 
 	switch {
-	case l.refused != nil, l.Deleted && (at.IsZero() || e.err != nil):
+	case e.refused != nil, e.Deleted && (at.IsZero() || e.err != nil):
 		return // No time is known at which that changes.
 	case at.IsZero():
-		at = l.Now.Add(l.Poll)
+		at = e.Now.Add(e.Poll)
 	}
 
-	watched, _ := watchedUntil(run, l.Now)
+	watched, _ := watchedUntil(run, e.Now)
 
-	for _, other := range []time.Time{l.resolution.Due, expires(run), watched} {
-		if other.After(l.Now) && other.Before(at) {
+	for _, other := range []time.Time{e.resolution.Due, expires(run), watched} {
+		if other.After(e.Now) && other.Before(at) {
 			at = other
 		}
 	}
 
 	// An object with a result to be recorded would wait behind those that are polled.
-	despite, priority := l.Deleted || e.decision.Failure != nil, handler.LowPriority
-	if despite || l.Active != nil {
+	despite, priority := e.Deleted || e.decision.Failure != nil, handler.LowPriority
+	if despite || e.Active != nil {
 		priority = newsPriority
 	}
 
-	nextLook(ctx, max(at.Sub(l.Now), time.Second), priority, despite)
+	nextLook(ctx, max(at.Sub(e.Now), time.Second), priority, despite)
 }

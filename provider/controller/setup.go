@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -40,6 +41,8 @@ import (
 type Options struct {
 	controller.Options
 
+	// Limit of reconciles, of all controllers together.
+	Limit *rate.Limiter
 	// Resolver of inputs.
 	Resolver Resolver
 	// Lacking says which rights the provider lacks for the runs of a configuration.
@@ -133,10 +136,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 		return err
 	}
 
-	r := managed.NewReconciler(statusManager{mgr, c.schedule}, resource.ManagedKind(k.GroupVersionKind),
-		options(kube, name, c)...)
+	m := statusManager{mgr, c.schedule}
+	r := managed.NewReconciler(m, resource.ManagedKind(k.GroupVersionKind), options(m.GetClient(), name, c)...)
 
-	return b.Complete(fresh{connector: c, runtime: r, kube: kube, reader: mgr.GetAPIReader(), name: name})
+	return b.Complete(fresh{connector: c, runtime: r, kube: kube, reader: mgr.GetAPIReader()})
 }
 
 func options(kube client.Client, name string, c *connector) []managed.ReconcilerOption {

@@ -35,25 +35,30 @@ func drop(run common.AnsibleRun, t xpv2.ConditionType) {
 	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool { return c.Type == t })
 }
 
-// show what follows from a decision: conditions, what is watched, and when to look again.
-func (e *external) show(ctx context.Context, run common.AnsibleRun, l loaded) {
-	s := l.Situation
+// show what follows from a decision: conditions, and when to look again.
+func (e *external) show(ctx context.Context, run common.AnsibleRun) {
+	s := e.Situation
 
 	if !s.Deleted {
 		set(run, lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)))
 		showCheckable(run, s)
 		showWithheld(run)
 		showConfined(run)
-		showContent(run, l.resolution)
+		showContent(run, e.resolution)
 
 		if saysDeletion(run) {
 			restore(run, common.MayUseState())
 		}
 
-		e.refresh(run, l)
+		e.refresh(run)
 	}
 
-	e.watchDependents(run, s)
+	switch {
+	case e.unwatched != nil:
+		set(run, common.DependentsNotWatched(e.unwatched))
+	case !s.Runs():
+		restore(run, common.DependentsWatched())
+	}
 
 	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
 		set(run, c)
@@ -63,7 +68,7 @@ func (e *external) show(ctx context.Context, run common.AnsibleRun, l loaded) {
 		run.Observation().LastApply.NextRetryTime = nil
 	}
 
-	e.lookAgain(ctx, run, l)
+	e.lookAgain(ctx, run)
 }
 
 // showCheckable sets the condition Checkable to False when check runs cannot tell anything,
@@ -163,41 +168,9 @@ func outdated(r content.Resolution) xpv2.Condition {
 // refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that
 // is not in the store is left to the next run, which installs it, unless none is to come: the inputs are applied, or
 // adopted without a run.
-func (e *external) refresh(run common.AnsibleRun, l loaded) {
-	r, applied := l.resolution, l.Recorded.AppliedDigest != "" && l.Recorded.AppliedDigest == l.Digest
-	if r.Stale && (r.Found || applied) || lifecycle.Adopts(l.Situation) {
+func (e *external) refresh(run common.AnsibleRun) {
+	r, applied := e.resolution, e.Recorded.AppliedDigest != "" && e.Recorded.AppliedDigest == e.Digest
+	if r.Stale && (r.Found || applied) || lifecycle.Adopts(e.Situation) {
 		e.Contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
 	}
-}
-
-// watchDependents of an object as long as nothing runs: changes during a run are not looked at. The
-// condition DependentsWatched says when they cannot be watched.
-func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation) {
-	subject, watched := e.subject(run)
-	watched = watched && !s.Deleted
-
-	if !watched || s.Runs() {
-		e.Dependents.Stop(run.GetUID())
-	}
-
-	var err error
-
-	switch {
-	case watched && s.Runs():
-		return
-	case watched:
-		e.Dependents.Watch(subject, e.waker(run))
-
-		_, err = e.Dependents.Changed(subject)
-		if err == nil && len(run.Observation().Dependents) >= common.MaxDependents {
-			err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
-		}
-	}
-
-	if err != nil {
-		set(run, common.DependentsNotWatched(err))
-		return
-	}
-
-	restore(run, common.DependentsWatched())
 }

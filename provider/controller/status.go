@@ -46,10 +46,16 @@ func (c statusClient) List(ctx context.Context, list client.ObjectList, opts ...
 	return c.Client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 }
 
-// Update an object, unless it is as it was.
+// Update an object, unless it is as it was. The status of an AnsibleRun is still to be written, and stays: the answer of
+// the API server has the one of before.
 func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	if isShown(ctx, c.Client, o) {
 		return nil
+	}
+
+	if run, ok := o.(common.AnsibleRun); ok {
+		observation, conditions := run.Observation().DeepCopy(), slices.Clone(*run.Conditions())
+		defer func() { *run.Observation(), *run.Conditions() = *observation, conditions }()
 	}
 
 	return c.Client.Update(ctx, o, opts...) // Callers look for conflicts.

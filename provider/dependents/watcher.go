@@ -60,8 +60,6 @@ type Watcher struct {
 // following is the watch of one AnsibleRun.
 type following struct {
 	subject Subject
-	// watches that there are; none if there were too many already.
-	watches int
 	stop    context.CancelFunc
 	changed bool
 	// errs of kinds that cannot be watched, or that of all of them.
@@ -69,9 +67,6 @@ type following struct {
 	// listing is locked while objects of a kind are listed: there may be many kinds.
 	listing sync.Mutex
 }
-
-// of is true for the watch of a subject.
-func (f *following) of(s Subject) bool { return f != nil && equality.Semantic.DeepEqual(f.subject, s) }
 
 // New returns a Watcher. Its watches end with the context. Client returns a client that has the rights
 // of an account.
@@ -82,29 +77,31 @@ func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface
 	}
 }
 
-// Watch the dependents of an AnsibleRun, unless they are watched already. Wake is called when one was
-// changed, when they cannot be watched, and when they can be watched again; perhaps at once from several goroutines.
-func (w *Watcher) Watch(s Subject, wake func()) {
+// Watch the dependents of an AnsibleRun, unless they are watched already. It returns whether one was changed or deleted
+// since the last run. The error says why that is not known. Wake is called when one was changed, when they cannot be
+// watched, and when they can be watched again; perhaps at once from several goroutines.
+func (w *Watcher) Watch(s Subject, wake func()) (changed bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	f := w.watches[s.UID]
-	if f.of(s) && f.watches > 0 {
-		return
+	f, known := w.watches[s.UID]
+	if known && equality.Semantic.DeepEqual(f.subject, s) {
+		return f.changed, all(f.errs)
 	}
 
 	w.stop(s.UID)
 
-	ctx, stop := context.WithCancel(w.ctx)
-	f = &following{subject: s, stop: stop, errs: make([]error, len(s.Kinds))}
 	if err := w.full(s); err != nil {
-		f.errs = []error{err}
-	} else {
-		f.watches = len(s.Kinds)
-		go w.follow(ctx, f, wake)
+		return false, err
 	}
 
+	ctx, stop := context.WithCancel(w.ctx)
+	f = &following{subject: s, stop: stop, errs: make([]error, len(s.Kinds))}
 	w.watches[s.UID] = f
+
+	go w.follow(ctx, f, wake)
+
+	return false, nil
 }
 
 // full returns an error if there are too many watches for those of a subject.
@@ -112,8 +109,8 @@ func (w *Watcher) full(s Subject) error {
 	all, own := len(s.Kinds), len(s.Kinds)
 
 	for _, f := range w.watches {
-		if all += f.watches; f.subject.Account.Namespace == s.Account.Namespace {
-			own += f.watches
+		if all += len(f.subject.Kinds); f.subject.Account.Namespace == s.Account.Namespace {
+			own += len(f.subject.Kinds)
 		}
 	}
 
@@ -126,20 +123,6 @@ func (w *Watcher) full(s Subject) error {
 	}
 
 	return nil
-}
-
-// Changed is true if a dependent was changed or deleted since the last run. The error says why that
-// is not known.
-func (w *Watcher) Changed(s Subject) (bool, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	f := w.watches[s.UID]
-	if !f.of(s) {
-		return false, nil
-	}
-
-	return f.changed, all(f.errs)
 }
 
 // Stop to watch the dependents of an AnsibleRun.

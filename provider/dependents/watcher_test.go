@@ -186,8 +186,13 @@ func TestWatcher(t *testing.T) {
 
 				var woken atomic.Int64
 
-				w.Watch(s, func() { woken.Add(1) })
-				w.Watch(s, func() { t.Errorf("A watch should begin once") })
+				again := func() { t.Errorf("A watch should begin once") }
+
+				if changed, err := w.Watch(s, func() { woken.Add(1) }); changed || err != nil {
+					t.Errorf("Nothing should be known yet, got %t, %v", changed, err)
+				}
+
+				_, _ = w.Watch(s, again)
 				synctest.Wait()
 
 				if tc.after != nil {
@@ -197,7 +202,7 @@ func TestWatcher(t *testing.T) {
 				time.Sleep(2*reopen + 2*firstPause)
 				synctest.Wait()
 
-				got, err := w.Changed(s)
+				got, err := w.Watch(s, again)
 				if got != tc.want || (err != nil) != tc.err || (woken.Load() > 0) != (tc.want || tc.err) {
 					t.Errorf("%s\nwant changed %t and an error %t, got %t and %v, and was woken %d times", tc.reason, tc.want, tc.err, got, err, woken.Load())
 				}
@@ -206,7 +211,7 @@ func TestWatcher(t *testing.T) {
 				s.Kinds = slices.Clone(s.Kinds)
 				s.Kinds[0].Digest = "another"
 
-				if got, err := w.Changed(s); got || err != nil {
+				if got, err := w.Watch(s, func() {}); got || err != nil {
 					t.Errorf("Nothing should be known of another state, got %t, %v", got, err)
 				}
 
@@ -229,9 +234,8 @@ func TestTooMany(t *testing.T) {
 
 	watch := func(uid types.UID, namespace string) {
 		s := Subject{UID: uid, Account: inputs.Kubernetes{Namespace: namespace}, Kinds: make([]common.DependentKind, common.MaxDependents)}
-		w.Watch(s, func() {})
 
-		if _, err := w.Changed(s); err != nil && strings.Contains(err.Error(), "and may have 500") {
+		if _, err := w.Watch(s, func() {}); err != nil && strings.Contains(err.Error(), "and may have 500") {
 			refused = append(refused, string(uid))
 		}
 	}

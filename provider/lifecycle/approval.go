@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,38 +13,27 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A Verdict is what an Approval says of a digest.
-type Verdict struct {
-	// Approval is its name.
-	Approval string
-	// Digest that it is about.
-	Digest string
-	// Approve is false for a rejection.
-	Approve bool
-	// By and Reason are as the Approval has them.
-	By, Reason string
-	// Time at which the Approval was made, in whole seconds.
-	Time time.Time
-	// Version is its resourceVersion, by which Approvals of the same second are in order.
-	Version string
-}
+// digestLength of an approval, in hexadecimal digits.
+const digestLength = 32
 
-// follows is true for a verdict that was made after another one. If it is unknown which was first, a
-// rejection follows an approval.
-func (v Verdict) follows(other Verdict) bool {
-	order, err := resourceversion.CompareResourceVersion(v.Version, other.Version)
+// follows is true for an Approval that was made after another one. If it is unknown which was first, a rejection follows
+// an approval.
+func follows(a, other common.Approval) bool {
+	at, before := a.GetCreationTimestamp(), other.GetCreationTimestamp()
+	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), other.GetResourceVersion())
 
 	switch {
-	case !v.Time.Equal(other.Time):
-		return v.Time.After(other.Time)
+	case !at.Equal(&before): // In whole seconds.
+		return at.After(before.Time)
 	case err == nil && order != 0:
 		return order > 0
 	}
 
-	return !v.Approve
+	return a.Decided().Decision != common.DecisionApprove
 }
 
 // Approvals are what the decision about an object that requires approvals depends on. The zero
@@ -53,10 +43,10 @@ type Approvals struct {
 	Required bool
 	// Metadata is the digest of the labels and annotations that a run would see now.
 	Metadata string
-	// Verdicts of Approvals that are about the object.
-	Verdicts []Verdict
-	// Seal returns a digest of a text, which only the provider can make.
-	Seal func(text []byte) string
+	// Decided are the Approvals that are about the object, and count.
+	Decided []common.Approval
+	// Key of digests, which only the provider can make.
+	Key []byte
 	// Command that approves what awaits it.
 	Command string
 }
@@ -170,15 +160,11 @@ func unchecked(r *common.Run) string {
 func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObservation {
 	a.State, a.Approval, a.By, a.Reason = common.ApprovalAwaiting, "", "", ""
 
-	var last *Verdict
+	var last common.Approval
 
-	for i, v := range s.Approvals.Verdicts {
-		if v.Digest != a.Digest {
-			continue
-		}
-
-		if last == nil || v.follows(*last) {
-			last = &s.Approvals.Verdicts[i]
+	for _, made := range s.Approvals.Decided {
+		if made.Decided().Digest == a.Digest && (last == nil || follows(made, last)) {
+			last = made
 		}
 	}
 
@@ -187,11 +173,11 @@ func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObserv
 	}
 
 	a.State = common.ApprovalRejected
-	if last.Approve {
+	if last.Decided().Decision == common.DecisionApprove {
 		a.State = common.ApprovalApproved
 	}
 
-	a.Approval, a.By, a.Reason = last.Approval, last.By, last.Reason
+	a.Approval, a.By, a.Reason = last.GetName(), last.Decided().By, last.Decided().Reason
 
 	return a
 }
@@ -205,7 +191,12 @@ func digest(s Situation, check, unchecked string) string {
 
 	text, _ := json.Marshal([]any{"approval", wanted(s), s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
 
-	return s.Approvals.Seal(text)
+	return seal(s.Approvals.Key, text)
+}
+
+// seal a text with the key of an object.
+func seal(key, text []byte) string {
+	return hex.EncodeToString(mac.Sum(key, "approval", text))[:digestLength]
 }
 
 // approved is true when what an apply would change now is approved.

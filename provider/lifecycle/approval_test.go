@@ -7,6 +7,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
 // TestShowApproved: what needs no approval has no condition about it.
@@ -20,10 +21,18 @@ func TestShowApproved(t *testing.T) {
 
 // TestFollows has two decisions of which it is unknown which was first.
 func TestFollows(t *testing.T) {
-	rejection, approval := Verdict{Time: t0, Version: "x"}, Verdict{Time: t0, Version: "9", Approve: true}
+	rejection, approval := &v1alpha1.Approval{}, &v1alpha1.Approval{Spec: common.ApprovalSpec{Decision: common.DecisionApprove}}
+	rejection.SetResourceVersion("x")
+	approval.SetResourceVersion("9")
 
-	if !rejection.follows(approval) || approval.follows(rejection) {
+	if !follows(rejection, approval) || follows(approval, rejection) {
 		t.Error("A rejection should count.")
+	}
+}
+
+func TestSeal(t *testing.T) {
+	if got := seal([]byte("key"), []byte("text")); got != "003593dde6d175e41655a7c5ecba9c19" {
+		t.Errorf("What was approved before an upgrade still is, got %s", got)
 	}
 }
 

@@ -116,7 +116,7 @@ func TestDecidePreview(t *testing.T) {
 			"Changed":   given(applied(digestB), asked),
 			"Failed":    given(lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), asked),
 			"Forbidden": given(asked, func(s *Situation) { s.Create, s.Update = false, false }),
-			"Approval":  given(asked, func(s *Situation) { s.Approvals = Approvals{Required: true, Seal: func([]byte) string { return "" }} }),
+			"Approval":  given(asked, func(s *Situation) { s.Approvals = Approvals{Required: true} }),
 		} {
 			s.Policy = p
 
