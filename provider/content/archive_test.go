@@ -111,7 +111,7 @@ func TestProjectArchiveRedirect(t *testing.T) {
 	}))
 	t.Cleanup(storage.Close)
 
-	source := serve(t, http.RedirectHandler(storage.URL, http.StatusFound), sources.Options{Auth: sources.Auth{User: "me", Password: secret}})
+	source := sources.Start(t, http.RedirectHandler(storage.URL, http.StatusFound), sources.Options{Auth: sources.Auth{User: "me", Password: secret}})
 
 	in := inputs.Inputs{Credentials: []inputs.File{{Name: ".netrc", Data: []byte("machine 127.0.0.1 login me password " + secret)}}}
 	in.Parameters.Project = &common.Project{Src: source.URL + "/site.tar"}

@@ -192,10 +192,8 @@ func TestSourcesAuthorities(t *testing.T) {
 	gitRepo(t, filepath.Join(root, "issue.git"), roleFiles())
 	needs.OK(t, os.WriteFile(filepath.Join(certs, "system.pem"), system.PEM, 0o600))
 
-	git, err := sources.Git(t.Context(), root)
-	needs.OK(t, err)
-
-	a, b := serve(t, git, sources.Options{CA: system}), serve(t, git, sources.Options{CA: private})
+	git := sources.Git(t, root)
+	a, b := sources.Start(t, git, sources.Options{CA: system}), sources.Start(t, git, sources.Options{CA: private})
 	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Environ: []string{"SSL_CERT_DIR=" + certs}}})
 
 	set, _ := ensure(t, s, request(t, inputs.Inputs{

@@ -24,19 +24,19 @@ func TestVerification(t *testing.T) {
 	needs.Program(t, "gpg")
 
 	src := t.TempDir()
-	hub := sources.NewGalaxy()
+	hub := sources.NewGalaxy(t)
 	ours := newSigner(t, "ours")
 
 	for name, by := range map[string]signer{"plain": "", "signed": ours, "forged": newSigner(t, "theirs")} {
 		archive, manifest := buildCollection(t, src, name, "1.0.0", "", nil)
-		needs.OK(t, hub.Publish(archive))
+		hub.Publish(t, archive)
 
 		if by != "" {
 			hub.Sign("acme", name, "1.0.0", by.sign(t, manifest))
 		}
 	}
 
-	server := serve(t, hub, sources.Options{})
+	server := sources.Start(t, hub, sources.Options{})
 
 	refused := func(name string) string {
 		return "cannot install collections: Signature verification failed for 'acme." + name + "': no successful signatures" +
@@ -86,16 +86,15 @@ func TestRevisions(t *testing.T) {
 
 	// try to install what a source with the text serves, in an empty store.
 	try := func(text, ofCollection, ofRole string) (Set, string) {
-		src, hub := t.TempDir(), sources.NewGalaxy()
-		files := serve(t, sources.Files(src), sources.Options{})
+		src := t.TempDir()
+		files := sources.Start(t, sources.Files(src), sources.Options{})
 
 		web, _ := buildCollection(t, src, "web", "1.0.0", "", map[string]string{"roles/hello/tasks/main.yml": text})
-		needs.OK(t, hub.Publish(web))
 		pack(t, filepath.Join(src, "motd.tar.gz"), regular("motd/meta/main.yml", roleFiles()["meta/main.yml"]), regular("motd/tasks/main.yml", text))
 
 		in := inputs.Inputs{
 			Requirements: "{collections: [{name: acme.web, version: 1.0.0}], roles: [{name: motd, src: '" + files.URL + "/motd.tar.gz'}]}",
-			Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": serve(t, hub, sources.Options{}).URL},
+			Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": sources.Start(t, sources.NewGalaxy(t, web), sources.Options{}).URL},
 			Verification: &common.Verification{
 				Collections: []common.VerifiedContent{{Name: "acme.web", Revision: ofCollection}},
 				Roles:       []common.VerifiedContent{{Name: "motd", Revision: ofRole}},

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -47,15 +44,13 @@ func newWorld(t *testing.T) *world {
 
 	src := t.TempDir()
 	w := &world{root: filepath.Join(src, "repositories")}
-	hub, public := sources.NewGalaxy(), sources.NewGalaxy()
-
 	archives := filepath.Join(src, "archives")
 	base, _ := buildCollection(t, archives, "base", "1.5.0", "", nil)
-	needs.OK(t, errors.Join(hub.Publish(base), public.Publish(base)))
+	hub, public := sources.NewGalaxy(t, base), sources.NewGalaxy(t, base)
 
 	for _, version := range []string{"1.0.0", "1.2.0", "2.0.0"} {
 		web, _ := buildCollection(t, archives, "web", version, `"acme.base": ">=1.0.0"`, nil)
-		needs.OK(t, hub.Publish(web))
+		hub.Publish(t, web)
 	}
 
 	hub.Exchange("refresh-"+secret, secret)
@@ -72,38 +67,19 @@ func newWorld(t *testing.T) *world {
 	w.ca, err = certs.New("Test authority")
 	needs.OK(t, err)
 
-	git, err := sources.Git(t.Context(), w.root)
-	needs.OK(t, err)
-
 	private := sources.Options{CA: w.ca, Auth: sources.Auth{User: "me", Password: secret, Token: secret}}
-	w.hub = serve(t, hub, private)
-	w.login = serve(t, hub, sources.Options{CA: w.ca})
-	w.public = serve(t, public, sources.Options{})
-	w.git = serve(t, git, private)
-	w.files = serve(t, sources.Files(archives), private)
-
-	needs.Program(t, "sshd")
-
-	for _, s := range []**sshd.Server{&w.ssh, &w.other} {
-		*s, err = sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand})
-		needs.OK(t, err)
-		t.Cleanup((*s).Stop)
-	}
+	w.hub = sources.Start(t, hub, private)
+	w.login = sources.Start(t, hub, sources.Options{CA: w.ca})
+	w.public = sources.Start(t, public, sources.Options{})
+	w.git = sources.Start(t, sources.Git(t, w.root), private)
+	w.files = sources.Start(t, sources.Files(archives), private)
+	w.ssh = sshd.Start(t, t.TempDir(), sshd.Options{Command: sources.GitCommand})
+	w.other = sshd.Start(t, t.TempDir(), sshd.Options{Command: sources.GitCommand})
 
 	public.PublishRole("acme", "issue", "1.0.0", w.files.URL+"/issue.tar.gz")
 	public.PublishRole("acme", "issue", "1.1.0", w.files.URL+"/issue.tar.gz")
 
 	return w
-}
-
-func serve(tb testing.TB, h http.Handler, o sources.Options) *sources.Server {
-	tb.Helper()
-
-	s, err := sources.Start(tb.Context(), h, o)
-	needs.OK(tb, err)
-	tb.Cleanup(s.Stop)
-
-	return s
 }
 
 // expand what a case says of servers.

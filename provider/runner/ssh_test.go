@@ -9,22 +9,13 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
 func startSSHD(t *testing.T) *sshd.Server {
 	t.Helper()
-	needs.Program(t, "sshd")
 
-	s, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
-	if err != nil {
-		t.Fatalf("Start(...): %v", err)
-	}
-
-	t.Cleanup(s.Stop)
-
-	return s
+	return sshd.Start(t, t.TempDir(), sshd.Options{})
 }
 
 // hostsOf is an inventory of hosts that are all one server.

@@ -26,9 +26,7 @@ import (
 func remote(b *testing.B) work {
 	b.Helper()
 
-	s, err := sshd.Start(b.Context(), filepath.Join(stack.SharedDir(), "sshd"), sshd.Options{})
-	needs.OK(b, err)
-	b.Cleanup(s.Stop)
+	s := sshd.Start(b, filepath.Join(stack.SharedDir(), "sshd"), sshd.Options{})
 
 	return work{
 		playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" + strings.Repeat(`  - ansible.builtin.command: "true"

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,17 +111,12 @@ func (s sampleShell) install(t *testing.T) {
 func (s sampleShell) scaffold(t *testing.T) {
 	t.Helper()
 
-	hub := sources.NewGalaxy()
-	needs.OK(t, hub.Publish(fakeOperatorSDK().Tarball(t)))
-
-	for _, archive := range sampleCollections {
-		needs.OK(t, hub.Publish(archive))
-	}
+	hub := sources.NewGalaxy(t, append(slices.Clone(sampleCollections), fakeOperatorSDK().Tarball(t))...)
 
 	s.Page(t, 0, "memcached")
 	s.Page(t, 1, "memcached")
 	s.Run(t, `
-sed -i 's|^spec:$|&\n  vars: {ANSIBLE_GALAXY_SERVER: `+startSource(t, hub, sources.Options{}).URL+`}\n  confinement: {readPaths: [`+s.bare+`]}|' apis/*/providerconfig.yaml
+sed -i 's|^spec:$|&\n  vars: {ANSIBLE_GALAXY_SERVER: `+served(t, hub)+`}\n  confinement: {readPaths: [`+s.bare+`]}|' apis/*/providerconfig.yaml
 `)
 }
 

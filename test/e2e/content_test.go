@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // A collection of Ansible content to be made for a test.
@@ -47,20 +48,8 @@ func (c collection) Tarball(t *testing.T) string {
 func (c collection) Git(t *testing.T) string {
 	t.Helper()
 	dir := c.Dir(t)
-	commit(t, dir, c.Version)
+	sources.Commit(t, dir, c.Version)
 	return "git+file://" + dir
-}
-
-// commit everything in a directory to the git repository in it, with a tag.
-func commit(t *testing.T, dir, tag string) {
-	t.Helper()
-	git := func(args ...string) {
-		command(t, dir, "git", append([]string{"-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...)
-	}
-	git("init", "--quiet", "--initial-branch=main")
-	git("add", "--all")
-	git("commit", "--quiet", "--message=Add content")
-	git("tag", tag)
 }
 
 // readFile that may not be there.

@@ -66,16 +66,13 @@ func TestHelm(t *testing.T) {
 
 	root := directory(t)
 	needs.Write(t, filepath.Join(root, "charts.git"), charts())
-	commit(t, filepath.Join(root, "charts.git"), "v1.0.0")
-
-	repositories, err := sources.Git(t.Context(), root)
-	needs.OK(t, err)
+	sources.Commit(t, filepath.Join(root, "charts.git"), "v1.0.0")
 
 	d := struct {
 		kubernetesData
 
 		Git, Helm, Title string
-	}{kubernetesData: k, Git: startSource(t, repositories, sources.Options{}).URL, Helm: filepath.Join(directory(t), "helm"), Title: "first"}
+	}{kubernetesData: k, Git: served(t, sources.Git(t, root)), Helm: filepath.Join(directory(t), "helm"), Title: "first"}
 	command(t, root, "cp", tool, d.Helm) // Runs may read the directory.
 
 	cp.Apply(t, account(`{apiGroups: ["", apps], resources: [configmaps, deployments, secrets], verbs: [get, list, watch, create, update, patch, delete]}`)+`

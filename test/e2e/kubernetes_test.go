@@ -22,10 +22,7 @@ func newKubernetes(t *testing.T) kubernetesData {
 	t.Helper()
 	needs.Built(t, "test-e2e", kubernetesCore)
 
-	hub := sources.NewGalaxy()
-	needs.OK(t, hub.Publish(kubernetesCore))
-
-	return kubernetesData{Namespace: cp.Namespace(t), Galaxy: startSource(t, hub, sources.Options{}).URL}
+	return kubernetesData{Namespace: cp.Namespace(t), Galaxy: served(t, sources.NewGalaxy(t, kubernetesCore))}
 }
 
 // account is that of a tenant, with the rights of one rule.

@@ -226,13 +226,11 @@ func TestPatterns(t *testing.T) {
 	t.Parallel()
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
 
-	dir, galaxy, page := directory(t), sources.NewGalaxy(), sections(t, "../../docs/patterns.md")
-	needs.OK(t, galaxy.Publish(shop(dir).Tarball(t)))
-	server := startSource(t, galaxy, sources.Options{})
+	dir, page := directory(t), sections(t, "../../docs/patterns.md")
 
 	config := documented(t, "../../docs/patterns.md")[0]
 	needs.OK(t, unstructured.SetNestedStringMap(config.Object, map[string]string{
-		"ANSIBLE_GALAXY_SERVER": server.URL,
+		"ANSIBLE_GALAXY_SERVER": served(t, sources.NewGalaxy(t, shop(dir).Tarball(t))),
 		// There are no such hosts.
 		"ANSIBLE_TRANSPORT":          "local",
 		"ANSIBLE_PYTHON_INTERPRETER": python(),

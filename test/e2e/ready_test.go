@@ -40,15 +40,10 @@ func newReadyAPI(t *testing.T, example, secret string, network int, hosts []stri
 	needs.Root(t, "The hosts of the examples are machines of their own.")
 	needs.Built(t, "test-e2e", readyCollections...)
 
-	hub := sources.NewGalaxy()
-	for _, c := range readyCollections {
-		needs.OK(t, hub.Publish(c))
-	}
-
 	namespace, keys, known := cp.Namespace(t), t.TempDir(), ""
 	a := &readyAPI{dir: filepath.Join("../../examples", example), machines: map[string]*sshd.Machine{}}
 	replace = append(replace, "crossplane-system", namespace, "vars: {ANSIBLE_PRIVATE_KEY_FILE: ",
-		"vars: {ANSIBLE_GALAXY_SERVER: "+startSource(t, hub, sources.Options{}).URL+", ANSIBLE_PRIVATE_KEY_FILE: ")
+		"vars: {ANSIBLE_GALAXY_SERVER: "+served(t, sources.NewGalaxy(t, readyCollections...))+", ANSIBLE_PRIVATE_KEY_FILE: ")
 
 	var s *sshd.Server
 	for i, name := range hosts {
@@ -57,11 +52,7 @@ func newReadyAPI(t *testing.T, example, secret string, network int, hosts []stri
 			o.Port = s.Port
 		}
 
-		var err error
-		s, err = sshd.Start(t.Context(), keys, o)
-		needs.OK(t, err)
-		t.Cleanup(s.Stop)
-
+		s = sshd.Start(t, keys, o)
 		a.machines[name] = s.Machine
 		known += s.KnownHosts()
 		replace = append(replace, name, s.Host)
@@ -245,14 +236,10 @@ func TestApplication(t *testing.T) {
 	needs.Write(t, repository, map[string]string{
 		"deploy.yml": files[0][2], "remove.yml": files[1][2], "requirements.yml": files[2][2], "templates/index.html.j2": files[3][2],
 	})
-	commit(t, repository, "v1.0.0")
-	command(t, repository, "git", "tag", "v1.1.0")
-
-	git, err := sources.Git(t.Context(), root)
-	needs.OK(t, err)
+	sources.Commit(t, repository, "v1.0.0", "v1.1.0")
 
 	hosts := []string{"web1.example.org", "web2.example.org"}
-	a := newReadyAPI(t, "app", "application", 13, hosts, "https://git.example.org/shop", startSource(t, git, sources.Options{}).URL)
+	a := newReadyAPI(t, "app", "application", 13, hosts, "https://git.example.org/shop", served(t, sources.Git(t, root)))
 	serves := func(release string) Expectation {
 		return Field("status.releases", map[string]any{"198.18.13.2": release, "198.18.13.3": release})
 	}

@@ -71,13 +71,13 @@ func TestContentSources(t *testing.T) {
 	ca, err := certs.New("Test authority")
 	needs.OK(t, err)
 
-	private := sources.Options{CA: ca, Auth: sources.Auth{User: "deploy", Password: token, Token: token}}
-	hub := sources.NewGalaxy()
+	private := sources.Options{Host: host(), CA: ca, Auth: sources.Auth{User: "deploy", Password: token, Token: token}}
+	hub := sources.NewGalaxy(t)
 
 	for _, version := range []string{"1.0.0", "1.4.0", "2.0.0"} {
 		c := site()
 		c.Version = version
-		needs.OK(t, hub.Publish(c.Tarball(t)))
+		hub.Publish(t, c.Tarball(t))
 	}
 
 	root := directory(t)
@@ -88,17 +88,11 @@ func TestContentSources(t *testing.T) {
 			"meta/main.yml":  "galaxy_info: {author: The tests, description: A role, license: Apache-2.0, min_ansible_version: '2.14'}\n",
 			"tasks/main.yml": "- ansible.builtin.shell: echo " + name + " >> {{ directory }}/ledger\n",
 		})
-		commit(t, dir, "v3")
+		sources.Commit(t, dir, "v3")
 	}
 
-	repositories, err := sources.Git(t.Context(), root)
-	needs.OK(t, err)
-
-	galaxy, git := startSource(t, hub, private), startSource(t, repositories, private)
-
-	ssh, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand, Host: host()})
-	needs.OK(t, err)
-	t.Cleanup(ssh.Stop)
+	galaxy, git := sources.Start(t, hub, private), sources.Start(t, sources.Git(t, root), private)
+	ssh := sshd.Start(t, t.TempDir(), sshd.Options{Command: sources.GitCommand, Host: host()})
 
 	config := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = " + galaxy.URL + "/\ntoken = "
 	d := sourceData{
@@ -146,11 +140,8 @@ func versions(u *unstructured.Unstructured, kind string) (out string) {
 	return out
 }
 
-func startSource(t *testing.T, h http.Handler, o sources.Options) *sources.Server {
+// served is the URL of a server without authentication.
+func served(t *testing.T, h http.Handler) string {
 	t.Helper()
-	o.Host = host()
-	s, err := sources.Start(t.Context(), h, o)
-	needs.OK(t, err)
-	t.Cleanup(s.Stop)
-	return s
+	return sources.Start(t, h, sources.Options{Host: host()}).URL
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
@@ -91,13 +90,7 @@ spec:
 func TestTargets(t *testing.T) {
 	t.Parallel()
 
-	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Host: host()})
-	needs.OK(t, err)
-	t.Cleanup(server.Stop)
-	other, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Host: host()})
-	needs.OK(t, err)
-	t.Cleanup(other.Stop)
-
+	server, other := sshd.Start(t, t.TempDir(), sshd.Options{Host: host()}), sshd.Start(t, t.TempDir(), sshd.Options{Host: host()})
 	dir := directory(t)
 	d := targetData{
 		Namespace: cp.Namespace(t), Directory: dir, Key: fmt.Sprintf("%q", server.Key), Password: "vault-pass",

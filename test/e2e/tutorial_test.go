@@ -105,21 +105,20 @@ func TestTutorial(t *testing.T) {
 		t.Fatalf("the tutorial has other blocks than this test knows: %d manifests, %d commands, %d additions", len(manifests), len(commands), len(additions))
 	}
 
-	root, galaxy := directory(t), sources.NewGalaxy()
-	needs.OK(t, galaxy.Publish(collection{Namespace: "acme", Name: "web", Version: "1.0.0", Files: map[string]string{
+	root := directory(t)
+	server := served(t, sources.NewGalaxy(t, collection{Namespace: "acme", Name: "web", Version: "1.0.0", Files: map[string]string{
 		"roles/page/meta/argument_specs.yml": manifests[0],
 		"roles/page/defaults/main.yml":       "page_state: present\npage_paragraphs: []\npage_theme: light\npage_root: " + root + "\n",
 		"roles/page/tasks/main.yml":          pageTasks,
 	}}.Tarball(t)))
-	server := startSource(t, galaxy, sources.Options{})
 
-	sh := newShell(t, "ANSIBLE_GALAXY_SERVER="+server.URL)
+	sh := newShell(t, "ANSIBLE_GALAXY_SERVER="+server)
 	sh.Write(t, "requirements.yml", manifests[1])
 	sh.Run(t, commands[0])
 	sh.Write(t, "page/composition.yaml", additions[0])
 	sh.Write(t, "page/xrd.yaml", additions[1])
 	sh.Run(t, commands[1])
-	sh.Write(t, "page/providerconfig.yaml", "  vars: {ANSIBLE_GALAXY_SERVER: "+server.URL+"}\n")
+	sh.Write(t, "page/providerconfig.yaml", "  vars: {ANSIBLE_GALAXY_SERVER: "+server+"}\n")
 
 	pages := []Object{
 		{APIVersion: "platform.example.org/v1alpha1", Kind: "Page", Namespace: "default", Name: "example"},

@@ -52,17 +52,19 @@ func contentClaim(t *testing.T) {
 	volume := t.TempDir()
 	needs.OK(t, os.Chmod(volume, 0o777)) // A directory of the node gets no group from Kubernetes.
 	root := t.TempDir()
-	role(t, filepath.Join(root, "kept"), `
+	needs.Write(t, filepath.Join(root, "kept"), map[string]string{
+		"meta/main.yml": "galaxy_info: {author: The tests, description: A role, license: Apache-2.0, min_ansible_version: '2.14'}\n",
+		"tasks/main.yml": `
 - ansible.builtin.copy: {content: evil, dest: "{{ role_path }}/tasks/evil.yml"}
   ignore_errors: true
   register: written
 - ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/' ~ (written is failed) | ternary('kept', 'changed')) }}"}
-`)
+`,
+	})
 	if out, err := exec.CommandContext(t.Context(), "tar", "-czf", filepath.Join(root, "kept-1.0.0.tar.gz"), "-C", root, "kept").CombinedOutput(); err != nil {
 		t.Fatalf("cannot archive a role: %s\n%s", err, out)
 	}
-	server, err := sources.Start(t.Context(), sources.Files(root), sources.Options{Host: cp.Stack.Address()})
-	needs.OK(t, err)
+	server := sources.Start(t, sources.Files(root), sources.Options{Host: cp.Stack.Address()})
 
 	s.Volume = volume
 	s.Execution = "{place: Pod, contentVolumeClaim: content, keepFor: 0s, " + small + "}" // A Pod that is kept keeps the claim.
@@ -85,17 +87,5 @@ func contentClaim(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(volume, "ansible-content/*/*/tmp/*")); err != nil || len(left) > 0 {
 		t.Errorf("Nothing else should be left there, got %v, %v", left, err)
-	}
-}
-
-// role in a directory, with tasks.
-func role(t *testing.T, dir, tasks string) {
-	t.Helper()
-	for file, text := range map[string]string{
-		"meta/main.yml":  "galaxy_info: {author: The tests, description: A role, license: Apache-2.0, min_ansible_version: '2.14'}\n",
-		"tasks/main.yml": tasks,
-	} {
-		needs.OK(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755))
-		needs.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 }

@@ -3,7 +3,6 @@ package pods
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,33 +30,17 @@ func projectMoves(t *testing.T) {
 
 	root := t.TempDir()
 	repo := filepath.Join(root, "moving.git")
-	needs.OK(t, os.Mkdir(repo, 0o755))
 
-	git := func(args ...string) string {
-		t.Helper()
-		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo, "-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %s: %s\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
 	// head of the branch, after a commit of a play that notes a text.
 	head := func(text string) string {
 		t.Helper()
-		play := "- hosts: localhost\n  gather_facts: false\n  tasks: [{ansible.builtin.debug: {msg: \"{{ lookup('ansible.builtin.url', ledger ~ '/note/" + text + "') }}\"}}]\n"
-		needs.OK(t, os.WriteFile(filepath.Join(repo, "site.yml"), []byte(play), 0o600))
-		git("add", "--all")
-		git("commit", "--quiet", "--message="+text)
-		return git("rev-parse", "HEAD")
+		needs.Write(t, repo, map[string]string{
+			"site.yml": "- hosts: localhost\n  gather_facts: false\n  tasks: [{ansible.builtin.debug: {msg: \"{{ lookup('ansible.builtin.url', ledger ~ '/note/" + text + "') }}\"}}]\n",
+		})
+		return sources.Commit(t, repo)
 	}
-	git("init", "--quiet", "--initial-branch=main")
 	head("first")
-
-	repositories, err := sources.Git(t.Context(), root)
-	needs.OK(t, err)
-	server, err := sources.Start(t.Context(), repositories, sources.Options{Host: cp.Stack.Address()})
-	needs.OK(t, err)
-	t.Cleanup(server.Stop)
+	server := sources.Start(t, sources.Git(t, root), sources.Options{Host: cp.Stack.Address()})
 
 	s := newScene(t)
 	s.apply(t, config+theRun+`

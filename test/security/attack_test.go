@@ -42,7 +42,7 @@ func newFixture(t *testing.T) *fixture {
 
 	w := &fixture{dir: dir, own: filepath.Join(dir, "state", "runs", "own")}
 
-	for name, text := range map[string]string{
+	needs.Write(t, dir, map[string]string{
 		"state/runs/own/project/playbook.yml":        "[]",
 		"state/runs/other/project/.git-credentials":  "https://user:hunter2@example.org",
 		"state/runs/other/cp/victim":                 "",
@@ -50,11 +50,7 @@ func newFixture(t *testing.T) *fixture {
 		"state/content/tmp/other/home/ansible.cfg":   "[galaxy]",
 		"secrets/kubernetes.io/serviceaccount/token": "token",
 		"kube/config": "kubeconfig",
-	} {
-		path := filepath.Join(dir, name)
-		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		needs.OK(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	})
 
 	// What the provider listens on, for its own processes.
 	name := "@" + rand.Text()

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // foreign is the text of all files that an installation must not reach.
@@ -100,13 +100,13 @@ func newInstallFixture(t *testing.T) *installFixture {
 	needs.OK(t, os.Chmod(filepath.Join(l.mirror, "bin", "git"), 0o700))
 
 	for _, dir := range []string{"OTHER/repo", "OTHER/project", "MIRROR/collection", "MIRROR/linked", "MIRROR/plain", "MIRROR/alternate", "MIRROR/submodule"} {
-		l.commit(t, l.fill(dir))
+		sources.Commit(t, l.fill(dir))
 	}
 
 	// Objects of another repository, by the name of its commit.
 	l.write(t, map[string]string{
 		"MIRROR/alternate/.git/objects/info/alternates": "OTHER/repo/.git/objects\n",
-		"MIRROR/alternate/.git/packed-refs":             l.git(t, l.fill("OTHER/repo"), "rev-parse", "HEAD") + " refs/tags/theirs\n",
+		"MIRROR/alternate/.git/packed-refs":             sources.InGit(t, l.fill("OTHER/repo"), "rev-parse", "HEAD") + " refs/tags/theirs\n",
 	})
 
 	return l
@@ -127,33 +127,8 @@ func (l *installFixture) write(t *testing.T, files map[string]string) {
 	t.Helper()
 
 	for name, text := range files {
-		path := l.fill(name)
-		needs.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		needs.OK(t, os.WriteFile(path, []byte(l.fill(text)), 0o600))
+		needs.Write(t, "/", map[string]string{l.fill(name): l.fill(text)})
 	}
-}
-
-func (l *installFixture) commit(t *testing.T, dir string) {
-	t.Helper()
-
-	l.git(t, dir, "init", "-q")
-	l.git(t, dir, "add", ".")
-	l.git(t, dir, "-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-q", "-m", "first")
-}
-
-func (l *installFixture) git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
-
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-
-	return strings.TrimSpace(string(out))
 }
 
 // install the required content as the provider does, confined or not. It returns all that an
@@ -322,7 +297,7 @@ func TestInstallWorks(t *testing.T) {
 
 	l := newInstallFixture(t)
 	l.write(t, map[string]string{"MIRROR/collection/galaxy.yml": "namespace: me\nname: mine\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\n"})
-	l.commit(t, filepath.Join(l.mirror, "collection"))
+	sources.Commit(t, filepath.Join(l.mirror, "collection"))
 
 	seen, changed := l.install(t, sandbox.Required, inputs.Inputs{
 		Requirements: l.fill("{collections: [{name: 'file://MIRROR/collection', type: git}], roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]}"),

@@ -196,11 +196,8 @@ spec:
 // overSSH are tasks that reach a host.
 func overSSH(t *testing.T) string {
 	t.Helper()
-	needs.Program(t, "sshd")
 
-	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
-	needs.OK(t, err)
-	t.Cleanup(server.Stop)
+	server := sshd.Start(t, t.TempDir(), sshd.Options{})
 
 	return fmt.Sprintf(`
   - {ansible.builtin.copy: {dest: key, mode: "600", content: %q}}

@@ -5,18 +5,17 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A Galaxy is a server that collections and roles are published on. It speaks
@@ -32,48 +31,48 @@ type Galaxy struct {
 	access      string
 }
 
-// An artifact is a collection in an archive.
+// An artifact is a collection in an archive, with what that says of itself.
 type artifact struct {
-	namespace, name, version string
+	Info struct {
+		Namespace    string            `json:"namespace"`
+		Name         string            `json:"name"`
+		Version      string            `json:"version"`
+		Dependencies map[string]string `json:"dependencies"`
+	} `json:"collection_info"`
 
-	dependencies map[string]string
-	data         []byte
-	signatures   []map[string]string
-	sha256       string
+	data       []byte
+	signatures []map[string]string
+	sha256     string
 }
 
 type role struct {
 	owner, name, version, url string
 }
 
-// NewGalaxy without any content.
-func NewGalaxy() *Galaxy {
-	return &Galaxy{}
+// NewGalaxy with archives that ansible-galaxy collection build made.
+func NewGalaxy(tb testing.TB, archives ...string) *Galaxy {
+	tb.Helper()
+
+	g := &Galaxy{}
+	for _, archive := range archives {
+		g.Publish(tb, archive)
+	}
+
+	return g
 }
 
 // Publish an archive that ansible-galaxy collection build made.
-func (g *Galaxy) Publish(archive string) error {
-	data, err := os.ReadFile(archive)
-	if err != nil {
-		return errors.Wrap(err, "cannot read an archive")
-	}
+func (g *Galaxy) Publish(tb testing.TB, archive string) {
+	tb.Helper()
 
-	m, err := manifest(data)
-	if err != nil {
-		return errors.Wrapf(err, "cannot read %s", filepath.Base(archive))
-	}
-
-	sum := sha256.Sum256(data)
+	data := []byte(needs.Read(tb, archive))
+	a := artifact{data: data, sha256: fmt.Sprintf("%x", sha256.Sum256(data))}
+	needs.OK(tb, json.Unmarshal(manifest(tb, data), &a))
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	g.collections = append(g.collections, artifact{
-		namespace: m.Info.Namespace, name: m.Info.Name, version: m.Info.Version,
-		dependencies: m.Info.Dependencies, data: data, sha256: hex.EncodeToString(sum[:]),
-	})
-
-	return nil
+	g.collections = append(g.collections, a)
 }
 
 // Sign a version of a collection.
@@ -82,7 +81,7 @@ func (g *Galaxy) Sign(namespace, name, version, signature string) {
 	defer g.mu.Unlock()
 
 	for i, a := range g.collections {
-		if a.namespace == namespace && a.name == name && a.version == version {
+		if a.Info.Namespace == namespace && a.Info.Name == name && a.Info.Version == version {
 			g.collections[i].signatures = append(g.collections[i].signatures, map[string]string{"signature": signature})
 		}
 	}
@@ -175,8 +174,8 @@ func (g *Galaxy) versions(w http.ResponseWriter, r *http.Request, namespace, nam
 	all := []map[string]string{}
 
 	for _, a := range g.collections {
-		if a.namespace == namespace && a.name == name {
-			all = append(all, map[string]string{"version": a.version, "href": r.URL.Path + a.version + "/"})
+		if a.Info.Namespace == namespace && a.Info.Name == name {
+			all = append(all, map[string]string{"version": a.Info.Version, "href": r.URL.Path + a.Info.Version + "/"})
 		}
 	}
 
@@ -197,12 +196,12 @@ func (g *Galaxy) versions(w http.ResponseWriter, r *http.Request, namespace, nam
 }
 
 func (g *Galaxy) has(namespace, name string) bool {
-	return slices.ContainsFunc(g.collections, func(a artifact) bool { return a.namespace == namespace && a.name == name })
+	return slices.ContainsFunc(g.collections, func(a artifact) bool { return a.Info.Namespace == namespace && a.Info.Name == name })
 }
 
 func (g *Galaxy) artifact(namespace, name, version string) (artifact, bool) {
 	i := slices.IndexFunc(g.collections, func(a artifact) bool {
-		return a.namespace == namespace && a.name == name && a.version == version
+		return a.Info.Namespace == namespace && a.Info.Name == name && a.Info.Version == version
 	})
 	if i < 0 {
 		return artifact{}, false
@@ -212,18 +211,18 @@ func (g *Galaxy) artifact(namespace, name, version string) (artifact, bool) {
 }
 
 func (a artifact) file() string {
-	return a.namespace + "-" + a.name + "-" + a.version + ".tar.gz"
+	return a.Info.Namespace + "-" + a.Info.Name + "-" + a.Info.Version + ".tar.gz"
 }
 
 func (a artifact) describe(base string) map[string]any {
 	return map[string]any{
-		"version":      a.version,
-		"href":         base + "/collections/" + a.namespace + "/" + a.name + "/versions/" + a.version + "/",
-		"namespace":    map[string]string{"name": a.namespace},
-		"collection":   map[string]string{"name": a.name},
+		"version":      a.Info.Version,
+		"href":         base + "/collections/" + a.Info.Namespace + "/" + a.Info.Name + "/versions/" + a.Info.Version + "/",
+		"namespace":    map[string]string{"name": a.Info.Namespace},
+		"collection":   map[string]string{"name": a.Info.Name},
 		"artifact":     map[string]any{"filename": a.file(), "sha256": a.sha256, "size": len(a.data)},
 		"download_url": base + "/artifacts/collections/" + a.file(),
-		"metadata":     map[string]any{"dependencies": a.dependencies},
+		"metadata":     map[string]any{"dependencies": a.Info.Dependencies},
 		"signatures":   a.signatures,
 	}
 }
@@ -287,36 +286,22 @@ func refuse(w http.ResponseWriter, code int, name, detail string) {
 	}}})
 }
 
-// A collectionManifest is what an archive says of itself.
-type collectionManifest struct {
-	Info struct {
-		Namespace    string            `json:"namespace"`
-		Name         string            `json:"name"`
-		Version      string            `json:"version"`
-		Dependencies map[string]string `json:"dependencies"`
-	} `json:"collection_info"`
-}
-
-func manifest(archive []byte) (collectionManifest, error) {
-	m := collectionManifest{}
+// manifest is what an archive says of itself.
+func manifest(tb testing.TB, archive []byte) []byte {
+	tb.Helper()
 
 	z, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		return m, errors.Wrap(err, "cannot decompress")
-	}
+	needs.OK(tb, err)
 
 	for t := tar.NewReader(z); ; {
 		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			return m, errors.New("there is no MANIFEST.json")
-		}
-
-		if err != nil {
-			return m, errors.Wrap(err, "cannot unpack")
-		}
+		needs.OK(tb, err)
 
 		if h.Name == "MANIFEST.json" {
-			return m, errors.Wrap(json.NewDecoder(t).Decode(&m), "cannot decode MANIFEST.json")
+			text, err := io.ReadAll(t)
+			needs.OK(tb, err)
+
+			return text
 		}
 	}
 }

@@ -4,7 +4,6 @@ package sources
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"io"
 	"log"
@@ -12,10 +11,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Auth is what a server asks of its clients: one of these is enough. The zero value lets all clients in.
@@ -49,12 +48,12 @@ type Server struct {
 	requests []string
 }
 
-// Start a server with a handler: a Galaxy, Git or Files.
-func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0"))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot listen")
-	}
+// Start a server with a handler: a Galaxy, Git or Files. It ends with the test.
+func Start(tb testing.TB, h http.Handler, o Options) *Server {
+	tb.Helper()
+
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0"))
+	needs.OK(tb, err)
 
 	s := &Server{handler: h, auth: o.Auth}
 	s.srv = &httptest.Server{
@@ -63,29 +62,24 @@ func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
 
 	if o.CA == nil {
 		s.srv.Start()
-		s.URL = s.srv.URL
+	} else {
+		certPEM, keyPEM, err := o.CA.Issue("server", l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
+		needs.OK(tb, err)
 
-		return s, nil
+		cert, err := tls.X509KeyPair(certPEM, keyPEM)
+		needs.OK(tb, err)
+
+		s.srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		s.srv.StartTLS()
 	}
 
-	certPEM, keyPEM, err := o.CA.Issue("server", l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
-	if err != nil {
-		return nil, err
-	}
-
-	cert, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot parse a certificate")
-	}
-
-	s.srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	s.srv.StartTLS()
 	s.URL = s.srv.URL
+	tb.Cleanup(s.Stop)
 
-	return s, nil
+	return s
 }
 
-// Stop the server and end its connections.
+// Stop the server and end its connections before the test ends.
 func (s *Server) Stop() {
 	s.srv.CloseClientConnections()
 	s.srv.Close()

@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // copyMachine has the files of this machine below an overlay, whose changes are in memory, and processes of its own.
@@ -33,62 +34,45 @@ exec chroot . cat
 
 // A Machine is a copy of this one: the same programs, files and users, which change without changing this machine, and
 // processes that end with it. Only root can make one. The network is that of this machine, with an address more.
-type Machine struct {
-	cmd     *exec.Cmd
-	stop    io.Closer
-	pid     string
-	address string
-}
+type Machine struct{ pid string }
 
-// newMachine that shares a directory with this one, and has an address of its own unless that is empty.
-func newMachine(ctx context.Context, dir, address string) (*Machine, error) {
-	if address != "" {
-		add := exec.CommandContext(ctx, "ip", "address", "replace", address+"/32", "dev", "lo")
-		if out, err := add.CombinedOutput(); err != nil {
-			return nil, errors.Wrapf(err, "cannot give a machine an address: %s", out)
+// newMachine that shares a directory with this one, and has an address of its own. It ends with the test.
+func newMachine(tb testing.TB, dir, address string) *Machine {
+	tb.Helper()
+
+	ip := func(args ...string) {
+		out, err := exec.CommandContext(context.Background(), "ip", append(args, address+"/32", "dev", "lo")...).CombinedOutput()
+		if err != nil {
+			tb.Fatalf("cannot change an address of a machine: %v: %s", err, out)
 		}
 	}
 
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "unshare", "--mount", "--pid", "--ipc", "--fork",
+	ip("address", "replace")
+	tb.Cleanup(func() { ip("address", "del") })
+
+	cmd := exec.CommandContext(context.Background(), "unshare", "--mount", "--pid", "--ipc", "--fork",
 		"--kill-child", "--propagation=private", "sh", "-c", copyMachine, "sh", dir)
 	cmd.Stderr = os.Stderr
 
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot hold a machine")
-	}
-
+	needs.OK(tb, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot hear of a machine")
-	}
+	needs.OK(tb, err)
+	needs.OK(tb, cmd.Start())
+	tb.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
 
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Wrap(err, "cannot make a machine")
-	}
-
-	m := &Machine{cmd: cmd, stop: stdin, address: address}
-
-	ready := make([]byte, len("ready\n"))
-	if _, err := io.ReadFull(stdout, ready); err != nil {
-		m.Stop()
-
-		return nil, errors.Wrap(err, "cannot make a machine: only root can")
+	if _, err := io.ReadFull(stdout, make([]byte, len("ready\n"))); err != nil {
+		tb.Fatalf("cannot make a machine, only root can: %v", err)
 	}
 
 	// The first process of the machine is the only child of unshare.
 	pid := strconv.Itoa(cmd.Process.Pid)
 
-	children, err := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
-	if err != nil {
-		m.Stop()
-
-		return nil, errors.Wrap(err, "cannot find the first process of a machine")
-	}
-
-	m.pid = strings.TrimSpace(string(children))
-
-	return m, nil
+	return &Machine{pid: strings.TrimSpace(needs.Read(tb, filepath.Join("/proc", pid, "task", pid, "children")))}
 }
 
 // Path of a file of the machine, as this machine sees it.
@@ -99,15 +83,4 @@ func (m *Machine) Command(args ...string) []string {
 	return append([]string{
 		"nsenter", "--target=" + m.pid, "--mount", "--pid", "--root", "--", "sh", "-c", `cd / && exec "$@"`, "sh",
 	}, args...)
-}
-
-// Stop all processes of the machine. Its files go, too.
-func (m *Machine) Stop() {
-	if m.address != "" {
-		_ = exec.Command("ip", "address", "del", m.address+"/32", "dev", "lo").Run() //nolint:noctx // It is the end.
-	}
-
-	_ = m.stop.Close()
-	_ = m.cmd.Process.Signal(syscall.SIGTERM)
-	_ = m.cmd.Wait()
 }

@@ -14,9 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Names of files in the directory of a server.
@@ -65,66 +66,58 @@ type Server struct {
 	// Machine that commands run on, if it is another one.
 	Machine *Machine
 
-	dir    string
-	path   string
-	listen net.Listener
-
-	wg  sync.WaitGroup
-	end context.CancelFunc
+	dir  string
+	path string
 }
 
-// Start a server that keeps what it needs in a directory, which is made if need
-// be.
-func Start(ctx context.Context, dir string, o Options) (*Server, error) {
-	path, err := find()
-	if err != nil {
-		return nil, err
-	}
+// Start a server that keeps what it needs in a directory, which is made if need be. It ends with the test.
+func Start(tb testing.TB, dir string, o Options) *Server {
+	tb.Helper()
 
 	me, err := user.Current()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot tell who runs this")
-	}
+	needs.OK(tb, err)
 
-	s := &Server{User: me.Username, dir: dir, path: path, Home: filepath.Join(dir, "home")}
+	s := &Server{User: me.Username, dir: dir, path: needs.Program(tb, "sshd"), Home: filepath.Join(dir, "home")}
 	if me.Uid == "0" {
 		// sshd insists on the mode.
-		if err := os.MkdirAll(privsep, 0o755); err != nil { //nolint:gosec // It stays empty.
-			return nil, errors.Wrap(err, "cannot make the directory that sshd wants")
-		}
+		needs.OK(tb, os.MkdirAll(privsep, 0o755)) //nolint:gosec // It stays empty.
 	}
 
-	if err := os.MkdirAll(s.Home, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the directory of a server")
-	}
-
-	if err := s.makeKeys(ctx); err != nil {
-		return nil, err
-	}
-
-	if err := s.configure(o); err != nil {
-		return nil, err
-	}
+	needs.OK(tb, os.MkdirAll(s.Home, 0o700))
+	s.makeKeys(tb)
+	s.configure(tb, o)
 
 	if o.Machine {
-		if s.Machine, err = newMachine(ctx, dir, o.Host); err != nil {
-			return nil, err
-		}
+		s.Machine = newMachine(tb, dir, o.Host)
 	}
 
-	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp",
-		net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), strconv.Itoa(o.Port))); err != nil {
-		return nil, errors.Wrap(err, "cannot listen")
-	}
+	address := net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), strconv.Itoa(o.Port))
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", address)
+	needs.OK(tb, err)
 
-	addr, _ := s.listen.Addr().(*net.TCPAddr)
+	addr, _ := l.Addr().(*net.TCPAddr)
 	s.Host, s.Port = addr.IP.String(), addr.Port
 
-	// The server lives until it is stopped.
-	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	s.wg.Go(func() { s.serve(ctx) })
+	// What other cleanups of the test do may need the server.
+	ctx, end := context.WithCancel(context.Background())
+	wg := sync.WaitGroup{}
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
 
-	return s, nil
+			wg.Go(func() { s.handle(ctx, c) })
+		}
+	})
+	tb.Cleanup(func() {
+		_ = l.Close()
+		end()
+		wg.Wait()
+	})
+
+	return s
 }
 
 // KeyFile has the private key of the user.
@@ -135,63 +128,31 @@ func (s *Server) KnownHosts() string {
 	return fmt.Sprintf("[%s]:%d %s\n", s.Host, s.Port, s.HostKey)
 }
 
-// Stop listening and end all connections. What the server keeps in its directory
-// stays.
-func (s *Server) Stop() {
-	_ = s.listen.Close()
-	s.end()
-	s.wg.Wait()
-
-	if s.Machine != nil {
-		s.Machine.Stop()
-	}
-}
-
-// find sshd, which is not in every PATH. It wants to be started by its absolute path.
-func find() (string, error) {
-	for _, name := range []string{"sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return filepath.Abs(path)
-		}
-	}
-
-	return "", errors.New("cannot find sshd: install the package openssh-server")
-}
-
 // makeKeys of the server and of the user that may log in.
-func (s *Server) makeKeys(ctx context.Context) error {
+func (s *Server) makeKeys(tb testing.TB) {
+	tb.Helper()
+
 	for _, file := range []string{fileHostKey, fileKey} {
 		path := filepath.Join(s.dir, file)
 		if _, err := os.Stat(path); err == nil {
 			continue // Servers in one directory have the same keys.
 		}
 
-		cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", path)
+		cmd := exec.CommandContext(tb.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", path)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return errors.Wrapf(err, "cannot make a key: %s", out)
+			tb.Fatalf("cannot make a key: %v: %s", err, out)
 		}
 	}
 
-	public, err := os.ReadFile(filepath.Join(s.dir, fileHostKey+".pub"))
-	if err != nil {
-		return errors.Wrap(err, "cannot read the key of the server")
-	}
-
-	s.HostKey = strings.TrimSuffix(strings.TrimSpace(string(public)), " test")
-
-	if s.Key, err = os.ReadFile(filepath.Join(s.dir, fileKey)); err != nil {
-		return errors.Wrap(err, "cannot read the key of the user")
-	}
-
-	authorized, err := os.ReadFile(filepath.Join(s.dir, fileKey+".pub"))
-	if err != nil {
-		return errors.Wrap(err, "cannot read the key of the user")
-	}
-
-	return s.write(fileKeys, string(authorized))
+	public := needs.Read(tb, filepath.Join(s.dir, fileHostKey+".pub"))
+	s.HostKey = strings.TrimSuffix(strings.TrimSpace(public), " test")
+	s.Key = []byte(needs.Read(tb, s.KeyFile()))
+	needs.Write(tb, s.dir, map[string]string{fileKeys: needs.Read(tb, s.KeyFile()+".pub")})
 }
 
-func (s *Server) configure(o Options) error {
+func (s *Server) configure(tb testing.TB, o Options) {
+	tb.Helper()
+
 	lines := []string{
 		"HostKey " + filepath.Join(s.dir, fileHostKey),
 		"AuthorizedKeysFile " + filepath.Join(s.dir, fileKeys),
@@ -217,22 +178,7 @@ func (s *Server) configure(o Options) error {
 		lines = append(lines, "ForceCommand "+o.Command)
 	}
 
-	return s.write(fileConfig, strings.Join(lines, "\n")+"\n")
-}
-
-func (s *Server) write(name, text string) error {
-	return errors.Wrap(os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600), "cannot write a file of a server")
-}
-
-func (s *Server) serve(ctx context.Context) {
-	for {
-		c, err := s.listen.Accept()
-		if err != nil {
-			return
-		}
-
-		s.wg.Go(func() { s.handle(ctx, c) })
-	}
+	needs.Write(tb, s.dir, map[string]string{fileConfig: strings.Join(lines, "\n") + "\n"})
 }
 
 // handle a connection with an sshd that has it as standard input and output, as
