@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -22,54 +21,25 @@ import (
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestReadable shows that the API server accepts nothing that the provider
 // cannot read: one such object would keep it from listing all the others.
 func TestReadable(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		spec   string
-		want   bool
+		reason, spec string
+		want         bool
 	}{
-		"Minutes": {
-			reason: "A timeout is a duration as Go writes it.",
-			spec:   `{"role": "a.b.c", "timeout": "1h30m"}`,
-			want:   true,
-		},
-		"None": {
-			reason: "Nothing is no timeout.",
-			spec:   `{"role": "a.b.c", "timeout": "0s"}`,
-			want:   true,
-		},
-		"Word": {
-			reason: "A word is no duration.",
-			spec:   `{"role": "a.b.c", "timeout": "soon"}`,
-		},
-		"Number": {
-			reason: "A number has no unit.",
-			spec:   `{"role": "a.b.c", "timeout": "20"}`,
-		},
-		"Days": {
-			reason: "Go knows no days.",
-			spec:   `{"role": "a.b.c", "timeout": "1d"}`,
-		},
-		"Overflow": {
-			reason: "What no duration can hold is none.",
-			spec:   `{"role": "a.b.c", "timeout": "99999999999h"}`,
-		},
-		"Negative": {
-			reason: "Time does not run backwards.",
-			spec:   `{"role": "a.b.c", "timeout": "-5m"}`,
-		},
-		"RetryLimit": {
-			reason: "A number that does not fit into 32 bits is too large.",
-			spec:   `{"role": "a.b.c", "retryLimit": 3000000000}`,
-		},
-		"RetryLimitScientific": {
-			reason: "So is one that is written in another way.",
-			spec:   `{"role": "a.b.c", "retryLimit": 3e9}`,
-		},
+		"Minutes":              {reason: "A timeout is a duration as Go writes it.", spec: `{"role": "a.b.c", "timeout": "1h30m"}`, want: true},
+		"None":                 {reason: "Nothing is no timeout.", spec: `{"role": "a.b.c", "timeout": "0s"}`, want: true},
+		"Word":                 {reason: "A word is no duration.", spec: `{"role": "a.b.c", "timeout": "soon"}`},
+		"Number":               {reason: "A number has no unit.", spec: `{"role": "a.b.c", "timeout": "20"}`},
+		"Days":                 {reason: "Go knows no days.", spec: `{"role": "a.b.c", "timeout": "1d"}`},
+		"Overflow":             {reason: "What no duration can hold is none.", spec: `{"role": "a.b.c", "timeout": "99999999999h"}`},
+		"Negative":             {reason: "Time does not run backwards.", spec: `{"role": "a.b.c", "timeout": "-5m"}`},
+		"RetryLimit":           {reason: "A number that does not fit into 32 bits is too large.", spec: `{"role": "a.b.c", "retryLimit": 3000000000}`},
+		"RetryLimitScientific": {reason: "So is one that is written in another way.", spec: `{"role": "a.b.c", "retryLimit": 3e9}`},
 	}
 
 	for _, kind := range []struct {
@@ -101,194 +71,82 @@ func TestReadable(t *testing.T) {
 // TestRefused shows what the API server refuses, and what it says.
 func TestRefused(t *testing.T) {
 	const (
-		cluster, namespaced = "ansible.crossplane.io_", "ansible.m.crossplane.io_"
-		runs, configs       = "ansibleruns.yaml", "providerconfigs.yaml"
+		run, config, shared = "ansible.m.crossplane.io_ansibleruns.yaml", "ansible.m.crossplane.io_providerconfigs.yaml", "ansible.m.crossplane.io_clusterproviderconfigs.yaml"
+
+		content  = "exactly one of role, roles, playbook, playbooks and playbookInline must be set"
+		inURL    = "must not have a password or a token"
+		whole    = "source Secret takes secretRef; for one key write source: SecretKey"
+		reserved = "ansible_provider_meta is the provider's own variable"
 	)
 
+	runs := []string{run, "ansible.crossplane.io_ansibleruns.yaml"}
+	configs := []string{config, "ansible.crossplane.io_providerconfigs.yaml"}
+	allConfigs := append([]string{shared}, configs...)
+
 	cases := map[string]struct {
-		reason string
-		files  []string
-		spec   string
-		want   string
+		files              []string
+		spec, want, reason string
 	}{
-		"NoContent": {
-			reason: "An AnsibleRun has content.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"vars": {"a": 1}}}`,
-			want:   "exactly one of role, roles, playbook, playbooks and playbookInline must be set",
-		},
-		"TwoContents": {
-			reason: "It has one kind of content, also when one of two has no type in the schema.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "roles": ["a.b.c"]}}`,
-			want:   "exactly one of role, roles, playbook, playbooks and playbookInline must be set",
-		},
-		"EmptyContent": {
-			reason: "An empty playbook is no content.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbookInline": ""}}`,
-			want:   "playbookInline",
-		},
-		"TwoContentsOfDeletion": {
-			reason: "Deletion runs one kind of content.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {"role": "a.b.c", "roles": ["a.b.c"]}}}`,
-			want:   "at most one of role, roles, playbook, playbooks and playbookInline may be set",
-		},
-		"PathOfDeletion": {
-			reason: "A path is that of a project, also when the content is elsewhere.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {"playbooks": ["remove.yml"]}}}`,
-			want:   "a playbook that is a path needs project",
-		},
-		"PasswordInURL": {
-			reason: "The object shows the URL.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me:password@git.example.org/a.git"}}}`,
-			want:   "must not have a password or a token",
-		},
-		"PasswordOfMailAddressInURL": {
-			reason: "So does one whose user has an @.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me@corp:password@git.example.org/a.git"}}}`,
-			want:   "must not have a password or a token",
-		},
-		"TokenInURL": {
-			reason: "A token in place of a user is one, too.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "git+https://glpat-0123456789abcdef@git.example.org/a.git"}}}`,
-			want:   "must not have a password or a token",
-		},
-		"TokenInQuery": {
-			reason: "So is one that is a parameter.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://git.example.org/a.git?private_token=t0ken"}}}`,
-			want:   "must not have a password or a token",
-		},
-		"OrganizationInURL": {
-			reason: "The URLs of Azure have a user that is no secret.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://acme@dev.azure.com/acme/a/_git/a"}}}`,
-		},
-		"UserInURL": {
-			reason: "ssh has a user.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbook": "site.yml", "project": {"src": "ssh://git@git.example.org:22/a.git"}}}`,
-		},
-		"NothingOfDeletion": {
-			reason: "What says nothing of deletion is a mistake.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "onDelete": {}}}`,
-			want:   "spec.forProvider.onDelete in body should have at least 1 properties",
-		},
-		"VarFileWithoutReference": {
-			reason: "A variable file says where it is.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey"}]}}`,
-			want:   "source Secret takes secretRef; for one key write source: SecretKey",
-		},
-		"WholeSecretByKey": {
-			reason: "A whole Secret is named without a key.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretKeyRef": {"name": "a", "key": "b"}}]}}`,
-			want:   "source Secret takes secretRef; for one key write source: SecretKey",
-		},
-		"WholeConfigMap": {
-			reason: "So is a whole ConfigMap, in a configuration, too.",
-			files:  []string{cluster + configs, namespaced + configs, namespaced + "cluster" + configs},
-			spec:   `{"varFiles": [{"source": "ConfigMap"}]}`,
-			want:   "source ConfigMap takes configMapRef; for one key write source: ConfigMapKey",
-		},
-		"VariableOfWhole": {
-			reason: "A whole Secret is no single variable.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretRef": {"name": "a"}, "variable": "b"}]}}`,
-			want:   "of a whole Secret or ConfigMap each key is a variable",
-		},
-		"ReservedVariable": {
-			reason: "The provider's own variable comes from nowhere else.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey", "secretKeyRef": {"name": "a", "key": "b"}, "variable": "ansible_provider_meta"}]}}`,
-			want:   "ansible_provider_meta is the provider's own variable",
-		},
-		"ReservedStateVariable": {
-			reason: "The provider's own variable is no state variable.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "stateVariable": {"name": "ansible_provider_meta"}}}`,
-			want:   "ansible_provider_meta is the provider's own variable",
-		},
-		"ExecutableNothing": {
-			reason: "An executable inventory needs an inventory.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "executableInventory": true}}`,
-			want:   "executableInventory needs inventoryInline or inventories",
-		},
-		"Timeout": {
-			reason: "A mistaken timeout is told what to write.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"role": "a.b.c", "timeout": "1d"}}`,
-			want:   "must be a duration that is not negative, such as 20m",
-		},
-		"Env": {
-			reason: "No variable takes over the programs of a run.",
-			files:  []string{cluster + runs, namespaced + runs},
-			spec:   `{"forProvider": {"playbookInline": "[]", "env": [{"name": "PYTHONPATH", "value": "/x"}]}}`,
-			want:   "would take over programs",
-		},
-		"ConfigKind": {
-			reason: "A configuration is of one of two kinds.",
-			files:  []string{namespaced + runs},
-			spec:   `{"providerConfigRef": {"kind": "Secret", "name": "there"}, "forProvider": {"playbookInline": "[]"}}`,
-			want:   "providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig",
-		},
-		"ConfigElsewhere": {
-			reason: "A configuration is not that of another namespace.",
-			files:  []string{namespaced + runs},
-			spec:   `{"providerConfigRef": {"kind": "ProviderConfig", "name": "there", "namespace": "other"}, "forProvider": {"playbookInline": "[]"}}`,
-			want:   "unknown field: spec.providerConfigRef.namespace",
-		},
-		"DetailsElsewhere": {
-			reason: "Connection details go to no other namespace.",
-			files:  []string{namespaced + runs},
-			spec:   `{"writeConnectionSecretToRef": {"name": "details", "namespace": "other"}, "forProvider": {"playbookInline": "[]"}}`,
-			want:   "unknown field: spec.writeConnectionSecretToRef.namespace",
-		},
-		"InventoryOfHost": {
-			reason: "A namespace reads nothing of the provider's disk.",
-			files:  []string{namespaced + runs},
-			spec:   `{"forProvider": {"playbookInline": "[]", "inventories": [{"source": "Filesystem", "fs": {"path": "/etc/hosts"}}]}}`,
-			want:   "inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem",
-		},
-		"CredentialOfHost": {
-			reason: "Nor of its environment.",
-			files:  []string{namespaced + "cluster" + configs},
-			spec:   `{"credentials": [{"filename": "token", "source": "Environment", "env": {"name": "TOKEN"}}]}`,
-			want:   "credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem",
-		},
-		"Confinement": {
-			reason: "A namespace does not grant itself the provider's machine.",
-			files:  []string{namespaced + configs},
-			spec:   `{"confinement": {"serviceAccount": true}}`,
-			want:   "only cluster scoped configurations may have confinement",
-		},
-		"ServiceAccountElsewhere": {
-			reason: "A namespace has no rights of another one.",
-			files:  []string{namespaced + configs},
-			spec:   `{"kubernetes": {"serviceAccountRef": {"namespace": "crossplane-system", "name": "provider-ansible"}}}`,
-			want:   "the ServiceAccount of this configuration is in its own namespace",
-		},
-		"RequirementsOfImage": {
-			reason: "Nothing installs requirements where the image brings the content.",
-			files:  []string{cluster + configs, namespaced + configs},
-			spec:   `{"execution": {"place": "Pod", "content": "Image"}, "requirements": "roles: [{name: acme.page}]"}`,
-			want:   "requirements are not installed where execution.content is Image",
-		},
-		"ClaimForNothing": {
-			reason: "Nor is there content for a claim.",
-			files:  []string{cluster + configs, namespaced + configs},
-			spec:   `{"execution": {"place": "Pod", "content": "Image", "contentVolumeClaim": "content"}}`,
-			want:   "leave contentVolumeClaim out",
-		},
+		"NoContent": {runs, `{"forProvider": {"vars": {"a": 1}}}`, content,
+			"An AnsibleRun has content."},
+		"TwoContents": {runs, `{"forProvider": {"role": "a.b.c", "roles": ["a.b.c"]}}`, content,
+			"It has one kind of content, also when one of two has no type in the schema."},
+		"EmptyContent": {runs, `{"forProvider": {"playbookInline": ""}}`, "playbookInline",
+			"An empty playbook is no content."},
+		"TwoContentsOfDeletion": {runs, `{"forProvider": {"role": "a.b.c", "onDelete": {"role": "a.b.c", "roles": ["a.b.c"]}}}`, "at most one of role, roles, playbook, playbooks and playbookInline may be set",
+			"Deletion runs one kind of content."},
+		"PathOfDeletion": {runs, `{"forProvider": {"role": "a.b.c", "onDelete": {"playbooks": ["remove.yml"]}}}`, "a playbook that is a path needs project",
+			"A path is that of a project, also when the content is elsewhere."},
+		"PasswordInURL": {runs, `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me:password@git.example.org/a.git"}}}`, inURL,
+			"The object shows the URL."},
+		"PasswordOfMailAddressInURL": {runs, `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://me@corp:password@git.example.org/a.git"}}}`, inURL,
+			"So does one whose user has an @."},
+		"TokenInURL": {runs, `{"forProvider": {"playbook": "site.yml", "project": {"src": "git+https://glpat-0123456789abcdef@git.example.org/a.git"}}}`, inURL,
+			"A token in place of a user is one, too."},
+		"TokenInQuery": {runs, `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://git.example.org/a.git?private_token=t0ken"}}}`, inURL,
+			"So is one that is a parameter."},
+		"OrganizationInURL": {runs, `{"forProvider": {"playbook": "site.yml", "project": {"src": "https://acme@dev.azure.com/acme/a/_git/a"}}}`, "",
+			"The URLs of Azure have a user that is no secret."},
+		"UserInURL": {runs, `{"forProvider": {"playbook": "site.yml", "project": {"src": "ssh://git@git.example.org:22/a.git"}}}`, "",
+			"ssh has a user."},
+		"NothingOfDeletion": {runs, `{"forProvider": {"role": "a.b.c", "onDelete": {}}}`, "spec.forProvider.onDelete in body should have at least 1 properties",
+			"What says nothing of deletion is a mistake."},
+		"VarFileWithoutReference": {runs, `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey"}]}}`, whole,
+			"A variable file says where it is."},
+		"WholeSecretByKey": {runs, `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretKeyRef": {"name": "a", "key": "b"}}]}}`, whole,
+			"A whole Secret is named without a key."},
+		"WholeConfigMap": {allConfigs, `{"varFiles": [{"source": "ConfigMap"}]}`, "source ConfigMap takes configMapRef; for one key write source: ConfigMapKey",
+			"So is a whole ConfigMap, in a configuration, too."},
+		"VariableOfWhole": {runs, `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "Secret", "secretRef": {"name": "a"}, "variable": "b"}]}}`, "of a whole Secret or ConfigMap each key is a variable",
+			"A whole Secret is no single variable."},
+		"ReservedVariable": {runs, `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey", "secretKeyRef": {"name": "a", "key": "b"}, "variable": "ansible_provider_meta"}]}}`, reserved,
+			"The provider's own variable comes from nowhere else."},
+		"ReservedStateVariable": {runs, `{"forProvider": {"role": "a.b.c", "stateVariable": {"name": "ansible_provider_meta"}}}`, reserved,
+			"The provider's own variable is no state variable."},
+		"ExecutableNothing": {runs, `{"forProvider": {"role": "a.b.c", "executableInventory": true}}`, "executableInventory needs inventoryInline or inventories",
+			"An executable inventory needs an inventory."},
+		"Timeout": {runs, `{"forProvider": {"role": "a.b.c", "timeout": "1d"}}`, "must be a duration that is not negative, such as 20m",
+			"A mistaken timeout is told what to write."},
+		"Env": {runs, `{"forProvider": {"playbookInline": "[]", "env": [{"name": "PYTHONPATH", "value": "/x"}]}}`, "would take over programs",
+			"No variable takes over the programs of a run."},
+		"ConfigKind": {[]string{run}, `{"providerConfigRef": {"kind": "Secret", "name": "there"}, "forProvider": {"playbookInline": "[]"}}`, "providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig",
+			"A configuration is of one of two kinds."},
+		"ConfigElsewhere": {[]string{run}, `{"providerConfigRef": {"kind": "ProviderConfig", "name": "there", "namespace": "other"}, "forProvider": {"playbookInline": "[]"}}`, "unknown field: spec.providerConfigRef.namespace",
+			"A configuration is not that of another namespace."},
+		"DetailsElsewhere": {[]string{run}, `{"writeConnectionSecretToRef": {"name": "details", "namespace": "other"}, "forProvider": {"playbookInline": "[]"}}`, "unknown field: spec.writeConnectionSecretToRef.namespace",
+			"Connection details go to no other namespace."},
+		"InventoryOfHost": {[]string{run}, `{"forProvider": {"playbookInline": "[]", "inventories": [{"source": "Filesystem", "fs": {"path": "/etc/hosts"}}]}}`, "inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem",
+			"A namespace reads nothing of the provider's disk."},
+		"CredentialOfHost": {[]string{shared}, `{"credentials": [{"filename": "token", "source": "Environment", "env": {"name": "TOKEN"}}]}`, "credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem",
+			"Nor of its environment."},
+		"Confinement": {[]string{config}, `{"confinement": {"serviceAccount": true}}`, "only cluster scoped configurations may have confinement",
+			"A namespace does not grant itself the provider's machine."},
+		"ServiceAccountElsewhere": {[]string{config}, `{"kubernetes": {"serviceAccountRef": {"namespace": "crossplane-system", "name": "provider-ansible"}}}`, "the ServiceAccount of this configuration is in its own namespace",
+			"A namespace has no rights of another one."},
+		"RequirementsOfImage": {configs, `{"execution": {"place": "Pod", "content": "Image"}, "requirements": "roles: [{name: acme.page}]"}`, "requirements are not installed where execution.content is Image",
+			"Nothing installs requirements where the image brings the content."},
+		"ClaimForNothing": {configs, `{"execution": {"place": "Pod", "content": "Image", "contentVolumeClaim": "content"}}`, "leave contentVolumeClaim out",
+			"Nor is there content for a claim."},
 	}
 
 	for name, tc := range cases {
@@ -324,38 +182,23 @@ func TestNames(t *testing.T) {
 func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 	t.Helper()
 
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(text, crd); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, yaml.Unmarshal([]byte(needs.Read(t, file)), crd))
 
 	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil))
 
 	openAPI, _, err := validation.NewSchemaValidator(props)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	structural, err := structuralschema.NewStructural(props)
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, err)
 
 	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
 
 	return func(object []byte) field.ErrorList {
 		var o map[string]any
-		if err := utiljson.Unmarshal(object, &o); err != nil {
-			t.Fatal(err)
-		}
+		needs.OK(t, utiljson.Unmarshal(object, &o))
 
 		errs := validation.ValidateCustomResource(nil, o, openAPI)
 		more, _ := rules.Validate(context.Background(), nil, structural, o, nil, celconfig.RuntimeCELCostBudget)
