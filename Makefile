@@ -36,7 +36,7 @@ COLLECTIONS_NEW := $(addprefix .cache/collections/,kubernetes-core.tar.gz ansibl
 COLLECTIONS_OLD := $(addprefix .cache/collections/,kubernetes-core-3.2.0.tar.gz cloud-common-3.0.0.tar.gz \
 	community-docker-3.12.1.tar.gz community-library_inventory_filtering_v1-1.0.1.tar.gz)
 COLLECTIONS     := $(COLLECTIONS_NEW) $(COLLECTIONS_OLD)
-# What make up NODE=1 needs, test-e2e PLACE=Pod, and faults FAULTS=--place=Pod.
+# What make up NODE=1 needs, test-e2e PLACE=Pod, and faults FAULTS=-place=Pod.
 POD := $(if $(NODE)$(findstring Pod,$(PLACE)$(FAULTS)),needs-node $(NODE_PROGRAMS) $(NODE_IMAGE))
 TEST_STACK := --dir=.cache/test --kubeconfig=.cache/test.kubeconfig
 
@@ -82,7 +82,7 @@ ANSIBLE_PATH = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 # Packages that need a control plane, and those whose code has goroutines. There, tests of bounds and of long sequences,
 # TestLong…, run without the race detector, which takes ten times as long.
-CLUSTER := /test/(e2e|install|pods|render|security)$$
+CLUSTER := /test/(e2e|faults|install|pods|render|security)$$
 RACY    := /(plugin|provider/(content|controller|dependents|galaxy|kubeapi|pods|pool|supervisor|warm|workdir))$$
 
 test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
@@ -103,7 +103,7 @@ test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FU
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
 # Faults wait most of the time. As root, make test has them beside the tests of Pods and of the installation.
-SHORT_FAULTS := go run ./test/faults --short --seed=1
+SHORT_FAULTS := go test ./test/faults -count=1 -timeout=20m -short -v -args -seed=1
 
 # The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
@@ -131,7 +131,7 @@ test-nightly: ## Run more of the tests, for hours: faults, fuzzing, races, all i
 	$(MAKE) faults
 	$(MAKE) test-e2e CROSSPLANE=v2.0.2
 ifdef ROOT
-	$(MAKE) faults FAULTS='--place=Pod --faults=100'
+	$(MAKE) faults FAULTS='-place=Pod -faults=100'
 	$(MAKE) test-e2e PLACE=Pod
 	$(MAKE) test-node CROSSPLANE=v2.0.2
 endif
@@ -143,7 +143,7 @@ fuzz: # Run each fuzz test for FUZZTIME. Inputs that fail are kept in its testda
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
 faults: needs-e2e $(POD) build $(CONTROL_PLANE) $(ANSIBLE) # Break things while AnsibleRuns come and go.
-	go run ./test/faults $(FAULTS)
+	go test ./test/faults -count=1 -timeout=12h -v -args $(FAULTS)
 
 lint: $(addprefix $(BIN)/,golangci-lint controller-gen actionlint) ## Check style, and that generated files are up to date
 	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // NodeName is what the node is called.
@@ -79,6 +81,9 @@ func lookPath(program string) (string, error) {
 
 // HasNode says whether the stack has a node that runs Pods.
 func (s *Stack) HasNode() bool { return s.opts.Node }
+
+// InPods says whether runs have Pods if their configuration does not say so.
+func (s *Stack) InPods() bool { return s.opts.Place == common.PlacePod }
 
 // link is the name of the stack's bridge and of the control group of its Pods.
 func (s *Stack) link() string { return "node" + strconv.Itoa(s.ports[nameKubelet]) }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 )
 
@@ -205,7 +204,7 @@ func (s *Stack) Provider(flags ...string) *Piece {
 		// It is not in a Pod that could tell.
 		own = append(own, "--pod-image="+ProviderImage)
 	}
-	if s.opts.Place == common.PlacePod {
+	if s.InPods() {
 		own = append(own, "--place=Pod", "--pod-template="+s.path(dirProvider, filePodTemplate))
 	}
 	return s.Replica(Replica{

@@ -118,6 +118,9 @@ func New(o Options) (*Stack, error) {
 			*p = filepath.Join(o.Root, *p)
 		}
 	}
+	if !slices.Contains([]common.Place{"", common.PlaceProvider, common.PlacePod}, o.Place) {
+		return nil, errors.Errorf("runs cannot be carried out in %q", o.Place)
+	}
 	o.Node = o.Node || o.Packages || o.Place == common.PlacePod
 	return &Stack{opts: o}, nil
 }

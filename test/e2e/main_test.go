@@ -11,7 +11,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
@@ -19,22 +18,16 @@ import (
 // cp is the control plane that all tests share.
 var cp *cluster.Cluster
 
-// place where runs are carried out.
-var place = common.PlaceProvider
-
 func TestMain(m *testing.M) {
 	s := &cluster.Suite{Stack: "test", Target: "test-e2e", Prepare: prepare}
-	flag.Func("place", "Where runs are carried out: Provider or Pod. Pods need what a node needs.", func(text string) error {
-		if place = common.Place(text); place != common.PlaceProvider && place != common.PlacePod {
-			return errors.New("want Provider or Pod")
-		}
-		s.Options.Place = place
-		return nil
-	})
+	flag.StringVar((*string)(&s.Options.Place), "place", "Provider", "Where runs are carried out: Provider or Pod. Pods need what a node needs.")
 	s.Main(m)
 }
 
 func prepare(ctx context.Context, s *controlplane.Stack) (err error) {
+	if cp, err = cluster.New(s); err != nil {
+		return err
+	}
 	if inPods() {
 		if err := errors.Join(s.ImportProvider(ctx), s.AllowPods(ctx, "")); err != nil {
 			return err
@@ -42,15 +35,11 @@ func prepare(ctx context.Context, s *controlplane.Stack) (err error) {
 	}
 	// Plays write to the directories of tests. They are confined, and may write to
 	// this one.
-	if err := os.Setenv("TMPDIR", s.SharedDir()); err != nil {
-		return err
-	}
-	cp, err = cluster.New(s)
-	return err
+	return os.Setenv("TMPDIR", s.SharedDir())
 }
 
 // inPods says whether runs have Pods.
-func inPods() bool { return place == common.PlacePod }
+func inPods() bool { return cp.Stack.InPods() }
 
 // needsProvider skips a test that means nothing where runs have Pods.
 func needsProvider(t *testing.T, why string) {

@@ -42,10 +42,9 @@ const Half = "half done"
 // A Run is the work of one play.
 type Run struct {
 	UID, ID, Mode, State, Value string
-	Generation                  string
-	PID                         int
-	Began, Ended                time.Time
 	Outcome                     Outcome
+	// Struck is true for a run that something has hit.
+	Struck bool
 }
 
 func (r *Run) applies() bool { return r.Mode == ModeApply }
@@ -66,7 +65,6 @@ type Book struct {
 	targets  map[string]string
 	gone     map[string]bool
 	deleted  map[string]bool
-	struck   map[string]bool
 	notes    map[string][]string
 	breaches []Breach
 }
@@ -76,7 +74,7 @@ type Book struct {
 func NewBook(out io.Writer) *Book {
 	return &Book{
 		out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, deleted: map[string]bool{},
-		struck: map[string]bool{}, notes: map[string][]string{},
+		notes: map[string][]string{},
 	}
 }
 
@@ -85,10 +83,8 @@ func (b *Book) Begin(r Run) (differs bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	r.Began = time.Now()
-
 	for _, o := range b.runs {
-		if o.ID == r.ID && !b.struck[r.ID] {
+		if r.Struck = r.Struck || o.ID == r.ID && o.Struck; o.ID == r.ID && !r.Struck {
 			b.breach(r.UID, "a run begins once", fmt.Sprintf("run %s began again", r.ID))
 		}
 
@@ -103,7 +99,7 @@ func (b *Book) Begin(r Run) (differs bool) {
 	}
 
 	b.runs = append(b.runs, &r)
-	b.note(r.UID, "begin", r.ID, r.Mode, r.State, "generation", r.Generation, "value", r.Value, "pid", r.PID)
+	b.note(r.UID, "begin", r.ID, r.Mode, r.State, "value", r.Value)
 
 	want := r.Value
 	if r.State == StateAbsent {
@@ -129,7 +125,7 @@ func (b *Book) End(id string, how Outcome) {
 	}
 
 	r := b.runs[i]
-	r.Outcome, r.Ended = how, time.Now()
+	r.Outcome = how
 	b.note(r.UID, "end", r.ID, string(how))
 
 	switch {
@@ -142,18 +138,14 @@ func (b *Book) End(id string, how Outcome) {
 }
 
 // Drift changes a target outside of Ansible, unless a play works on it.
-func (b *Book) Drift(uid string) bool {
+func (b *Book) Drift(uid string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	if b.targets[uid] == "" || b.targets[uid] == Half {
-		return false
+	if b.targets[uid] != "" && b.targets[uid] != Half {
+		b.targets[uid] = "drifted"
+		b.note(uid, "drift")
 	}
-
-	b.targets[uid] = "drifted"
-	b.note(uid, "drift")
-
-	return true
 }
 
 // Deleted says that an object is about to be deleted.
@@ -163,14 +155,6 @@ func (b *Book) Deleted(uid string) {
 
 	b.deleted[uid] = true
 	b.note(uid, "deleted")
-}
-
-// IsDeleted is true for an object that is being deleted, or is gone.
-func (b *Book) IsDeleted(uid string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return b.deleted[uid]
 }
 
 // Gone says that an object is gone. It may only go after a successful absent
@@ -186,27 +170,29 @@ func (b *Book) Gone(uid string) {
 	b.gone[uid] = true
 	b.note(uid, "gone")
 
-	if last := b.last(uid, (*Run).applies); last != nil && (last.State != StateAbsent || last.Outcome != Done) {
+	if last := b.last(uid); last != nil && (last.State != StateAbsent || last.Outcome != Done) {
 		b.breach(uid, "a delete is done only after a successful absent run",
 			fmt.Sprintf("the last run before the object was gone is %s, state %s, outcome %q", last.ID, last.State,
 				last.Outcome))
 	}
 }
 
-// IsGone is true for an object that is gone.
-func (b *Book) IsGone(uid string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return b.gone[uid]
+// An Object of the runs.
+type Object struct {
+	// Target is the value that was applied, empty when there is none.
+	Target string
+	// Deleted is true for an object that is being deleted or is gone, Gone for one that is gone.
+	Deleted, Gone bool
+	// LastApply that began to work; nil when there was none.
+	LastApply *Run
 }
 
-// Target of an object: the value that was applied, empty when there is none.
-func (b *Book) Target(uid string) string {
+// Object as it is now.
+func (b *Book) Object(uid string) Object {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	return b.targets[uid]
+	return Object{Target: b.targets[uid], Deleted: b.deleted[uid], Gone: b.gone[uid], LastApply: b.last(uid)}
 }
 
 // Strike a run: it may end without a result, or begin again.
@@ -214,16 +200,11 @@ func (b *Book) Strike(r Run, words ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	b.struck[r.ID] = true
+	for _, o := range b.runs {
+		o.Struck = o.Struck || o.ID == r.ID
+	}
+
 	b.note(r.UID, append([]any{"STRIKE", r.ID}, words...)...)
-}
-
-// Struck is true for a run that something has hit.
-func (b *Book) Struck(id string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return b.struck[id]
 }
 
 // Runs that began, in that order.
@@ -251,22 +232,6 @@ func (b *Book) Run(id string) *Run {
 	}
 
 	return nil
-}
-
-// LastApply that began to work for an object; nil when there was none.
-func (b *Book) LastApply(uid string) *Run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return b.last(uid, (*Run).applies)
-}
-
-// Count of the runs that began.
-func (b *Book) Count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return len(b.runs)
 }
 
 // Note something about an object.
@@ -301,9 +266,10 @@ func (b *Book) Timeline(uid string) string {
 	return strings.Join(b.notes[uid], "")
 }
 
-func (b *Book) last(uid string, is func(*Run) bool) *Run {
+// last apply for an object.
+func (b *Book) last(uid string) *Run {
 	for _, r := range slices.Backward(b.runs) {
-		if r.UID == uid && is(r) {
+		if r.UID == uid && r.applies() {
 			return new(*r)
 		}
 	}

@@ -65,7 +65,7 @@ func TestBook(t *testing.T) {
 			reason: "A run whose Pod was hit may.",
 			do: func(b *Book) {
 				b.Begin(apply("1", StatePresent))
-				b.Strike(apply("1", StatePresent), "Job suspended, and resumed")
+				b.Strike(apply("1", StatePresent), "Pod deleted")
 				b.End("1", Lost)
 				b.Begin(apply("1", StatePresent))
 			},
@@ -138,8 +138,8 @@ func TestBook(t *testing.T) {
 				t.Errorf("\n%s\nBreaches(): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.target, b.Target("a")); diff != "" {
-				t.Errorf("\n%s\nTarget(): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.target, b.Object("a").Target); diff != "" {
+				t.Errorf("\n%s\nTarget of Object(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,10 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // An Effect on one request. The zero value lets it pass.
@@ -44,7 +44,7 @@ type Rule func(r *http.Request) Effect
 
 // A Proxy on loopback. Use Start.
 type Proxy struct {
-	traps  *trap.Set
+	traps  *trap.Passage
 	server *httptest.Server
 	pass   *httputil.ReverseProxy
 
@@ -56,20 +56,18 @@ type Proxy struct {
 	stalled chan struct{}
 }
 
-// Start a proxy for the API server that a configuration is for. What its clients
-// write passes the traps.
-func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
+// Start a proxy for the API server that a configuration is for. What its clients write passes the traps. It ends with the
+// test.
+func Start(tb testing.TB, cfg *rest.Config, traps *trap.Passage) *Proxy {
+	tb.Helper()
+
 	to, err := url.Parse(cfg.Host)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot parse the URL of the API server")
-	}
+	needs.OK(tb, err)
 
 	// The clients authenticate themselves; the proxy has no credentials.
 	transport, err := rest.TransportFor(
 		&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData}})
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot connect to the API server")
-	}
+	needs.OK(tb, err)
 
 	p := &Proxy{traps: traps, watches: map[int]context.CancelFunc{}}
 	p.pass = &httputil.ReverseProxy{
@@ -84,16 +82,14 @@ func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
 	p.server.EnableHTTP2 = true
 	p.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	p.server.StartTLS()
+	tb.Cleanup(func() {
+		p.Stall(false)
+		p.CutWatches()
+		_ = p.server.Config.Close()
+		p.server.Close()
+	})
 
-	return p, nil
-}
-
-// Stop the proxy.
-func (p *Proxy) Stop() {
-	p.Stall(false)
-	p.CutWatches()
-	_ = p.server.Config.Close()
-	p.server.Close()
+	return p
 }
 
 // URL of the proxy.

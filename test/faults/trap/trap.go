@@ -1,5 +1,4 @@
-// Package trap stops what happens at a moment that a test wants to look at, or
-// to strike at, until the test lets it go.
+// Package trap stops what happens at a moment that a test wants to strike at, until the test lets it go.
 package trap
 
 import (
@@ -27,79 +26,60 @@ type Event struct {
 	Mode, State, Phase string
 }
 
-// A Trap waits for one event. Use Set.Arm.
+// A Trap catches one event, and holds it until it is opened.
 type Trap struct {
 	match  func(Event) bool
 	caught chan Event
-	open   chan struct{}
-	once   sync.Once
+	// Open lets go what is held. It does nothing the second time.
+	Open context.CancelFunc
+	open context.Context //nolint:containedctx // It is done when the trap is open.
 }
 
 // Caught has the event once it has happened.
 func (t *Trap) Caught() <-chan Event { return t.caught }
 
-// Open the trap, whether it has caught anything or not: what it holds goes on.
-func (t *Trap) Open() { t.once.Do(func() { close(t.open) }) }
-
-// A Set of traps. The zero value is ready.
-type Set struct {
-	// Seen is called for each event, trapped or not. It may be nil.
+// A Passage is what all events pass. At most one trap is there at a time.
+type Passage struct {
+	// Seen is called for each event, trapped or not.
 	Seen func(Event)
 
-	mu    sync.Mutex
-	traps []*Trap
+	mu   sync.Mutex
+	trap *Trap
 }
 
-// Arm a trap for the next event that matches.
-func (s *Set) Arm(match func(Event) bool) *Trap {
-	t := &Trap{match: match, caught: make(chan Event, 1), open: make(chan struct{})}
+// Arm a trap for the next event that matches, instead of the one before. An open one catches nothing any more.
+func (p *Passage) Arm(match func(Event) bool) *Trap {
+	t := &Trap{match: match, caught: make(chan Event, 1)}
+	t.open, t.Open = context.WithCancel(context.Background())
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
-	s.traps = append(s.traps, t)
+	p.trap = t
 
 	return t
 }
 
-// Disarm a trap, and let go what it has caught.
-func (s *Set) Disarm(t *Trap) {
-	s.take(func(o *Trap) bool { return o == t })
-	t.Open()
-}
+// Pass an event: it is held if the trap is for it, until that is opened or the context is done.
+func (p *Passage) Pass(ctx context.Context, e Event) {
+	p.Seen(e)
 
-// Pass an event: it is held if there is a trap for it, until that is opened or
-// the context is done.
-func (s *Set) Pass(ctx context.Context, e Event) {
-	if s.Seen != nil {
-		s.Seen(e)
+	p.mu.Lock()
+	t := p.trap
+
+	catches := t != nil && t.open.Err() == nil && t.match(e)
+	if catches {
+		t.caught <- e
+		p.trap = nil
 	}
+	p.mu.Unlock()
 
-	t := s.take(func(t *Trap) bool { return t.match(e) })
-	if t == nil {
+	if !catches {
 		return
 	}
 
-	t.caught <- e
-
 	select {
-	case <-t.open:
+	case <-t.open.Done():
 	case <-ctx.Done():
 	}
-}
-
-// take the first trap for which a function is true.
-func (s *Set) take(is func(*Trap) bool) *Trap {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	for i, t := range s.traps {
-		if is(t) {
-			s.traps = append(s.traps[:i:i], s.traps[i+1:]...)
-
-			return t
-		}
-	}
-
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -27,12 +27,9 @@ const (
 	podPace = 3 * time.Second
 )
 
-// inPods is true when runs happen in Pods on a node.
-func (s *stage) inPods() bool { return s.place == common.PlacePod }
-
 // either of two times: one for runs in the provider, one for those in Pods.
-func (s *stage) either(provider, pods time.Duration) time.Duration {
-	if s.inPods() {
+func either(provider, pods time.Duration) time.Duration {
+	if inPods {
 		return pods
 	}
 
@@ -40,8 +37,8 @@ func (s *stage) either(provider, pods time.Duration) time.Duration {
 }
 
 // execution of configurations.
-func (s *stage) execution() *common.Execution {
-	if !s.inPods() {
+func execution() *common.Execution {
+	if !inPods {
 		return nil
 	}
 
@@ -63,7 +60,7 @@ type records struct {
 // seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
 func (s *stage) seen(e trap.Event) {
 	phase := common.RunPhase(e.Phase)
-	if !s.inPods() || e.Kind != trap.StatusWritten || !phase.Finished() {
+	if !inPods || e.Kind != trap.StatusWritten || !phase.Finished() {
 		return
 	}
 
@@ -72,8 +69,8 @@ func (s *stage) seen(e trap.Event) {
 
 	// A provider that ends between its note of a run and the Pod leaves one that has not begun, and one that ends before
 	// it can record that a run was canceled, as a deletion does, leaves no Pod.
-	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil &&
-		s.records.told[e.RunID] != string(common.PhaseCanceled) && !s.book.IsDeleted(e.UID) {
+	if r := s.book.Run(e.RunID); phase == common.PhaseInterrupted && r != nil && !r.Struck &&
+		s.records.told[e.RunID] != string(common.PhaseCanceled) && !s.book.Object(e.UID).Deleted {
 		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that",
 			fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}
@@ -83,7 +80,7 @@ func (s *stage) seen(e trap.Event) {
 
 // lost are runs that have ended by themselves and of which no status was told.
 func (s *stage) lost() {
-	if !s.inPods() {
+	if !inPods {
 		return
 	}
 
@@ -92,7 +89,7 @@ func (s *stage) lost() {
 
 	for _, r := range s.book.Runs() {
 		// An object that was only ever checked goes at once when it is deleted: it gets no result any more.
-		if s.book.IsGone(r.UID) && s.book.LastApply(r.UID) == nil {
+		if o := s.book.Object(r.UID); o.Gone && o.LastApply == nil {
 			continue
 		}
 
@@ -104,7 +101,7 @@ func (s *stage) lost() {
 
 // leftOfPods is what is left of runs in Pods after keepFor.
 func (s *stage) leftOfPods(ctx context.Context) []string {
-	if !s.inPods() {
+	if !inPods {
 		return nil
 	}
 

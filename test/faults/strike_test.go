@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -124,8 +124,8 @@ func (d *drive) strikes() []fault {
 		name  string
 		piece func(context.Context) (*controlplane.Piece, error)
 	}{
-		{"kube-apiserver", d.stack.APIServer},
-		{"etcd", d.stack.Etcd},
+		{"kube-apiserver", stack.APIServer},
+		{"etcd", stack.Etcd},
 	} {
 		out = append(out, fault{s.name + " killed and started again", func(ctx context.Context) (string, error) {
 			p, err := s.piece(ctx)
@@ -150,7 +150,7 @@ func (d *drive) strikes() []fault {
 // struck.
 func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *trap.Trap) error) (string, error) {
 	t := d.traps.Arm(p.match)
-	defer d.traps.Disarm(t)
+	defer t.Open()
 
 	deadline := time.After(maxWait)
 

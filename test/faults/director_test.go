@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // A director says how plays behave.
 type director struct {
-	traps *trap.Set
+	traps *trap.Passage
 
 	mu        sync.Mutex
 	rng       *rand.Rand
@@ -30,7 +30,7 @@ type way struct {
 	hopeless bool
 }
 
-func newDirector(traps *trap.Set, rng *rand.Rand) *director {
+func newDirector(traps *trap.Passage, rng *rand.Rand) *director {
 	return &director{traps: traps, rng: rng, ways: map[string]way{}}
 }
 

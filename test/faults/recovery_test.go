@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func (d *drive) recovery(ctx context.Context) {
 	var left []string
 
 	// Pods that are not followed are looked for every minute, from their third one on.
-	d.eventually(ctx, d.either(15*time.Second, 5*time.Minute), func() bool {
+	d.eventually(ctx, either(15*time.Second, 5*time.Minute), func() bool {
 		left = append(d.left(), d.leftOfPods(ctx)...)
 
 		return len(left) == 0
@@ -126,7 +126,7 @@ func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, ask
 func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	ready, synced := run.GetCondition(xpv2.TypeReady), run.GetCondition(xpv2.TypeSynced)
 	apply := run.Observation().LastApply
-	ours := d.book.LastApply(string(o.uid))
+	noted := d.book.Object(string(o.uid))
 	token, _ := meta.GetReconcileRequest(run)
 
 	switch {
@@ -134,8 +134,8 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 		return "is still there: " + summary(run)
 	case ready.ObservedGeneration != run.GetGeneration():
 		return "its conditions are of an earlier generation: " + summary(run)
-	case forgotten(apply, ours, d.book.Run):
-		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
+	case forgotten(apply, noted.LastApply, d.book.Run):
+		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", noted.LastApply.ID, summary(run))
 	case o.way.hopeless:
 		if ready.Status == corev1.ConditionTrue || apply == nil || !apply.Result.Finished() ||
 			apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
@@ -147,10 +147,10 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 		return "is not ready: " + summary(run)
 	case token != "" && run.Observation().HandledRequest != token:
 		return fmt.Sprintf("request %s was not answered: %s", token, summary(run))
-	case d.book.Target(string(o.uid)) == "drifted" && o.policy == common.RunOnChange:
+	case noted.Target == "drifted" && o.policy == common.RunOnChange:
 		return ""
-	case d.book.Target(string(o.uid)) != o.value:
-		return fmt.Sprintf("its target is %q, not %q: %s", d.book.Target(string(o.uid)), o.value, summary(run))
+	case noted.Target != o.value:
+		return fmt.Sprintf("its target is %q, not %q: %s", noted.Target, o.value, summary(run))
 	}
 
 	return ""

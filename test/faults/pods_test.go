@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (d *drive) hits() []fault {
 	}
 
 	return append(out, fault{"kubelet killed and started again", func(ctx context.Context) (string, error) {
-		k, err := d.stack.Kubelet(ctx)
+		k, err := stack.Kubelet(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -62,7 +62,7 @@ func (d *drive) hit(ctx context.Context, name string, do func(context.Context, *
 // working is a run that works, and its Pod; nil if there is none.
 func (d *drive) working(ctx context.Context) (ledger.Run, *corev1.Pod) {
 	all := slices.DeleteFunc(d.book.Runs(),
-		func(r ledger.Run) bool { return r.Outcome != ledger.Working || d.book.Struck(r.ID) })
+		func(r ledger.Run) bool { return r.Outcome != ledger.Working || r.Struck })
 	if len(all) == 0 {
 		return ledger.Run{}, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (d *drive) roll(n int) int {
 
 // start replicas of the provider; those that run stay.
 func (d *drive) start(ctx context.Context, n int) error {
-	elects := n > 1 || d.inPods()
+	elects := n > 1 || inPods
 
 	for _, r := range d.running() {
 		if len(d.running()) <= n && elects == r.elects {
@@ -120,7 +120,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 				fail(err)
 			}
 
-			pause(work, d.either(time.Second, podPace)*time.Duration(500+d.roll(1500))/1000)
+			pause(work, either(time.Second, podPace)*time.Duration(500+d.roll(1500))/1000)
 		}
 	})
 
@@ -161,7 +161,7 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 			d.injected.Add(1)
 		}
 
-		d.printf("  %7.1fs  %4.1fs  %s  %s\n", time.Since(d.began).Seconds(), time.Since(began).Seconds(), f.name,
+		d.t.Logf("  %7.1fs  %4.1fs  %s  %s", time.Since(d.began).Seconds(), time.Since(began).Seconds(), f.name,
 			word+map[bool]string{true: "(missed)"}[missed])
 
 		pause(ctx, time.Duration(d.roll(1500))*time.Millisecond)
@@ -178,8 +178,4 @@ func (d *drive) heal() {
 		r.proxy.Set(nil)
 		r.proxy.Stall(false)
 	}
-}
-
-func (s *stage) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.out, format, args...)
 }

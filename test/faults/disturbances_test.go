@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (d *drive) disturbances() []fault {
 		fault{"watches cut", d.cut},
 		fault{"watches stalled", d.stall})
 
-	if d.inPods() {
+	if inPods {
 		out = append(out, d.hits()...)
 	}
 

@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -69,7 +69,7 @@ type population struct {
 func (p *population) configure(ctx context.Context) error {
 	c := &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: config}}
 	n := &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: config, Namespace: namespace}}
-	c.Spec.Execution, n.Spec.Execution = p.execution(), p.execution()
+	c.Spec.Execution, n.Spec.Execution = execution(), execution()
 
 	return errors.Wrap(errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)), "cannot make configurations")
 }
@@ -100,7 +100,7 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 
 	f := run.Parameters()
 	f.Vars = p.vars(o)
-	f.Timeout = &metav1.Duration{Duration: p.either(20*time.Second, 2*time.Minute)}
+	f.Timeout = &metav1.Duration{Duration: either(20*time.Second, 2*time.Minute)}
 
 	if o.way.hopeless {
 		f.RetryLimit = new(int32(2))
@@ -112,7 +112,7 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q}`, o.value, p.ledger.Path())}
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q}`, o.value, p.ledger)}
 }
 
 // change the population at random.
