@@ -2,7 +2,6 @@ package docs
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -63,7 +62,8 @@ conditions: [{type: Ready, status: "False", reason: RunFailed, message: no space
 	}
 
 	for _, file := range files {
-		columns := columnsOf(t, file)
+		var crd apiextensionsv1.CustomResourceDefinition
+		needs.OK(t, yaml.Unmarshal([]byte(needs.Read(t, file)), &crd))
 
 		for name, tc := range cases {
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
@@ -72,7 +72,7 @@ conditions: [{type: Ready, status: "False", reason: RunFailed, message: no space
 
 				got := cells{}
 
-				for _, c := range columns {
+				for _, c := range crd.Spec.Versions[0].AdditionalPrinterColumns {
 					if text := cell(t, c, object); text != "" {
 						got[c.Name] = text
 					}
@@ -84,18 +84,6 @@ conditions: [{type: Ready, status: "False", reason: RunFailed, message: no space
 			})
 		}
 	}
-}
-
-func columnsOf(t *testing.T, file string) []apiextensionsv1.CustomResourceColumnDefinition {
-	t.Helper()
-
-	text, err := os.ReadFile(file)
-	needs.OK(t, err)
-
-	var crd apiextensionsv1.CustomResourceDefinition
-	needs.OK(t, yaml.Unmarshal(text, &crd))
-
-	return crd.Spec.Versions[0].AdditionalPrinterColumns
 }
 
 // cell of a column, as the API server makes it: the first result counts.

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -13,9 +12,7 @@ import (
 func TestMachine(t *testing.T) {
 	packages, err := exec.CommandContext(t.Context(), "../machine.sh", "list").Output()
 	needs.OK(t, err)
-	page, err := os.ReadFile("../../CONTRIBUTING.md")
-	needs.OK(t, err)
-	if want := "\napt-get install --yes " + string(packages); !strings.Contains(string(page), want) {
+	if want := "\napt-get install --yes " + string(packages); !strings.Contains(needs.Read(t, "../../CONTRIBUTING.md"), want) {
 		t.Errorf("CONTRIBUTING.md should have the line that test/machine.sh list prints:%s", want)
 	}
 }

@@ -17,10 +17,7 @@ import (
 func TestPackages(t *testing.T) {
 	root := os.DirFS("../..")
 
-	text, err := fs.ReadFile(root, "CONTRIBUTING.md")
-	needs.OK(t, err)
-
-	_, table, _ := strings.Cut(string(text), "\n| it needs to know | package |\n")
+	_, table, _ := strings.Cut(needs.Read(t, "../../CONTRIBUTING.md"), "\n| it needs to know | package |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 
 	var named []string
@@ -51,7 +48,7 @@ func packagesIn(t *testing.T, root fs.FS, dirs ...string) []string {
 	var packages []string
 
 	for _, dir := range dirs {
-		if err := fs.WalkDir(root, dir, func(file string, d fs.DirEntry, err error) error {
+		needs.OK(t, fs.WalkDir(root, dir, func(file string, d fs.DirEntry, err error) error {
 			if err == nil && d.Name() == "testdata" {
 				return fs.SkipDir
 			}
@@ -61,9 +58,7 @@ func packagesIn(t *testing.T, root fs.FS, dirs ...string) []string {
 			}
 
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 
 	slices.Sort(packages)

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,10 +13,7 @@ import (
 // TestReasons looks for every reason that a run may end with in the table of
 // reasons.
 func TestReasons(t *testing.T) {
-	text, err := os.ReadFile("../../docs/lifecycle.md")
-	needs.OK(t, err)
-
-	_, table, _ := strings.Cut(string(text), "\n## Reasons\n")
+	_, table, _ := strings.Cut(needs.Read(t, "../../docs/lifecycle.md"), "\n## Reasons\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 
 	reasons := reasonsIn(t, "../../provider")
@@ -38,24 +34,17 @@ func reasonsIn(t *testing.T, dir string) []string {
 
 	var reasons []string
 
-	if err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
+	needs.OK(t, filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".go" {
 			return err
 		}
 
-		code, err := os.ReadFile(filepath.Clean(file))
-		if err != nil {
-			return err
-		}
-
-		for _, m := range regexp.MustCompile(`(?m)^\s*Reason\w+ += "(\w+)"`).FindAllStringSubmatch(string(code), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^\s*Reason\w+ += "(\w+)"`).FindAllStringSubmatch(needs.Read(t, file), -1) {
 			reasons = append(reasons, m[1])
 		}
 
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 
 	return reasons
 }

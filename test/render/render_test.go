@@ -3,9 +3,6 @@ package render
 
 import (
 	"bytes"
-	"errors"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -28,18 +25,9 @@ func TestExamples(t *testing.T) {
 		reason string
 		want   []string
 	}{
-		"website": {
-			reason: "The listing waits for the page, which is rendered.",
-			want:   []string{"Website", "AnsibleRun page"},
-		},
-		"site": {
-			reason: "The page is rendered with what the XR says.",
-			want:   []string{"Site", "AnsibleRun page"},
-		},
-		"banner": {
-			reason: "The shadow waits for the banner, which is rendered.",
-			want:   []string{"Banner", "AnsibleRun banner"},
-		},
+		"website": {"The listing waits for the page, which is rendered.", []string{"Website", "AnsibleRun page"}},
+		"site":    {"The page is rendered with what the XR says.", []string{"Site", "AnsibleRun page"}},
+		"banner":  {"The shadow waits for the banner, which is rendered.", []string{"Banner", "AnsibleRun banner"}},
 	}
 
 	for name, tc := range cases {
@@ -59,15 +47,11 @@ func TestExamples(t *testing.T) {
 				t.Fatalf("\n%s\nrender: %v: %s", tc.reason, err, stderr)
 			}
 
+			rendered, err := cluster.Parse(string(out), nil)
+			needs.OK(t, err)
+
 			var got []string
-			documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096)
-			for {
-				u := &unstructured.Unstructured{}
-				if err := documents.Decode(u); errors.Is(err, io.EOF) {
-					break
-				} else if err != nil {
-					t.Fatal(err)
-				}
+			for _, u := range rendered {
 				got = append(got, strings.TrimSpace(u.GetKind()+" "+u.GetAnnotations()["crossplane.io/composition-resource-name"]))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -82,23 +66,18 @@ func TestExamples(t *testing.T) {
 func serve(t *testing.T) string {
 	t.Helper()
 
-	l, err := net.Listen("tcp", "localhost:0")
+	address, err := controlplane.FreeAddress(t.Context())
 	needs.OK(t, err)
-	address := l.Addr().String()
-	l.Close()
 
 	cmd := exec.CommandContext(t.Context(), "../../bin/function-ansible", "serve", "--insecure", "--address="+address, "--metrics-address=")
 	cmd.Stderr = os.Stderr
 	needs.OK(t, cmd.Start())
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
+	t.Cleanup(func() { cmd.Wait() })
+
+	dir := t.TempDir()
+	needs.Write(t, dir, map[string]string{
+		"functions.yaml": strings.ReplaceAll(needs.Read(t, "../../examples/functions.yaml"), "localhost:9443", address),
 	})
 
-	b, err := os.ReadFile("../../examples/functions.yaml")
-	needs.OK(t, err)
-	path := filepath.Join(t.TempDir(), "functions.yaml")
-	needs.OK(t, os.WriteFile(path, bytes.ReplaceAll(b, []byte("localhost:9443"), []byte(address)), 0o600))
-
-	return path
+	return filepath.Join(dir, "functions.yaml")
 }
