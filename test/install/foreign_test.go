@@ -2,7 +2,6 @@ package install
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,8 +12,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -89,13 +86,13 @@ resourceRef: {apiVersion: ansible.crossplane.io/v1alpha1, kind: AnsibleRun, name
 // TestForeign puts the provider in the place of another one with kinds of the same names, as
 // the documentation says: the objects stay, and the provider carries on with them.
 func TestForeign(t *testing.T) {
-	cp.explainFailure(t)
-	if cp.installed {
+	explainFailure(t)
+	if installed {
 		t.Skip("The provider is there already: this is a test for the first one.")
 	}
 
 	publishForeign(t)
-	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+`---
+	apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+`---
 apiVersion: pkg.crossplane.io/v1
 kind: Provider
 metadata: {name: provider-ansible}
@@ -106,10 +103,10 @@ spec: {package: "registry.example.org/`+foreignRepository+`:v0.8.0"}
 
 	runs := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", "", "ansibleruns.ansible.crossplane.io")
 	cp.WaitFor(t, runs, Condition("Established", "True"))
-	cp.Apply(t, published)
+	apply(t, published)
 	run := object("ansible.crossplane.io/v1alpha1", "AnsibleRun", "", "foreign")
 	uid := cp.Get(t, run).GetUID()
-	cp.Apply(t, fmt.Sprintf(used, uid))
+	apply(t, fmt.Sprintf(used, uid))
 
 	// What the documentation says.
 	cp.Kubectl(t, "annotate", "ansibleruns.ansible.crossplane.io", "--all", "crossplane.io/paused=true")
@@ -170,27 +167,19 @@ func publishForeign(t *testing.T) {
 	config = config.DeepCopy()
 	config.Config.Entrypoint = []string{"sleep", "infinity"}
 	config.Config.Labels = nil // They say which layer has the package.
-	if img, err = mutate.ConfigFile(img, config); err != nil {
-		t.Fatal(err)
-	}
+	img, err = mutate.ConfigFile(img, config)
+	needs.OK(t, err)
 
 	dir := t.TempDir()
-	runtime, file := filepath.Join(dir, "runtime.tar"), filepath.Join(dir, "foreign.xpkg")
+	runtime, source, file := filepath.Join(dir, "runtime.tar"), filepath.Join(dir, "package"), filepath.Join(dir, "foreign.xpkg")
 	tag, err := name.NewTag("example.org/" + foreignRepository)
 	needs.OK(t, err)
 	kinds := ""
 	for _, kind := range []string{"AnsibleRun", "ProviderConfig", "ProviderConfigUsage"} {
 		kinds += fmt.Sprintf(foreignKind, kind, strings.ToLower(kind)+"s", strings.ToLower(kind))
 	}
-	source := filepath.Join(dir, "package")
-	if err := errors.Join(
-		tarball.WriteToFile(runtime, tag, img),
-		os.Mkdir(source, 0o700),
-		os.WriteFile(filepath.Join(source, "crossplane.yaml"), []byte(foreign), 0o600),
-		os.WriteFile(filepath.Join(source, "kinds.yaml"), []byte(kinds), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, tarball.WriteToFile(runtime, tag, img))
+	needs.Write(t, source, map[string]string{"crossplane.yaml": foreign, "kinds.yaml": kinds})
 	crank(t, "xpkg", "build", "--package-root="+source, "--package-file="+file, "--examples-root="+t.TempDir(), "--embed-runtime-image-tarball="+runtime)
 	push(t, file, foreignRepository, "v0.8.0")
 }

@@ -24,18 +24,18 @@ spec:
 // install both packages as the documentation says, if they are not there yet.
 func install(t *testing.T) {
 	t.Helper()
-	cp.explainFailure(t)
-	if cp.installed {
+	explainFailure(t)
+	if installed {
 		return
 	}
 	for _, program := range []string{"function-ansible", "provider-ansible"} {
 		publish(t, program, "v0.1.0")
 	}
-	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+"---\n"+example(t, "install.yaml"))
+	apply(t, strings.ReplaceAll(mirror, "%s", warehouse)+"---\n"+example(t, "install.yaml"))
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", "function-ansible"), Condition("Installed", "True"), Condition("Healthy", "True"))
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible"), Condition("Installed", "True"), Condition("Healthy", "True"))
 
-	cp.installed = true
+	installed = true
 }
 
 // installConfiguration that depends on both packages.
@@ -44,7 +44,7 @@ func installConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "configuration.xpkg")
 	crank(t, "xpkg", "build", "--package-root="+filepath.Join(root, "examples", "configuration"), "--package-file="+file, "--examples-root="+t.TempDir())
 	push(t, file, organisation+"/configuration-ansible", "v0.1.0")
-	cp.Apply(t, `
+	apply(t, `
 apiVersion: pkg.crossplane.io/v1
 kind: Configuration
 metadata: {name: configuration-ansible}
@@ -72,16 +72,16 @@ func TestInstall(t *testing.T) {
 	}
 
 	for _, f := range []string{"xrd.yaml", "composition.yaml", "providerconfig.yaml"} {
-		cp.Apply(t, example(t, "banner/"+f))
+		apply(t, example(t, "banner/"+f))
 	}
 	cp.WaitFor(t, object("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", "", "banners.example.org"), Condition("Established", "True"))
-	cp.Apply(t, example(t, "banner/xr.yaml"))
+	apply(t, example(t, "banner/xr.yaml"))
 	xr := object("example.org/v1", "Banner", "", "hello")
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("Synced", "True"))
 	cp.Kubectl(t, "delete", "banner.example.org", "hello", "--cascade=foreground", "--wait=false")
 	cp.WaitGone(t, xr)
 
-	for _, p := range cp.Pods(t, "") {
+	for _, p := range podsOf(t, "") {
 		for _, c := range p.Status.ContainerStatuses {
 			if c.RestartCount > 0 {
 				t.Errorf("%s: want no restarts, got %d: %v", p.Name, c.RestartCount, c.LastTerminationState)
@@ -93,7 +93,7 @@ func TestInstall(t *testing.T) {
 // unknown is a user that no image knows, as OpenShift chooses one.
 const unknown = 1000680000
 
-// asUnknown is a run that says who it is, uses ssh, and writes into its home directory.
+// asUnknown is a run that shows its user, uses ssh, and writes into its home directory.
 const asUnknown = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig
@@ -128,10 +128,10 @@ func TestUnknownUser(t *testing.T) {
 	install(t)
 	// What these put into Pods that name no user.
 	user := fmt.Sprintf("runAsUser: %d", unknown)
-	cp.Apply(t, strings.ReplaceAll(example(t, "install.yaml"), "securityContext: {", "securityContext: {"+user+", "))
+	apply(t, strings.ReplaceAll(example(t, "install.yaml"), "securityContext: {", "securityContext: {"+user+", "))
 	for _, name := range []string{"function-ansible", "provider-ansible"} {
 		Eventually(t, name+" as another user", func() bool {
-			pods := cp.Pods(t, name)
+			pods := podsOf(t, name)
 			if len(pods) != 1 {
 				return false
 			}
@@ -147,7 +147,7 @@ func TestUnknownUser(t *testing.T) {
 		"pod":      "place: Pod, podTemplate: {spec: {securityContext: {" + user + "}}}",
 	}
 	for place, execution := range places {
-		cp.Apply(t, fmt.Sprintf(asUnknown, unknown, place, execution))
+		apply(t, fmt.Sprintf(asUnknown, unknown, place, execution))
 	}
 	for place := range places {
 		cp.WaitFor(t, object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "unknown-"+place), Condition("Ready", "True"), Condition("Synced", "True"))
@@ -157,7 +157,7 @@ func TestUnknownUser(t *testing.T) {
 // allowPods of runs in Crossplane's namespace, as the documentation says.
 func allowPods(t *testing.T) {
 	t.Helper()
-	cp.Apply(t, example(t, "operations/pods.yaml")+`
+	apply(t, example(t, "operations/pods.yaml")+`
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

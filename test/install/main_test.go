@@ -24,10 +24,12 @@ const (
 	released = root + "/dist" // What make packages builds.
 )
 
-// The control plane, and the host of the registry that packages come from.
 var (
-	cp        *plane
+	cp *cluster.Cluster
+	// warehouse is the host of the registry that packages come from.
 	warehouse string
+	// installed says whether a test has installed the packages.
+	installed bool
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +44,7 @@ func TestMain(m *testing.M) {
 			// It is there until the process ends.
 			r := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 			warehouse = strings.TrimPrefix(r.URL, "http://")
-			cp, err = newPlane(s)
+			cp, err = cluster.New(s)
 			return err
 		},
 	}).Main(m)

@@ -68,9 +68,8 @@ func stamped(t *testing.T, file, program, version string) v1.Image {
 	needs.OK(t, err)
 	top, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil })
 	needs.OK(t, err)
-	if img, err = mutate.AppendLayers(img, top); err != nil {
-		t.Fatal(err)
-	}
+	img, err = mutate.AppendLayers(img, top)
+	needs.OK(t, err)
 	return img
 }
 

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"os"
@@ -164,17 +163,17 @@ func TestUpgrade(t *testing.T) {
 	cp.Kubectl(t, "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce=restricted")
 	t.Cleanup(func() {
 		// Crossplane's own Deployments ask for more.
-		_ = cp.command(context.Background(), "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce-").Run()
+		kubectl("label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce-")
 	})
-	cp.Apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
+	apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
 	cp.WaitFor(t, provider, Condition("Healthy", "True"))
 	Eventually(t, "the provider with its new configuration", func() bool {
-		pods := cp.Pods(t, "provider-ansible")
+		pods := podsOf(t, "provider-ansible")
 		return len(pods) == 1 && *pods[0].Spec.TerminationGracePeriodSeconds == 330
 	})
 
 	allowPods(t)
-	cp.Apply(t, work+"---\n"+workInPod)
+	apply(t, work+"---\n"+workInPod)
 	idle := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "idle")
 	busy := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "busy")
 	pod := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "pod")
@@ -188,14 +187,14 @@ func TestUpgrade(t *testing.T) {
 	})))
 
 	publish(t, "provider-ansible", "v0.2.0")
-	old := cp.Pods(t, "provider-ansible")[0]
+	old := podsOf(t, "provider-ansible")[0]
 	cp.Kubectl(t, "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.2.0"}}`)
-	Eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(cp.Log(t.Context(), old.Name), "Stopping") })
+	Eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(kubectl("logs", old.Name), "Stopping") })
 	needs.OK(t, os.WriteFile(filepath.Join(ledger, "go"), nil, 0o600))
 	Eventually(t, "the new provider to lead", func() bool {
-		for _, p := range cp.Pods(t, "provider-ansible") {
-			log := cp.Log(t.Context(), p.Name)
+		for _, p := range podsOf(t, "provider-ansible") {
+			log := kubectl("logs", p.Name)
 			if p.UID != old.UID && strings.Contains(log, "v0.2.0") && strings.Contains(log, "Starting workers") {
 				return true
 			}
@@ -220,8 +219,8 @@ func TestUpgrade(t *testing.T) {
 	}
 	// What Prometheus finds, by the port that the Service of the examples names.
 	service, _, _ := strings.Cut(example(t, "operations/monitor.yaml"), "\n---\n")
-	cp.Apply(t, service)
-	rsp, err := http.Get("http://" + cp.Pods(t, "provider-ansible")[0].Status.PodIP + ":8080/metrics")
+	apply(t, service)
+	rsp, err := http.Get("http://" + podsOf(t, "provider-ansible")[0].Status.PodIP + ":8080/metrics")
 	needs.OK(t, err)
 	defer rsp.Body.Close()
 	if b, err := io.ReadAll(rsp.Body); err != nil || !strings.Contains(string(b), `provider_ansible_runs_limit{place="Provider"} 8`) {
@@ -241,7 +240,7 @@ func TestUpgrade(t *testing.T) {
 // first as the installation prevents it, and then as it says how to mend it.
 func TestRemoval(t *testing.T) {
 	install(t)
-	cp.Apply(t, `
+	apply(t, `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig
 metadata: {name: removal}
@@ -272,7 +271,7 @@ spec:
 	}
 	cp.Kubectl(t, "delete", "clusterusage.protection", "provider-ansible")
 	cp.Kubectl(t, "delete", "provider.pkg", "provider-ansible")
-	Eventually(t, "the provider to go", func() bool { return len(cp.Pods(t, "provider-ansible")) == 0 })
+	Eventually(t, "the provider to go", func() bool { return len(podsOf(t, "provider-ansible")) == 0 })
 	cp.WaitFor(t, left, That("a deletion that waits", func(u *unstructured.Unstructured) bool {
 		return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0
 	}))
@@ -304,7 +303,7 @@ spec:
 		installConfiguration(t)
 		name = organisation + "-" + name
 	} else {
-		cp.Apply(t, example(t, "install.yaml"))
+		apply(t, example(t, "install.yaml"))
 	}
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", name), Condition("Installed", "True"), Condition("Healthy", "True"))
 }
