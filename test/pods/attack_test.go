@@ -41,7 +41,7 @@ const get = `python3 -c 'import ssl, sys, urllib.request as u; u.urlopen(sys.arg
 
 // What refuses an attack.
 const (
-	nobody = iota
+	nothing = iota
 	// confinement of the run in its Pod.
 	confinement
 	// pod is the Pod itself, and the cluster.
@@ -53,8 +53,8 @@ var attacks = map[string]struct {
 	reason, script string
 	refusedBy      int
 }{
-	"Network":        {"Content may use the network.", get + `"$LEDGER/note/reached"`, nobody},
-	"Work":           {"Content may write to its own directory.", `echo >mine`, nobody},
+	"Network":        {"Content may use the network.", get + `"$LEDGER/note/reached"`, nothing},
+	"Work":           {"Content may write to its own directory.", `echo >mine`, nothing},
 	"Token":          {"The Pod has no token.", `cat /var/run/secrets/kubernetes.io/serviceaccount/token`, pod},
 	"Payload":        {"The inputs of the run, and the key of its reports, are for the worker.", `cat /var/run/secrets/ansible.crossplane.io/run/payload.000`, confinement},
 	"Secrets":        {"Nor may content look what else is mounted there.", `ls /var/run/secrets`, confinement},
@@ -84,13 +84,6 @@ var attacks = map[string]struct {
 	"ContainerdSock": {"The container engine cannot be reached.", `find / -xdev -name '*.sock' -type s 2>/dev/null | grep .`, pod},
 }
 
-// attackScene is a scene with a run that carries out attacks.
-type attackScene struct {
-	*scene
-
-	Script, API, Kubelet string
-}
-
 // TestAttacks has one Pod attack what is in it and around it, in a namespace that enforces the strictest
 // standard. In TestFlags, a Pod without confinement attacks: what only the confinement refuses must succeed then. The
 // inputs of the run must not be readable by anything else in the namespace.
@@ -103,7 +96,7 @@ func TestAttacks(t *testing.T) {
 
 	owned := newScene(t).attack(t)
 	for name, a := range attacks {
-		if got := slices.Contains(owned, name); got != (a.refusedBy == nobody) {
+		if got := slices.Contains(owned, name); got != (a.refusedBy == nothing) {
 			t.Errorf("%s: %s Got %t: %s", name, a.reason, got, a.script)
 		}
 	}
@@ -132,11 +125,9 @@ func (s *scene) attack(t *testing.T) []string {
 		_, _ = fmt.Fprintf(script, "( %s ) >/dev/null 2>&1 </dev/null && echo %s\n", a.script, name)
 	}
 	_, _ = fmt.Fprintln(script, "true")
-	cp.Apply(t, attacking, attackScene{
-		scene: s, Script: base64.StdEncoding.EncodeToString([]byte(script.String())),
-		API:     "https://" + net.JoinHostPort(cp.Stack.Address(), "443"),
-		Kubelet: "https://" + net.JoinHostPort(node.Status.Addresses[0].Address, fmt.Sprint(node.Status.DaemonEndpoints.KubeletEndpoint.Port)),
-	})
+	s.Script = base64.StdEncoding.EncodeToString([]byte(script.String()))
+	s.Kubelet = "https://" + net.JoinHostPort(node.Status.Addresses[0].Address, fmt.Sprint(node.Status.DaemonEndpoints.KubeletEndpoint.Port))
+	s.apply(t, attacking)
 	s.Await(t, 1, "begin")
 
 	for _, verb := range []string{"get", "list", "watch"} {
@@ -164,8 +155,7 @@ func TestServiceAccount(t *testing.T) {
 
 	s := newScene(t)
 	s.Execution = "{place: Pod, serviceAccountName: robot, " + small + "}"
-	a := attackScene{scene: s, API: "https://" + net.JoinHostPort(cp.Stack.Address(), "443")}
-	cp.Apply(t, `
+	s.apply(t, `
 apiVersion: v1
 kind: ServiceAccount
 metadata: {namespace: [[.Namespace]], name: robot}
@@ -202,6 +192,6 @@ subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: robot}]
           register: payload
           failed_when: payload.rc == 0
         - ansible.builtin.set_stats: {data: {title: "{{ page.json.data.title }}"}}
-`, a)
+`)
 	s.ready(t, Field("status.atProvider.outputs.title", "one"))
 }

@@ -34,18 +34,13 @@ func TestContinuity(t *testing.T) {
 	const runs = 6
 
 	s := newScene(t)
-	names := make([]string, runs)
 	objects := make([]Object, runs)
 	for i := range runs {
-		names[i] = fmt.Sprintf("run-%02d", i)
-		objects[i] = Object{APIVersion: groupVersion, Kind: "AnsibleRun", Namespace: s.Namespace, Name: names[i]}
+		objects[i] = s.run()
+		objects[i].Name = fmt.Sprintf("run-%02d", i)
+		s.Names = append(s.Names, objects[i].Name)
 	}
-	d := struct {
-		*scene
-
-		Names []string
-	}{s, names}
-	cp.Apply(t, many, d)
+	s.apply(t, many)
 
 	// The provider ends while it begins runs, and when all of them are in progress.
 	for n := 1; n < runs; n += 4 {
@@ -108,7 +103,6 @@ func TestNodeGone(t *testing.T) {
 	s := newScene(t)
 	s.apply(t, waiting)
 	first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
-	seen := watched(t, s.run())
 
 	kubelet, err := cp.Stack.Kubelet(t.Context())
 	needs.OK(t, err)
@@ -123,9 +117,6 @@ func TestNodeGone(t *testing.T) {
 	s.Open("present")
 	s.ready(t, Field("status.atProvider.lastApply.attempts", 1))
 
-	ended := seen(func(m map[string]any) bool { return m["id"] == first && m["phase"] != "Running" })
-	if len(ended) != 1 || ended[0]["phase"] != "Interrupted" || ended[0]["reason"] != "PodEnded" {
-		t.Errorf("The first run should have been interrupted once, got %v", ended)
-	}
+	s.interrupted(t, first, "")
 	s.nothingLeft(t)
 }

@@ -56,7 +56,7 @@ const verdicts = config + inputs + theRun + `
         - name: Hide
           ansible.builtin.command: "echo {{ password }}"
           no_log: true
-        - name: Say what nobody is to read
+        - name: Show a secret
           ansible.builtin.debug: {msg: "The password is {{ password }}."}
         - ansible.builtin.set_stats: {data: {text: "{{ 'a' * 3 }}", number: 3, list: [1, two], object: {a: true}}}
         - crossplane.ansible.status: {outputs: {reported: 1}, conditions: [{type: PageUp, status: true, reason: Written}]}

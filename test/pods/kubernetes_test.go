@@ -34,7 +34,7 @@ kind: Pod
 metadata: {namespace: [[.Namespace]], name: web}
 spec:
   terminationGracePeriodSeconds: 0
-  containers: [{name: web, image: [[.Image]], imagePullPolicy: Never, command: [python3, -u, -m, http.server, "8080", --directory, /etc]}]
+  containers: [{name: web, image: ` + controlplane.ProviderImage + `, imagePullPolicy: Never, command: [python3, -u, -m, http.server, "8080", --directory, /etc]}]
 ---`
 
 // managing is a run in a Pod with a play that manages the cluster with the rights of an account, and executes a
@@ -55,11 +55,11 @@ const managing = deployer + config + theRun + `
             status_code: [201, 409]
             validate_certs: false
         tasks:
-        - name: Say who the run is
+        - name: Ask which user the run is
           ansible.builtin.uri:
             url: "{{ server }}/apis/authentication.k8s.io/v1/selfsubjectreviews"
             body: {apiVersion: authentication.k8s.io/v1, kind: SelfSubjectReview}
-          register: who
+          register: identity
         - name: Make an object
           ansible.builtin.uri:
             url: "{{ server }}/api/v1/namespaces/{{ namespace }}/configmaps"
@@ -85,17 +85,10 @@ const managing = deployer + config + theRun + `
           ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/begin', ledger ~ '/gate/present') }}"}
         - ansible.builtin.set_stats:
             data:
-              user: "{{ who.json.status.userInfo.username }}"
+              user: "{{ identity.json.status.userInfo.username }}"
               executed: "{{ executed.stdout }}"
               stolen: "{{ 'read' in stolen.stdout }}"
 `
-
-// kubernetesScene is a scene with a Pod beside the run.
-type kubernetesScene struct {
-	*scene
-
-	Image string
-}
 
 // TestKubernetes has a run in a Pod manage the cluster with the rights of an account: what it makes belongs to its
 // AnsibleRun and is watched. The leader renews the token of the run, which ends with the run.
@@ -105,7 +98,7 @@ func TestKubernetes(t *testing.T) {
 	s.Config = "kubernetes: {serviceAccountRef: {name: deployer}, ownerReferences: true, watchDependents: true}"
 	user := "system:serviceaccount:" + s.Namespace + ":deployer"
 
-	cp.Apply(t, managing, kubernetesScene{scene: s, Image: controlplane.ProviderImage})
+	s.apply(t, managing)
 	s.Await(t, 1, "begin")
 
 	token := s.token(t)

@@ -20,7 +20,7 @@ const reporting = config + inputs + theRun + `
           crossplane.ansible.status: {conditions: [{type: PageUp, status: false, reason: Writing}]}
         - name: Wait at the gate
           ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/gate/present') }}"}
-        - name: Say what nobody is to read
+        - name: Show a secret
           ansible.builtin.debug: {msg: "The password is {{ password }}."}
         - name: End
           crossplane.ansible.status: {conditions: [{type: PageUp, status: true, reason: Written}]}

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"net"
 	"slices"
 	"testing"
 
@@ -32,6 +33,10 @@ type scene struct {
 	Volume string
 	// Actions that are allowed. A test of something else than deletion leaves it out.
 	Actions string
+	// Script of attacks, and the URLs of the API server and the kubelet.
+	Script, API, Kubelet string
+	// Names of runs.
+	Names []string
 }
 
 // newScene in a namespace of its own, in which the provider may run Pods.
@@ -47,7 +52,7 @@ func newForbiddenScene(t *testing.T) *scene {
 	t.Helper()
 	return &scene{
 		ledger: newLedger(t), Namespace: cp.Namespace(t), Execution: "{place: Pod, " + small + "}",
-		Policy: "RunOnChange", Actions: "[Observe, Create, Update]",
+		Policy: "RunOnChange", Actions: "[Observe, Create, Update]", API: "https://" + net.JoinHostPort(cp.Stack.Address(), "443"),
 	}
 }
 
@@ -133,21 +138,25 @@ func (s *scene) ready(t *testing.T, want ...Expectation) *unstructured.Unstructu
 	return cp.WaitFor(t, s.run(), append(want, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"))...)
 }
 
-// nothing of runs is left but Pods that are kept: no Secret and no Pod that is not over, but others.
+// nothingLeft of runs but Pods that are kept: no Secret and no Pod that is not over, but others.
 func (s *scene) nothingLeft(t *testing.T, others ...string) {
 	t.Helper()
 	Eventually(t, "the Secrets and Pods of runs to go", func() bool {
-		l := &corev1.PodList{}
-		if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)); err != nil {
-			return false
-		}
-		for _, p := range l.Items {
-			if !slices.Contains(others, p.Name) && (p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending) {
-				return false
-			}
-		}
-		return len(s.secrets(t)) == 0
+		return slices.Equal(s.running(t), others) && len(s.secrets(t)) == 0
 	})
+}
+
+// running are the names of the Pods of the scene that are not over.
+func (s *scene) running(t *testing.T) (names []string) {
+	t.Helper()
+	l := &corev1.PodList{}
+	needs.OK(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)))
+	for _, p := range l.Items {
+		if p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // secrets of runs.

@@ -5,12 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,24 +90,22 @@ func TestPodGone(t *testing.T) {
 	t.Parallel()
 
 	for name, tc := range map[string]struct {
-		reason  string
-		message string
-		remove  func(t *testing.T, s *scene)
+		reason, message string
+		remove          func(pod Object) error
 	}{
 		"PodDeletedByForce": {
-			reason:  "Somebody has deleted the Pod without waiting for its end.",
+			reason:  "The Pod was deleted without a wait for its end.",
 			message: "its Pod was deleted",
-			remove: func(t *testing.T, s *scene) {
-				t.Helper()
-				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "pod", s.pod(t).Name, "--force", "--grace-period=0")
+			remove: func(pod Object) error {
+				return cp.Kube.Delete(t.Context(), pod.Unstructured(), client.GracePeriodSeconds(0))
 			},
 		},
 		"PodEvicted": {
 			reason:  "A node is drained.",
 			message: "its Pod was disrupted: EvictionByEvictionAPI",
-			remove: func(t *testing.T, s *scene) {
-				t.Helper()
-				evict(t, s.pod(t))
+			remove: func(pod Object) error {
+				meta := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}
+				return cp.Kube.SubResource("eviction").Create(t.Context(), &corev1.Pod{ObjectMeta: meta}, &policyv1.Eviction{ObjectMeta: meta})
 			},
 		},
 	} {
@@ -117,16 +115,13 @@ func TestPodGone(t *testing.T) {
 			s := newScene(t)
 			s.apply(t, waiting)
 			first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
-			seen := watched(t, s.run())
-			tc.remove(t, s)
+			needs.OK(t, tc.remove(s.pod(t)))
 			s.Await(t, 2, "begin/present/")
 			s.Open("present")
 			u := s.ready(t)
 
-			ended := seen(func(m map[string]any) bool { return m["id"] == first && m["phase"] != "Running" })
-			if len(ended) != 1 || ended[0]["phase"] != "Interrupted" || ended[0]["reason"] != "PodEnded" || !contains(ended[0]["message"], tc.message) {
-				t.Errorf("%s The status should have said so once, and what it was, got %v", tc.reason, ended)
-			}
+			s.interrupted(t, first, tc.message)
+
 			if got := Value(u, "status.atProvider.lastApply.attempts"); got != int64(1) {
 				t.Errorf("%s The run should not count as an attempt, got %v", tc.reason, got)
 			}
@@ -230,7 +225,7 @@ func TestDeletedDuringRun(t *testing.T) {
 	s.begun(t, 1)
 	cp.Delete(t, s.run())
 	s.Await(t, 1, "begin/absent/")
-	if got := s.pods(t); got != 1 {
+	if got := len(s.running(t)); got != 1 {
 		t.Errorf("The run of the deletion should begin when the Pod of the other one is gone, there are %d", got)
 	}
 	s.Open("absent")
@@ -276,66 +271,22 @@ func rotated(t *testing.T, pod Object) {
 	})
 }
 
-// evict a Pod as kubectl drain does.
-func evict(t *testing.T, pod Object) {
+// interrupted expects that a run was interrupted once, since its Pod ended, and that an event has a text about it.
+func (s *scene) interrupted(t *testing.T, id any, message string) {
 	t.Helper()
-	meta := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}
-	needs.OK(t, cp.Kube.SubResource("eviction").Create(t.Context(), &corev1.Pod{ObjectMeta: meta}, &policyv1.Eviction{ObjectMeta: meta}))
-}
-
-// pods of the scene that are not over.
-func (s *scene) pods(t *testing.T) int {
-	t.Helper()
-	l := &corev1.PodList{}
-	needs.OK(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)))
-	n := 0
-	for _, p := range l.Items {
-		if p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending {
-			n++
+	var ended []any
+	history, _ := Value(cp.Get(t, s.run()), "status.atProvider.history").([]any)
+	for _, h := range history {
+		if m, _ := h.(map[string]any); m["id"] == id {
+			ended = append(ended, m["result"], m["reason"])
 		}
 	}
-	return n
-}
-
-// watched records what the status of an object shows of its last run, from now on. It returns what
-// was shown and matches, without what was shown before.
-func watched(t *testing.T, o Object) func(match func(map[string]any) bool) []map[string]any {
-	t.Helper()
-	cfg, err := cp.Stack.Config()
-	needs.OK(t, err)
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: cp.Kube.Scheme()})
-	needs.OK(t, err)
-	l := &unstructured.UnstructuredList{}
-	l.SetAPIVersion(o.APIVersion)
-	l.SetKind(o.Kind)
-	w, err := c.Watch(t.Context(), l, client.InNamespace(o.Namespace), client.MatchingFields{"metadata.name": o.Name})
-	needs.OK(t, err)
-	t.Cleanup(w.Stop)
-
-	mu := sync.Mutex{}
-	var shown []map[string]any
-	go func() {
-		for e := range w.ResultChan() {
-			u, _ := e.Object.(*unstructured.Unstructured)
-			if u == nil {
-				continue
-			}
-			m, _ := Value(u, "status.atProvider.lastRun").(map[string]any)
-			mu.Lock()
-			shown = append(shown, m)
-			mu.Unlock()
-		}
-	}()
-
-	return func(match func(map[string]any) bool) []map[string]any {
-		mu.Lock()
-		defer mu.Unlock()
-		var out []map[string]any
-		for _, m := range shown {
-			if match(m) && (len(out) == 0 || !reflect.DeepEqual(out[len(out)-1], m)) {
-				out = append(out, m)
-			}
-		}
-		return out
+	if diff := cmp.Diff([]any{"Interrupted", "PodEnded"}, ended); diff != "" {
+		t.Errorf("The run should have been interrupted once: -want, +got:\n%s", diff)
 	}
+	Eventually(t, "an event RunInterrupted with "+message, func() bool {
+		return slices.ContainsFunc(cp.List(t, "v1", "Event", s.Namespace), func(e unstructured.Unstructured) bool {
+			return Value(&e, "reason") == "RunInterrupted" && contains(Value(&e, "message"), message)
+		})
+	})
 }
