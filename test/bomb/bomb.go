@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Secret is how many bytes a Secret may have, with all that is in it.
@@ -141,9 +143,7 @@ func cpu(t *testing.T) time.Duration {
 	t.Helper()
 
 	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	needs.OK(t, unix.Getrusage(unix.RUSAGE_SELF, &u))
 
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

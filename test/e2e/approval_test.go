@@ -71,7 +71,7 @@ func TestApproval(t *testing.T) {
 
 	u := cp.WaitFor(t, o, Reason("Ready", "AwaitingApproval"), Reason("Approved", "AwaitingApproval"), Field("status.atProvider.drift.changed", 1))
 	if exists(page) {
-		t.Fatal("Nothing should be changed before somebody approves it.")
+		t.Fatal("Nothing should be changed before it is approved.")
 	}
 
 	// The right to edit the run is no right to approve it.

@@ -119,13 +119,13 @@ spec:
             kubernetes.core.k8s: {definition: {apiVersion: v1, kind: Secret, metadata: {name: site}}}
             register: secret
             ignore_errors: true
-          - name: Ask in the name of somebody else
+          - name: Ask in the name of another user
             kubernetes.core.k8s_info: {kind: Secret, impersonate_user: "system:admin", impersonate_groups: ["system:masters"]}
             register: impersonated
             ignore_errors: true
           - name: Ask without the secret of the run
             ansible.builtin.uri: {url: "{{ server }}/api", validate_certs: false, status_code: 401}
-          - name: Say who the run is
+          - name: Ask which user the run is
             ansible.builtin.uri:
               url: "{{ server }}/apis/authentication.k8s.io/v1/selfsubjectreviews"
               method: POST
@@ -134,11 +134,11 @@ spec:
               body_format: json
               status_code: 201
               validate_certs: false
-            register: who
+            register: identity
           - ansible.builtin.set_stats:
               data:
                 title: "{{ lookup('kubernetes.core.k8s', kind='ConfigMap', namespace=namespace, resource_name='site').data.title }}"
-                user: "{{ who.json.status.userInfo.username }}"
+                user: "{{ identity.json.status.userInfo.username }}"
                 secret: "{{ secret.msg }}"
                 impersonated: "{{ impersonated.msg }}"
                 shown: "{{ kubeconfig.users[0].user.token }}"

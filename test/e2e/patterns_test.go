@@ -131,7 +131,7 @@ func inYAML(t *testing.T, u *unstructured.Unstructured) string {
 func shop(dir string) collection {
 	role := func(note, stats string) string {
 		return `
-- ansible.builtin.shell: echo "{{ ansible_provider_meta.managed_resource.labels['crossplane.io/composite'] | default('nobody') }}" ` + note + ` {{ ansible_provider_meta.managed_resource.state }} >> ` + dir + `/ledger
+- ansible.builtin.shell: echo "{{ ansible_provider_meta.managed_resource.labels['crossplane.io/composite'] | default('removed') }}" ` + note + ` {{ ansible_provider_meta.managed_resource.state }} >> ` + dir + `/ledger
 - ansible.builtin.set_stats: {data: {` + stats + `}}
 `
 	}
@@ -266,7 +266,7 @@ func TestPatterns(t *testing.T) {
 			cp.Apply(t, inYAML(t, u), nil)
 
 			// What is taken off an XR has lost its label by the time that it goes.
-			gone := "nobody-web-2.example.org-absent"
+			gone := "removed-web-2.example.org-absent"
 			Eventually(t, "the end of the second server", func() bool { return slices.Contains(lines(t, dir), gone) })
 
 			if got := lines(t, dir); slices.Index(got, "web-balancer-web-1.example.org:80-present") > slices.Index(got, gone) || len(noted(t, xrs[0])) != 4 {

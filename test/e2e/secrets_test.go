@@ -116,8 +116,7 @@ spec:
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 
-	c, err := canary.New("file", "json", "broken", "credential", "inventory", "script", "environment", "url", "galaxy token", "detail")
-	needs.OK(t, err)
+	c := canary.New("file", "json", "broken", "credential", "inventory", "script", "environment", "url", "galaxy token", "detail")
 	ns, began := cp.Namespace(t), time.Now()
 	quote := func(s string) string {
 		b := &bytes.Buffer{}

@@ -165,7 +165,7 @@ func TestKubectlTerminal(t *testing.T) {
 
 	inOrder(t, ansible(t, 0, d, "status", "guardeds/site"), "network", "AwaitingApproval", "rejected by", "not today", "kubectl ansible approve", "page", "rejected by")
 	inOrder(t, ansible(t, 2, d, "run", "guardeds/site"), "was rejected by", "was rejected by", "not all runs have succeeded")
-	inOrder(t, ansible(t, 1, d, "approve", runs, "--selector=crossplane.io/composite=nobody", "--yes"), "no objects found")
+	inOrder(t, ansible(t, 1, d, "approve", runs, "--selector=crossplane.io/composite=missing", "--yes"), "no objects found")
 
 	if exists(filepath.Join(d.Directory, "network")) || exists(filepath.Join(d.Directory, "page")) {
 		t.Error("Nothing should be applied that was rejected.")

@@ -160,7 +160,7 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 		}
 
 		select {
-		case e := <-t.Caught():
+		case e := <-t.Caught:
 			d.book.Note(e.UID, "STRIKE", p.name, e.RunID)
 
 			return e.RunID, how(ctx, t)
@@ -230,8 +230,16 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 
 	r.proxy.Set(nil)
 
-	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second),
-		time.Since(began).Round(time.Second)), d.dismiss(ctx, r, alone)
+	word := fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second))
+
+	// One that was alone has a successor now. Otherwise it starts again, and waits.
+	if alone {
+		r.piece = nil
+
+		return word, nil
+	}
+
+	return word, d.run(ctx, r)
 }
 
 // next replica to lead, which is started if it does not run.
@@ -249,24 +257,10 @@ func (d *drive) next(ctx context.Context, leader *replica) (*replica, error) {
 	return next, d.run(ctx, next)
 }
 
-// dismiss a replica that has ended and was alone. Otherwise it starts again, and waits.
-func (d *drive) dismiss(ctx context.Context, r *replica, alone bool) error {
-	if alone {
-		r.piece = nil
-
-		return nil
-	}
-
-	return d.run(ctx, r)
-}
-
 // yield removes the lease of a replica that was killed, once nothing is left of what it ran.
 // Otherwise the next replica would lead only after the lease has run out.
 func (d *drive) yield(ctx context.Context, r *replica) error {
-	ended := d.eventually(ctx, 30*time.Second, func() bool { return len(d.processesOf(r)) == 0 })
-	if !ended {
-		d.book.Breach("", "no process is left over", fmt.Sprintf("30 s after %s was killed: %v", r.name, d.processesOf(r)))
-	}
+	d.ends(ctx, r)
 
 	return d.population.try(ctx, func() error {
 		return client.IgnoreNotFound(d.kube.Delete(ctx, &coordinationv1.Lease{ObjectMeta: lease()}))
@@ -296,12 +290,16 @@ func (d *drive) terminate(ctx context.Context, t *trap.Trap) error {
 		d.book.Breach("", "the provider stops when it is told to", fmt.Sprintf("%s took %s", r.name, took))
 	}
 
-	// The process that runs start from ends when it sees that the provider is gone.
-	if !d.eventually(ctx, 5*time.Second, func() bool { return len(d.processesOf(r)) == 0 }) {
-		d.book.Breach("", "no process is left over", fmt.Sprintf("5 s after %s was stopped: %v", r.name, d.processesOf(r)))
-	}
+	d.ends(ctx, r)
 
 	return d.run(ctx, r)
+}
+
+// ends waits until nothing is left of a replica: what it has started ends when it sees that the provider is gone.
+func (d *drive) ends(ctx context.Context, r *replica) {
+	if !d.eventually(ctx, 30*time.Second, func() bool { return len(d.processesOf(r)) == 0 }) {
+		d.book.Breach("", "no process is left over", fmt.Sprintf("30 s after the end of %s: %v", r.name, d.processesOf(r)))
+	}
 }
 
 // leader of the replicas: the only one, or the one that says so.

@@ -178,15 +178,12 @@ func Machinef(tb testing.TB, format string, args ...any) {
 
 	if file := os.Getenv("TESTS_SKIPPED"); file != "" {
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		OK(tb, err)
 
 		defer f.Close() //nolint:errcheck // Nothing is lost that was written.
 
-		if _, err := fmt.Fprintln(f, tb.Name()+": "+message); err != nil {
-			tb.Fatal(err)
-		}
+		_, err = fmt.Fprintln(f, tb.Name()+": "+message)
+		OK(tb, err)
 	}
 
 	tb.Skip(message)

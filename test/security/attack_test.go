@@ -191,7 +191,7 @@ func TestAttacks(t *testing.T) {
 		"Provider":       {reason: "The environment of the provider may have secrets.", script: `grep -q PATH "/proc/$PROVIDER/environ" && echo OWNED`},
 		"Memory":         {reason: "The layout of memory is the first step to reading it.", script: `head -c 1 "/proc/$VICTIM/maps" && echo OWNED`},
 		"Root":           {reason: "The root directory of others leads to their files.", script: `cat "/proc/$VICTIM/cwd/project/.git-credentials" && echo OWNED`},
-		"Trace":          {reason: "Whoever traces a process controls it.", script: `"$TOOL" tool trace "$VICTIM"`},
+		"Trace":          {reason: "What traces a process controls it.", script: `"$TOOL" tool trace "$VICTIM"`},
 		"Descriptor":     {reason: "A descriptor of another process gives access to its files.", script: `"$TOOL" tool descriptor "$VICTIM"`},
 		"Capabilities":   {reason: "A root process has no capabilities.", script: `"$TOOL" tool capabilities`, root: true},
 		"Device":         {reason: "A disk has the files of all.", script: `mknod disk b 7 0 && echo OWNED`, root: true},

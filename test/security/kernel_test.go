@@ -92,7 +92,7 @@ func TestWorlds(t *testing.T) {
 		"Tenant":          {reason: "Without Landlock a tenant's run is refused, with what to do.", kernel: "NoLandlock", want: "--confinement=BestEffort", refused: true},
 		"Platform":        {reason: "That of the platform team is not.", kernel: "NoLandlock", cluster: true, want: unconfined},
 		"PlatformWarned":  {reason: "There is a warning.", kernel: "NoLandlock", cluster: true, want: "Runs are NOT confined"},
-		"BestEffort":      {reason: "Nor is that of a tenant who is trusted.", kernel: "NoLandlock", flags: []string{"--confinement=BestEffort"}, want: unconfined},
+		"BestEffort":      {reason: "Nor is that of a trusted tenant.", kernel: "NoLandlock", flags: []string{"--confinement=BestEffort"}, want: unconfined},
 		"StartNoLandlock": {reason: "The provider starts on every kernel.", kernel: "NoLandlock", start: true, want: started},
 		"StartWarned":     {reason: "It warns where that one cannot confine.", kernel: "NoLandlock", start: true, want: "Runs are NOT confined"},
 		"StartPods": {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Text encrypted with a password by ansible-vault, given as the path of the program. The id
@@ -14,10 +16,9 @@ import (
 func Text(tb testing.TB, program, id, password, text string) string {
 	tb.Helper()
 
-	file := filepath.Join(tb.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	dir := tb.TempDir()
+	file := filepath.Join(dir, "password")
+	needs.Write(tb, dir, map[string]string{"password": password})
 
 	// Tests look for passwords in files.
 	defer os.Remove(file) //nolint:errcheck // The directory goes with the test.
@@ -31,9 +32,7 @@ func Text(tb testing.TB, program, id, password, text string) string {
 	cmd.Stdin = strings.NewReader(text)
 
 	out, err := cmd.Output()
-	if err != nil {
-		tb.Fatalf("ansible-vault: %v", err)
-	}
+	needs.OK(tb, err)
 
 	return string(out)
 }

@@ -28,15 +28,13 @@ type Event struct {
 
 // A Trap catches one event, and holds it until it is opened.
 type Trap struct {
-	match  func(Event) bool
-	caught chan Event
+	match func(Event) bool
+	// Caught has the event once it has happened.
+	Caught chan Event
 	// Open lets go what is held. It does nothing the second time.
 	Open context.CancelFunc
 	open context.Context //nolint:containedctx // It is done when the trap is open.
 }
-
-// Caught has the event once it has happened.
-func (t *Trap) Caught() <-chan Event { return t.caught }
 
 // A Passage is what all events pass. At most one trap is there at a time.
 type Passage struct {
@@ -49,7 +47,7 @@ type Passage struct {
 
 // Arm a trap for the next event that matches, instead of the one before. An open one catches nothing any more.
 func (p *Passage) Arm(match func(Event) bool) *Trap {
-	t := &Trap{match: match, caught: make(chan Event, 1)}
+	t := &Trap{match: match, Caught: make(chan Event, 1)}
 	t.open, t.Open = context.WithCancel(context.Background())
 
 	p.mu.Lock()
@@ -69,7 +67,7 @@ func (p *Passage) Pass(ctx context.Context, e Event) {
 
 	catches := t != nil && t.open.Err() == nil && t.match(e)
 	if catches {
-		t.caught <- e
+		t.Caught <- e
 		p.trap = nil
 	}
 	p.mu.Unlock()
