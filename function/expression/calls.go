@@ -1,12 +1,14 @@
 package expression
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -24,8 +26,8 @@ const (
 	perTurn = 3
 	// perZone is the work to read the rules of a time zone from a file.
 	perZone = 300
-	// perComparisons is how many letters are compared in a unit.
-	perComparisons = 20
+	// maxShort is how long a quantity or a version is, in bytes: numbers are worked with digit by digit.
+	maxShort = 256
 	// perJSON and perYAML are how many times a text is gone through that is read as
 	// JSON or YAML, or a value that is written.
 	perJSON = 10
@@ -58,20 +60,20 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 			return i, nil
 		}
 
-		switch {
-		case isSearch(made.Function()):
+		switch made.Function() {
+		case overloads.Matches, functionFind, functionFindAll:
 			return searchOf(made)
-		case made.Function() == functionFail:
+		case functionFail:
 			return failureOf(made), nil
 		}
 
-		overloads, err := env.Functions()[made.Function()].Bindings()
-		if err != nil || len(overloads) == 0 {
+		bindings, err := env.Functions()[made.Function()].Bindings()
+		if err != nil || len(bindings) == 0 {
 			return i, err
 		}
 
 		// The last one chooses among all of them.
-		function := overloads[len(overloads)-1]
+		function := bindings[len(bindings)-1]
 		if function.NonStrict {
 			return i, nil
 		}
@@ -120,13 +122,12 @@ var compares = map[string]bool{ //nolint:gochecknoglobals // It is a constant.
 func callOf(name string, function *functions.Overload, e *evaluation, args []ref.Val) ref.Val {
 	const two = 2
 
-	e.spend(workOf(name, args))
+	work, unusable := workOf(name, args)
+	e.spend(work)
 
 	// A map is only asked for a key.
-	if _, inMap := args[len(args)-1].(traits.Mapper); compares[name] && (name != operators.In || !inMap) {
-		if err := unusable(args...); err != nil {
-			return err
-		}
+	if _, inMap := args[len(args)-1].(traits.Mapper); unusable != nil && compares[name] && (name != operators.In || !inMap) {
+		return unusable
 	}
 
 	switch {
@@ -148,31 +149,31 @@ func callOf(name string, function *functions.Overload, e *evaluation, args []ref
 	return types.NewErr("no such overload: %s", name)
 }
 
-// workOf a call: to go through its arguments, and what a few functions do or make beyond that.
-func workOf(function string, args []ref.Val) uint64 {
-	n := uint64(perCall)
+// workOf a call: to go through its arguments, and what a few functions do or make beyond that. The value is the first
+// one in the arguments that cannot be used; nil for none.
+func workOf(function string, args []ref.Val) (uint64, ref.Val) {
+	if function == functionRange {
+		return perTurn*length(args[0]) + sorting(args[0]), nil
+	}
+
+	w := weigher{work: perCall}
 	for _, arg := range args {
-		n += weight(arg)
+		w.weigh(arg)
+	}
+
+	n, first, others := w.work, length(args[0]), uint64(0)
+	for _, arg := range args[1:] {
+		others += length(arg)
 	}
 
 	switch function {
-	case functionRange:
-		n = perTurn*length(args[0]) + sorting(args[0])
 	case "lists.range":
 		length, _ := args[0].(types.Int)
 		n += uint64(max(length, 0))
-	case "distinct":
-		n += n * length(args[0]) / 2
-	case "sets.contains", "sets.equivalent", "sets.intersects":
-		n += n * length(args[0])
-	case "indexOf", "lastIndexOf":
-		n += length(args[0]) * length(args[1]) / perComparisons
-	case "replace":
-		s, _ := args[0].(types.String)
-		old, _ := args[1].(types.String)
-		n += uint64(strings.Count(string(s), string(old))) * length(args[2]) / perUnit //nolint:gosec // It is not negative.
-	case "join":
-		n += length(args[0]) * length(args[len(args)-1]) / perUnit * uint64(len(args)-1) //nolint:gosec // It has one at least.
+	case "distinct", "sets.contains", "sets.equivalent", "sets.intersects":
+		n += n * first / 2
+	case "indexOf", "lastIndexOf", "replace", "join":
+		n += first * others / perUnit
 	case "format":
 		format, _ := args[0].(types.String)
 		n += ofText(strings.Count(string(format), "%") * perClause)
@@ -180,132 +181,70 @@ func workOf(function string, args []ref.Val) uint64 {
 		if precision.MatchString(string(format)) {
 			n += maxWork
 		}
-	case "split", "semver", "isSemver":
-		n += length(args[0])
-	case "quantity", "isQuantity":
-		digits, _ := args[0].(types.String)
-		n += length(digits) * length(digits) / perUnit
-
-		if exponent.MatchString(string(digits)) {
+	case "quantity", "isQuantity", "semver", "isSemver":
+		text, _ := args[0].(types.String)
+		if first > maxShort || exponent.MatchString(string(text)) {
 			n += maxWork
 		}
+	case "split":
+		n += first
 	case functionMerge:
-		n += PerField * (length(args[0]) + length(args[1]))
+		n += PerField * (first + others)
 	case functionJSONMarshal, functionJSONUnmarshal:
 		n *= perJSON
 	case functionYAMLMarshal, functionYAMLUnmarshal:
 		n *= perYAML
-	case "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
-		"getSeconds", "getMilliseconds":
-		n += perZone * uint64(len(args)-1) //nolint:gosec // It has one at least.
+	default:
+		if strings.HasPrefix(function, "get") && len(args) > 1 {
+			n += perZone
+		}
 	}
 
-	return n
+	return n, w.unusable
 }
 
 // A precision of a format, and an exponent of a quantity, that are too large: numbers are written out with all digits.
 var (
 	precision = regexp.MustCompile(`%\.[0-9]{4}`)
-	exponent  = regexp.MustCompile(`[eE][-+]?[0-9]{3}`)
+	exponent  = regexp.MustCompile(`^[-+]?[0-9.]+[eE][-+]?[0-9]{3}`)
 )
 
-// weight of a value is the work to go through all that is in it, as far as the limit.
-func weight(v ref.Val) uint64 {
-	n := uint64(0)
-	weigh(v, &n)
-
-	return n
+// A weigher goes through all that is in values, as far as the limit.
+type weigher struct {
+	work uint64
+	// unusable is the first value that is an error, in the order of the keys: one that is not known, for example.
+	unusable ref.Val
 }
 
-func weigh(v ref.Val, n *uint64) {
-	*n++
+func (w *weigher) weigh(v ref.Val) {
+	w.work++
 
 	switch v := v.(type) {
+	case *types.Err:
+		w.unusable = cmp.Or(w.unusable, ref.Val(v))
 	case types.String:
-		*n += ofText(len(v))
+		w.work += ofText(len(v))
 	case types.Bytes:
-		*n += ofText(len(v))
+		w.work += ofText(len(v))
 	case *types.Optional:
 		if v.HasValue() {
-			weigh(v.GetValue(), n)
+			w.weigh(v.GetValue())
 		}
 	case apiservercel.URL:
-		*n += ofText(len(v.Host) + len(v.Path) + perUnit*len(v.RawQuery))
-	case apiservercel.Semver:
-		*n += uint64(len(v.Pre) + len(v.Build))
-	case *object:
-		weighData(v.fields, n)
-	case *list:
-		weighData(v.items, n)
+		w.work += ofText(len(v.Host) + len(v.Path) + perUnit*len(v.RawQuery))
 	case traits.MutableLister, traits.MutableMapper:
 		// A comprehension adds to its result in place.
 	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True && *n <= maxWork; {
-			weigh(it.Next(), n)
+		for it := v.Iterator(); it.HasNext() == types.True && w.work <= maxWork; {
+			w.weigh(it.Next())
 		}
 	case traits.Mapper:
-		for it := v.Iterator(); it.HasNext() == types.True && *n <= maxWork; {
-			k := it.Next()
-			weigh(k, n)
-			weigh(v.Get(k), n)
+		for it := (ordered{v}).Iterator(); it.HasNext() == types.True && w.work <= maxWork; {
+			key := it.Next()
+			w.weigh(key)
+			w.weigh(v.Get(key))
 		}
 	}
-}
-
-// weighData adds the weight of JSON.
-func weighData(v any, n *uint64) {
-	*n++
-
-	switch v := v.(type) {
-	case string:
-		*n += ofText(len(v))
-	case []byte:
-		*n += ofText(len(v))
-	case []any:
-		for i := 0; i < len(v) && *n <= maxWork; i++ {
-			weighData(v[i], n)
-		}
-	case Partial:
-		weighData(v.Fields, n)
-	case map[string]any:
-		for k, v := range v {
-			if *n > maxWork {
-				break
-			}
-
-			*n += ofText(len(k))
-			weighData(v, n)
-		}
-	}
-}
-
-// unusable returns the error of what is not known in values that are compared, whatever else differs; nil without one.
-func unusable(values ...ref.Val) ref.Val {
-	for _, v := range values {
-		if types.IsError(v) {
-			return v
-		}
-
-		m, isMap := v.(traits.Mapper)
-
-		all, ok := inOrder(v).(traits.Iterable)
-		if !ok {
-			continue
-		}
-
-		for it := all.Iterator(); it.HasNext() == types.True; {
-			item := it.Next()
-			if isMap {
-				item = m.Get(item)
-			}
-
-			if err := unusable(item); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
 }
 
 // length of a text in bytes, or of a list.

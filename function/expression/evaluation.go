@@ -137,13 +137,13 @@ func count(a *ast.AST) {
 
 // sorting returns the work to put the keys of a map in order: long ones are compared as far as they are equal.
 func sorting(v ref.Val) uint64 {
-	n := uint64(0)
+	w := weigher{}
 
 	if m, ok := v.(traits.Mapper); ok {
 		for it := m.Iterator(); it.HasNext() == types.True; {
-			weigh(it.Next(), &n)
+			w.weigh(it.Next())
 		}
 	}
 
-	return n
+	return w.work
 }

@@ -29,7 +29,7 @@ func TestRunaway(t *testing.T) {
 	data := func() Data {
 		return Data{XR: map[string]any{"spec": map[string]any{
 			"items": items, "tags": tags, "x": x, "y": strings.Repeat("y", 500_000),
-			"billion": 1e9, "precision": "%.999999999f", "regex": strings.Repeat("(x?){500}", 4),
+			"billion": 1e9, "precision": "%.999999999f",
 			"halves": []any{0.5, 0.25}, "numbers": strings.Repeat("%f%f", 50_000), "exponent": "1e-2147483647", "nines": strings.Repeat("9", 100_000),
 			"zone": "America/New_York", "json": "[" + strings.Repeat("[],", 400_000) + "0]", "yaml": "[" + strings.Repeat("0,", 150_000) + "]", "version": "1.0.0-" + strings.Repeat("1.", 50_000) + "1", "url": "https://example.org/?" + strings.Repeat("a=b&", 50_000),
 		}}}
@@ -54,8 +54,6 @@ func TestRunaway(t *testing.T) {
 		"Distinct":      {reason: "What compares all with all has its limit.", source: "xr.spec.items.distinct()", want: work},
 		"Sets":          {reason: "So have sets.", source: "sets.equivalent(xr.spec.items, xr.spec.items)", want: work},
 		"Flatten":       {reason: "So has a list that is made flat.", source: "lists.range(1000).map(i, xr.spec.items).flatten()", want: work},
-		"Regex":         {reason: "So have regular expressions.", source: "xr.spec.x.matches(xr.spec.regex)", want: work},
-		"Find":          {reason: "So have those that look for something.", source: "xr.spec.x.findAll(xr.spec.regex)", want: work},
 		"Written":       {reason: "So have those that are written.", source: "xr.spec.x.matches('(x?){500}y')", want: work},
 		"WrittenFind":   {reason: "And those that look for something.", source: "xr.spec.items.map(i, xr.spec.x.find('y$'))", want: work},
 		"Again":         {reason: "One that looks at all the rest for each match takes the square of it.", source: "xr.spec.x.findAll('x*y|x')", want: work},
@@ -174,11 +172,9 @@ func TestGuarded(t *testing.T) {
 		"JoinWith":    {source: "xr.spec.zones.join('-')", want: "a-b"},
 		"Flatten":     {source: "[[1], [[2]]].flatten()", want: []any{1.0, []any{2.0}}},
 		"FlattenDeep": {source: "[[1], [[2]]].flatten(2)", want: []any{1.0, 2.0}},
-		"Find":        {source: "'abc'.find('b.')", want: "bc"},
 		"FindAll":     {source: "'abcb'.findAll('b', 1)", want: []any{"b"}},
 		"Matches":     {source: "xr.spec.key.matches('^s')", want: true},
-		"MatchesDyn":  {source: "xr.spec.key.matches('^' + xr.spec.key)", want: true},
-		"MatchesFn":   {source: "matches(xr.spec.key, '^' + xr.spec.key)", want: true},
+		"MatchesFn":   {source: "matches(xr.spec.key, '^s')", want: true},
 		"Format":      {source: "'%s %.2f %d'.format([xr.spec.key, 1.234, 5])", want: "size 1.23 5"},
 		"SetsIn":      {source: "sets.contains([1, 2], [1])", want: true},
 		"SetsEqual":   {source: "sets.equivalent(xr.spec.zones, ['b', 'a', 'a'])", want: true},

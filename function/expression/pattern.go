@@ -3,9 +3,6 @@ package expression
 import (
 	"regexp"
 	regexpsyntax "regexp/syntax"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
@@ -15,159 +12,80 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// Functions of regular expressions.
+// Functions of regular expressions, beside matches.
 const (
 	functionFind    = "find"
 	functionFindAll = "findAll"
 )
 
-const (
-	// maxPattern is how long a regular expression may be, in bytes. Three bytes
-	// may stand for a thousand ranges of letters, so that each can cost 4 KiB
-	// while it is parsed.
-	maxPattern = 4 << 10
-	// maxPatternSize is how large a regular expression may become that is
-	// compiled, in instructions. Each takes about 250 bytes.
-	maxPatternSize = 10_000
-	// perPatternByte is the work to parse a byte of a regular expression.
-	perPatternByte = 32
-	// perFold is the work to fold the case of all letters there are.
-	perFold = 60_000
-	// perInstruction is the work to compile an instruction.
-	perInstruction = 8
-	// perSteps is how many instructions are looked at in a unit.
-	perSteps = 16
-	// runesPerInstruction of a class take as much memory as an instruction.
-	runesPerInstruction = 16
-)
+// perSteps is how many instructions of a regular expression are looked at in a unit.
+const perSteps = 16
 
 // A pattern is a regular expression, compiled.
 type pattern struct {
 	*regexp.Regexp
 
-	// size in instructions, at least.
-	size uint64
+	// size in instructions, with repetitions written out.
+	size int
 }
 
-// A patternError is what is wrong with a literal regular expression.
+// A patternError is what is wrong with a regular expression.
 type patternError struct {
 	error
 
-	// id of the literal.
+	// id of the argument.
 	id int64
 }
 
-// parseWork is the work to parse a regular expression, known before it is parsed. Wide
-// ranges of characters take long where case is folded.
-func parseWork(source string) uint64 {
-	work := uint64(len(source)) * perPatternByte
-	if !strings.Contains(source, "(?") {
-		return work
-	}
-
-	for i := range len(source) - 1 {
-		if source[i] == '-' && (source[i+1] == '\\' || source[i+1] >= utf8.RuneSelf) {
-			work += perFold
-		}
-	}
-
-	return work
-}
-
-// compilePattern compiles a regular expression, if it does not become too large, and
-// spends the work for that before it is done.
-func compilePattern(source string, spend func(work uint64)) (*pattern, error) {
-	switch {
-	case len(source) > maxPattern:
-		return nil, errors.Errorf("the regular expression is longer than %d bytes", maxPattern)
-	case parseWork(source) > maxWork:
-		return nil, errors.New("the regular expression has too many wide ranges of characters")
-	}
-
-	spend(parseWork(source))
-
-	re, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
+// compilePattern compiles a regular expression.
+func compilePattern(source string) (*pattern, error) {
+	compiled, err := regexp.Compile(source)
 	if err != nil {
 		return nil, err
 	}
 
-	n := instructions(re)
-	if n > maxPatternSize {
-		return nil, errors.Errorf(
-			"the regular expression is too large when its repetitions are written out: %d instructions, at most %d", n,
-			maxPatternSize)
+	parsed, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
+	if err != nil {
+		return nil, err
 	}
 
-	spend(n * perInstruction)
-
-	compiled, err := regexp.Compile(source)
-
-	return &pattern{Regexp: compiled, size: n}, err
-}
-
-// instructions of the program that a regular expression is compiled to, at
-// least; about what regexp/syntax counts to refuse those beyond 128 MiB.
-func instructions(re *regexpsyntax.Regexp) uint64 {
-	n := uint64(1)
-
-	switch re.Op {
-	case regexpsyntax.OpLiteral:
-		return max(1, uint64(len(re.Rune)))
-	case regexpsyntax.OpCharClass:
-		return 1 + uint64(len(re.Rune))/runesPerInstruction
-	case regexpsyntax.OpRepeat:
-		sub := instructions(re.Sub[0])
-		return 1 + uint64(max(re.Min, 1))*sub + uint64(max(re.Max-re.Min, 0))*(1+sub)
-	case regexpsyntax.OpAlternate:
-		n += uint64(len(re.Sub))
+	program, err := regexpsyntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
 	}
 
-	for _, sub := range re.Sub {
-		n += instructions(sub)
-	}
-
-	return n
+	return &pattern{Regexp: compiled, size: len(program.Inst)}, nil
 }
 
-// isSearch is true for the functions that have a regular expression as their second argument.
-func isSearch(function string) bool {
-	return slices.Contains([]string{overloads.Matches, functionFind, functionFindAll}, function)
-}
-
-// searchOf a text for a regular expression. One that is written is compiled once.
+// searchOf a text for a regular expression, which is compiled once. It is literal: a short one that the author of an XR
+// chose could become large, and take long to compile.
 func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, error) {
-	var literal *pattern
-
 	args := made.Args()
 
-	if c, ok := args[1].(interpreter.InterpretableConst); ok {
-		source, _ := c.Value().(types.String)
+	literal, ok := args[1].(interpreter.InterpretableConst)
+	if !ok {
+		return nil, patternError{id: args[1].ID(), error: errors.Errorf(
+			"the regular expression of %[1]s must be literal, as in xr.metadata.name.%[1]s('^[a-z]+'); to look for a text, "+
+				"write contains, startsWith or ==", made.Function())}
+	}
 
-		var err error
-		if literal, err = compilePattern(string(source), func(uint64) {}); err != nil {
-			return nil, patternError{error: err, id: args[1].ID()}
-		}
+	source, _ := literal.Value().(types.String)
+
+	p, err := compilePattern(string(source))
+	if err != nil {
+		return nil, patternError{id: args[1].ID(), error: err}
 	}
 
 	return &call{Interpretable: made, args: args, function: func(e *evaluation, args []ref.Val) ref.Val {
 		text, isText := args[0].(types.String)
-		source, isSource := args[1].(types.String)
 		most, isMost := types.Int(-1), true
 
 		if len(args) > 2 {
 			most, isMost = args[2].(types.Int)
 		}
 
-		p := literal
-
-		switch {
-		case !isText || !isSource || !isMost:
-			return types.NewErr("no such overload: %s", made.Function())
-		case p == nil:
-			var err error
-			if p, err = compilePattern(string(source), e.spend); err != nil {
-				return types.WrapErr(err)
-			}
+		if !isText || !isMost {
+			return types.NewErr("%s: %s", messageNoOverload, made.Function())
 		}
 
 		e.spend(p.work(made.Function(), len(text)))
@@ -189,7 +107,7 @@ func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, er
 func (p *pattern) work(function string, bytes int) uint64 {
 	const overhead = 3
 
-	once := perCall + uint64(bytes+1)*(overhead+p.size)/perSteps //nolint:gosec // It is not negative.
+	once := perCall + uint64(bytes+1)*uint64(overhead+p.size)/perSteps //nolint:gosec // They are not negative.
 	if function != functionFindAll {
 		return once
 	}
