@@ -23,12 +23,7 @@ func documentsOf(files []file) ([]validate.File, error) {
 	var out []validate.File
 
 	for _, f := range files {
-		text, err := textOf(f.content)
-		if err != nil {
-			return nil, err
-		}
-
-		out = append(out, validate.File{Name: f.name, Content: []byte(text)})
+		out = append(out, validate.File{Name: f.name, Content: []byte(textOf(f.content))})
 	}
 
 	result := validate.Files(out...)
@@ -54,8 +49,8 @@ func objectOf(apiVersion, kind, name string, spec *mapping, comments ...string) 
 }
 
 // definitionOf XRs, with the spec of an XRD.
-func definitionOf(name string, spec *mapping, comments ...string) *mapping {
-	return objectOf("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", name, spec, comments...)
+func definitionOf(name string, spec *mapping, comment string) *mapping {
+	return objectOf("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", name, spec, comment)
 }
 
 // compositionOf a kind, with the input of its step.
@@ -148,12 +143,7 @@ func (p part) set(in *mapping, vars map[string]any, comments ...string) {
 		play.set("ansible.builtin.import_playbook", p.name).set("vars", vars)
 	}
 
-	text, err := textOf([]*mapping{play})
-	if err != nil {
-		text = err.Error() // No playbook is valid that is not YAML.
-	}
-
-	in.set("playbookInline", text, comments...)
+	in.set("playbookInline", textOf([]*mapping{play}), comments...)
 }
 
 // setState makes a variable tell a run of the deletion.

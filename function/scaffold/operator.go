@@ -91,10 +91,7 @@ func (r *operatorRun) files() ([]file, error) {
 		return nil, err
 	}
 
-	config, err := r.config()
-	if err != nil {
-		return nil, err
-	}
+	config := r.config()
 
 	if r.crd == nil {
 		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, {dir + "/providerconfig.yaml", config}}, nil
@@ -428,12 +425,7 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 
 // config of the run: where its content comes from, and what it may do in the cluster, which is what the operator
 // might.
-func (r *operatorRun) config() (*mapping, error) {
-	requirements, err := r.allRequirements(r.own)
-	if err != nil {
-		return nil, err
-	}
-
+func (r *operatorRun) config() *mapping {
 	namespace, name := r.serviceAccount()
 	comment := "The operator's own. "
 
@@ -463,9 +455,9 @@ func (r *operatorRun) config() (*mapping, error) {
 		kubernetes.some("ignoreDependents", ignored)
 	}
 
-	spec := newMapping().some("requirements", requirements).set("kubernetes", kubernetes)
+	spec := newMapping().some("requirements", r.allRequirements(r.own)).set("kubernetes", kubernetes)
 
-	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from, and what it may do in the cluster."), nil
+	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from, and what it may do in the cluster.")
 }
 
 // escape is a copy of a literal value, in which nothing is an expression.

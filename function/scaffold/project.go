@@ -3,6 +3,7 @@ package scaffold
 import (
 	"cmp"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -69,21 +70,19 @@ func loadProject(dir, source string) (project, error) {
 
 // collectionIn a directory, as its galaxy.yml has it: namespace.name; empty without one.
 func collectionIn(dir string) (string, error) {
-	galaxy := struct {
-		Namespace string `yaml:"namespace"`
-		Name      string `yaml:"name"`
-	}{}
+	var galaxy struct{ Namespace, Name string }
 
-	f, err := filesIn(dir, `^galaxy\.yml$`)
-	if err != nil || len(f) == 0 {
-		return "", err
+	text, err := os.ReadFile(filepath.Join(dir, "galaxy.yml"))
+	if err == nil {
+		err = files{"galaxy.yml": string(text)}.decode("galaxy.yml", &galaxy)
 	}
 
-	if err := f.decode("galaxy.yml", &galaxy); err != nil {
+	switch {
+	case os.IsNotExist(err):
+		return "", nil
+	case err != nil:
 		return "", err
-	}
-
-	if !identifier.MatchString(galaxy.Namespace) || !identifier.MatchString(galaxy.Name) {
+	case !identifier.MatchString(galaxy.Namespace) || !identifier.MatchString(galaxy.Name):
 		return "", errors.New("galaxy.yml must have a namespace and a name of letters, digits and underscores")
 	}
 
@@ -187,7 +186,7 @@ func (p project) requires(role string) bool {
 
 // allRequirements are those of the project, and the project itself where its content is
 // used: from a source, or by its name from where Galaxy is.
-func (p project) allRequirements(own bool) (string, error) {
+func (p project) allRequirements(own bool) string {
 	all := maps.Clone(p.requirements)
 
 	if own {
@@ -206,7 +205,7 @@ func (p project) allRequirements(own bool) (string, error) {
 	}
 
 	if len(all) == 0 {
-		return "", nil
+		return ""
 	}
 
 	return textOf(all)

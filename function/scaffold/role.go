@@ -149,12 +149,13 @@ func nameOf(dir string, f files) string {
 		return collection + "." + base
 	}
 
-	meta := struct {
+	var meta struct {
 		Info struct {
-			Namespace string `yaml:"namespace"`
+			Namespace string
 			RoleName  string `yaml:"role_name"`
 		} `yaml:"galaxy_info"`
-	}{}
+	}
+
 	if err := f.decode("meta/main.yml", &meta); err == nil && meta.Info.Namespace != "" {
 		return meta.Info.Namespace + "." + cmp.Or(meta.Info.RoleName, base)
 	}

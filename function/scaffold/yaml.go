@@ -89,6 +89,8 @@ func nodeOf(v any) *yaml.Node {
 	n := &yaml.Node{}
 
 	switch v := v.(type) {
+	case *yaml.Node:
+		return v
 	case *mapping:
 		return &v.Node
 	case []*mapping:
@@ -146,29 +148,22 @@ func commentOf(lines []string) string {
 }
 
 // textOf a value in YAML.
-func textOf(v any) (string, error) {
+func textOf(v any) string {
 	b := &strings.Builder{}
 	e := yaml.NewEncoder(b)
 	e.SetIndent(2)
 	e.CompactSeqIndent()
 
 	if err := errors.Join(e.Encode(nodeOf(v)), e.Close()); err != nil {
-		return "", errors.Wrap(err, "cannot write YAML")
+		return err.Error()
 	}
 
-	return b.String(), nil
+	return b.String()
 }
 
 // asJSON is a value as JSON has it.
-func asJSON(v any) (any, error) {
-	text, err := textOf(v)
-	if err != nil {
-		return nil, err
-	}
-
-	var out any
-	err = syaml.Unmarshal([]byte(text), &out)
-
+func asJSON(v any) (out any, err error) {
+	err = syaml.Unmarshal([]byte(textOf(v)), &out)
 	return out, errors.Wrap(err, "cannot read YAML")
 }
 
@@ -177,10 +172,5 @@ func oneLine(v any) string {
 	n := nodeOf(v)
 	n.Style = yaml.FlowStyle
 
-	b, err := yaml.Marshal(n)
-	if err != nil {
-		return err.Error()
-	}
-
-	return strings.Join(strings.Fields(string(b)), " ")
+	return strings.Join(strings.Fields(textOf(n)), " ")
 }
