@@ -5,10 +5,8 @@ package schema
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -24,6 +22,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -76,53 +75,35 @@ func of(v1 *apiextensionsv1.JSONSchemaProps, whole bool) (*Schema, error) {
 	}, nil
 }
 
-// parent of a field is the schema with it, or as much as there is of it; nil for none.
-func (s *Schema) parent(path string) (name string, at *structuralschema.Structural) {
-	at = s.structural
+// at a path there is this part of the schema; an empty one where the schema does not say.
+func (s *Schema) at(path string) *structuralschema.Structural {
+	segments, _ := fieldpath.Parse(path) // The schema does not say what is at another path.
+	at := s.structural
 
-	for at != nil {
-		end := strings.IndexAny(path, ".[")
-		if end < 0 {
-			break
-		}
+	for _, segment := range segments {
+		below, known := at.Properties[segment.Field]
 
-		below, known := at.Properties[path[:end]]
-		if !known {
-			break
-		}
-
-		at, path = &below, path[end:]
-		for at != nil && strings.HasPrefix(path, "[") {
-			_, path, _ = strings.Cut(path, "]")
+		switch {
+		case segment.Type == fieldpath.SegmentIndex && at.Items != nil:
 			at = at.Items
+		case known:
+			at = &below
+		default:
+			return &structuralschema.Structural{}
 		}
-
-		path = strings.TrimPrefix(path, ".")
 	}
 
-	return path, at
-}
-
-// siblings of an unknown field are the names that there are instead.
-func (s *Schema) siblings(path string) (name string, names []string) {
-	name, at := s.parent(path)
-	if at != nil {
-		names = slices.Sorted(maps.Keys(at.Properties))
-	}
-
-	return name, names
+	return at
 }
 
 // values that a field may have; nil for a field without a list of them.
 func (s *Schema) values(path string) []string {
-	name, at := s.parent(path)
-	if at == nil || at.Properties[name].ValueValidation == nil {
-		return nil
-	}
-
 	var values []string
-	for _, v := range at.Properties[name].ValueValidation.Enum {
-		values = append(values, fmt.Sprint(v.Object))
+
+	if v := s.at(path).ValueValidation; v != nil {
+		for _, value := range v.Enum {
+			values = append(values, fmt.Sprint(value.Object))
+		}
 	}
 
 	return values
@@ -163,8 +144,10 @@ const fewFields = 5
 
 // explain an error that tells of the types of Go and of rules, by the value in an object and what it has to be.
 func (s *Schema) explain(err *field.Error, object map[string]any) {
+	value, _ := fieldpath.Pave(object).GetValue(err.Field) // What is not there is nil.
+
 	if _, rule, ok := strings.Cut(err.Detail, " evaluating rule: "); ok {
-		err.BadValue, err.Detail = valueAt(object, err.Field), rule
+		err.BadValue, err.Detail = value, rule
 	}
 
 	if values := s.values(err.Field); err.Type == field.ErrorTypeRequired && len(values) > 0 {
@@ -176,14 +159,14 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 		return
 	}
 
-	if v := valueAt(object, err.Field); v != nil {
-		err.BadValue = v
+	if value != nil {
+		err.BadValue = value
 	}
 
 	switch want, _, _ = strings.Cut(want, ": "); want {
 	case "object":
 		err.Detail = "must be an object"
-		if _, names := s.siblings(err.Field + "."); len(names) > 0 && len(names) <= fewFields {
+		if names := manifest.SortedKeys(s.at(err.Field).Properties); len(names) > 0 && len(names) <= fewFields {
 			err.Detail += " with the fields " + strings.Join(names, ", ")
 		}
 	case "array":
@@ -200,22 +183,6 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 	case "integer", "int32", "int64":
 		err.Detail = "must be an integer"
 	}
-}
-
-// valueAt a path of fields and indexes.
-func valueAt(v any, path string) any {
-	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
-		switch at := v.(type) {
-		case map[string]any:
-			v = at[name]
-		case []any:
-			if i, err := strconv.Atoi(name); err == nil && i < len(at) {
-				v = at[i]
-			}
-		}
-	}
-
-	return v
 }
 
 // Default fills in what an object does not say, as the API server does.
@@ -241,7 +208,8 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true,
 		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
-		name, names := s.siblings(path)
+		at := strings.LastIndex(path, ".")
+		name, names := path[at+1:], manifest.SortedKeys(s.at(path[:max(at, 0)]).Properties)
 		err := field.Forbidden(field.NewPath(path), "there is no such field"+spelling.Hint(name, names))
 		err.BadValue = spelling.Nearest(name, names)
 		errs = append(errs, err)

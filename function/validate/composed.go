@@ -18,7 +18,7 @@ const (
 // composed returns what the steps of a Composition compose that a step may refer to, by composition
 // resource name, with the schemas that the definitions have. Of other steps of this function these are
 // the runs of earlier ones. It is nil when that cannot be told.
-func composed(d document, definitions []definition, of int) map[string]map[string]any {
+func composed(d document, definitions []version, of int) map[string]map[string]any {
 	all := map[string]map[string]any{}
 
 	for _, s := range stepsOf(d.object, "spec") {
@@ -47,7 +47,7 @@ func composed(d document, definitions []definition, of int) map[string]map[strin
 }
 
 // patched adds what an input of function-patch-and-transform names.
-func patched(in map[string]any, definitions []definition, all map[string]map[string]any) {
+func patched(in map[string]any, definitions []version, all map[string]map[string]any) {
 	resources, _ := in["resources"].([]any)
 	for i := range resources {
 		r, _ := resources[i].(map[string]any)
@@ -55,7 +55,7 @@ func patched(in map[string]any, definitions []definition, all map[string]map[str
 
 		all[manifest.Text(r, "name")] = nil
 		if v, err := lookup(definitions, manifest.Text(base, "apiVersion"), manifest.Text(base, "kind")); err == nil {
-			all[manifest.Text(r, "name")] = v.schema
+			all[manifest.Text(r, "name")] = v.openAPI
 		}
 	}
 }

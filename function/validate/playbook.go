@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -31,10 +30,8 @@ func playbooks(d document, at string, in map[string]any) []Mistake {
 			return
 		}
 
-		if below, message := flaw(text); message != "" {
-			m := d.mistake(at, path.Child(fieldPlaybook).String(), message)
-			m.Line = lineWithin(d.node, strings.TrimPrefix(at+"."+m.Path, "."), below)
-			mistakes = append(mistakes, m)
+		if message := flaw(text); message != "" {
+			mistakes = append(mistakes, d.mistake(at, path.Child(fieldPlaybook).String(), message))
 		}
 	}
 
@@ -95,37 +92,20 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 	return warnings
 }
 
-// lineWithin is the line of a file where a line is of the text at a path. Only a
-// literal block has the lines of its text.
-func lineWithin(root *yamlv3.Node, path string, line int) int {
-	n, at, _ := find(root, root.Line, path)
-	if n.Kind == yamlv3.ScalarNode && n.Style&yamlv3.LiteralStyle != 0 {
-		return n.Line + line
-	}
-
-	return at
-}
-
-// flaw of a playbook that is no list of plays, and its line; no message if there is none.
-func flaw(playbook string) (line int, message string) {
+// flaw of a playbook that is no list of plays; empty if there is none.
+func flaw(playbook string) string {
 	root, err := yamltext.Parse(playbook)
-	if err != nil && json.Valid([]byte(playbook)) {
-		// Ansible reads JSON before it reads YAML.
-		return 0, ""
-	}
 
 	switch {
+	case err != nil && json.Valid([]byte(playbook)):
+		return "" // Ansible reads JSON before it reads YAML.
 	case err != nil:
-		message := regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(
-			strings.Join(strings.Fields(err.Error()), " "), "")
-		return cmp.Or(lineOf(err), 1), "the playbook is not YAML: " + message
-	case root == nil:
-		return 1, "a playbook must be a list of plays"
-	case root.Kind != yamlv3.SequenceNode:
-		return root.Line, "a playbook must be a list of plays"
+		return "the playbook is not YAML: " + strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+	case root == nil, root.Kind != yamlv3.SequenceNode:
+		return "a playbook must be a list of plays"
 	case len(root.Content) == 0:
-		return root.Line, "a playbook must contain at least one play"
+		return "a playbook must contain at least one play"
 	}
 
-	return 0, ""
+	return ""
 }

@@ -48,9 +48,9 @@ func Files(files ...File) Result {
 	for _, d := range documents {
 		switch {
 		case d.is(groupCrossplane, "CompositeResourceDefinition"):
-			c.definitions = append(c.definitions, define(d))
+			c.definitions = append(c.definitions, versionsOf(d)...)
 		case d.is(groupKubernetes, "CustomResourceDefinition"):
-			c.kinds = append(c.kinds, define(d))
+			c.kinds = append(c.kinds, versionsOf(d)...)
 		}
 	}
 
@@ -75,9 +75,9 @@ func Files(files ...File) Result {
 
 // A checker of documents.
 type checker struct {
-	definitions []definition
+	definitions []version
 	// kinds are those of CRDs.
-	kinds  []definition
+	kinds  []version
 	result Result
 }
 
@@ -95,9 +95,9 @@ type use struct {
 
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
 func forXR(v version, resources map[string]map[string]any) use {
-	return use{schema: v.schema, compile: func(in map[string]any) (*plan.Plan, field.ErrorList) {
+	return use{schema: v.openAPI, compile: func(in map[string]any) (*plan.Plan, field.ErrorList) {
 		return compile.Composition(in, v.namespaced,
-			expression.Declarations{Schema: v.schema, Resources: resources})
+			expression.Declarations{Schema: v.openAPI, Resources: resources})
 	}}
 }
 
