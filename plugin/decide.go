@@ -54,7 +54,7 @@ const fullUsage = "Show each difference as a whole, however long it is."
 
 // decide about all runs that await it.
 func (p *plugin) decide(ctx context.Context, nodes []*tree.Node, spec common.ApprovalSpec, yes, full bool) error {
-	runs, _ := pick(nodes, func(n *tree.Node) bool { return n.Decidable(spec.Decision) })
+	runs := pick(nodes, func(n *tree.Node) bool { return n.Decidable(spec.Decision) })
 	if len(runs) == 0 {
 		p.printf("nothing awaits approval\n")
 		return nil
@@ -141,8 +141,7 @@ func (p *plugin) historyCommand() *cobra.Command {
 	return p.command("history", "Show the last runs of objects",
 		"Show the last runs of each AnsibleRun of the objects, the latest first: as many as its historyLimit says.",
 		func(_ context.Context, nodes []*tree.Node) error {
-			runs, _ := pick(nodes, nil)
-			p.printf("%s", text.History(time.Now(), runs))
+			p.printf("%s", text.History(time.Now(), pick(nodes, nil)))
 
 			return nil
 		}, true)

@@ -48,11 +48,9 @@ func (p *plugin) logs(ctx context.Context, follow bool) error {
 	defer l.unwatch(context.WithoutCancel(ctx))
 
 	err := p.follow(ctx, func(now []*tree.Node) (bool, error) {
-		runs, none := pick(now, nil)
-		awaited := slices.ContainsFunc(now, awaited)
-
-		if len(runs) == 0 && none != nil && (!follow || !awaited) {
-			return false, errors.Errorf("%s %s has no AnsibleRuns yet: ask why", none.Kind, none.NamespacedName())
+		runs, awaited := pick(now, nil), slices.ContainsFunc(now, awaited)
+		if err := hasRuns(now); err != nil && len(runs) == 0 && (!follow || !awaited) {
+			return false, err
 		}
 
 		return l.look(ctx, runs, awaited)

@@ -17,17 +17,17 @@ func (p *plugin) pauseCommand() *cobra.Command {
 	return p.command("pause", "Start no more runs of objects",
 		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to "+
 			"their end.",
-		func(ctx context.Context, nodes []*tree.Node) error {
+		func(ctx context.Context, _ []*tree.Node) error {
 			// XRs come first, so that they compose no run that is not paused.
-			return p.annotate(ctx, nodes, "true", composites, (*tree.Node).All)
+			return p.annotate(ctx, "true", composites, (*tree.Node).All)
 		}, false)
 }
 
 func (p *plugin) resumeCommand() *cobra.Command {
 	return p.command("resume", "Go on with objects that are paused",
 		"Go on with objects that are paused: AnsibleRuns, and XRs with all of their AnsibleRuns.",
-		func(ctx context.Context, nodes []*tree.Node) error {
-			return p.annotate(ctx, nodes, nil, (*tree.Node).All, composites)
+		func(ctx context.Context, _ []*tree.Node) error {
+			return p.annotate(ctx, nil, (*tree.Node).All, composites)
 		}, false)
 }
 
@@ -37,47 +37,44 @@ func composites(n *tree.Node) []*tree.Node {
 }
 
 // annotate objects of trees to be paused, or to be not: first some of them, and then others, as these are by then.
-func (p *plugin) annotate(ctx context.Context, nodes []*tree.Node, value any, first, then func(*tree.Node) []*tree.Node,
-) error {
-	if err := p.annotateEach(ctx, nodes, value, first); err != nil {
-		return err
-	}
-
-	nodes, err := p.load(ctx)
-	if err != nil {
-		return err
-	}
-
-	return p.annotateEach(ctx, nodes, value, then)
-}
-
-func (p *plugin) annotateEach(ctx context.Context, roots []*tree.Node, value any, which func(*tree.Node) []*tree.Node,
-) error {
-	var nodes []*tree.Node
-	for _, root := range roots {
-		nodes = append(nodes, which(root)...)
-	}
-
+func (p *plugin) annotate(ctx context.Context, value any, order ...func(*tree.Node) []*tree.Node) error {
 	done := "paused"
 	if value == nil {
 		done = "resumed"
 	}
 
-	return each(nodes, func(n *tree.Node) error {
-		switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
-		case err != nil:
-			return errors.Wrapf(err, "%s cannot be %s", n.Resource(), done)
-		case value == nil && n.Unmanaged:
-			return errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource())
-		case value == nil && n.Unresponsive:
-			p.printf("%s resumed, but Crossplane may not notice while its circuit breaker is open: if its condition Synced "+
-				"goes on to say ReconcilePaused, pause and resume it again in a minute\n", n.Resource())
-		default:
-			p.printf("%s %s\n", n.Resource(), done)
+	for _, which := range order {
+		roots, err := p.load(ctx)
+		if err != nil {
+			return err
 		}
 
-		return nil
-	})
+		var nodes []*tree.Node
+		for _, root := range roots {
+			nodes = append(nodes, which(root)...)
+		}
+
+		err = each(nodes, func(n *tree.Node) error {
+			switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
+			case err != nil:
+				return errors.Wrapf(err, "%s cannot be %s", n.Resource(), done)
+			case value == nil && n.Unmanaged:
+				return errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource())
+			case value == nil && n.Unresponsive:
+				p.printf("%s resumed, but Crossplane may not notice while its circuit breaker is open: if its condition "+
+					"Synced goes on to say ReconcilePaused, pause and resume it again in a minute\n", n.Resource())
+			default:
+				p.printf("%s %s\n", n.Resource(), done)
+			}
+
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 func (p *plugin) cancelCommand() *cobra.Command {
@@ -86,7 +83,7 @@ func (p *plugin) cancelCommand() *cobra.Command {
 			"requested. "+
 			"What a run has changed stays. A run that waits for its turn is kept from starting with pause.",
 		func(ctx context.Context, nodes []*tree.Node) error {
-			runs, _ := pick(nodes, (*tree.Node).Running)
+			runs := pick(nodes, (*tree.Node).Running)
 			if len(runs) == 0 {
 				p.printf("no run is in progress\n")
 			}

@@ -98,15 +98,14 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 
 // request runs, and wait for them.
 func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) error {
-	all, none := pick(nodes, want.wanted)
+	all := pick(nodes, want.wanted)
 	if len(all) == 0 {
-		if none != nil {
-			return errors.Errorf("%s %s has no AnsibleRuns yet: ask why", none.Kind, none.NamespacedName())
+		err := hasRuns(nodes)
+		if err == nil {
+			p.printf("%s\n", want.none)
 		}
 
-		p.printf("%s\n", want.none)
-
-		return nil
+		return err
 	}
 
 	r, err := tree.NewRequest(want.token(), all)
@@ -132,7 +131,7 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 
 	err = p.follow(ctx, func(now []*tree.Node) (bool, error) {
 		last = now
-		runs, _ := pick(now, nil)
+		runs := pick(now, nil)
 		r.Observe(runs)
 
 		p.printf("%s", progress.Lines(s, time.Now(), now...))
@@ -186,30 +185,37 @@ func verdict(r *tree.Request) error {
 
 // showPreviews that a request has led to.
 func (p *plugin) showPreviews(s text.Style, token string, now []*tree.Node) {
-	runs, _ := pick(now, nil)
-	for _, n := range runs {
+	for _, n := range pick(now, nil) {
 		if n.Preview.Request == token {
 			p.printf("%s", text.Preview(s, n))
 		}
 	}
 }
 
-// pick AnsibleRuns of trees, all of them if wanted is nil; and a tree that has none at all, if there is one.
-func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) (runs []*tree.Node, none *tree.Node) {
-	for _, root := range nodes {
-		all := root.All()
-		if len(all) == 0 {
-			none = root
-		}
+// pick AnsibleRuns of trees, all of them if wanted is nil.
+func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) []*tree.Node {
+	var runs []*tree.Node
 
-		for _, n := range all {
+	for _, root := range nodes {
+		for _, n := range root.All() {
 			if wanted == nil || wanted(n) {
 				runs = append(runs, n)
 			}
 		}
 	}
 
-	return runs, none
+	return runs
+}
+
+// hasRuns is an error about a tree that has no AnsibleRun.
+func hasRuns(nodes []*tree.Node) error {
+	for _, root := range nodes {
+		if len(root.All()) == 0 {
+			return errors.Errorf("%s %s has no AnsibleRuns yet: ask why", root.Kind, root.NamespacedName())
+		}
+	}
+
+	return nil
 }
 
 // ask for the runs that are due.

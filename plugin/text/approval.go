@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
@@ -49,7 +51,7 @@ func Preview(s Style, n *tree.Node) string {
 	fmt.Fprintf(b, "%s\n", s.Paint(bold, called(n)))
 
 	if r.Phase == common.PhaseSucceeded {
-		s.writeDrift(b, r.Reason, n.Predicted())
+		s.writeDrift(b, r.Reason, ptr.Deref(n.Preview.Drift, common.Drift{}))
 	} else {
 		why := clean(cmp.Or(r.Message, "it does not say why"))
 		fmt.Fprintf(b, "  %s\n", s.Paint(red, "The check "+r.Phase.Verb()+": "+why))

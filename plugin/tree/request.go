@@ -142,15 +142,6 @@ func (r *Request) Observe(now []*Node) {
 	}
 }
 
-// answer is the run that a request has led to; one without a phase if there is none.
-func (n *Node) answer(token string) common.Run {
-	if isCheck(token) {
-		return n.Previewed()
-	}
-
-	return n.LastRun
-}
-
 // Previewed is the run of the last requested check; without a phase if it has not ended.
 func (n *Node) Previewed() common.Run {
 	p := n.Preview
@@ -161,9 +152,6 @@ func (n *Node) Previewed() common.Run {
 	}
 }
 
-// Predicted is what an apply would change by that check.
-func (n *Node) Predicted() common.Drift { return orNone(n.Preview.Drift) }
-
 // outcome of a request; false while it is not known. A check answers a request, and the apply that it leads to is a
 // part of it.
 func (n *Node) outcome(token string) (outcome, bool) {
@@ -172,7 +160,10 @@ func (n *Node) outcome(token string) (outcome, bool) {
 		return outcome{why: n.called() + ": another request took the place of this one"}, n.requested != token && !n.Running()
 	}
 
-	r := n.answer(token)
+	r := n.LastRun
+	if isCheck(token) {
+		r = n.Previewed()
+	}
 
 	switch {
 	case !r.Phase.Finished(), n.leads(r):

@@ -291,12 +291,7 @@ func (n *Node) Composite() bool {
 
 // Resource is what kubectl calls an object.
 func (n *Node) Resource() string {
-	kind := strings.ToLower(n.Kind)
-	if group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group; group != "" {
-		kind += "." + group
-	}
-
-	return kind + "/" + n.Name
+	return schema.FromAPIVersionAndKind(n.APIVersion, strings.ToLower(n.Kind)).GroupKind().String() + "/" + n.Name
 }
 
 // Args by which kubectl finds an object.
