@@ -68,10 +68,6 @@ func (p project) crds() (map[schema.GroupKind]crd, error) {
 		}
 	}
 
-	if len(all) == 0 {
-		return nil, errors.New("the project has no CustomResourceDefinition in " + crdDirs)
-	}
-
 	return all, nil
 }
 

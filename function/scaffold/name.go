@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,10 +11,8 @@ import (
 func propertyOf(name string, all []Option) string {
 	p := camelCase(name)
 
-	for _, o := range all {
-		if o.Name != name && (o.Name == p || camelCase(o.Name) == p) {
-			return name
-		}
+	if slices.ContainsFunc(all, func(o Option) bool { return o.Name != name && (o.Name == p || camelCase(o.Name) == p) }) {
+		return name
 	}
 
 	return p

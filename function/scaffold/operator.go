@@ -91,19 +91,14 @@ func (r *operatorRun) files() ([]file, error) {
 		return nil, err
 	}
 
-	config := r.config()
-
+	config := file{dir + "/providerconfig.yaml", r.config()}
 	if r.crd == nil {
-		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, {dir + "/providerconfig.yaml", config}}, nil
+		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, config}, nil
 	}
 
 	xrd, err := r.crd.definition(r.reported(r.Kind))
 
-	return []file{
-		{dir + "/xrd.yaml", xrd},
-		{dir + "/composition.yaml", r.composition(run)},
-		{dir + "/providerconfig.yaml", config},
-	}, err
+	return []file{{dir + "/xrd.yaml", xrd}, {dir + "/composition.yaml", r.composition(run)}, config}, err
 }
 
 // An operatorRun is the run that a watch of an operator becomes.

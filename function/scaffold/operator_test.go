@@ -116,8 +116,7 @@ func TestOperatorErrors(t *testing.T) {
 		"NoContent":              {watched("vars: {a: b}"), "one of role and playbook must be set"},
 		"Period":                 {watched("role: cache", "reconcilePeriod: soon"), `time: invalid duration "soon"`},
 		"TwoForOneKind":          {files{"watches.yaml": entry("role: cache") + strings.Replace(entry("role: purge"), "v1alpha1", "v2", 1)}, "entry 2 of watches.yaml, Cache is the second one for its kind: the XRs of a kind have one Composition"},
-		"NoDefinitions":          {files{"config/crd": ""}, "the project has no CustomResourceDefinition in config/crd/bases or deploy/crds"},
-		"NoDefinition":           {files{caches: ""}, "entry 1 of watches.yaml, Cache: no file in config/crd/bases or deploy/crds defines the kind"},
+		"NoDefinitions":          {files{"config/crd": ""}, "entry 1 of watches.yaml, Cache: no file in config/crd/bases or deploy/crds defines the kind"},
 		"OldDefinition":          {files{caches: crd("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")}, "cache.example.org_caches.yaml: a CustomResourceDefinition of apiextensions.k8s.io/v1beta1, which Kubernetes has not served since v1.22: write it for apiextensions.k8s.io/v1"},
 		"StoredOnly":             {files{caches: crd("served: true", "served: false")}, "cache.example.org_caches.yaml: caches.cache.example.org does not serve the version that it stores, v1alpha1: of an XRD one version is both"},
 		"CrossplanesField":       {files{caches: crd("environment:", "crossplane:")}, "caches.cache.example.org, version v1alpha1: the field spec.crossplane: of an XR that is Crossplane's own"},
@@ -190,8 +189,8 @@ func TestOperatorForms(t *testing.T) {
 			want: []string{"    matchLabels:\n      ansible.fn.crossplane.io/watched-by: acme-cache\n", "  name: acme-cache-deployments.apps\n"},
 		},
 		"Plural": {
-			reason: "A kind of Kubernetes is called as Kubernetes calls it.",
-			files:  map[string]string{"watches.yaml": entry("role: cache") + "- {version: v1, group: networking.k8s.io, kind: NetworkPolicy, role: purge}\n"},
+			reason: "A kind of Kubernetes is called as Kubernetes calls it, and needs no definition.",
+			files:  map[string]string{"config/crd": "", "watches.yaml": "- {version: v1, group: networking.k8s.io, kind: NetworkPolicy, role: purge}\n"},
 			want:   []string{"  name: acme-cache-networkpolicies.networking.k8s.io\n"},
 		},
 		"Temporary": {

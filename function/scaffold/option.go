@@ -79,11 +79,8 @@ func (o *Option) setDefault(v any) {
 // fit a value to the schema of the option, as Ansible would convert it; false when that
 // cannot be, or when the value is a template.
 func (o *Option) fit(v any) (any, bool) {
-	value, err := asJSON(v)
-	written, werr := asJSON(schemaOf(*o))
-
-	of := object(written)
-	if err != nil || werr != nil || of == nil || isTemplate(v) {
+	value, of := asJSON(v), object(asJSON(schemaOf(*o)))
+	if value == nil || isTemplate(v) {
 		return nil, false
 	}
 
@@ -160,19 +157,15 @@ func exampleOf(options []Option) *mapping {
 			continue
 		}
 
-		var v any = "example"
+		v := map[string]any{typeList: []any{}, typeInt: 1, typeFloat: 1, typeBool: true}[o.Type]
 
 		switch {
-		case o.Type == typeList:
-			v = []any{}
-		case len(o.Choices) > 0:
-			v = o.Choices[0]
-		case o.Type == typeInt, o.Type == typeFloat:
-			v = 1
-		case o.Type == typeBool:
-			v = true
 		case o.Type == typeDict:
 			v = exampleOf(o.Options)
+		case o.Type != typeList && len(o.Choices) > 0:
+			v = o.Choices[0]
+		case v == nil:
+			v = "example"
 		}
 
 		m.set(o.Property, v)

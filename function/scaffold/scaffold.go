@@ -2,10 +2,8 @@
 // directory, which Install has fetched with ansible-galaxy if need be, and Write makes the documents. For a project
 // of the Operator SDK, WriteOperator makes the documents for its kinds.
 //
-// Only the command function-ansible scaffold calls it. Nothing is written that package
-// validate finds a mistake in. The command is part of the program that the image serves with, so that
-// it writes what that version reads; that takes 0.1 of the 50 MB of the program, and
-// nothing while it serves.
+// Only the command function-ansible scaffold calls it. Nothing is written that package validate finds a mistake in.
+// The command is part of the program that the image serves with, so that it writes what that version reads.
 package scaffold
 
 import (
@@ -183,15 +181,14 @@ func (s *scaffold) content() {
 
 // secrets come from a Secret, not from the XR.
 func (s *scaffold) secrets() {
-	var (
-		names    []string
-		required bool
-	)
+	var names []string
+
+	optional := true
 
 	for _, o := range s.options {
 		if o.Secret {
 			names = append(names, o.Name)
-			required = required || o.Required
+			optional = optional && !o.Required
 		}
 	}
 
@@ -206,7 +203,7 @@ func (s *scaffold) secrets() {
 
 	file := newMapping().set("source", "SecretKey").
 		set("secretKeyRef", ref.set("name", s.Plural).set("key", "vars.yaml"))
-	if !required {
+	if optional {
 		file.set("optional", true)
 	}
 

@@ -161,10 +161,10 @@ func textOf(v any) string {
 	return b.String()
 }
 
-// asJSON is a value as JSON has it.
-func asJSON(v any) (out any, err error) {
-	err = syaml.Unmarshal([]byte(textOf(v)), &out)
-	return out, errors.Wrap(err, "cannot read YAML")
+// asJSON is a value as JSON has it; nil for one that JSON cannot have, such as infinity.
+func asJSON(v any) (out any) {
+	_ = syaml.Unmarshal([]byte(textOf(v)), &out)
+	return out
 }
 
 // oneLine of a value, for a comment.
