@@ -165,38 +165,27 @@ func (c *checker) order(d document, of int, uses []use) {
 // connectionDetails of two steps are refused for XRs that do not publish them themselves: one Secret
 // has them.
 func (c *checker) connectionDetails(d document) {
-	has := false
-
-	for _, in := range inputsOf(d.object, "spec") {
-		if in.input["connectionDetails"] == nil {
-			continue
-		}
-
-		if has {
-			c.mistake(d.mistake(in.path, "connectionDetails",
-				"Forbidden: another step has connectionDetails, and only one step can have these"))
-		}
-
-		has = true
+	inputs := slices.DeleteFunc(inputsOf(d.object, "spec"), func(s step) bool { return s.input["connectionDetails"] == nil })
+	for _, in := range inputs[min(1, len(inputs)):] {
+		c.mistake(d.mistake(in.path, "connectionDetails",
+			"Forbidden: another step has connectionDetails, and only one step can have these"))
 	}
 }
 
 // runNames of runs that two steps have: a later step would take the AnsibleRun of an earlier one
 // for its own.
 func (c *checker) runNames(d document, inputs []step) {
-	seen := map[string]bool{}
+	steps := map[string]int{}
 
 	for _, in := range inputs {
 		runs, _ := input.Runs(in.input)
 		for _, r := range runs {
-			if r.Name != "" && seen[r.Name] {
+			if at, ok := steps[r.Name]; ok && at != in.index && r.Name != "" {
 				c.mistake(d.mistake(in.path, r.Path.Child("name").String(), fmt.Sprintf(
 					"Invalid value: %q: an earlier step has a run of this name; give the run another name", r.Name)))
 			}
-		}
 
-		for _, r := range runs {
-			seen[r.Name] = true
+			steps[r.Name] = in.index
 		}
 	}
 }
