@@ -62,7 +62,7 @@ func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string,
 	e.literals(i.Groups)
 
 	for _, name := range manifest.SortedKeys(i.Groups) {
-		if g, ok := e.group(i.Path+"."+name, i.Groups[name]); ok {
+		if g, ok := e.group(i.Path+"."+name, i.Groups[name], false); ok {
 			groups[name] = g
 		}
 	}
@@ -111,7 +111,7 @@ func (e *evaluation) literals(groups map[string]*expression.Template) {
 // name adds the computed name of a host or a group. It must be a new one: variables of a host or a group that is there,
 // a password for example, would go where the new ones say. That holds for a computed one that is there, too.
 //
-// It is false for a name that is refused, so that nothing below it is evaluated.
+// It is false for a name that is refused.
 func (e *evaluation) name(name string, check func(string) error, c computed) bool {
 	err := check(name)
 	first, again := e.computed[name]
@@ -145,130 +145,41 @@ func (e *evaluation) invalid(path string, err error) {
 	e.problems = append(e.problems, expression.InvalidAt(path, err))
 }
 
+// open what is at a place. Of a template that is written out these are its fields or items, as templates, and of any
+// other one its value. It is computed if an expression has made it. There is none (false) for a value that is left out,
+// or has problems.
+func (e *evaluation) open(v any, isComputed bool) (opened any, computed, ok bool) {
+	t, isTemplate := v.(*expression.Template)
+
+	switch {
+	case !isTemplate:
+		return v, isComputed, true
+	case t.Fields() != nil:
+		fields := make(map[string]any, len(t.Fields()))
+		for name, f := range t.Fields() {
+			fields[name] = f
+		}
+
+		return fields, false, true
+	case t.Items() != nil:
+		items := make([]any, len(t.Items()))
+		for i, item := range t.Items() {
+			items[i] = item
+		}
+
+		return items, false, true
+	}
+
+	v, ok = e.value(t)
+
+	return v, t.Computed(), ok
+}
+
 func (e *evaluation) value(t *expression.Template) (any, bool) {
 	v, ok, problems := t.Evaluate(e.ctx, e.data)
 	e.problems = append(e.problems, problems...)
 
 	return v, ok && len(problems) == 0
-}
-
-// group evaluates a group that has a literal name.
-func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
-	if t.Fields() == nil {
-		v, ok := e.value(t)
-		if !ok {
-			return nil, false
-		}
-
-		return e.groupData(path, v), true
-	}
-
-	out := map[string]any{}
-
-	for _, part := range manifest.SortedKeys(t.Fields()) {
-		at, below := path+"."+part, t.Fields()[part]
-
-		switch part {
-		case GroupVars:
-			out[part] = e.vars(at, below)
-		case GroupHosts:
-			out[part] = e.members(at, below, e.hostsData,
-				func(at string, t *expression.Template) (any, bool) { return e.vars(at, t), true })
-		case GroupChildren:
-			out[part] = e.members(at, below, e.childrenData, e.group)
-		}
-	}
-
-	return out, true
-}
-
-// members evaluates the hosts or children of a group: one by one when their names are
-// literal, and otherwise as one value, which data checks.
-func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any,
-	member func(string, *expression.Template) (any, bool),
-) any {
-	if t.Items() != nil {
-		return e.list(path, t.Items())
-	}
-
-	if t.Fields() == nil {
-		v, ok := e.value(t)
-		if !ok {
-			return nil
-		}
-
-		return data(path, v)
-	}
-
-	out := map[string]any{}
-
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		if v, ok := member(path+"."+name, t.Fields()[name]); ok {
-			out[name] = v
-		}
-	}
-
-	return out
-}
-
-// list evaluates the names of hosts one by one.
-func (e *evaluation) list(path string, items []*expression.Template) any {
-	hosts := map[string]any{}
-
-	for i, item := range items {
-		v, ok := e.value(item)
-		if !ok {
-			continue
-		}
-
-		at := path + "[" + strconv.Itoa(i) + "]"
-		name, ok := v.(string)
-
-		switch {
-		case !ok:
-			e.invalid(at, errors.New("must be the name of a host"))
-		case item.Computed():
-			e.name(name, ansible.CheckHost, computed{path: at})
-		}
-
-		hosts[name] = nil
-	}
-
-	return hosts
-}
-
-// vars evaluates the variables of a host or a group.
-func (e *evaluation) vars(path string, t *expression.Template) any {
-	if t.Fields() == nil {
-		v, ok := e.value(t)
-		if !ok {
-			return nil
-		}
-
-		return e.varsData(path, v, false)
-	}
-
-	out := map[string]any{}
-
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		v, ok := e.value(t.Fields()[name])
-		if !ok {
-			continue
-		}
-
-		if !t.Fields()[name].Computed() {
-			out[name] = v
-			continue
-		}
-
-		if err := ansible.CheckConnection(name, v); err != nil {
-			e.invalid(path+"."+name, err)
-		}
-
-		out[name] = yamltext.Unsafe{Value: v}
-	}
-
-	return out
 }
 
 // object returns a value that must be an object or null.
@@ -281,8 +192,13 @@ func (e *evaluation) object(path string, v any) map[string]any {
 	return m
 }
 
-// groupData checks a group that is computed as a whole, and marks its values as unsafe.
-func (e *evaluation) groupData(path string, v any) any {
+// group evaluates a group, or checks a computed one.
+func (e *evaluation) group(path string, v any, isComputed bool) (any, bool) {
+	v, isComputed, ok := e.open(v, isComputed)
+	if !ok {
+		return nil, false
+	}
+
 	out := map[string]any{}
 	g := e.object(path, v)
 
@@ -291,78 +207,128 @@ func (e *evaluation) groupData(path string, v any) any {
 
 		switch part {
 		case GroupVars:
-			out[part] = e.varsData(at, g[part], false)
+			out[part] = e.vars(at, g[part], isComputed, false)
 		case GroupHosts:
-			out[part] = e.hostsData(at, g[part])
+			out[part] = e.hosts(at, g[part], isComputed)
 		case GroupChildren:
-			out[part] = e.childrenData(at, g[part])
+			out[part] = e.children(at, g[part], isComputed)
 		default:
 			e.invalid(path, errors.Errorf("a group has hosts, vars and children only, not %.80q", part))
 		}
 	}
 
-	return out
+	return out, true
 }
 
-// hostsData checks computed hosts: a map of names to variables, or a list of names.
-func (e *evaluation) hostsData(path string, v any) any {
-	if list, ok := v.([]any); ok {
-		hosts := make(map[string]any, len(list))
-
-		for i, item := range list {
-			name, ok := item.(string)
-			if !ok {
-				e.invalid(path+"["+strconv.Itoa(i)+"]", errors.New("must be the name of a host"))
-				continue
-			}
-
-			hosts[name] = nil
-		}
-
-		v = hosts
+// hosts of a group: a map of names to variables, or a list of names.
+func (e *evaluation) hosts(path string, v any, isComputed bool) any {
+	v, isComputed, ok := e.open(v, isComputed)
+	if !ok {
+		return nil
 	}
 
 	out := map[string]any{}
+
+	list, isList := v.([]any)
+	for i := range list {
+		item, isComputed, ok := e.open(list[i], isComputed)
+		if !ok {
+			continue
+		}
+
+		at := path + "[" + strconv.Itoa(i) + "]"
+		name, isText := item.(string)
+
+		switch {
+		case !isText:
+			e.invalid(at, errors.New("must be the name of a host"))
+		case isComputed:
+			e.name(name, ansible.CheckHost, computed{path: at})
+		}
+
+		out[name] = nil
+	}
+
+	if isList {
+		return out
+	}
+
 	hosts := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(hosts) {
-		vars, _ := hosts[name].(map[string]any)
-		e.name(name, ansible.CheckHost, computed{path: path, vars: vars})
+		if isComputed {
+			vars, _ := hosts[name].(map[string]any)
+			e.name(name, ansible.CheckHost, computed{path: path, vars: vars})
+		}
 
-		out[name] = e.varsData(path+"."+name, hosts[name], true)
+		out[name] = e.vars(path+"."+name, hosts[name], isComputed, isComputed)
 	}
 
 	return out
 }
 
-func (e *evaluation) childrenData(path string, v any) any {
+// children of a group.
+func (e *evaluation) children(path string, v any, isComputed bool) any {
+	v, isComputed, ok := e.open(v, isComputed)
+	if !ok {
+		return nil
+	}
+
 	out := map[string]any{}
 	groups := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(groups) {
-		if e.name(name, ansible.CheckGroup, computed{path: path, group: true}) {
-			out[name] = e.groupData(path+"."+name, groups[name])
+		// Nothing below a name that is refused is evaluated.
+		if isComputed && !e.name(name, ansible.CheckGroup, computed{path: path, group: true}) {
+			continue
+		}
+
+		if g, ok := e.group(path+"."+name, groups[name], isComputed); ok {
+			out[name] = g
 		}
 	}
 
 	return out
 }
 
-// varsData checks computed variables. Only those of a computed host say how it is reached.
-func (e *evaluation) varsData(path string, v any, host bool) any {
-	vars := maps.Clone(e.object(path, v))
-
-	for _, name := range manifest.SortedKeys(vars) {
-		if host && ansible.IsConnection(name) {
-			if err := ansible.CheckConnection(name, vars[name]); err != nil {
-				e.invalid(path+"."+name, err)
-			}
-		} else if err := ansible.CheckVariable(name); err != nil {
-			e.invalid(path, err)
-		}
-
-		vars[name] = yamltext.Unsafe{Value: vars[name]}
+// vars of a host or a group. Computed values are marked as unsafe. Where hosts are, their variables say how they are
+// reached: computed ones only by names that are literal, or if the host is computed, too.
+func (e *evaluation) vars(path string, v any, isComputed, ofHost bool) any {
+	v, isComputed, ok := e.open(v, isComputed)
+	if !ok {
+		return nil
 	}
 
-	return vars
+	out := map[string]any{}
+	vars := e.object(path, v)
+
+	for _, name := range manifest.SortedKeys(vars) {
+		value, unsafe := vars[name], isComputed
+
+		if t, isTemplate := value.(*expression.Template); isTemplate {
+			if value, ok = e.value(t); !ok {
+				continue
+			}
+
+			unsafe = t.Computed()
+		}
+
+		if !unsafe {
+			out[name] = value
+			continue
+		}
+
+		at, check := path+"."+name, ansible.CheckConnection(name, value)
+		if isComputed && !(ofHost && ansible.IsConnection(name)) {
+			at, check = path, ansible.CheckVariable(name)
+		}
+
+		if check != nil {
+			e.invalid(at, check)
+		}
+
+		out[name] = yamltext.Unsafe{Value: value}
+	}
+
+	return out
 }
