@@ -34,8 +34,9 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	wanted := watched || keepsOutput(run)
 	r, known := e.Pool.Report(run.GetUID())
 
+	o := run.Observation()
 	// Clients that watch find it here, and so does a later reconcile that removes it.
-	if o := run.Observation(); watched && o.KeptOutput == nil {
+	if watched && o.KeptOutput == nil {
 		o.KeptOutput = e.Outputs.Reference(run, e.kind.GroupVersionKind)
 	}
 
@@ -49,8 +50,13 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 		err = e.saveLive(ctx, run, r)
 	}
 
-	if at := expires(run); err == nil && (!wanted || !watched && !at.IsZero() && !e.now().Before(at)) {
-		err = e.deleteOutput(ctx, run)
+	at := expires(run)
+	expired := !wanted || !watched && !at.IsZero() && !e.now().Before(at)
+
+	if err == nil && expired && o.KeptOutput != nil {
+		if err = e.Outputs.Delete(ctx, run, e.kind.GroupVersionKind); err == nil {
+			o.KeptOutput = nil
+		}
 	}
 
 	if err != nil {
@@ -89,20 +95,6 @@ func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun, r runs
 	kept, err := e.Outputs.Save(ctx, run, e.kind.GroupVersionKind, r)
 	if err == nil {
 		o.KeptOutput = kept
-	}
-
-	return err
-}
-
-func (e *external) deleteOutput(ctx context.Context, run common.AnsibleRun) error {
-	o := run.Observation()
-	if o.KeptOutput == nil {
-		return nil
-	}
-
-	err := e.Outputs.Delete(ctx, run, e.kind.GroupVersionKind)
-	if err == nil {
-		o.KeptOutput = nil
 	}
 
 	return err
