@@ -94,18 +94,13 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
 	// While others hold an object that is deleted nothing is written to it.
 	d, held := e.decision, e.Deleted && e.Held
-	w := pool.Want{UID: run.GetUID(), Shown: e.shown, Wake: e.waker(run), End: d.Cancel && !held}
+	w := pool.Want{
+		UID: run.GetUID(), Shown: e.shown, Wake: e.waker(run), End: d.Cancel && !held,
+		Keep: !e.Waits() || unknown && e.keeps(run),
+	}
 
 	if d.Start != nil && !unknown && !held {
 		w.Run = new(e.newRun(run, *d.Start))
-	}
-
-	switch {
-	case !e.Waits() || e.report.Waits:
-	case unknown:
-		w.EndWaiting = e.drops(run)
-	default:
-		w.EndWaiting = w.Run == nil || w.Run.Plan() != e.report.Plan
 	}
 
 	r, begun := e.Pool.Want(w)
@@ -127,14 +122,14 @@ func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
 	return &lifecycle.Active{Run: r.Run, Queued: !begun}
 }
 
-// drops is true for a run that waits, about which nothing can be decided, and that is not to begin: the object was
-// edited since, its window is closed by now, or its approval may be withdrawn. An approved deletion goes on, since its
-// inputs may never be known again.
-func (e *external) drops(run common.AnsibleRun) bool {
+// keeps is true for a run that waits, about which nothing can be decided, and that may begin all the same: the object was
+// not edited since, its window is not closed by now, and no approval may be withdrawn. An approved deletion goes on, since
+// its inputs may never be known again.
+func (e *external) keeps(run common.AnsibleRun) bool {
 	a, r := e.Recorded.Approval, e.report
 	approved := !e.Deleted && r.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
 
-	return approved || r.Generation != run.GetGeneration() || lifecycle.Closed(e.Situation, r.Run)
+	return !approved && r.Generation == run.GetGeneration() && !lifecycle.Closed(e.Situation, r.Run)
 }
 
 // Create is not called: Observe starts what is to run.

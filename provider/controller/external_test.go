@@ -434,7 +434,8 @@ func TestDrop(t *testing.T) {
 			_, _ = connect(t, p, tc.run, resolve).Observe(t.Context(), tc.run)
 
 			canceled := strings.HasSuffix(name, "Canceled")
-			if got := p.wants[len(p.wants)-1]; got.EndWaiting != tc.want || got.End != canceled {
+			got := p.wants[len(p.wants)-1]
+			if dropped := !got.Keep && (got.Run == nil || got.Run.Plan() != p.report.Plan); dropped != tc.want || got.End != canceled {
 				t.Errorf("%s\nwant it dropped: %t, and canceled: %t, got %+v", tc.reason, tc.want, canceled, got)
 			}
 

@@ -35,7 +35,7 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	r, known := f.Pool.Report(run.GetUID())
 
 	f.Pool.Want(pool.Want{
-		UID: run.GetUID(), Shown: last, EndWaiting: true,
+		UID: run.GetUID(), Shown: last,
 		// A check run changes nothing, and may be cut off.
 		End: r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID,
 	})

@@ -55,7 +55,7 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 	case f.Pool.Stopping() && (!ok || !f.records(run)):
 		return reconcile.Result{}, nil
 	case ok && isPaused(run):
-		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun, EndWaiting: true})
+		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun})
 	}
 
 	// Unlike with crossplane-runtime's limiter the request does not go back to the queue: each such request makes all later

@@ -299,7 +299,7 @@ func TestFollowLate(t *testing.T) {
 }
 
 // The backend is told that another run is due in place of one that waits.
-func TestEndWaiting(t *testing.T) {
+func TestGivesWay(t *testing.T) {
 	p, x := newPlaces(t)
 	x.plans = make(chan string)
 	woken, wake := wakes()

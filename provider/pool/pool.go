@@ -128,9 +128,9 @@ type Want struct {
 	Run *runs.Run
 	// Shown is the run that the status shows; nil if it shows none.
 	Shown *common.Run
-	// EndWaiting ends a run that waits in its Pod, as its report says with its plan: it is not the one that is wanted. It
-	// goes on if it has begun meanwhile.
-	EndWaiting bool
+	// Keep a run that waits in its Pod, as its report says with its plan, also if another one is wanted, or none. Otherwise
+	// it gives way, and goes on only if it has begun meanwhile.
+	Keep bool
 	// End the run, also if it has begun, or waits. It is over only when its report says so.
 	End bool
 	// Gone is true for an object that is gone: its run is ended, and forgotten once it is over.
@@ -204,7 +204,7 @@ func (e *entry) heed(w Want) {
 	case e.cancel == nil:
 	case w.End:
 		e.cancel()
-	case w.EndWaiting && e.report.Plan != "":
+	case e.report.Plan != "" && !w.Keep && (w.Run == nil || w.Run.Plan() != e.report.Plan):
 		e.revoke()
 	}
 }

@@ -91,11 +91,11 @@ func wait(p *Pool, j runs.Run, wake func()) runs.Report {
 
 // nothing is wanted of an object, which shows the run that its tests begin.
 func nothing(p *Pool, uid string) {
-	p.Want(Want{UID: types.UID(uid), Shown: &common.Run{ID: "run-of-" + uid}, EndWaiting: true})
+	p.Want(Want{UID: types.UID(uid), Shown: &common.Run{ID: "run-of-" + uid}})
 }
 
 // end the run of an object.
-func end(p *Pool, uid string) { p.Want(Want{UID: types.UID(uid), EndWaiting: true, End: true}) }
+func end(p *Pool, uid string) { p.Want(Want{UID: types.UID(uid), End: true}) }
 
 // await the wake-up that reports a phase.
 func await(t *testing.T, p *Pool, uid string, woken <-chan struct{}, want common.RunPhase) {
