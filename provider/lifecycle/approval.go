@@ -79,25 +79,29 @@ func Judge(s Situation) *common.ApprovalObservation {
 
 // awaited is what awaits a decision; nil if nothing does.
 func awaited(s Situation) *common.ApprovalObservation {
-	was, r := s.Recorded.Approval, s.Recorded.LastRun
-	unused := was != nil && was.State != common.ApprovalApplied
+	was, r := unused(s), s.Recorded.LastRun
 
 	switch {
-	case predicts(s):
-		unchecked := unchecked(r)
-		if unused && was.Unchecked == unchecked && was.Digest == digest(s, was.CheckID, unchecked) {
-			return was.DeepCopy()
-		}
-
+	case predicts(s) && (was == nil || was.Unchecked != unchecked(r)):
 		return &common.ApprovalObservation{
-			Digest: digest(s, r.ID,
-				unchecked), State: common.ApprovalAwaiting, CheckID: r.ID, Unchecked: unchecked, Time: r.CompletionTime.DeepCopy(),
+			Digest: digest(s, r.ID, unchecked(r)), State: common.ApprovalAwaiting, CheckID: r.ID, Unchecked: unchecked(r),
+			Time: r.CompletionTime.DeepCopy(),
 		}
-	case unused && (!checkedNow(s) || unchecked(r) != "") && was.Digest == digest(s, was.CheckID, was.Unchecked):
-		return was.DeepCopy()
+	case predicts(s), !checkedNow(s), unchecked(r) != "":
+		return was
 	}
 
 	return nil
+}
+
+// unused is what has awaited a decision and was not applied yet, if it is still about what is to be applied.
+func unused(s Situation) *common.ApprovalObservation {
+	was := s.Recorded.Approval
+	if was == nil || was.State == common.ApprovalApplied || was.Digest != digest(s, was.CheckID, was.Unchecked) {
+		return nil
+	}
+
+	return was.DeepCopy()
 }
 
 // predicts is true when the last run was a check of what is to be applied, and an apply would
@@ -110,8 +114,7 @@ func predicts(s Situation) bool {
 func checkedNow(s Situation) bool {
 	r := s.Recorded.LastRun
 
-	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r) && r.Phase.Finished() &&
-		!r.CutOff()
+	return checked(s) && r.Phase.Finished() && !r.CutOff()
 }
 
 // current is true for a check of the inputs as they are now, and with what its content may have read of the object
@@ -130,17 +133,9 @@ func outdated(s Situation) bool {
 // settled is false, until the time that it returns, when labels or annotations have changed since a check that has just
 // ended: they may change all the time.
 func settled(s Situation) (time.Time, bool) {
-	until := Completion(s.Recorded.LastRun).Add(s.Least)
+	until := completion(s.Recorded.LastRun).Add(s.Least)
 
 	return until, !outdated(s) || !ahead(until, s.Now, s.Least)
-}
-
-// awaitsUnchecked is true while a run awaits a decision that could not be checked.
-func awaitsUnchecked(s Situation) bool {
-	was := s.Recorded.Approval
-
-	return was != nil && was.State != common.ApprovalApplied && was.Unchecked != "" &&
-		was.Digest == digest(s, was.CheckID, was.Unchecked)
 }
 
 // unchecked is why a check could not tell what would change; empty if it could.
@@ -294,7 +289,7 @@ func decideAbsentApproved(s Situation, d Decision) Decision {
 		return Decision{}
 	case !settled:
 		return Decision{Until: until}
-	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, !current(s, r), !r.CutOff():
+	case !checked(s), !r.CutOff():
 		return check(s, common.TriggerDeleted)
 	}
 

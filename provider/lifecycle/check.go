@@ -46,11 +46,11 @@ func decideChecked(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// checked is true when the last run was a check of the inputs as they are now.
+// checked is true when the last run was a check of what is to be applied, with the inputs as they are now.
 func checked(s Situation) bool {
 	r := s.Recorded.LastRun
 
-	return r != nil && r.Mode == common.ModeCheck && r.State == common.StatePresent && current(s, r)
+	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r)
 }
 
 // afterCheck applies what the last check run would change, if it may.
@@ -87,7 +87,7 @@ func checkAgain(s Situation) Decision {
 		pause = max(pause, runs.AccessAgain)
 	}
 
-	if next := Completion(r).Add(pause); ahead(next, s.Now, lastBackoff) {
+	if next := completion(r).Add(pause); ahead(next, s.Now, lastBackoff) {
 		d := Decision{Until: next}
 		if r.Reason == common.ReasonInternal || r.Untried() {
 			d.Failure = checkFailure(r)
@@ -113,7 +113,9 @@ func differs(s Situation) bool {
 		return true
 	case s.Approvals.Required && unchecked(s.Recorded.LastRun) != "":
 		// A person decides about what a check cannot tell. Such a check of a poll asks for no new decision.
-		return changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || awaitsUnchecked(s)
+		was := unused(s)
+
+		return changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || was != nil && was.Unchecked != ""
 	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
 		return s.Recorded.Drift != nil
 	}
@@ -146,7 +148,7 @@ func checkWhenDue(s Situation, failure error) Decision {
 		return Decision{Failure: failure}
 	}
 
-	last := Completion(s.Recorded.LastRun)
+	last := completion(s.Recorded.LastRun)
 	if s.Recorded.LastRun == nil {
 		last = completed(s.Recorded.LastApply) // It was adopted.
 	}

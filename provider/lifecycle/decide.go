@@ -275,8 +275,8 @@ func completed(a *common.Apply) time.Time {
 	return a.CompletionTime.Time
 }
 
-// Completion is when a run ended; the zero time if that is not known.
-func Completion(r *common.Run) time.Time {
+// completion is when a run ended; the zero time if that is not known.
+func completion(r *common.Run) time.Time {
 	if r == nil || r.CompletionTime == nil {
 		return time.Time{}
 	}
