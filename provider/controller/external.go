@@ -122,9 +122,9 @@ func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
 	return &lifecycle.Active{Run: r.Run, Queued: !begun}
 }
 
-// keeps is true for a run that waits, about which nothing can be decided, and that may begin all the same: the object was
-// not edited since, its window is not closed by now, and no approval may be withdrawn. An approved deletion goes on, since
-// its inputs may never be known again.
+// keeps is true for a run that waits, about which nothing can be decided, and that may begin all the same: the object
+// was not edited since, its window is not closed by now, and no approval may be withdrawn. An approved deletion goes
+// on, since its inputs may never be known again.
 func (e *external) keeps(run common.AnsibleRun) bool {
 	a, r := e.Recorded.Approval, e.report
 	approved := !e.Deleted && r.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved

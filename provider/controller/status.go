@@ -46,8 +46,8 @@ func (c statusClient) List(ctx context.Context, list client.ObjectList, opts ...
 	return c.Client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 }
 
-// Update an object, unless it is as it was. The status of an AnsibleRun is still to be written, and stays: the answer of
-// the API server has the one of before.
+// Update an object, unless it is as it was. The status of an AnsibleRun is still to be written, and stays: the answer
+// of the API server has the one of before.
 func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	if isShown(ctx, c.Client, o) {
 		return nil

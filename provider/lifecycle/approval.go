@@ -20,8 +20,8 @@ import (
 // digestLength of an approval, in hexadecimal digits.
 const digestLength = 32
 
-// follows is true for an Approval that was made after another one. If it is unknown which was first, a rejection follows
-// an approval.
+// follows is true for an Approval that was made after another one. If it is unknown which was first, a rejection
+// follows an approval.
 func follows(a, other common.Approval) bool {
 	at, before := a.GetCreationTimestamp(), other.GetCreationTimestamp()
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), other.GetResourceVersion())

@@ -1,6 +1,7 @@
 // Package lifecycle decides what happens to an AnsibleRun. Its functions have no
 // effects. Decide says from a Situation whether a run is due, and which; Record takes what is
-// known of a run into the status, and Ready computes the Ready condition. Package controller calls them in each reconcile.
+// known of a run into the status, and Ready computes the Ready condition. Package controller
+// calls them in each reconcile.
 package lifecycle
 
 import (
