@@ -106,7 +106,6 @@ func TestStatus(t *testing.T) {
 	typ := "must be one word in CamelCase such as DatabaseReachable, or one qualified by a DNS name such as " +
 		"example.org/DatabaseReachable, at most 316 characters long"
 	reason := "must be one word in CamelCase such as ConnectionRefused, at most 1024 characters long; explain it in message"
-	fields := "a condition has type, status, reason, message"
 
 	cases := map[string]struct {
 		reason string
@@ -152,7 +151,6 @@ func TestStatus(t *testing.T) {
 
 		"Nothing":       {reason: "A task that says nothing is a mistake.", task: `{}`, want: failed("one of the following is required: outputs, conditions")},
 		"UnknownOption": {reason: "A misspelt option is named.", task: `{output: {a: 1}}`, want: failed("Invalid options for crossplane.ansible.status: output")},
-		"NoMapping":     {reason: "Outputs have names.", task: `{outputs: [a]}`, want: failed("outputs: must be a mapping of names to values, not a list")},
 		"Name":          {reason: "Names are those of variables.", task: `{outputs: {a-b: 1}}`, want: failed("outputs: 'a-b' is no name of an output: it must start with a letter or an underscore, and have only letters, digits and underscores")},
 		"Details":       {reason: "Connection details are not for everybody.", task: `{outputs: {connection_details: {password: x}}}`, want: failed("outputs: connection_details would be public here: publish it with ansible.builtin.set_stats, which puts it into the connection secret")},
 		"Date":          {reason: "JSON has no dates.", task: `{outputs: {a: {b: [2020-01-01]}}}`, want: failed("outputs.a.b[0]: JSON has no date: write it as a string, in quotes")},
@@ -161,11 +159,9 @@ func TestStatus(t *testing.T) {
 		"Key":           {reason: "JSON's keys are strings.", task: `{outputs: {a: {1: b}}}`, want: failed("outputs.a: the key 1 must be a string: write it in quotes")},
 		"TooLarge":      {reason: "Outputs are bounded.", task: `{outputs: {a: "{{ 'x' * 65536 }}"}}`, want: failed("outputs: 65544 bytes of JSON are too many, at most 65536 can be kept")},
 		"TooDeep":       {reason: "So is how deeply they are nested.", task: `{outputs: {a: ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, want: failed("outputs.a" + strings.Repeat("[0]", 65) + ": is nested too deeply, at most 64 levels can be kept")},
-		"NoList":        {reason: "Conditions are a list.", task: `{conditions: {type: A, status: yes, reason: B}}`, want: failed("conditions: must be a list of mappings, not a mapping")},
-		"NoCondition":   {reason: "Of mappings.", task: `{conditions: [Ready]}`, want: failed("conditions[0]: must be a mapping, not a string: " + fields)},
-		"MissingReason": {reason: "What is missing is named.", task: `{conditions: [{type: A, status: yes, reason: B}, {type: C, status: yes}]}`, want: failed("conditions[1]: reason is missing: " + fields)},
-		"UnknownField":  {reason: "And so is what is too much.", task: `{conditions: [{type: A, status: yes, reason: B, msg: C}]}`, want: failed("conditions[0]: msg is no field of a condition: " + fields)},
-		"Status":        {reason: "A status is one of three.", task: `{conditions: [{type: A, status: ok, reason: B}]}`, want: failed("conditions[0]: status must be True, False or Unknown, not 'ok'")},
+		"MissingReason": {reason: "What is missing is named.", task: `{conditions: [{type: A, status: yes, reason: B}, {type: C, status: yes}]}`, want: failed("missing required arguments: reason found in conditions")},
+		"UnknownField":  {reason: "And so is what is too much.", task: `{conditions: [{type: A, status: yes, reason: B, msg: C}]}`, want: failed("Unsupported parameters for (ansible_collections.crossplane.ansible.plugins.action.status) module: conditions.msg. Supported parameters include: message, reason, status, type.")},
+		"Status":        {reason: "A status is one of three.", task: `{conditions: [{type: A, status: ok, reason: B}]}`, want: failed("value of status must be one of: True, False, Unknown, got: ok found in conditions")},
 		"Type":          {reason: "A type is one word.", task: `{conditions: [{type: "Database reachable", status: yes, reason: B}]}`, want: failed("conditions[0]: type 'Database reachable' " + typ)},
 		"TypeLine":      {reason: "And one line.", task: `{conditions: [{type: "A\n", status: yes, reason: B}]}`, want: failed(`conditions[0]: type 'A\n' ` + typ)},
 		"TypeLong":      {reason: "And not too long.", task: `{conditions: [{type: "{{ 'A' * 317 }}", status: yes, reason: B}]}`, want: failed("conditions[0]: type '" + strings.Repeat("A", 316) + "' " + typ)},

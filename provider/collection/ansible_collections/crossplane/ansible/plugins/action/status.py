@@ -79,7 +79,6 @@ class ActionModule(ActionBase):
 
         result = super().run(tmp, task_vars)
 
-        check_shape(self._task.args)
         _, args = self.validate_argument_spec(argument_spec=ARGUMENTS, required_one_of=[("outputs", "conditions")])
 
         return {
@@ -93,36 +92,6 @@ class ActionModule(ActionBase):
     def named(self, given):
         """Return outputs with their names templated, as set_stats does."""
         return {self._templar.template(name): item for name, item in given.items()}
-
-
-def check_shape(args):
-    """Say what is wrong in the words of this module. What is left to Ansible are the types of the fields."""
-    if not isinstance(args.get("outputs") or {}, dict):
-        raise AnsibleActionFail(f"outputs: must be a mapping of names to values, not a {kind(args['outputs'])}")
-
-    listed = args.get("conditions") or []
-    if not isinstance(listed, list):
-        raise AnsibleActionFail(f"conditions: must be a list of mappings, not a {kind(listed)}")
-
-    fields = ARGUMENTS["conditions"]["options"]
-
-    for i, c in enumerate(listed):
-        where = f"conditions[{i}]"
-        hint = f"a condition has {', '.join(fields)}"
-
-        if not isinstance(c, dict):
-            raise AnsibleActionFail(f"{where}: must be a mapping, not a {kind(c)}: {hint}")
-
-        for name in c:
-            if name not in fields:
-                raise AnsibleActionFail(f"{where}: {name} is no field of a condition: {hint}")
-
-        for name, field in fields.items():
-            if field.get("required") and c.get(name) in (None, ""):
-                raise AnsibleActionFail(f"{where}: {name} is missing: {hint}")
-
-        if str(c["status"]) not in fields["status"]["choices"]:
-            raise AnsibleActionFail(f"{where}: status must be True, False or Unknown, not {c['status']!r}")
 
 
 def outputs(given):
@@ -175,20 +144,14 @@ def value(item, path, depth=0):
         return [value(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(item)]
 
     if not isinstance(item, dict):
-        raise AnsibleActionFail(f"{path}: JSON has no {kind(item)}: write it as a string, in quotes")
+        kind = type(item).__name__.removeprefix("_AnsibleTagged").lower()
+        raise AnsibleActionFail(f"{path}: JSON has no {kind}: write it as a string, in quotes")
 
     for name in item:
         if not isinstance(name, str):
             raise AnsibleActionFail(f"{path}: the key {name!r} must be a string: write it in quotes")
 
     return {str(k): value(v, f"{path}.{k}", depth + 1) for k, v in item.items()}
-
-
-def kind(item):
-    """Return the name of a type, for people."""
-    name = type(item).__name__.removeprefix("_").removeprefix("AnsibleTagged").lower()
-
-    return {"dict": "mapping", "str": "string", "int": "number", "float": "number", "nonetype": "null"}.get(name, name)
 
 
 def conditions(given):
