@@ -18,46 +18,30 @@ const (
 	leastMemory = 256 * mebi
 )
 
-// ContainerMemory is the limit of the memory of this process's cgroup, or of one above
-// it, of version 2 or 1, in bytes; 0 if there is none. Root is the root directory.
+// ContainerMemory is the limit of the memory of this process's cgroup, or of one above it, in bytes; 0 if there is none.
+// Root is the root directory.
 func ContainerMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/self/cgroup")
 	least := int64(0)
 
-	// Source: cgroups(7), /proc/pid/cgroup.
-	for line := range strings.Lines(string(text)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3) // The number, the controllers, the path.
-		if len(f) < 3 {
-			continue
+	// Source: cgroups(7), /proc/pid/cgroup. Without a line of the second version there is no limit in the directory either.
+	_, cgroup, _ := strings.Cut("\n"+string(text), "\n0::")
+	cgroup, _, _ = strings.Cut(cgroup, "\n")
+
+	// The path need not be there: a container may see its cgroup as the root.
+	for p := path.Clean("/" + cgroup); ; p = path.Dir(p) {
+		raw, _ := fs.ReadFile(root, path.Join("sys/fs/cgroup", p, "memory.max"))
+
+		// Text such as max means no limit.
+		n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+		if err == nil && n > 0 && (least == 0 || n < least) {
+			least = n
 		}
 
-		dir, file := "sys/fs/cgroup", "memory.max"
-
-		switch {
-		case f[0] == "0":
-		case strings.Contains(","+f[1]+",", ",memory,"):
-			dir, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-		default:
-			continue
-		}
-
-		// The path need not be there: a container may see its cgroup as the root.
-		for p := path.Clean("/" + f[2]); ; p = path.Dir(p) {
-			raw, _ := fs.ReadFile(root, path.Join(dir, p, file))
-
-			// Text such as max means no limit, and so does a very large number in version 1.
-			n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-			if err == nil && n > 0 && n < 1<<60 && (least == 0 || n < least) {
-				least = n
-			}
-
-			if p == "/" {
-				break
-			}
+		if p == "/" {
+			return least
 		}
 	}
-
-	return least
 }
 
 // MemoryShare is the memory that each of a number of runs may have in a container, in bytes,

@@ -26,27 +26,12 @@ func TestContainerMemory(t *testing.T) {
 		"Above": {
 			reason: "The smallest of all above counts.",
 			root: fstest.MapFS{
-				"proc/self/cgroup":                file("0::/a/b\n"),
-				"sys/fs/cgroup/a/b/memory.max":    file("2147483648\n"),
-				"sys/fs/cgroup/a/memory.max":      file("1073741824\n"),
-				"sys/fs/cgroup/other/memory.max":  file("1\n"),
-				"sys/fs/cgroup/memory/memory.max": file("1\n"),
+				"proc/self/cgroup":               file("0::/a/b\n"),
+				"sys/fs/cgroup/a/b/memory.max":   file("2147483648\n"),
+				"sys/fs/cgroup/a/memory.max":     file("1073741824\n"),
+				"sys/fs/cgroup/other/memory.max": file("1\n"),
 			},
 			want: 1 << 30,
-		},
-		"One": {
-			reason: "The first version names the cgroup as the host does, and it is the root.",
-			root: fstest.MapFS{
-				"proc/self/cgroup":                           file("5:cpu:/x\n4:memory:/kubepods/pod1\n0::/\n"),
-				"sys/fs/cgroup/memory/memory.limit_in_bytes": file("1073741824\n"),
-			},
-			want: 1 << 30,
-		},
-		"OneWithout": {
-			reason: "A very large number is none.",
-			root: fstest.MapFS{
-				"proc/self/cgroup": file("4:memory:/\n"), "sys/fs/cgroup/memory/memory.limit_in_bytes": file("9223372036854771712\n"),
-			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
