@@ -64,13 +64,12 @@ func Exec(ctx context.Context, p Program) error {
 }
 
 // Supervised returns a Command that runs programs under a supervisor, confined to their
-// domains. Self is the argv that executes this binary as the supervisor. Grace is how long the
-// processes may take to end on their own. The lock is held until the last of them is gone; it
-// may be nil.
-func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
+// domains. Grace is how long the processes may take to end on their own. The lock is held until
+// the last of them is gone; it may be nil.
+func Supervised(grace time.Duration, lock *os.File) Command {
 	return func(ctx context.Context, p Program) error {
 		code, err := supervisor.Command{
-			Self: self, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: grace, Lock: lock,
+			Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: grace, Lock: lock,
 			Stdout: p.Out, Stderr: p.Out,
 		}.Run(ctx)
 

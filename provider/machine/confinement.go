@@ -15,7 +15,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // Where Kubernetes puts a pod's service account.
@@ -64,9 +63,7 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 		return p, err
 	}
 
-	if p.Kernel, err = c.kernel(ctx, p); err != nil {
-		return p, err
-	}
+	p.Kernel = p.Try()
 
 	if k := p.Kernel; k.Unconfined != "" {
 		log.Info("WARNING: Runs are NOT confined, content can read what the provider can, its service account's token "+
@@ -74,42 +71,6 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	}
 
 	return p, nil
-}
-
-// kernel says what the kernel does to runs with a policy.
-func (c confinement) kernel(ctx context.Context, p sandbox.Policy) (sandbox.Kernel, error) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return sandbox.Kernel{}, errors.Wrap(err, "cannot tell whether system calls are filtered")
-	}
-
-	k := sandbox.Kernel{Seccomp: sandbox.Seccomp(string(status))}
-
-	if c.Confinement == sandbox.Off {
-		k.Unconfined = "--confinement=Off"
-		return k, nil
-	}
-
-	if k.Landlock = sandbox.Landlock(); k.Landlock == 0 {
-		k.Unconfined = "the kernel has no Landlock, or does not let the provider use it"
-		return k, nil
-	}
-
-	self, err := supervisor.Self()
-	if err != nil {
-		return k, err
-	}
-
-	d, err := p.Domain(nil, nil, sandbox.Grant{})
-	if err != nil {
-		return k, err
-	}
-
-	if err := supervisor.Probe(ctx, self, d, p.Secret()...); err != nil {
-		k.Landlock, k.Unconfined = 0, "the kernel's Landlock does not work: "+err.Error()
-	}
-
-	return k, nil
 }
 
 // Refuses says why runs of namespaces are not carried out with a policy; empty if they are.

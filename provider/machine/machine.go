@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -134,13 +133,9 @@ func (x Machine) Runner(at Site, log logging.Logger) (*runner.Runner, error) {
 
 // Store of content, which the flags and the site complete.
 func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content.Store, error) {
-	self, err := supervisor.Self()
-	if err != nil {
-		return nil, err
-	}
+	run := galaxy.Supervised(KillGrace, at.lock)
 
-	run := galaxy.Supervised(KillGrace, at.lock, self...)
-
+	var err error
 	if c.Tools, err = galaxy.Version(ctx, run, os.Environ()); err != nil {
 		return nil, err
 	}

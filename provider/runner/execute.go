@@ -25,7 +25,7 @@ func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (cod
 
 	argv := slices.Concat(r.python, []string{filepath.Join(p.Dir, driverFile)}, p.Args)
 	cmd := supervisor.Command{
-		Self: r.self, Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.Grace, Lock: r.Lock,
+		Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.Grace, Lock: r.Lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}
 

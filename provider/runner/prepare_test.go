@@ -20,7 +20,7 @@ import (
 // planner is a runner that only makes plans, and needs no tools for it.
 func planner() *Runner {
 	return &Runner{
-		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
+		dir: "/runs", python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
 		Options: Options{Shipped: "/shipped"}, name: func() string { return "r1" },
 		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine", "ANSIBLE_NOCOLOR=0", "LC_ALL=de_DE"},
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 )
 
@@ -27,7 +26,6 @@ type Runner struct {
 	Options
 
 	dir     string
-	self    []string
 	environ []string
 	// name returns the name of the next private data directory.
 	name func() string
@@ -76,12 +74,7 @@ func New(dir string, o Options) (*Runner, error) {
 	// does not prevent. Random names cannot be guessed.
 	r := &Runner{Options: o, dir: dir, name: rand.Text, environ: os.Environ()}
 
-	var err error
-	if r.self, err = supervisor.Self(); err != nil {
-		return nil, err
-	}
-
-	if err = os.MkdirAll(r.dir, 0o700); err != nil {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 

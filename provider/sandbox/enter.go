@@ -108,19 +108,28 @@ func (d Domain) Enter() error {
 		return err
 	}
 
+	if err := restrict(ruleset); err != nil {
+		return err
+	}
+
+	return dropCapabilities()
+}
+
+// restrict this thread to a ruleset, if there is one.
+func restrict(ruleset *os.File) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot give up new privileges: %w", err)
 	}
 
-	if ruleset != nil {
-		defer ruleset.Close() //nolint:errcheck // Nothing was written to it.
-
-		if err := ll.LandlockRestrictSelf(int(ruleset.Fd()), 0); err != nil {
-			return fmt.Errorf("cannot confine this process: %w", err)
-		}
+	if ruleset == nil {
+		return nil
 	}
 
-	return dropCapabilities()
+	if err := ll.LandlockRestrictSelf(int(ruleset.Fd()), 0); err != nil {
+		return fmt.Errorf("cannot confine this process: %w", err)
+	}
+
+	return nil
 }
 
 // handled are the rights that the versions of Landlock know, from the first on. A newer kernel
@@ -193,6 +202,11 @@ func (d Domain) ruleset() (*os.File, error) {
 		return nil, err
 	}
 
+	return d.allow(fd, attr)
+}
+
+// allow in a ruleset what the domain has.
+func (d Domain) allow(fd int, attr ll.RulesetAttr) (*os.File, error) {
 	f := os.NewFile(uintptr(fd), "ruleset")
 
 	for _, r := range d.rules() {

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"testing"
 
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -32,7 +30,7 @@ func TestVersions(t *testing.T) {
 
 		got := map[string]error{}
 
-		within(t, version, Domain{Write: []string{own, "/dev/ptmx", "/dev/pts"}}, func() {
+		needs.OK(t, Domain{Write: []string{own, "/dev/ptmx", "/dev/pts"}}.onThread(version, func() error {
 			_, got["read"] = os.ReadFile(other)
 			got["write"] = os.WriteFile(other, nil, 0o600)
 			got["truncate"] = unix.Truncate(other, 0)
@@ -40,7 +38,9 @@ func TestVersions(t *testing.T) {
 			got["create"] = os.WriteFile(filepath.Join(own, "a", "file"), nil, 0o600)
 			got["link"] = os.Link(filepath.Join(own, "a", "file"), filepath.Join(own, "b", "link"))
 			got["move"] = os.Rename(filepath.Join(own, "a", "file"), filepath.Join(own, "b", "file"))
-		})
+
+			return nil
+		}))
 
 		want := map[string]error{
 			"read": unix.EACCES, "write": unix.EACCES, "truncate": unix.EACCES,
@@ -88,35 +88,25 @@ func openTerminal() error {
 	return pts.Close()
 }
 
-// within a domain, with a version of Landlock, call a function on a thread that ends with it.
-func within(t *testing.T, version int, d Domain, fn func()) {
-	t.Helper()
-
-	attr := handled(version)
-
-	fd, err := create(attr)
-	needs.OK(t, err)
-
-	for _, r := range d.rules() {
-		needs.OK(t, r.add(fd, attr))
+// TestReadsNoSecret looks for what can be read in a domain.
+func TestReadsNoSecret(t *testing.T) {
+	newest := Landlock()
+	if newest == 0 {
+		needs.Machinef(t, "There is no Landlock here.")
 	}
 
-	done := make(chan error)
+	secret := t.TempDir()
+	p := Policy{State: secret, ServiceAccount: []string{filepath.Join(secret, "missing")}}
 
-	go func() {
-		runtime.LockOSThread()
+	if err := (Domain{}).onThread(newest, p.readsNoSecret); err != nil {
+		t.Errorf("A kernel that confines keeps a thread from all else: %v", err)
+	}
 
-		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		if err == nil {
-			err = ll.LandlockRestrictSelf(fd, 0)
-		}
+	if err := (Domain{Read: []string{secret}}).onThread(newest, p.readsNoSecret); err == nil {
+		t.Error("What a thread may read, it can.")
+	}
 
-		if err == nil {
-			fn()
-		}
-
-		done <- err
-	}()
-
-	needs.OK(t, <-done)
+	if err := p.readsNoSecret(); err == nil {
+		t.Error("A thread that is not confined can read everything.")
+	}
 }

@@ -19,27 +19,6 @@ const (
 	Off Mode = "Off"
 )
 
-// A Kernel is what the kernel does to runs, as was found out by trying.
-type Kernel struct {
-	// Landlock is the version of its ABI that keeps runs from files; 0 for none.
-	Landlock int
-	// Seccomp is true where the container's runtime has the kernel filter system calls.
-	Seccomp bool
-	// Unconfined says why runs are not kept from files; empty where they are.
-	Unconfined string
-}
-
-// Seccomp is true if a status of a process, as proc_pid_status(5) has it, says that its system calls are filtered.
-func Seccomp(status string) bool {
-	for line := range strings.Lines(status) {
-		if mode, ok := strings.CutPrefix(line, "Seccomp:"); ok {
-			return strings.TrimSpace(mode) != "0"
-		}
-	}
-
-	return false
-}
-
 // A Grant is what a configuration allows beyond what every run may do.
 type Grant struct {
 	// Read and Write are more paths.
@@ -93,16 +72,6 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 	}
 
 	return d, nil
-}
-
-// Secret are the paths that no run may read to which nothing is granted: the state directory, and the service account
-// unless a flag gives it to all.
-func (p Policy) Secret() []string {
-	all := slices.Concat(p.Read, p.Write)
-
-	return append(slices.DeleteFunc(slices.Clone(p.ServiceAccount), func(path string) bool {
-		return slices.ContainsFunc(all, func(dir string) bool { return Within(path, dir) })
-	}), p.State)
 }
 
 // Validate a path that is to be allowed: it is absolute, and neither above the

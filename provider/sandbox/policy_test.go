@@ -7,32 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestSeccomp(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		status string
-		want   bool
-	}{
-		"Filtered":   {reason: "The default of container runtimes is a filter.", status: "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n", want: true},
-		"Unfiltered": {reason: "Kubernetes' default is none.", status: "Seccomp:\t0\nSeccomp_filters:\t0\n"},
-		"Unknown":    {reason: "A kernel without filters has no such line.", status: "Name:\tx\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Seccomp(tc.status)); diff != "" {
-				t.Errorf("%s\nSeccomp(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestSecret(t *testing.T) {
+func TestSecrets(t *testing.T) {
 	p := Policy{State: "/state", ServiceAccount: []string{"/run/token"}}
-	if diff := cmp.Diff([]string{"/run/token", "/state"}, p.Secret()); diff != "" {
-		t.Errorf("Secret(): -want, +got:\n%s", diff)
+	if diff := cmp.Diff([]string{"/run/token", "/state"}, p.secrets()); diff != "" {
+		t.Errorf("secrets(): -want, +got:\n%s", diff)
 	}
 
 	p.Read = []string{"/run"}
-	if diff := cmp.Diff([]string{"/state"}, p.Secret()); diff != "" {
+	if diff := cmp.Diff([]string{"/state"}, p.secrets()); diff != "" {
 		t.Errorf("A flag may give the token to all: -want, +got:\n%s", diff)
 	}
 }

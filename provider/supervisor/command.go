@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +35,6 @@ var ErrLeft = errors.New(
 
 // A Command to run under a supervisor.
 type Command struct {
-	// Self is the argv that executes this binary as a supervisor: see the function Self.
-	Self []string
 	// Argv of the command. The first is the path of its executable.
 	Argv []string
 	// Env of the command, and all of it.
@@ -174,9 +173,14 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	return 0, fmt.Errorf("the supervisor did not end by itself: %v", state)
 }
 
-// start the supervisor.
+// start the supervisor: this binary, executed once more.
 func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error) {
-	self := append(append([]string{}, c.Self...), "--grace="+c.Grace.String())
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+
+	self := []string{path, asSupervisor, "--grace=" + c.Grace.String()}
 
 	if c.Warm != nil {
 		c.Argv = self
@@ -184,12 +188,16 @@ func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error
 		return c.Warm.Start(c, stdout, stderr, l.theirs, c.Lock)
 	}
 
-	argv, err := confined(c.Self, c.Domain, c.Argv...)
+	domain, err := json.Marshal(c.Domain)
 	if err != nil {
 		return nil, err
 	}
 
-	cmd := exec.Command(self[0], append(append(self[1:], "--"), argv...)...) //nolint:noctx // It ends by its lifeline.
+	// The supervisor stays outside of the domain: it must see the processes that it has to end, and they must not be able
+	// to end it.
+	self = append(self, "--", path, asSupervisor, "--enter="+string(domain), "--")
+
+	cmd := exec.Command(path, append(self[1:], c.Argv...)...) //nolint:noctx // It ends by its lifeline.
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = c.Env, c.Dir, stdout, stderr, []*os.File{l.theirs}
 	// Of its own session, so that the keys of a terminal reach only the process
 	// that owns the command, and nothing can prompt.

@@ -1,7 +1,7 @@
 // Package supervisor runs a command so that none of its descendants outlives
 // it.
 //
-// A supervisor is this binary, executed once more (see Command and Self). It is
+// A supervisor is this binary, executed once more (see Command). It is
 // the subreaper of everything that the command starts, so that daemons, which
 // leave their process group, their session and their parent, remain its
 // descendants. When the command ends, when the supervisor is told to stop, or

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 const fdLifeline = 3
 
 // run is what the binary does when it is executed as a supervisor, with what
-// follows Self in its argv: the options, two dashes, and the command's argv. It
+// follows asSupervisor in its argv: the options, two dashes, and the command's argv. It
 // returns the exit status.
 func run(args []string) int {
 	if err := sandbox.Self(); err != nil {
@@ -33,7 +34,6 @@ func run(args []string) int {
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
 	child := fs.Int("child", 0, "the process of the command, which was started before")
 	domain := fs.String("enter", "", "only enter this domain and become the command")
-	probes := fs.Bool("probe", false, "only enter the domain, and fail if what follows can be read")
 
 	if err := fs.Parse(args); err != nil {
 		return exitFailure
@@ -43,10 +43,7 @@ func run(args []string) int {
 		return fail(exitFailure, errors.New("no command was given"))
 	}
 
-	switch {
-	case *probes:
-		return probe(*domain, fs.Args())
-	case *domain != "":
+	if *domain != "" {
 		return enter(*domain, fs.Args())
 	}
 
@@ -137,6 +134,27 @@ func start(argv []string) (int, error) {
 	}
 
 	return pid, nil
+}
+
+// enter the domain that a text describes, and become the command.
+func enter(text string, argv []string) int {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fail(exitNotFound, fmt.Errorf("cannot find the command: %w", err))
+	}
+
+	var d sandbox.Domain
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return fail(exitFailure, fmt.Errorf("cannot decode what the command is confined to: %w", err))
+	}
+
+	if err := d.Enter(); err != nil {
+		return fail(exitFailure, err)
+	}
+
+	err = syscall.Exec(path, argv, os.Environ())
+
+	return fail(exitNotFound, fmt.Errorf("cannot start %q: %w", path, err))
 }
 
 func fail(code int, err error) int {

@@ -1,22 +1,9 @@
 package supervisor
 
-import (
-	"fmt"
-	"os"
-)
+import "os"
 
 // asSupervisor is the first argument of a supervisor.
 const asSupervisor = "supervise"
-
-// Self returns the argv that executes this binary as a supervisor. What follows it are the arguments of a supervisor.
-func Self() ([]string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find this binary: %w", err)
-	}
-
-	return []string{path, asSupervisor}, nil
-}
 
 // A binary that imports this package is a supervisor when it is executed as one. That happens while packages are
 // initialised, in the order of what they import: a supervisor does not wait for the clients, schemes and metrics of a

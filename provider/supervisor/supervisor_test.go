@@ -57,7 +57,7 @@ func own(lockfile string, argv []string) {
 		panic(err)
 	}
 
-	code, err := Command{Self: self(), Argv: argv, Lock: lock, Env: os.Environ()}.Run(context.Background())
+	code, err := Command{Argv: argv, Lock: lock, Env: os.Environ()}.Run(context.Background())
 	fmt.Println(code, err)
 }
 
@@ -101,8 +101,6 @@ func waitFor(path string) string {
 
 	return ""
 }
-
-func self() []string { return []string{os.Args[0], asSupervisor} }
 
 func alive(pid string) bool {
 	id, err := strconv.Atoi(pid)
@@ -178,7 +176,7 @@ func TestRun(t *testing.T) {
 
 			defer lock.Close()
 
-			code, err := Command{Self: self(), Argv: tc.argv, Env: []string{"A=b"}, Stdout: &stdout, Lock: lock}.Run(t.Context())
+			code, err := Command{Argv: tc.argv, Env: []string{"A=b"}, Stdout: &stdout, Lock: lock}.Run(t.Context())
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nRun(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
@@ -189,32 +187,6 @@ func TestRun(t *testing.T) {
 
 			if diff := cmp.Diff(tc.stdout, stdout.String()); diff != "" {
 				t.Errorf("%s\nRun(...): -want stdout, +got stdout:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestProbe has a process look for what it can read in a domain.
-func TestProbe(t *testing.T) {
-	if sandbox.Landlock() == 0 {
-		needs.Machinef(t, "There is no Landlock here.")
-	}
-
-	secret := t.TempDir()
-
-	for name, tc := range map[string]struct {
-		reason string
-		domain sandbox.Domain
-		err    error
-	}{
-		"Kept":       {reason: "A kernel that confines keeps it from all else.", domain: sandbox.Domain{Confined: true}},
-		"Granted":    {reason: "What it may read, it can.", domain: sandbox.Domain{Confined: true, Read: []string{secret}}, err: cmpopts.AnyError},
-		"Unconfined": {reason: "One that does not confine keeps it from nothing.", err: cmpopts.AnyError},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := Probe(t.Context(), self(), tc.domain, secret, filepath.Join(secret, "missing"))
-			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("%s\nProbe(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -263,7 +235,7 @@ func TestRunEndsDescendants(t *testing.T) {
 			}
 
 			code, err := Command{
-				Self: self(), Argv: []string{"/bin/sh", "-c", script}, Env: os.Environ(), Grace: 100 * time.Millisecond,
+				Argv: []string{"/bin/sh", "-c", script}, Env: os.Environ(), Grace: 100 * time.Millisecond,
 			}.Run(ctx)
 			if err != nil {
 				t.Fatalf("%s\nRun(...): %v", tc.reason, err)
@@ -347,8 +319,8 @@ func TestRunSupervisorStopped(t *testing.T) {
 	}()
 
 	_, err := Command{
-		Self: self(), Argv: []string{"/bin/sh", "-c", script},
-		Env: os.Environ(), Grace: 100 * time.Millisecond,
+		Argv: []string{"/bin/sh", "-c", script},
+		Env:  os.Environ(), Grace: 100 * time.Millisecond,
 	}.Run(ctx)
 	if err == nil {
 		t.Error("Run(...): want an error that the supervisor did not end by itself")
@@ -361,14 +333,32 @@ func TestRunSupervisorStopped(t *testing.T) {
 	}
 }
 
+// A script in the place of a supervisor, whose argv are the arguments of the script.
+type script string
+
+func (s script) Start(c Command, files ...*os.File) (*os.Process, error) {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", string(s), "sh"}, c.Argv...)...)
+	cmd.ExtraFiles = files[2:3]
+
+	err := cmd.Start()
+
+	return cmd.Process, err
+}
+
+// A supervisor that says that nothing was run, and not that it has done its work, may have run something.
+func TestRunFailed(t *testing.T) {
+	_, err := Command{Warm: script("exit 125"), Argv: []string{"/bin/true"}}.Run(t.Context())
+	if err == nil || errors.Is(err, ErrNotStarted) || errors.Is(err, ErrFailed) {
+		t.Errorf("Run(...): want an error that does not say that nothing was run, got %v", err)
+	}
+}
+
 // A supervisor that is told to end before it is one ends everything all the same, by itself.
 func TestRunCanceledAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	starts := []string{"/bin/sh", "-c", `sleep 0.2; exec "$@"`, "sh"}
-
-	code, err := Command{Self: append(starts, self()...), Argv: []string{"/bin/sleep", "1000"}, Env: os.Environ(), Grace: patience}.Run(ctx)
+	code, err := Command{Warm: script(`sleep 0.2; exec "$@" -- sleep 1000`), Grace: patience}.Run(ctx)
 	if want := 128 + int(syscall.SIGTERM); code != want || err != nil {
 		t.Errorf("Run(...): want %d, got %d, %v", want, code, err)
 	}
@@ -398,7 +388,7 @@ func TestRunMemory(t *testing.T) {
 	defer cancel()
 
 	_, err := Command{
-		Self: self(), Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
+		Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
 		Domain: sandbox.Domain{Limits: sandbox.Limits{Together: 160 << 20, Share: "its share"}},
 	}.Run(ctx)
 

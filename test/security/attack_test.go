@@ -118,7 +118,7 @@ func (w *fixture) victim(t *testing.T) int {
 		defer close(done)
 
 		_, _ = supervisor.Command{
-			Self: self, Dir: dir, Domain: w.domain(t, dir, sandbox.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
+			Dir: dir, Domain: w.domain(t, dir, sandbox.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
 			Argv:   []string{"/bin/sh", "-c", `echo $$ >pid.new; mv pid.new pid; exec sleep 1000 # hunter2`},
 			Stdout: io.Discard, Stderr: io.Discard,
 		}.Run(ctx)
@@ -146,7 +146,7 @@ func (w *fixture) attack(ctx context.Context, t *testing.T, d sandbox.Domain, sc
 	var out bytes.Buffer
 
 	cmd := supervisor.Command{
-		Self: self, Argv: []string{"/bin/sh", "-c", script}, Env: w.env, Dir: w.own, Domain: d, Stdout: &out, Stderr: &out,
+		Argv: []string{"/bin/sh", "-c", script}, Env: w.env, Dir: w.own, Domain: d, Stdout: &out, Stderr: &out,
 	}
 	if _, err := cmd.Run(ctx); err != nil {
 		t.Fatalf("Run(...): %v\n%s", err, out.String())

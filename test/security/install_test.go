@@ -150,7 +150,7 @@ func (l *installFixture) install(t *testing.T, mode sandbox.Mode, in inputs.Inpu
 	needs.OK(t, os.Rename(store, hidden))
 
 	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
-		Command: galaxy.Supervised(0, nil, self...), Policy: policy, Environ: []string{"PATH=" + path},
+		Command: galaxy.Supervised(0, nil), Policy: policy, Environ: []string{"PATH=" + path},
 	}})
 	needs.OK(t, err)
 

@@ -92,7 +92,7 @@ func TestInstallFills(t *testing.T) {
 	store := filepath.Join(l.dir, "store")
 
 	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
-		Command: galaxy.Supervised(0, nil, self...), Policy: policy,
+		Command: galaxy.Supervised(0, nil), Policy: policy,
 		Environ: []string{"PATH=" + filepath.Join(l.mirror, "bin") + ":" + os.Getenv("PATH")},
 	}})
 	needs.OK(t, err)
