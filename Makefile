@@ -268,10 +268,10 @@ arch    = $(lastword $(subst -, ,$1))
 IMAGE  := package/image.sh package/base.sh
 
 .SECONDEXPANSION:
-.cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile $(IMAGE) package-provider/requirements.txt package-provider/shipped_yaml.py
+.cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile $(IMAGE) package-provider/requirements.txt provider/warm/shipped_yaml.py
 	package/image.sh $(call program,$*) $(call arch,$*) $(VERSION)
 
-$(NODE_IMAGE): package-provider/Dockerfile $(IMAGE) package-provider/requirements.txt package-provider/shipped_yaml.py
+$(NODE_IMAGE): package-provider/Dockerfile $(IMAGE) package-provider/requirements.txt provider/warm/shipped_yaml.py
 	$(MAKE) --no-print-directory .cache/images/provider-ansible-$(ARCH).tar
 	touch $@
 

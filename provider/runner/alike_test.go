@@ -158,7 +158,7 @@ var alikeTasks = []string{
 	"- ansible.builtin.meta: noop",
 	"- ansible.builtin.meta: refresh_inventory",
 	"- ansible.builtin.assert: {that: [\"1 == 1\", \"'a' in ['a']\"], quiet: true}",
-	"- ansible.builtin.command: sleep 0\n  async: 20\n  poll: 1",
+	"- ansible.builtin.command: sleep 0\n  async: 600\n  poll: 1",
 	"- ansible.builtin.uri: {url: \"http://127.0.0.1:1/\"}\n  ignore_errors: true",
 	"- ansible.builtin.template: {src: nowhere.j2, dest: \"{{ playbook_dir }}/t\"}\n  ignore_errors: true",
 	"- ansible.builtin.ping:",

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"crypto/rand"
 	"os"
 	"path/filepath"
@@ -120,15 +119,6 @@ func (r *Runner) warmDirectory() (string, []string, error) {
 	env := r.environment(Spec{}, dir, sandbox.Domain{})
 
 	return dir, env, makeDirectory(dir, "", []file{{Path: inputs.AnsibleConfigFile}})
-}
-
-// WarmUp waits until runs start warm, if they are to.
-func (r *Runner) WarmUp(ctx context.Context) error {
-	if r.keeper == nil {
-		return nil
-	}
-
-	return r.keeper.Wait(ctx)
 }
 
 // Close ends what the runner keeps. Runs go on.

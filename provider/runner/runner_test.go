@@ -71,7 +71,7 @@ func provide(dir, playbook string) {
 		panic(err)
 	}
 
-	if err := r.WarmUp(context.Background()); err != nil {
+	if err := waitWarm(r); err != nil {
 		panic(err)
 	}
 

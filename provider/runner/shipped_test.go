@@ -38,7 +38,7 @@ func withShipped(t *testing.T, log, line string) *Runner {
 	dir, own := t.TempDir(), needs.Program(t, "ansible-playbook")
 
 	for path, more := range map[string]string{
-		"../../package-provider/shipped_yaml.py": "",
+		"../warm/shipped_yaml.py": "",
 		own: fmt.Sprintf(`import sys
 sys.path.insert(0, %q)
 import shipped_yaml

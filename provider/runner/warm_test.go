@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +45,7 @@ func warmUp(t *testing.T, r *Runner) {
 		return
 	}
 
-	needs.OK(t, w.WarmUp(t.Context()))
+	needs.OK(t, waitWarm(w))
 
 	r.keeper = w.keeper
 }
@@ -76,9 +77,9 @@ func TestWarmProcess(t *testing.T) {
 		logged bool
 	}{
 		{name: "Starting", lose: func(int) {}, cold: warm.Starting},
-		{name: "Kept", lose: func(int) { mustWarmUp(t, r) }},
+		{name: "Kept", lose: func(int) { needs.OK(t, waitWarm(r)) }},
 		{name: "Killed", lose: func(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }, cold: warm.Failed, logged: true},
-		{name: "Replaced", lose: func(int) { mustWarmUp(t, r) }},
+		{name: "Replaced", lose: func(int) { needs.OK(t, waitWarm(r)) }},
 		{name: "Stopped", lose: func(pid int) { _ = unix.Kill(pid, unix.SIGSTOP) }, cold: warm.Failed, logged: true},
 		{name: "Paused", lose: func(int) {}, cold: warm.Failed},
 	} {
@@ -116,7 +117,7 @@ func TestAttackWarm(t *testing.T) {
 import importlib.util, os
 
 def attack(directory):
-    found = [name for name in ("afresh", "driver", "modules") if importlib.util.find_spec(name)]
+    found = [name for name in ("afresh", "driver", "modules", "shipped_yaml") if importlib.util.find_spec(name)]
 
     for number in os.listdir("/proc/self/fd"):
         path = os.path.realpath("/proc/self/fd/" + number)
@@ -133,7 +134,7 @@ class FilterModule:
         return {"attack": attack}
 `
 
-	mustWarmUp(t, r)
+	needs.OK(t, waitWarm(r))
 	waitBuilt(t, dir)
 
 	own, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -155,10 +156,16 @@ class FilterModule:
 
 	nothing := inline("- hosts: localhost\n  gather_facts: false\n  tasks: []\n")
 	must(t, r, nothing)
-	mustWarmUp(t, r)
+	needs.OK(t, waitWarm(r))
 
 	if must(t, r, nothing); cold != "" {
 		t.Errorf("Want a warm run from another process, got %q", cold)
+	}
+
+	r.Close()
+
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || child(t, dir) != 0 {
+		t.Errorf("Want nothing to be left of a process when its runner is closed, got %v, %v", left, err)
 	}
 }
 
@@ -259,10 +266,18 @@ func waitBuilt(t *testing.T, dir string) {
 	}
 }
 
-func mustWarmUp(t *testing.T, r *Runner) {
-	t.Helper()
+// waitWarm waits until runs of a runner start warm.
+func waitWarm(r *Runner) error {
+	for {
+		switch s, cold := r.keeper.Starter(); {
+		case s != nil:
+			return nil
+		case cold == warm.Failed:
+			return errors.New("the process cannot be started")
+		}
 
-	needs.OK(t, r.WarmUp(t.Context()))
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // child is the id of the process that is kept in a directory; 0 if there is none.

@@ -11,6 +11,7 @@ import os
 import sys
 import types
 
+import shipped_yaml
 import yaml
 
 # Variables that Python and libraries in C read by themselves.
@@ -73,21 +74,14 @@ class Memo:
         # Called with the name of a method, and its arguments, that would have read something before.
         self.learn = None
         self._load, yaml.load = yaml.load, self.load
-        self._shipped = ""
 
     def attach(self):
         """Serve the Ansible that was imported by now."""
         import ansible
-        import ansible_runner
-        from ansible._internal._datatag._tags import Origin
         from ansible.config import manager
-        from ansible.module_utils._internal._datatag import AnsibleTagHelper
         from ansible.plugins import loader
 
-        self._origin, self._tags, self._loader = Origin, AnsibleTagHelper, loader.action_loader
-        self._shipped = os.path.dirname(ansible.__file__) + os.sep
-        # Documents only: the runner's callback plugin reads settings while it is loaded.
-        self._documented = self._shipped, os.path.dirname(ansible_runner.__file__) + os.sep
+        self._loader, self._shipped = loader.action_loader, os.path.dirname(ansible.__file__) + os.sep
         self._source = loader.PluginLoader._load_module_source
         loader.PluginLoader._load_module_source = lambda _, **what: self.source(**what)
         self._environment = manager.NativeEnvironment()
@@ -95,14 +89,16 @@ class Memo:
 
     def load(self, stream, Loader):
         """Do what yaml.load does."""
-        key = self._key(stream, Loader) if self._shipped else None
+        key = shipped_yaml.identify(stream, Loader)
         if key in self.documents:
             return self.documents.pop(key)
 
-        if key and self.learn:
-            self.learn(self.document.__name__, Loader, self._name(stream) if hasattr(stream, "read") else stream)
+        document = self._load(stream, Loader)
 
-        return self._load(stream, Loader)
+        if key and self.learn:
+            self.learn(self.document.__name__, key, document)
+
+        return document
 
     def source(self, python_module_name, path):
         """Do what PluginLoader._load_module_source does."""
@@ -130,41 +126,14 @@ class Memo:
         """Compile a template. It does not change when it is rendered."""
         self.templates[source] = self._environment.from_string(source)
 
-    def document(self, Loader, stream):
-        """Read a document: a file by its path, or a text."""
-        with contextlib.ExitStack() as stack:
-            if isinstance(stream, str) and not self._tags.tags(stream):
-                stream = stack.enter_context(open(stream, "rb"))
-
-            self.documents[self._key(stream, Loader)] = self._load(stream, Loader)
+    def document(self, key, document):
+        self.documents[key] = document
 
     def plugin(self, name, path):
         """Load a plugin, as if it was not there. One that imports of its collection is loaded when that can be found."""
         with contextlib.suppress(ModuleNotFoundError):
             self.plugins[name, path] = self._source(self._loader, python_module_name=name, path=path)
             del sys.modules[name]
-
-    @staticmethod
-    def _name(file):
-        """The path by which a file was opened; empty if it was not."""
-        name = getattr(file, "name", None)
-
-        return os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
-
-    def _key(self, stream, Loader):
-        """What makes a document what it is; None for one that Ansible does not ship."""
-        if hasattr(stream, "read"):
-            name = self._name(stream)
-
-            return (Loader, name) if name.startswith(self._documented) else None
-
-        # Where modules of a collection have moved: only that of Ansible itself is ever learned.
-        if isinstance(stream, bytes):
-            return Loader, stream
-
-        origin = self._origin.get_tag(stream)
-
-        return (Loader, str(stream), self._tags.tags(stream)) if origin and (origin.path or "").startswith(self._documented) else None
 
 
 class Settings:

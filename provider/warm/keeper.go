@@ -26,8 +26,6 @@ const (
 	// longestEnvironment is the length of one that every kernel takes, in bytes. A run with a longer
 	// one starts cold, and finds out.
 	longestEnvironment = 64 << 10
-	// wait is how often it is looked for a process that starts.
-	wait = 10 * time.Millisecond
 	// pause after a process that could not be started, or that was too slow: the machine may be busy.
 	pause = time.Minute
 )
@@ -139,27 +137,6 @@ func (k *Keeper) drop(p *process, why error, pause time.Duration) {
 func (k *Keeper) Failed(s supervisor.Starter, why error) {
 	if failed, ok := s.(starter); ok {
 		k.drop(failed.process, why, pause)
-	}
-}
-
-// Wait until there is a process. The error says that it failed, or is the context's.
-func (k *Keeper) Wait(ctx context.Context) error {
-	t := time.NewTicker(wait)
-	defer t.Stop()
-
-	for {
-		switch s, cold := k.Starter(); {
-		case s != nil:
-			return nil
-		case cold == Failed:
-			return errors.New("the process cannot be started")
-		}
-
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.C:
-		}
 	}
 }
 

@@ -3,7 +3,7 @@ package warm
 import (
 	"bytes"
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"net"
 	"os"
@@ -23,14 +23,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-//go:embed warm.py
-var warmPy []byte
-
-//go:embed afresh.py
-var afreshPy []byte
-
-//go:embed modules.py
-var modulesPy []byte
+//go:embed *.py
+var programs embed.FS
 
 const (
 	// startPatience is how long a process may take to import Ansible.
@@ -41,16 +35,11 @@ const (
 
 // A process that has imported Ansible.
 type process struct {
-	pid int
 	// dir is its own: runs can find out its path, and change its mode.
 	dir string
 	// control is the socket by which it gets that of each run.
 	control *net.UnixConn
 	mu      sync.Mutex
-	// patience is how long it may take to answer.
-	patience time.Duration
-	// failed is why it is asked nothing any more.
-	failed error
 	// end the process; ended is closed when it has.
 	end   func()
 	ended <-chan struct{}
@@ -79,13 +68,10 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 		return nil, err
 	}
 
-	for name, data := range map[string][]byte{
-		"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy,
-		"driver.py": o.Driver,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return nil, errors.Wrap(err, "cannot write its program")
-		}
+	if err := errors.Join(
+		os.CopyFS(dir, programs), os.WriteFile(filepath.Join(dir, "driver.py"), o.Driver, 0o600),
+	); err != nil {
+		return nil, errors.Wrap(err, "cannot write its program")
 	}
 
 	ours, theirs, err := socketpair(unix.SOCK_SEQPACKET)
@@ -119,7 +105,7 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 
 	context.AfterFunc(ctx, func() { _ = ours.Close() })
 
-	p := &process{pid: cmd.Process.Pid, dir: dir, control: ours, patience: forkPatience, end: end, ended: ended}
+	p := &process{dir: dir, control: ours, end: end, ended: ended}
 
 	if _, err := p.read(startPatience); err != nil {
 		p.end()
@@ -170,7 +156,7 @@ func (p *process) fork(c supervisor.Command, files []*os.File, args []string) (*
 	}
 
 	// Its end closes the socket.
-	_ = ours.SetDeadline(time.Now().Add(p.patience))
+	_ = ours.SetDeadline(time.Now().Add(forkPatience))
 
 	if err := send(ours, text, files); err != nil {
 		_ = child.Kill()
@@ -182,19 +168,14 @@ func (p *process) fork(c supervisor.Command, files []*os.File, args []string) (*
 	return child, nil
 }
 
-// ask for a process that reads a request from a socket, and return its id. After an error the process is ended: an
-// answer that comes late would be taken for that to the next one.
+// ask for a process that reads a request from a socket, and return its id. After an error the process is ended, and asked
+// no more: an answer that comes late would be taken for that to the next one.
 func (p *process) ask(socket *os.File) (_ int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if p.failed != nil {
-		return 0, p.failed
-	}
-
 	defer func() {
 		if err != nil {
-			p.failed = err
 			p.end()
 			_ = p.control.Close()
 		}
@@ -204,7 +185,7 @@ func (p *process) ask(socket *os.File) (_ int, err error) {
 		return 0, errors.Wrap(err, "cannot ask for a process")
 	}
 
-	text, err := p.read(p.patience)
+	text, err := p.read(forkPatience)
 	if err != nil {
 		return 0, err
 	}

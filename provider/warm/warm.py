@@ -34,6 +34,7 @@ import types
 
 import afresh
 import modules
+import shipped_yaml
 
 CONTROL = 3
 # The first descriptor after the standard streams, where a process has one for a moment.
@@ -210,7 +211,7 @@ class Warm:
         multiprocessing.current_process()._config["tempdir"] = "../tmp"
         time.tzset()
         # Content that imports these names means others.
-        for name in afresh.__name__, modules.__name__, self.driver.__name__:
+        for name in afresh.__name__, modules.__name__, shipped_yaml.__name__, self.driver.__name__:
             sys.modules.pop(name, None)
 
         sys.modules["__main__"] = types.ModuleType("__main__")

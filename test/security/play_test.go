@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/machine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -50,7 +51,11 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 			Mode: mode, State: state, System: system(tb, state),
 			Limits: sandbox.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
 		},
-		Warm: runner.Warm{Dir: filepath.Join(state, "warm"), Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }},
+	}
+	start := warm.Starting
+	o.Warm = runner.Warm{
+		Dir: filepath.Join(state, "warm"), Started: func(cold string) { start = cold },
+		Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) },
 	}
 
 	for _, fn := range change {
@@ -60,7 +65,10 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 	r, err := runner.New(filepath.Join(state, "runs"), o)
 	needs.OK(tb, err)
 	tb.Cleanup(r.Close)
-	needs.OK(tb, r.WarmUp(tb.Context()))
+
+	for o.Warm.Dir != "" && start == warm.Starting && !tb.Failed() {
+		play(tb, r, "  - ansible.builtin.set_stats: {data: {done: true}}\n")
+	}
 
 	return r, state
 }

@@ -6,7 +6,8 @@ the programs of the image, too. What is not in the file is parsed as ever.
 
     python -m shipped_yaml
 
-plays a playbook, and writes the documents that were parsed meanwhile to the file.
+plays a playbook, and writes the documents that were parsed meanwhile to the file. A process that plays are forked from
+has documents of its own, see afresh.py, and only identifies them as this module does.
 """
 import contextlib
 import hashlib
