@@ -151,16 +151,9 @@ func (x Machine) lock(ctx context.Context, log logging.Logger) (*os.File, error)
 		return nil, err
 	}
 
-	path := filepath.Join(x.StateDir, "lock")
-
-	f, err := workdir.Lock(path)
-	if !errors.Is(err, workdir.ErrLocked) {
-		return f, err
-	}
-
-	log.Info("Waiting for another process to leave the state directory", "state-dir", x.StateDir)
-
-	return workdir.WaitLock(ctx, path)
+	return workdir.Lock(ctx, filepath.Join(x.StateDir, "lock"), func() {
+		log.Info("Waiting for another process to leave the state directory", "state-dir", x.StateDir)
+	})
 }
 
 // StateDir is by default below the user's cache, or below the directory for temporary

@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 
 // provide runs a playbook for ever, started warm.
 func provide(dir, playbook string) {
-	lock, err := workdir.Lock(filepath.Join(dir, "lock"))
+	lock, err := workdir.Lock(context.Background(), filepath.Join(dir, "lock"), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -107,7 +107,7 @@ func newCold(t *testing.T, o ...Options) *Runner {
 		t.Fatalf("New(...): %v", err)
 	}
 
-	r.Lock, err = workdir.Lock(filepath.Join(t.TempDir(), "lock"))
+	r.Lock, err = workdir.Lock(t.Context(), filepath.Join(t.TempDir(), "lock"), nil)
 	needs.OK(t, err)
 	t.Cleanup(func() { _ = r.Lock.Close() })
 
@@ -610,7 +610,7 @@ func TestOwnerKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 
-	lock, err := workdir.WaitLock(ctx, filepath.Join(dir, "lock"))
+	lock, err := workdir.Lock(ctx, filepath.Join(dir, "lock"), nil)
 	if err != nil {
 		t.Fatalf("The lock is free when nothing is left of the run: %v", err)
 	}

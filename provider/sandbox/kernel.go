@@ -78,8 +78,8 @@ func (p Policy) readsNoSecret() error {
 	return nil
 }
 
-// onThread calls a function on a thread that enters the domain, as far as a version of Landlock is about files, and ends
-// with the function. With a scope, other threads would be concerned, too: see newRuleset about errata.
+// onThread calls a function on a thread that enters the domain, as far as a version of Landlock is about files, and
+// ends with the function. With a scope, other threads would be concerned, too: see newRuleset about errata.
 func (d Domain) onThread(version int, fn func() error) error {
 	attr := ll.RulesetAttr{HandledAccessFS: handled(version).HandledAccessFS}
 

@@ -18,13 +18,13 @@ const (
 	leastMemory = 256 * mebi
 )
 
-// ContainerMemory is the limit of the memory of this process's cgroup, or of one above it, in bytes; 0 if there is none.
-// Root is the root directory.
+// ContainerMemory is the limit of the memory of this process's cgroup, or of one above it, in bytes; 0 if there is
+// none. Root is the root directory.
 func ContainerMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/self/cgroup")
 	least := int64(0)
 
-	// Source: cgroups(7), /proc/pid/cgroup. Without a line of the second version there is no limit in the directory either.
+	// Source: cgroups(7), /proc/pid/cgroup. Without a line of version 2 there is no limit in the directory either.
 	_, cgroup, _ := strings.Cut("\n"+string(text), "\n0::")
 	cgroup, _, _ = strings.Cut(cgroup, "\n")
 

@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 
 // own runs a command under a supervisor that holds a lock.
 func own(lockfile string, argv []string) {
-	lock, err := workdir.Lock(lockfile)
+	lock, err := workdir.Lock(context.Background(), lockfile, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -171,7 +171,7 @@ func TestRun(t *testing.T) {
 
 			var stdout bytes.Buffer
 
-			lock, err := workdir.Lock(filepath.Join(t.TempDir(), "lock"))
+			lock, err := workdir.Lock(t.Context(), filepath.Join(t.TempDir(), "lock"), nil)
 			needs.OK(t, err)
 
 			defer lock.Close()
@@ -280,7 +280,10 @@ func TestRunOwnerKilled(t *testing.T) {
 		t.Fatalf("process %q has not started", pid)
 	}
 
-	if _, err := workdir.Lock(lockfile); !errors.Is(err, workdir.ErrLocked) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if _, err := workdir.Lock(canceled, lockfile, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("The lock is held while the command runs.\nLock(...): %v", err)
 	}
 
@@ -291,9 +294,9 @@ func TestRunOwnerKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 
-	lock, err := workdir.WaitLock(ctx, lockfile)
+	lock, err := workdir.Lock(ctx, lockfile, nil)
 	if err != nil {
-		t.Fatalf("The lock is free when all descendants are gone.\nWaitLock(...): %v", err)
+		t.Fatalf("The lock is free when all descendants are gone.\nLock(...): %v", err)
 	}
 
 	defer lock.Close()

@@ -11,30 +11,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-func TestWaitLock(t *testing.T) {
+func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 
-	lock, err := Lock(path)
+	lock, err := Lock(t.Context(), path, nil)
 	needs.OK(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	_, err = WaitLock(ctx, path)
+	_, err = Lock(ctx, path, nil)
 	if diff := cmp.Diff(context.Canceled, err, cmpopts.EquateErrors()); diff != "" {
-		t.Errorf("Nobody has to wait for ever.\nWaitLock(...): -want error, +got error:\n%s", diff)
+		t.Errorf("It is not waited for ever.\nLock(...): -want error, +got error:\n%s", diff)
 	}
 
-	got := make(chan error, 1)
-
-	go func() {
-		_, err := WaitLock(t.Context(), path)
-		got <- err
-	}()
-
-	_ = lock.Close()
-
-	if err := <-got; err != nil {
-		t.Errorf("A lock that was given up can be had.\nWaitLock(...): %v", err)
+	if _, err := Lock(t.Context(), path, func() { _ = lock.Close() }); err != nil {
+		t.Errorf("A lock that was given up can be had.\nLock(...): %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	needs.OK(tb, err)
 
-	lock, err := workdir.Lock(filepath.Join(state, "lock"))
+	lock, err := workdir.Lock(tb.Context(), filepath.Join(state, "lock"), nil)
 	needs.OK(tb, err)
 	tb.Cleanup(func() { _ = lock.Close() })
 
