@@ -27,7 +27,7 @@ type versionFlag bool
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	ctx := context.Background()
 
-	core, err := galaxy.Version(ctx, galaxy.Exec, os.Environ())
+	core, err := galaxy.Version(ctx, os.Environ())
 	if err != nil {
 		core = "core not found"
 	}

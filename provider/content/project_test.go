@@ -139,7 +139,7 @@ func TestProjectPartly(t *testing.T) {
 	var objects string
 
 	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
-		err := galaxy.Exec(ctx, p)
+		err := galaxy.Supervised(0, nil)(ctx, p)
 		if slices.Contains(p.Argv, "checkout") {
 			objects = git(t, p.Dir, "cat-file", "--batch-all-objects", "--batch-check")
 		}

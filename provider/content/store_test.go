@@ -108,7 +108,7 @@ func newStore(tb testing.TB, c Config) *Store {
 
 	c.Key = []byte("key")
 	if c.Installer.Command == nil {
-		c.Installer.Command = galaxy.Exec
+		c.Installer.Command = galaxy.Supervised(0, nil)
 	}
 
 	c.Installer.Environ = append(os.Environ(), c.Installer.Environ...)

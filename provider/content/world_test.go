@@ -150,7 +150,7 @@ func (s *spy) installer() galaxy.Installer {
 			_, _ = fmt.Fprintln(f, strings.Join(p.Argv, " ")+"\n"+strings.Join(p.Env, "\n"))
 			_ = f.Close()
 
-			return galaxy.Exec(ctx, p)
+			return galaxy.Supervised(0, nil)(ctx, p)
 		},
 	}
 }

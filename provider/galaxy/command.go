@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
@@ -37,31 +35,6 @@ type Program struct {
 // returns an error when the program fails, a StartError when it cannot be run, and
 // ends all that the program started when the context is done.
 type Command func(ctx context.Context, p Program) error
-
-// Exec is a Command that runs the program in a session of its own, so that it has no terminal
-// to ask questions on. It kills the process group of the program when the context is done, and
-// does not confine the program.
-func Exec(ctx context.Context, p Program) error {
-	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
-	cmd.Env = p.Env
-	cmd.Dir = p.Dir
-	cmd.Stdout = p.Out
-	cmd.Stderr = p.Out
-	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-
-	err := cmd.Run()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-
-	if err != nil && !errors.As(err, new(*exec.ExitError)) {
-		return &StartError{err}
-	}
-
-	return errors.Wrapf(err, "%s failed", p.Argv[0])
-}
 
 // Supervised returns a Command that runs programs under a supervisor, confined to their
 // domains. Grace is how long the processes may take to end on their own. The lock is held until
@@ -89,18 +62,17 @@ func Supervised(grace time.Duration, lock *os.File) Command {
 }
 
 // Version returns the version of the tools, such as "core 2.19.14", as ansible-galaxy says.
-func Version(ctx context.Context, run Command, own []string) (string, error) {
-	out := &tail{max: 4096}
-
+func Version(ctx context.Context, own []string) (string, error) {
+	cmd := exec.CommandContext(ctx, "ansible-galaxy", "--version")
 	// Ansible makes a directory in the home of the user.
-	env := append(environ.List(environ.Passed(own)), environ.List(environ.Home(own))...)
+	cmd.Env = append(environ.List(environ.Passed(own)), environ.List(environ.Home(own))...)
 
-	err := run(ctx, Program{Argv: []string{"ansible-galaxy", "--version"}, Env: env, Dir: ".", Out: out})
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", errors.Wrap(withReason(err, out.String()), "cannot ask ansible-galaxy for its version")
+		return "", errors.Wrap(withReason(err, string(out)), "cannot ask ansible-galaxy for its version")
 	}
 
-	line, _, _ := strings.Cut(out.String(), "\n")
+	line, _, _ := strings.Cut(string(out), "\n")
 
 	_, version, ok := strings.Cut(line, "[")
 	if !ok {

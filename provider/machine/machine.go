@@ -133,14 +133,14 @@ func (x Machine) Runner(at Site, log logging.Logger) (*runner.Runner, error) {
 
 // Store of content, which the flags and the site complete.
 func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content.Store, error) {
-	run := galaxy.Supervised(KillGrace, at.lock)
-
 	var err error
-	if c.Tools, err = galaxy.Version(ctx, run, os.Environ()); err != nil {
+	if c.Tools, err = galaxy.Version(ctx, os.Environ()); err != nil {
 		return nil, err
 	}
 
-	c.Installer = galaxy.Installer{Command: run, Policy: at.Policy, Environ: os.Environ()}
+	c.Installer = galaxy.Installer{
+		Command: galaxy.Supervised(KillGrace, at.lock), Policy: at.Policy, Environ: os.Environ(),
+	}
 
 	return content.NewStore(c)
 }
