@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // Names in a private data directory. The first four are ansible-runner's.
@@ -25,7 +26,6 @@ const (
 	driverFile   = "driver.py"
 	playbookFile = inputs.PlaybookFile
 
-	modeFile       fs.FileMode = 0o600
 	modeExecutable fs.FileMode = 0o700
 	modeDir        fs.FileMode = 0o700
 )
@@ -64,21 +64,17 @@ func makeDirectory(dir, project string, files []file) error {
 
 		name := filepath.Join(dir, f.Path)
 
-		if err := os.MkdirAll(filepath.Dir(name), modeDir); err != nil {
-			return errors.Wrap(err, "cannot make a private data directory")
-		}
-
-		mode := modeFile
-		if f.Executable {
-			mode = modeExecutable
-		}
-
 		// The project may have a file, or a link, of that name.
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Wrap(err, "cannot write into the private data directory")
+		err := os.MkdirAll(filepath.Dir(name), modeDir)
+		if err == nil {
+			err = workdir.WriteFile(name, f.Data)
 		}
 
-		if err := os.WriteFile(name, f.Data, mode); err != nil {
+		if err == nil && f.Executable {
+			err = os.Chmod(name, modeExecutable)
+		}
+
+		if err != nil {
 			return errors.Wrap(err, "cannot write into the private data directory")
 		}
 	}

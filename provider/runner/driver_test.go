@@ -36,7 +36,7 @@ func TestStatistics(t *testing.T) {
 	needs.OK(t, err)
 
 	dir := t.TempDir()
-	needs.OK(t, os.WriteFile(filepath.Join(dir, driverFile), driver, modeFile))
+	needs.OK(t, os.WriteFile(filepath.Join(dir, driverFile), driver, 0o600))
 
 	failures := []common.Failure{
 		{Task: "t", Host: "host-000000.department.region.example.org", Message: "m"},
