@@ -72,7 +72,7 @@ func TestResources(t *testing.T) {
         readinessChecks: [{type: None}]
 `, 1) + `
       defaults:
-        providerConfigRef: {kind: ProviderConfig, name: boxes}
+        providerConfigRef: {kind: ProviderConfig, name: default}
         vars: {directory: "${xr.spec.directory}"}
         playbookInline: ` + noted + `
       runs:
@@ -80,12 +80,7 @@ func TestResources(t *testing.T) {
 `
 	}
 
-	objs := cp.Apply(t, definition{kind: "Box", plural: "boxes", scope: "Namespaced"}.String()+composition("settings")+`---
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {name: boxes, namespace: [[.Namespace]]}
-spec: {}
----
+	objs := cp.Apply(t, definition{kind: "Box", plural: "boxes", scope: "Namespaced"}.String()+composition("settings")+`---`+emptyConfig+`
 apiVersion: e2e.example.org/v1
 kind: Box
 metadata: {name: shop, namespace: [[.Namespace]]}
@@ -174,7 +169,7 @@ spec:
       runs:
       - name: zone
         forEach: "${xr.spec.zones}"
-        providerConfigRef: {kind: ProviderConfig, name: fleets}
+        providerConfigRef: {kind: ProviderConfig, name: default}
         vars:
           directory: "${xr.spec.directory}"
           name: "${each.key}-${required.settings.data.color}"
@@ -184,12 +179,7 @@ spec:
       status:
         names: "${runs.zone.transformMap(k, z, z.outputs.name)}"
         labelled: "${required.labelled.map(o, o.metadata.name)}"
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {name: fleets, namespace: "[[.Namespace]]"}
-spec: {}
----`+fmt.Sprintf(fleet, "[a, b]"), d)
+---`+emptyConfig+fmt.Sprintf(fleet, "[a, b]"), d)
 	xr := objs[len(objs)-1]
 
 	cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "ValuePending"), Message("AnsibleRunsReady", "there is no ConfigMap settings in namespace "+d.Namespace))

@@ -10,13 +10,7 @@ import (
 )
 
 // unaware is a playbook that does the same in both states, as most do that were written for ansible-playbook.
-const unaware = emptyConfig + `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+const unaware = emptyConfig + theRun + `
     vars: {directory: "[[.Directory]]"}
     varFiles: [{source: Secret, secretRef: {name: page}}]
     playbookInline: |

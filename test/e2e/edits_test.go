@@ -69,7 +69,7 @@ func TestEdits(t *testing.T) {
 }
 
 func (s *editSession) run() {
-	cp.Apply(s.t, "apiVersion: "+apiNamespaced+"\nkind: ProviderConfig\nmetadata: {namespace: "+s.namespace+", name: default}\nspec: {}\n", nil)
+	cp.Apply(s.t, emptyConfig, runData{Namespace: s.namespace})
 	s.t.Cleanup(func() { cp.CleanUp(s.t, s.object()) })
 	s.Walk(s, *editRounds)
 	s.end()

@@ -147,18 +147,7 @@ apiVersion: v1
 kind: Secret
 metadata: {namespace: [[.Namespace]], name: slowly}
 stringData: {vars: "password: correct-horse-battery"}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: slowly}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: slowly}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: slowly}
-  forProvider:
+---` + emptyConfig + theRun + `
     varFiles: [{source: SecretKey, secretKeyRef: {name: slowly, key: vars}}]
     playbookInline: |
       - hosts: localhost
@@ -181,9 +170,9 @@ func TestKubectlLogs(t *testing.T) {
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"), Field("status.atProvider.lastRun.progress", "task 2"))
 
 	// Without -f, logs shows the output so far.
-	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "PLAY [localhost]", "It is ********, ok", "TASK [Wait for the gate]")
+	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/run"), "PLAY [localhost]", "It is ********, ok", "TASK [Wait for the gate]")
 
-	cmd := plugin(t, d, "logs", "-f", "ansibleruns.ansible.m.crossplane.io/slowly")
+	cmd := plugin(t, d, "logs", "-f", "ansibleruns.ansible.m.crossplane.io/run")
 	cmd.Stderr = os.Stderr
 
 	out, err := cmd.StdoutPipe()
@@ -225,22 +214,11 @@ func TestKubectlLogs(t *testing.T) {
 		}
 	}
 
-	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "Its output was not kept", "ok=3", "keepOutput=true")
+	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/run"), "Its output was not kept", "ok=3", "keepOutput=true")
 }
 
 // gated writes a file, and ends when there is a file gate.
-const gated = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: gated}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: gated}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: gated}
-  forProvider:
+const gated = emptyConfig + theRun + `
     playbookInline: |
       - hosts: localhost
         gather_facts: false
@@ -255,7 +233,7 @@ spec:
 func TestKubectlCheck(t *testing.T) {
 	t.Parallel()
 
-	const name = "ansibleruns.ansible.m.crossplane.io/gated"
+	const name = "ansibleruns.ansible.m.crossplane.io/run"
 
 	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t)}
 	run := cp.Apply(t, gated, d)[1]
@@ -273,7 +251,7 @@ func TestKubectlCheck(t *testing.T) {
 
 	before := cp.WaitFor(t, run, Condition("Ready", "True"))
 
-	inOrder(t, ansible(t, 0, d, "check", name), "requested", "AnsibleRun "+d.Namespace+"/gated", "The check predicts no change.")
+	inOrder(t, ansible(t, 0, d, "check", name), "requested", "AnsibleRun "+d.Namespace+"/run", "The check predicts no change.")
 
 	// A check shows a change from outside, and leaves it.
 	needs.OK(t, os.WriteFile(message, []byte("be:\n  quick\n"), 0o600))

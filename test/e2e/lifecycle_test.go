@@ -13,13 +13,7 @@ import (
 )
 
 // waiting is a play that notes each of its runs, and ends when it is let go.
-const waiting = emptyConfig + `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+const waiting = emptyConfig + theRun + `
     vars: {directory: "[[.Directory]]"}
     playbookInline: |
       - hosts: localhost

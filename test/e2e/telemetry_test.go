@@ -102,13 +102,7 @@ func TestEvents(t *testing.T) {
 	}
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
-	run := cp.Apply(t, siteConfig+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+	run := cp.Apply(t, siteConfig+theRun+`
     retryLimit: 2
     vars: {directory: "[[.Directory]]"}
     playbookInline: |
