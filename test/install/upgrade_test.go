@@ -166,6 +166,7 @@ func TestUpgrade(t *testing.T) {
 		kubectl("label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce-")
 	})
 	apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
+	publish(t, "provider-ansible", "v0.2.0") // This takes as long as the rollout.
 	cp.WaitFor(t, provider, Condition("Healthy", "True"))
 	Eventually(t, "the provider with its new configuration", func() bool {
 		pods := podsOf(t, "provider-ansible")
@@ -186,7 +187,6 @@ func TestUpgrade(t *testing.T) {
 		return Value(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(read("pod"), "begins")
 	})))
 
-	publish(t, "provider-ansible", "v0.2.0")
 	old := podsOf(t, "provider-ansible")[0]
 	cp.Kubectl(t, "patch", "provider.pkg", "provider-ansible", "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.2.0"}}`)

@@ -244,29 +244,14 @@ func TestGrants(t *testing.T) {
 	shared := filepath.Join(w.dir, "shared", "new")
 
 	cases := map[string]struct {
-		reason string
-		grant  sandbox.Grant
-		script string
-		want   string
+		reason       string
+		grant        sandbox.Grant
+		script, want string
 	}{
-		"ServiceAccount": {
-			reason: "A configuration may grant the service account.",
-			grant:  sandbox.Grant{ServiceAccount: true},
-			script: `cat "$TOKEN"; echo >>"$TOKEN" && echo OWNED`,
-			want:   "token",
-		},
-		"Read": {
-			reason: "A configuration may grant more paths to read.",
-			grant:  sandbox.Grant{Read: []string{token}},
-			script: `cat "$TOKEN"; rm "$TOKEN" && echo OWNED`,
-			want:   "token",
-		},
-		"Write": {
-			reason: "A configuration may grant paths to write. A missing directory is made.",
-			grant:  sandbox.Grant{Write: []string{shared}},
-			script: fmt.Sprintf(`echo hello >%[1]s/page && mv %[1]s/page mine && cat mine`, shared),
-			want:   "hello\n",
-		},
+		"ServiceAccount": {"A configuration may grant the service account.", sandbox.Grant{ServiceAccount: true}, `cat "$TOKEN"; echo >>"$TOKEN" && echo OWNED`, "token"},
+		"Read":           {"A configuration may grant more paths to read.", sandbox.Grant{Read: []string{token}}, `cat "$TOKEN"; rm "$TOKEN" && echo OWNED`, "token"},
+		"Write": {"A configuration may grant paths to write. A missing directory is made.", sandbox.Grant{Write: []string{shared}},
+			fmt.Sprintf(`echo hello >%[1]s/page && mv %[1]s/page mine && cat mine`, shared), "hello\n"},
 	}
 
 	for name, tc := range cases {
