@@ -96,7 +96,7 @@ func Composition(in map[string]any, namespaced bool, d expression.Declarations) 
 			p.ByResource[name].Referenced = true
 		}
 
-		for name := range t.Published() {
+		for name := range t.Published {
 			p.ByResource[name].Published = true
 		}
 	}

@@ -47,7 +47,7 @@ func (c compiler) name(r input.Run, t fields.Text, computed *expression.Template
 		forbidden = "a variable with a name that begins with ANSIBLE_ changes how Ansible works: its value is literal"
 	case t.Meaning != fields.Name:
 	case !namespaced:
-		if !computed.Identifies() || !computed.Has(sourceUID) {
+		if computed.Varies || !computed.Has(sourceUID) {
 			forbidden = "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only " +
 				"the name of the XR, its claim and each.key; other names may be those of other XRs"
 		}
@@ -78,7 +78,7 @@ func nameMistakes(path *field.Path, object map[string]any) field.ErrorList {
 func (c compiler) secretName(t *expression.Template, namespaced bool) {
 	partial := strings.Join(t.Text(), "") != ""
 
-	if !t.Identifies() || !t.Has(sourceUID) && (!t.Has(sourceName) || !namespaced && !partial) {
+	if t.Varies || !t.Has(sourceUID) && (!t.Has(sourceName) || !namespaced && !partial) {
 		c.add(field.Forbidden(field.NewPath("connectionSecret", "name"),
 			"must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the "+
 				"name of the XR and its claim"))

@@ -100,7 +100,7 @@ func (r run) need(templates ...*expression.Template) {
 			r.Needs[name] = r.Needs[name] || needed
 		}
 
-		maps.Copy(r.sets, t.Sets())
+		maps.Copy(r.sets, t.Sets)
 	}
 }
 

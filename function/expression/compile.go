@@ -57,7 +57,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, mistakes
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(u.names[rootLocals])) {
+	for _, name := range slices.Sorted(maps.Keys(u.named[rootLocals])) {
 		if local := e.declared.Locals.compiled[name]; local != nil {
 			u.join(local.uses, true)
 		}

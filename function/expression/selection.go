@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -128,52 +127,61 @@ func (s selection) ofItem() bool {
 
 // uses are what expressions refer to.
 type uses struct {
-	// names below the roots whose names are known: runs, required, resources (by their composition resource names) and
+	// named below the roots whose names are known: runs, required, resources (by their composition resource names) and
 	// locals; true when an expression needs them to be there, and does not ask whether they are.
-	names map[string]map[string]bool
-	// computed names of resources.
-	computed []resourceName
-	// sets are runs by name of which an expression refers to more than the member with the key of the item.
-	sets map[string]bool
-	// published are the runs, by name, of which an expression refers to the connection details, or to the Secret that
-	// has them.
-	published map[string]bool
+	named map[string]map[string]bool
+	// resources of which the name is computed.
+	resources []resourceName
 	// waits is true when an expression refers to what may be there later without an edit of the XR.
 	waits bool
-	// each is true when an expression refers to each.
-	each bool
-	// beyond is true when an expression refers to more than the identity of the XR and the key of an item.
-	beyond bool
+
+	// Sets are runs by name of which an expression refers to more than the member with the key of the item.
+	Sets map[string]bool
+	// Published are the runs, by name, of which an expression refers to the connection details, or to the Secret that
+	// has them.
+	Published map[string]bool
+	// Each is true when an expression refers to each.
+	Each bool
+	// Varies is true when an expression refers to more than what the XR is called, its claim included, and the key of an
+	// item: its value may change while the XR is there.
+	Varies bool
 }
 
 func newUses() uses {
 	return uses{
-		names: map[string]map[string]bool{rootRuns: {}, rootRequired: {}, rootResources: {}, rootLocals: {}},
-		sets:  map[string]bool{}, published: map[string]bool{},
+		named: map[string]map[string]bool{rootRuns: {}, rootRequired: {}, rootResources: {}, rootLocals: {}},
+		Sets:  map[string]bool{}, Published: map[string]bool{},
 	}
 }
+
+// Runs that the expressions refer to, by name: true when one of them needs the run to be there, and does not ask
+// whether it is. They must not be changed.
+func (u *uses) Runs() map[string]bool { return u.named[rootRuns] }
+
+// Required are the same for required resources.
+func (u *uses) Required() map[string]bool { return u.named[rootRequired] }
 
 // join what is used as well: by another expression, or by a local that the same expression refers to. What the
 // expression asks for, it does not need because of a local.
 func (u *uses) join(more uses, isLocal bool) {
-	for root, names := range more.names {
+	for root, names := range more.named {
 		for name, needed := range names {
-			was, known := u.names[root][name]
-			u.names[root][name] = was || needed && (!known || !isLocal)
+			was, known := u.named[root][name]
+			u.named[root][name] = was || needed && (!known || !isLocal)
 		}
 	}
 
 	// Locals that refer to each other lead to the same name in many ways.
-	for _, name := range more.computed {
-		if !slices.Contains(u.computed, name) {
-			u.computed = append(u.computed, name)
+	for _, name := range more.resources {
+		if !slices.Contains(u.resources, name) {
+			u.resources = append(u.resources, name)
 		}
 	}
 
-	maps.Copy(u.sets, more.sets)
-	maps.Copy(u.published, more.published)
+	maps.Copy(u.Sets, more.Sets)
+	maps.Copy(u.Published, more.Published)
 
-	u.waits, u.each, u.beyond = u.waits || more.waits, u.each || more.each, u.beyond || more.beyond
+	u.waits, u.Each, u.Varies = u.waits || more.waits, u.Each || more.Each, u.Varies || more.Varies
 }
 
 // usesOf finds out what an expression refers to by its selections.
@@ -182,11 +190,11 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 
 	for _, s := range selections {
 		root := s.path[0]
-		u.each = u.each || root == rootEach
-		u.beyond = u.beyond || !identifies(s.path)
+		u.Each = u.Each || root == rootEach
+		u.Varies = u.Varies || !identifies(s.path)
 		u.waits = u.waits || waits(s.path)
 
-		names, ok := u.names[root]
+		names, ok := u.named[root]
 
 		switch {
 		case !ok:
@@ -196,11 +204,11 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 			names[name] = (needed || !known) && s.asked != 1
 
 			if root == rootRuns && !s.ofItem() {
-				u.sets[name] = true
+				u.Sets[name] = true
 			}
 
 			if root == rootRuns && publishes(source, s.path) {
-				u.published[name] = true
+				u.Published[name] = true
 			}
 		case root == rootResources && s.index != nil:
 			p, mistakes := e.compileIndex(s.index, info)
@@ -208,7 +216,7 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 				return u, mistakes
 			}
 
-			u.computed = append(u.computed, resourceName{program: p, needed: !s.indexAsked})
+			u.resources = append(u.resources, resourceName{program: p, needed: !s.indexAsked})
 		default:
 			return u, []string{fmt.Sprintf("%s must be followed by a name, as in %s.%s", root, root, roots[root].example)}
 		}
@@ -217,23 +225,18 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 	return u, nil
 }
 
-// compileIndex compiles what computes the name of a resource: it is evaluated by itself.
+// compileIndex compiles what computes the name of a resource: it is evaluated by itself, without the variables around
+// it.
 func (e *Environment) compileIndex(index ast.Expr, info *ast.SourceInfo) (*program, []string) {
-	var err error
-
-	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !isRoot(e.AsIdent()) {
-			err = errors.New(
-				`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
+	if source, err := parser.Unparse(index, info); err == nil {
+		if p, mistakes := e.compileSource(source); len(mistakes) == 0 {
+			return p, nil
 		}
-	}))
-
-	source, uerr := parser.Unparse(index, info)
-	if err := cmp.Or(err, uerr); err != nil {
-		return nil, []string{err.Error()}
 	}
 
-	return e.compileSource(source)
+	return nil, []string{
+		`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`,
+	}
 }
 
 // publishes is true for the path of a run below which an expression may select the connection details, or the Secret
@@ -246,32 +249,10 @@ func publishes(source string, path []string) bool {
 	})
 }
 
-// Runs that the expressions refer to, by name: true when one of them needs the run to be there, and does not ask
-// whether it is. They must not be changed.
-func (t *Template) Runs() map[string]bool { return t.uses.names[rootRuns] }
-
-// Required resources that the expressions refer to, by name: true when one of them needs the resource to be there, and
-// does not ask whether it is. They must not be changed.
-func (t *Template) Required() map[string]bool { return t.uses.names[rootRequired] }
-
-// Sets are the runs, by name, of which the expressions refer to more than the member with the key of the item.
-func (t *Template) Sets() map[string]bool { return t.uses.sets }
-
-// Published are the runs, by name, of which the expressions refer to the connection details, or to the Secret that has
-// them.
-func (t *Template) Published() map[string]bool { return t.uses.published }
-
-// Each is true when an expression refers to each.
-func (t *Template) Each() bool { return t.uses.each }
-
-// Identifies is true when the expressions refer to nothing but what the XR is called, its claim included, and the key
-// of an item: a value that stays the same as long as the XR is there.
-func (t *Template) Identifies() bool { return !t.uses.beyond }
-
 // PathTo the first expression that cannot be without a run; "" when there is none.
 func (t *Template) PathTo(run string) string {
 	for at, p := range t.programs {
-		if p.uses.names[rootRuns][run] {
+		if p.uses.named[rootRuns][run] {
 			return at.path
 		}
 	}
@@ -284,11 +265,11 @@ func (t *Template) PathTo(run string) string {
 func (t *Template) ResourceNames() map[string]bool {
 	names := map[string]bool{}
 
-	for name := range t.uses.names[rootResources] {
+	for name := range t.named[rootResources] {
 		names[name] = true
 	}
 
-	for _, r := range t.uses.computed {
+	for _, r := range t.resources {
 		names[r.show()] = false
 	}
 
@@ -300,9 +281,9 @@ func (t *Template) ResourceNames() map[string]bool {
 func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, []Problem) {
 	var problems []Problem
 
-	resources := maps.Clone(t.uses.names[rootResources])
+	all := maps.Clone(t.named[rootResources])
 
-	for _, r := range t.uses.computed {
+	for _, r := range t.resources {
 		v, _, problem := r.evaluate(ctx, &data, false)
 
 		name, ok := v.(string)
@@ -315,10 +296,10 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 			continue
 		}
 
-		resources[name] = resources[name] || r.needed
+		all[name] = all[name] || r.needed
 	}
 
-	return resources, problems
+	return all, problems
 }
 
 // defaulted returns the paths, from a root, of the fields that an expression does without when they are not there:
@@ -327,24 +308,22 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 func (e *Environment) defaulted(selections []selection) [][]string {
 	var all [][]string
 
-	for _, s := range selections {
-		var paths [][]string
+	// Locals that refer to each other lead to the same field in many ways.
+	add := func(path []string) {
+		if path != nil && !contains(all, path) {
+			all = append(all, path)
+		}
+	}
 
+	for _, s := range selections {
 		for n := len(s.path); s.asks(n); n-- { // The longest path says best what is missing.
-			if path := e.pathOf(s.path[:n]); path != nil {
-				paths = append(paths, path)
-			}
+			add(e.pathOf(s.path[:n]))
 		}
 
 		if s.path[0] == rootLocals {
 			local, _ := e.declared.Locals.find(s.path[1:])
-			paths = append(paths, local.Defaulted()...)
-		}
-
-		// Locals that refer to each other lead to the same field in many ways.
-		for _, path := range paths {
-			if !contains(all, path) {
-				all = append(all, path)
+			for _, path := range local.Defaulted() {
+				add(path)
 			}
 		}
 	}

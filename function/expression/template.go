@@ -25,8 +25,8 @@ type Template struct {
 	computed bool
 	// schema of the value, as far as it is known.
 	schema map[string]any
-	// uses of all expressions below.
-	uses uses
+	// What all expressions below refer to.
+	uses
 }
 
 // Compile a JSON value. The errors are all mistakes in its expressions.

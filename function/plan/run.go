@@ -98,7 +98,7 @@ func (run *Run) MayHaveHad(name string) bool {
 }
 
 // WhenPerItem is true for a set with a when that refers to the item: each member is wanted or not by itself.
-func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each() }
+func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each }
 
 // Entry returns what AnnotationDependsOn of the run, or of its member with a key, has for
 // another run.
