@@ -67,7 +67,10 @@ func restart(b *testing.B, flags ...string) {
 	needs.OK(b, provider.Start(b.Context()))
 	b.Cleanup(func() {
 		ctx := context.Background()
-		needs.OK(b, kube.DeleteAllOf(ctx, &v1alpha1.AnsibleRun{}, client.InNamespace(namespace)))
+		// The API server gives up on the deletion of thousands of objects after a minute.
+		needs.OK(b, cluster.Await(ctx, func() bool {
+			return kube.DeleteAllOf(ctx, &v1alpha1.AnsibleRun{}, client.InNamespace(namespace)) == nil
+		}))
 		needs.OK(b, cluster.Await(ctx, func() bool {
 			l := &v1alpha1.AnsibleRunList{}
 			return kube.List(ctx, l, client.InNamespace(namespace)) == nil && len(l.Items) == 0
