@@ -1,20 +1,27 @@
-// Package benchfunction measures function-ansible over gRPC. Figures of one run can be compared with each other, not with
-// those of another machine.
+// Package benchfunction measures function-ansible over gRPC, side by side with a floor: a server that returns the same
+// responses, ready-made. Figures of one run can be compared with each other, not with those of another machine.
 package benchfunction
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
+	sdk "github.com/crossplane/function-sdk-go"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
@@ -23,38 +30,92 @@ import (
 
 const function = "../../bin/function-ansible"
 
-// BenchmarkFunction sends requests to the function.
+// A floor returns a ready-made response, in a process of its own as the function does.
+type floor struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	rsp fnv1.RunFunctionResponse
+}
+
+// RunFunction returns the response.
+func (f *floor) RunFunction(context.Context, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return &f.rsp, nil
+}
+
+// TestMain serves the floor where the environment has its address, and the file with its response.
+func TestMain(m *testing.M) {
+	address, file := os.Getenv("FLOOR_ADDRESS"), os.Getenv("FLOOR_RESPONSE")
+	if address == "" {
+		os.Exit(m.Run())
+	}
+
+	f := &floor{}
+
+	data, err := os.ReadFile(file)
+	if err = errors.Join(err, proto.Unmarshal(data, &f.rsp)); err == nil {
+		err = sdk.Serve(f, sdk.Listen("tcp", address), sdk.Insecure(true), sdk.MaxRecvMessageSize(64<<20), sdk.WithMetricsServer(""))
+	}
+
+	panic(err)
+}
+
+// BenchmarkFunction sends requests to the function and to the floor in turns, and compares the medians of how long they
+// take.
 func BenchmarkFunction(b *testing.B) {
 	needs.Built(b, "bench-function", function)
 
-	client := start(b)
+	of := start(b, function, nil, "serve", "--insecure", "--metrics-address=")
 
 	for _, runs := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
 			req := requestOf(b, runs)
+			rsp, _ := call(b, of, req)
+
+			if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
+				c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+				b.Fatalf("The function does not find all runs ready: %v %v", c, rsp.GetResults())
+			}
+
+			data, err := proto.Marshal(rsp)
+			needs.OK(b, err)
+
+			file := filepath.Join(b.TempDir(), "response")
+			needs.OK(b, os.WriteFile(file, data, 0o600))
+
+			least := start(b, os.Args[0], []string{"FLOOR_RESPONSE=" + file})
+
+			var took, tookFloor []time.Duration
 
 			for b.Loop() {
-				rsp, err := client.RunFunction(b.Context(), req)
-				needs.OK(b, err)
+				_, d := call(b, of, req)
+				took = append(took, d)
 
-				if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
-					c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
-					b.Fatalf("The function does not find all runs ready: %v %v", c, rsp.GetResults())
-				}
+				_, d = call(b, least, req)
+				tookFloor = append(tookFloor, d)
 			}
+
+			b.ReportMetric(median(took), "ms/function")
+			b.ReportMetric(median(tookFloor), "ms/floor")
+			b.ReportMetric(median(took)/median(tookFloor), "ratio")
 		})
 	}
 }
 
-// start the function until the benchmark ends, and return a client of it, which waits until it listens.
-func start(b *testing.B) fnv1.FunctionRunnerServiceClient {
+func median(of []time.Duration) float64 {
+	slices.Sort(of)
+
+	return of[len(of)/2].Seconds() * 1000
+}
+
+// start a server until the benchmark ends, and return a client of it, which waits until it listens.
+func start(b *testing.B, program string, env []string, args ...string) fnv1.FunctionRunnerServiceClient {
 	b.Helper()
 
 	address, err := controlplane.FreeAddress(b.Context())
 	needs.OK(b, err)
 
-	cmd := exec.CommandContext(b.Context(), function, "serve", "--insecure", "--metrics-address=", "--address="+address)
-	cmd.Stderr = os.Stderr
+	cmd := exec.CommandContext(b.Context(), program, append(args, "--address="+address)...)
+	cmd.Env = append(os.Environ(), append(env, "FLOOR_ADDRESS="+address)...)
 
 	needs.OK(b, cmd.Start())
 	b.Cleanup(func() { _ = cmd.Wait() })
@@ -65,6 +126,19 @@ func start(b *testing.B) fnv1.FunctionRunnerServiceClient {
 	b.Cleanup(func() { _ = conn.Close() })
 
 	return fnv1.NewFunctionRunnerServiceClient(conn)
+}
+
+// call a server, and return how long that took.
+func call(b *testing.B, c fnv1.FunctionRunnerServiceClient,
+	req *fnv1.RunFunctionRequest,
+) (*fnv1.RunFunctionResponse, time.Duration) {
+	b.Helper()
+
+	began := time.Now()
+	rsp, err := c.RunFunction(b.Context(), req)
+	needs.OK(b, err)
+
+	return rsp, time.Since(began)
 }
 
 // A run of the input, with five computed variables.
