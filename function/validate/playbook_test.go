@@ -25,7 +25,7 @@ func TestFlaws(t *testing.T) {
 		"Start":     {reason: "A document may have a start.", playbook: "---\n# All hosts.\n- hosts: all\n...\n"},
 		"Syntax":    {reason: "YAML is needed.", playbook: "- hosts: all\n  tasks: [\n", want: "the playbook is not YAML: line 2: did not find expected node content"},
 		"Indented":  {reason: "Indentation counts.", playbook: "- hosts: all\n tasks: []\n", want: "the playbook is not YAML: line 1: did not find expected '-' indicator"},
-		"Documents": {reason: "A playbook is one document.", playbook: "- hosts: all\n---\n- hosts: all\n", want: "the playbook is not YAML: it must be a single document"},
+		"Documents": {reason: "A playbook is one document.", playbook: "- hosts: all\n---\n- hosts: all\n", want: "the playbook is not YAML: line 2: it must be a single document"},
 		"Map":       {reason: "A play alone is no playbook.", playbook: "hosts: all\n", want: "a playbook must be a list of plays"},
 		"Text":      {reason: "Neither is a text.", playbook: "# A play.\nplay\n", want: "a playbook must be a list of plays"},
 		"Nothing":   {reason: "Nothing is no playbook.", playbook: "# Nothing.\n", want: "a playbook must be a list of plays"},

@@ -209,12 +209,12 @@ func TestFiles(t *testing.T) {
 			},
 		},
 		"Playbooks": {
-			"Playbooks that Ansible would refuse are found, on their own lines where they have any.",
+			"Playbooks that Ansible would refuse are found, on the lines of their fields.",
 			"playbooks.yaml", 1,
 			[]string{
 				"playbooks.yaml:16: runs[0].playbookInline: a playbook must be a list of plays",
 				"playbooks.yaml:20: runs[1].playbookInline: a playbook must be a list of plays",
-				"playbooks.yaml:22: runs[2].playbookInline: the playbook is not YAML: line 2: did not find expected '-' indicator",
+				"playbooks.yaml:22: runs[2].playbookInline: the playbook is not YAML: line 1: did not find expected '-' indicator",
 				"playbooks.yaml:33: runs[4].onDelete.playbookInline: a playbook must be a list of plays",
 			},
 		},
