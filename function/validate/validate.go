@@ -165,7 +165,8 @@ func (c *checker) order(d document, of int, uses []use) {
 // connectionDetails of two steps are refused for XRs that do not publish them themselves: one Secret
 // has them.
 func (c *checker) connectionDetails(d document) {
-	inputs := slices.DeleteFunc(inputsOf(d.object, "spec"), func(s step) bool { return s.input["connectionDetails"] == nil })
+	inputs := slices.DeleteFunc(inputsOf(d.object, "spec"),
+		func(s step) bool { return s.input["connectionDetails"] == nil })
 	for _, in := range inputs[min(1, len(inputs)):] {
 		c.mistake(d.mistake(in.path, "connectionDetails",
 			"Forbidden: another step has connectionDetails, and only one step can have these"))
