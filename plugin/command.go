@@ -261,7 +261,7 @@ func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]st
 	case len(args) > 0 && !strings.Contains(args[0], "/"):
 		all = p.names(cmd.Context(), args[0])
 	default:
-		all = p.types()
+		all, _ = p.types() // What is there is completed.
 	}
 
 	return all, cobra.ShellCompDirectiveNoFileComp
@@ -302,14 +302,14 @@ func inCategory(r metav1.APIResource) bool {
 	return slices.Contains(r.Categories, "composite") || slices.Contains(r.Categories, "claim")
 }
 
-// types that have runs.
-func (p *plugin) types() []string {
+// types that have runs. With an error there may be more of them.
+func (p *plugin) types() ([]string, error) {
 	d, err := p.flags.ToDiscoveryClient()
 	if err != nil {
-		return nil
+		return nil, err
 	}
 
-	lists, _ := discovery.ServerPreferredResources(d) // What is there is completed.
+	lists, err := discovery.ServerPreferredResources(d)
 
 	var types []string
 
@@ -322,7 +322,7 @@ func (p *plugin) types() []string {
 		}
 	}
 
-	return types
+	return types, err
 }
 
 func (p *plugin) names(ctx context.Context, typ string) []string {

@@ -62,6 +62,7 @@ func TestRun(t *testing.T) {
 		"NoObjects": {reason: "An object has to be named.", args: []string{"status"}, status: exitError, err: "error: name an object as TYPE NAME or TYPE/NAME"},
 		"Unknown":   {reason: "A command has to be there.", args: []string{"stop", "site/x"}, status: exitError, err: `unknown command "stop"`},
 		"Flag":      {reason: "A flag has to be there.", args: []string{"status", "site/x", "--al"}, status: exitError, err: "unknown flag: --al"},
+		"NoServer":  {reason: "What is not known is not said to be missing.", args: []string{"status", "-A", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, status: exitError, err: "error: Get \"http://127.0.0.1:1/"},
 		"Timeout":   {reason: "A flag has to have a value of its kind.", args: []string{"run", "site/x", "--timeout=soon"}, status: exitError, err: `invalid argument "soon"`},
 	}
 

@@ -66,8 +66,13 @@ func (p *plugin) statusCommand() *cobra.Command {
 // overview shows how many AnsibleRuns the cluster has, and those that do not go on by themselves. They are
 // listed in pages, and not read one by one.
 func (p *plugin) overview(output string) error {
-	types := slices.DeleteFunc(p.types(), func(t string) bool { return !strings.HasPrefix(t, "ansibleruns.") })
-	if len(types) == 0 {
+	types, err := p.types()
+
+	types = slices.DeleteFunc(types, func(t string) bool { return !strings.HasPrefix(t, "ansibleruns.") })
+	switch {
+	case len(types) == 0 && err != nil:
+		return err
+	case len(types) == 0:
 		return errors.New("the cluster has no AnsibleRuns: provider-ansible is not installed, or its kinds are not active")
 	}
 
