@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -212,11 +213,7 @@ func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 		g.asked = now
 	}
 
-	if kerrors.IsNotFound(err) {
-		return nil
-	}
-
-	return err
+	return client.IgnoreNotFound(err)
 }
 
 // output of the run that is shown. It is whole once the run has ended.

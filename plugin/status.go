@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,11 +70,9 @@ func (p *plugin) overview(output string) error {
 	types, err := p.types()
 
 	types = slices.DeleteFunc(types, func(t string) bool { return !strings.HasPrefix(t, "ansibleruns.") })
-	switch {
-	case len(types) == 0 && err != nil:
-		return err
-	case len(types) == 0:
-		return errors.New("the cluster has no AnsibleRuns: provider-ansible is not installed, or its kinds are not active")
+	if len(types) == 0 {
+		return cmp.Or(err,
+			errors.New("the cluster has no AnsibleRuns: provider-ansible is not installed, or its kinds are not active"))
 	}
 
 	infos, err := p.build("", true, []string{strings.Join(types, ",")})
