@@ -49,9 +49,9 @@ func (c compiler) requiredResource(path *field.Path, v v1alpha1.RequiredResource
 	namespaced bool,
 ) plan.RequiredResource {
 	r := plan.RequiredResource{
-		Requirement: plan.Requirement{APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace},
-		Selector:    &expression.Template{},
-		ByLabels:    v.MatchLabels != nil,
+		APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace,
+		Selector: &expression.Template{},
+		ByLabels: v.MatchLabels != nil,
 	}
 
 	literal := map[string]string{"apiVersion": v.APIVersion, "kind": v.Kind, "namespace": v.Namespace}

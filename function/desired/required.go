@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
@@ -13,8 +15,8 @@ import (
 
 // requirements returns the resources that core is to fetch, by name, and sets the problems
 // of the resources that are missing.
-func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement {
-	all := map[string]plan.Requirement{}
+func (r *renderer) requirements(ctx context.Context) map[string]*fnv1.ResourceSelector {
+	all := map[string]*fnv1.ResourceSelector{}
 	r.missing = map[string][]expression.Problem{}
 
 	// A required resource of this name takes its place below.
@@ -30,13 +32,9 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 
 		problems := r.missingFor(req.Selector)
 
-		var (
-			out plan.Requirement
-			ok  bool
-		)
-
+		var out *fnv1.ResourceSelector
 		if len(problems) == 0 {
-			out, ok, problems = req.Evaluate(ctx, r.Data)
+			out, problems = req.Evaluate(ctx, r.Data, manifest.Namespace(r.Observed.XR))
 		}
 
 		if len(problems) > 0 {
@@ -50,26 +48,26 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 			}
 		}
 
-		if !ok && len(problems) == 0 {
+		if out == nil && len(problems) == 0 {
 			// Core sends along what was selected in the last reconcile.
 			delete(r.Data.Required, req.Name)
 		}
 
-		if !ok || len(problems) > 0 {
+		if out == nil || len(problems) > 0 {
 			continue
-		}
-
-		if req.Pinned {
-			out.Namespace = manifest.Namespace(r.Observed.XR)
 		}
 
 		all[req.Name] = out
 
-		if found, answered := r.Observed.Required[req.Name]; answered && len(found) == 0 && out.MatchName != "" {
-			r.missing[req.Name] = []expression.Problem{{
-				Path: "required." + req.Name, Kind: expression.Pending,
-				Message: "there is no " + out.String(),
-			}}
+		if found, answered := r.Observed.Required[req.Name]; answered && len(found) == 0 && !req.ByLabels {
+			message := "there is no " + out.GetKind() + " " + out.GetMatchName()
+			if out.Namespace != nil {
+				message += " in namespace " + out.GetNamespace()
+			}
+
+			r.missing[req.Name] = []expression.Problem{
+				{Path: "required." + req.Name, Kind: expression.Pending, Message: message},
+			}
 		}
 	}
 

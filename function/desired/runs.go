@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -25,7 +27,7 @@ type Runs struct {
 	// Instances of each run of the plan, by its name.
 	Instances map[string]Instances
 	// Requirements are the resources that core is to fetch, by name.
-	Requirements map[string]plan.Requirement
+	Requirements map[string]*fnv1.ResourceSelector
 	// Observed state, in which an AnsibleRun that a run has adopted has the name that
 	// the run gives it.
 	Observed observed.State

@@ -6,27 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/function-sdk-go/errors"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Requirement selects resources that core is to fetch.
-type Requirement struct {
-	APIVersion, Kind string
-	// Namespace of the resources; "" for all that there are.
-	Namespace string
-	// MatchName selects one resource. If it is empty, MatchLabels select any
-	// number.
-	MatchName   string
-	MatchLabels map[string]string
-}
-
-// String says which resource a requirement selects.
-func (r Requirement) String() string {
-	s := r.Kind + " " + r.MatchName
-	if r.Namespace != "" {
-		s += " in namespace " + r.Namespace
+// Selector of resources in a namespace; "" for all that there are.
+func Selector(apiVersion, kind, namespace string) *fnv1.ResourceSelector {
+	s := &fnv1.ResourceSelector{ApiVersion: apiVersion, Kind: kind}
+	if namespace != "" {
+		s.Namespace = &namespace
 	}
 
 	return s
@@ -34,9 +24,9 @@ func (r Requirement) String() string {
 
 // A RequiredResource is a required resource of the input, compiled.
 type RequiredResource struct {
-	Requirement
-
-	Name string
+	Name, APIVersion, Kind string
+	// Namespace of the resources; "" for all that there are.
+	Namespace string
 	// Selector is the name of the resource or, with ByLabels, the labels of any number.
 	Selector *expression.Template
 	ByLabels bool
@@ -44,34 +34,37 @@ type RequiredResource struct {
 	Pinned bool
 }
 
-// Evaluate a requirement. There is none (false) when its value is
-// optional.none().
-func (r RequiredResource) Evaluate(ctx context.Context,
-	data expression.Data,
-) (Requirement, bool, []expression.Problem) {
-	out := r.Requirement
-
+// Evaluate returns what core is to fetch for an XR of a namespace; nil when its value is optional.none().
+func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data,
+	namespace string,
+) (*fnv1.ResourceSelector, []expression.Problem) {
 	v, ok, problems := r.Selector.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {
-		return out, false, problems
+		return nil, problems
 	}
+
+	if !r.Pinned {
+		namespace = r.Namespace
+	}
+
+	out := Selector(r.APIVersion, r.Kind, namespace)
 
 	path := "requiredResources." + r.Name
 
 	if !r.ByLabels {
 		name, ok := v.(string)
 		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return out, false, []expression.Problem{
+			return nil, []expression.Problem{
 				expression.InvalidAt(path+".matchName", errors.Errorf("%s cannot be the name of an object", manifest.Show(v))),
 			}
 		}
 
-		out.MatchName = name
+		out.Match = &fnv1.ResourceSelector_MatchName{MatchName: name}
 
-		return out, true, nil
+		return out, nil
 	}
 
-	out.MatchLabels = map[string]string{}
+	matched := &fnv1.MatchLabels{Labels: map[string]string{}}
 	labels, _ := v.(map[string]any)
 
 	for _, k := range manifest.SortedKeys(labels) {
@@ -82,7 +75,7 @@ func (r RequiredResource) Evaluate(ctx context.Context,
 					errors.Errorf("%s cannot be the value of a label", manifest.Show(labels[k]))))
 		}
 
-		out.MatchLabels[k] = s
+		matched.Labels[k] = s
 	}
 
 	// No labels select everything.
@@ -90,7 +83,9 @@ func (r RequiredResource) Evaluate(ctx context.Context,
 		problems = append(problems, expression.InvalidAt(path+".matchLabels", errors.New("no label is left to select by")))
 	}
 
-	return out, len(problems) == 0, problems
+	out.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: matched}
+
+	return out, problems
 }
 
 const (

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -32,7 +34,7 @@ type Result struct {
 	Usages map[string]map[string]any
 	// Requirements are what core is to fetch, by name: what expressions read, and AnsibleRuns. Some of these may be
 	// in deletion.
-	Requirements map[string]plan.Requirement
+	Requirements map[string]*fnv1.ResourceSelector
 }
 
 // A remover decides on what is not wanted any more.

@@ -3,6 +3,8 @@ package removal
 import (
 	"cmp"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -14,8 +16,8 @@ import (
 // those to which the XR has lost its references. Core is asked for them only when one is to
 // be created or removed, while the user of a Usage is not observed, and while none is.
 // Those of earlier XRs of the same name matter to what is created alone.
-func (r *remover) requirements() map[string]plan.Requirement {
-	all := map[string]plan.Requirement{}
+func (r *remover) requirements() map[string]*fnv1.ResourceSelector {
+	all := map[string]*fnv1.ResourceSelector{}
 
 	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
 	if uid == "" || !r.runs.Creating && !r.mayRemove() {
@@ -27,11 +29,12 @@ func (r *remover) requirements() map[string]plan.Requirement {
 			continue
 		}
 
-		of := func(label, value string) plan.Requirement {
-			return plan.Requirement{
-				APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace,
-				MatchLabels: map[string]string{label: value},
-			}
+		of := func(label, value string) *fnv1.ResourceSelector {
+			s := plan.Selector(apiVersion, common.KindAnsibleRun, namespace)
+			labels := &fnv1.MatchLabels{Labels: map[string]string{label: value}}
+			s.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: labels}
+
+			return s
 		}
 
 		all[observed.RequirementTerminating+apiVersion] = of(ansiblerun.LabelComposite, uid)

@@ -185,7 +185,7 @@ func details(state *fnv1.State, result Result) error {
 }
 
 // requirements asks core for resources, beside those that earlier steps ask for.
-func requirements(rsp *fnv1.RunFunctionResponse, all map[string]plan.Requirement) {
+func requirements(rsp *fnv1.RunFunctionResponse, all map[string]*fnv1.ResourceSelector) {
 	if len(all) == 0 {
 		return
 	}
@@ -198,19 +198,7 @@ func requirements(rsp *fnv1.RunFunctionResponse, all map[string]plan.Requirement
 		rsp.Requirements.Resources = map[string]*fnv1.ResourceSelector{}
 	}
 
-	for name, r := range all {
-		selector := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
-		if r.Namespace != "" {
-			selector.Namespace = &r.Namespace
-		}
-
-		selector.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.MatchLabels}}
-		if r.MatchName != "" {
-			selector.Match = &fnv1.ResourceSelector_MatchName{MatchName: r.MatchName}
-		}
-
-		rsp.Requirements.Resources[name] = selector
-	}
+	maps.Copy(rsp.GetRequirements().GetResources(), all)
 }
 
 // xrResource puts status and readiness of the XR into the desired state. Core takes an XR
