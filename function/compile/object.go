@@ -33,7 +33,6 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 		Annotations: c.annotations(r),
 		Spec:        partOf(r, fields.Spec),
 		Parameters:  partOf(r, fields.ForProvider),
-		Metadata:    map[string]*expression.Template{},
 		Settings:    map[string]*expression.Template{},
 		Allowed:     r.Allowed,
 	}
@@ -45,23 +44,20 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 	o.Spec["providerConfigRef"] = c.configRef(r, cluster)
 	setInventories(o.Parameters, r)
 
-	for _, name := range []string{"labels", "annotations"} {
-		if m, ok := r.Object[name].(map[string]any); ok {
-			o.Metadata[name] = c.compile(field.NewPath(name), m)
-
-			for _, k := range manifest.SortedKeys(o.Metadata[name].Fields()) {
-				c.typed(r.Path.Child(name).Key(k), o.Metadata[name].Fields()[k], expression.String)
-			}
-		}
-	}
-
 	for _, name := range manifest.SortedKeys(r.Object) {
-		if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(r.Object[name]) {
-			o.Settings[name] = c.compile(field.NewPath(name), r.Object[name], f.Types...)
-
-			delete(o.Spec, name)
-			delete(o.Parameters, name)
+		f := fields.Of(name)
+		if f.Part != fields.Metadata && (f.Kind != fields.Setting || !f.Computes(r.Object[name])) {
+			continue
 		}
+
+		t := c.compile(field.NewPath(name), r.Object[name], f.Types...)
+		for _, k := range manifest.SortedKeys(t.Fields()) {
+			c.typed(r.Path.Child(name).Key(k), t.Fields()[k], expression.String)
+		}
+
+		o.Settings[name] = t
+		delete(o.Spec, name)
+		delete(o.Parameters, name)
 	}
 
 	o.Parameters = ansiblerun.Stored(o.Parameters)

@@ -37,6 +37,8 @@ type Part int
 const (
 	// Elsewhere are the fields that are no part of an AnsibleRun under their own names.
 	Elsewhere Part = iota
+	// Metadata has labels and annotations.
+	Metadata
 	// Spec has fields as they are.
 	Spec
 	// ForProvider are the parameters in the spec.
@@ -96,8 +98,8 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"previousNames": {Kind: Computed, Action: Nothing, Own: true},
 
 	"namespace":   {Kind: Literal, Action: Hold},
-	"labels":      {Kind: Computed, Action: Update},
-	"annotations": {Kind: Computed, Action: Update},
+	"labels":      {Kind: Computed, Part: Metadata, Action: Update},
+	"annotations": {Kind: Computed, Part: Metadata, Action: Update},
 
 	"when":       {Kind: Computed, Action: MayRemove},
 	"readyWhen":  {Kind: Computed, Action: Update, Own: true},

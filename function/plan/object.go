@@ -29,9 +29,7 @@ type Object struct {
 	Spec map[string]any
 	// Parameters are spec.forProvider, as they are stored.
 	Parameters map[string]any
-	// Metadata are the labels and annotations of the run, which may hold expressions.
-	Metadata map[string]*expression.Template
-	// Settings that hold expressions, by name.
+	// Settings that hold expressions, labels and annotations, by the names of the fields.
 	Settings map[string]*expression.Template
 	// Names of other objects, content and variables of the environment that hold expressions.
 	Names map[fields.Key]*expression.Template
@@ -119,10 +117,8 @@ func (o Object) Templates() []*expression.Template {
 		all = append(all, o.Names[key])
 	}
 
-	for _, of := range []map[string]*expression.Template{o.Metadata, o.Settings} {
-		for _, name := range manifest.SortedKeys(of) {
-			all = append(all, of[name])
-		}
+	for _, name := range manifest.SortedKeys(o.Settings) {
+		all = append(all, o.Settings[name])
 	}
 
 	return all
@@ -136,17 +132,6 @@ func (o Object) keys() []fields.Key {
 // Evaluate settings, labels, annotations and names of other objects.
 func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
 	o, problems := o.set(ctx, data)
-
-	for _, name := range manifest.SortedKeys(o.Metadata) {
-		v, ps := metadataOf(ctx, data, name, o.Metadata[name])
-		problems = append(problems, ps...)
-
-		if name == "labels" {
-			o.labels = v
-		} else {
-			o.Annotations = manifest.Overlay(o.Annotations, v)
-		}
-	}
 
 	if len(o.Names) == 0 {
 		return o, problems
@@ -211,7 +196,7 @@ func (o Object) Named(names map[fields.Key]string) Object {
 const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item ` +
 	`with a default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
 
-// set evaluates the settings. A setting with the value optional.none() is left out.
+// set evaluates the settings, labels and annotations. One with the value optional.none() is left out.
 func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
 	if len(o.Settings) == 0 {
 		return o, nil
@@ -235,34 +220,34 @@ func (o Object) set(ctx context.Context, data expression.Data) (Object, []expres
 		}
 
 		f := fields.Of(name)
-		if err := f.Check(v); err != nil {
+		if f.Part == fields.Metadata {
+			problems = append(problems, metadataMistakes(name, v)...)
+		} else if err := f.Check(v); err != nil {
 			problems = append(problems, expression.InvalidAt(name, err))
 		}
 
-		switch f.Part {
-		case fields.Elsewhere:
+		object, _ := v.(map[string]any)
+
+		switch {
+		case name == "labels":
+			o.labels = object
+		case f.Part == fields.Metadata:
+			maps.Copy(o.Annotations, object)
+		case f.Part == fields.Elsewhere:
 			o.Annotations[f.Annotation] = v
-		case fields.Spec:
+		case f.Part == fields.Spec:
 			o.Spec[name] = v
-		case fields.ForProvider:
-			o.Parameters[name] = v
+		case f.Part == fields.ForProvider:
+			maps.Copy(o.Parameters, ansiblerun.Stored(map[string]any{name: v}))
 		}
 	}
-
-	o.Parameters = ansiblerun.Stored(o.Parameters)
 
 	return o, problems
 }
 
-// metadataOf evaluates the labels or the annotations of an AnsibleRun. Those with the value optional.none() are left
-// out.
-func metadataOf(ctx context.Context, data expression.Data, name string,
-	t *expression.Template,
-) (map[string]any, []expression.Problem) {
-	v, _, problems := t.Evaluate(ctx, data)
-	if len(problems) > 0 {
-		return nil, problems
-	}
+// metadataMistakes are what is wrong with labels or annotations.
+func metadataMistakes(name string, v any) []expression.Problem {
+	var problems []expression.Problem
 
 	m, _ := v.(map[string]any)
 
@@ -278,5 +263,5 @@ func metadataOf(ctx context.Context, data expression.Data, name string,
 		}
 	}
 
-	return m, problems
+	return problems
 }
