@@ -229,6 +229,12 @@ func (e *evaluation) hosts(path string, v any, isComputed bool) any {
 
 	out := map[string]any{}
 
+	// Another text for the same hosts would have runs again.
+	var none any
+	if isComputed {
+		none = map[string]any{}
+	}
+
 	list, isList := v.([]any)
 	for i := range list {
 		item, isComputed, ok := e.open(list[i], isComputed)
@@ -246,7 +252,7 @@ func (e *evaluation) hosts(path string, v any, isComputed bool) any {
 			e.name(name, ansible.CheckHost, computed{path: at})
 		}
 
-		out[name] = nil
+		out[name] = none
 	}
 
 	if isList {
@@ -319,7 +325,7 @@ func (e *evaluation) vars(path string, v any, isComputed, ofHost bool) any {
 		}
 
 		at, check := path+"."+name, ansible.CheckConnection(name, value)
-		if isComputed && !(ofHost && ansible.IsConnection(name)) {
+		if isComputed && (!ofHost || !ansible.IsConnection(name)) {
 			at, check = path, ansible.CheckVariable(name)
 		}
 
