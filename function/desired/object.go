@@ -46,7 +46,8 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 // secret returns the reference to the Secret for the connection details of an AnsibleRun. It stays the one that is
 // applied, so that an edit of the Composition loses none.
 func (r *renderer) secret(run *plan.Run, resource string) map[string]any {
-	if ref, ok := manifest.Nested(r.Observed.Resources[resource].Again(), "spec", "writeConnectionSecretToRef").(map[string]any); ok {
+	was := r.Observed.Resources[resource].Again()
+	if ref, ok := manifest.Nested(was, "spec", "writeConnectionSecretToRef").(map[string]any); ok {
 		return ref
 	}
 

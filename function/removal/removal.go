@@ -192,7 +192,9 @@ func (r *remover) keepUnpruned() {
 	unwanted := r.going()
 
 	for _, resource := range unwanted {
-		prune := manifest.Annotation(r.runs.Observed.Resources[resource].Object, ansiblerun.AnnotationPrune) != ansiblerun.PruneNever
+		o, _ := r.runs.Observed.Run(resource)
+
+		prune := manifest.Annotation(o, ansiblerun.AnnotationPrune) != ansiblerun.PruneNever
 		if run := r.plan.RunOf(resource); run != nil {
 			prune = run.Prune
 		}

@@ -114,7 +114,9 @@ func (t candidates) similar(run *plan.Run) []string {
 
 	t.similarTo[run] = slices.DeleteFunc(slices.Clone(t.removing), func(was string) bool {
 		maker := t.plan.RunOf(was)
-		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.CouldBe(t.runs.Observed.Resources[was].Object)
+		o, _ := t.runs.Observed.Run(was)
+
+		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.CouldBe(o)
 	})
 
 	return t.similarTo[run]

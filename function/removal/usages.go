@@ -107,8 +107,8 @@ func (r *remover) created(outcomes []desired.Outcome) map[string]map[string]any 
 // it applies anything: a Usage of it would stop all of that.
 func (r *remover) released(by, of string) bool {
 	run, reason := r.plan.RunOf(by), r.reasons[by]
-	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] != nil ||
-		ansiblerun.Is(r.runs.Observed.Resources[of].Object) {
+	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil ||
+		r.runs.Observed.Earlier[of] != nil || ansiblerun.Is(r.runs.Observed.Resources[of].Object) {
 		return false
 	}
 
