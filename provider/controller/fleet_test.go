@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -88,6 +89,13 @@ func newFleet(t *testing.T, size int) *fleet {
 	}
 
 	f.kube = b.Build()
+	f.start()
+
+	return f
+}
+
+// start a provider.
+func (f *fleet) start() {
 	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {
 		Execute: f.execute, Needs: func(runs.Run) runs.Needs { return f.needs }, Runs: 1, PerTenant: 1,
 	}}, func() bool { return true })
@@ -99,8 +107,6 @@ func newFleet(t *testing.T, size int) *fleet {
 
 	f.changes = c.changes()
 	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c), kube: f.kube}
-
-	return f
 }
 
 func (f *fleet) newID() string {
@@ -121,6 +127,11 @@ func (f *fleet) wake(name types.NamespacedName) {
 
 // execute a run.
 func (f *fleet) execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
+	if run.Begun != nil {
+		r := run.Report()
+		return r.Interrupted(time.Now())
+	}
+
 	f.mu.Lock()
 	f.ran = append(f.ran, run.Inputs.Parameters.PlaybookInline)
 	f.mu.Unlock()
@@ -255,6 +266,48 @@ func TestDrain(t *testing.T) {
 			t.Errorf("Nothing should begin while the provider is stopping, got %d runs", len(f.ran))
 		}
 	})
+}
+
+// TestKilled has a provider end in the middle of a run. The next one says so, and carries it out again.
+func TestKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1)
+		status := func() common.AnsibleRunObservation {
+			f.reconcile(f.names...)
+			f.settle()
+
+			return f.get(f.names[0]).Status.AtProvider
+		}
+
+		if p := status().LastRun.Phase; p != common.PhaseQueued {
+			t.Fatalf("The run should begin, and is %s", p)
+		}
+
+		f.pool.Stop(canceled(t))
+		f.start()
+
+		if o := status(); o.LastRun.Phase != common.PhaseInterrupted || o.Interruptions != 1 || o.LastApply.Attempts != 0 || len(o.History) != 1 {
+			t.Errorf("The run should be interrupted, which is no attempt, got %+v, %+v", o.LastRun, o.LastApply)
+		}
+
+		time.Sleep(2 * lifecycle.FirstBackoff)
+
+		if o := status(); o.LastRun.Phase.Finished() || len(f.ran) != 2 {
+			t.Errorf("It should be carried out again, got %+v, %q", o.LastRun, f.ran)
+		}
+
+		f.pool.Stop(canceled(t))
+	})
+}
+
+// canceled is a context that is done.
+func canceled(t *testing.T) context.Context {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	return ctx
 }
 
 // TestStopShown stops a provider when a status shows that a run is about to begin. It never does, and the status says so
