@@ -128,8 +128,8 @@ type Want struct {
 	Run *runs.Run
 	// Shown is the run that the status shows; nil if it shows none.
 	Shown *common.Run
-	// Keep a run that waits in its Pod, as its report says with its plan, also if another one is wanted, or none. Otherwise
-	// it gives way, and goes on only if it has begun meanwhile.
+	// Keep a run that waits in its Pod, as its report says with its plan, also if another one is wanted, or none.
+	// Otherwise it gives way, and goes on only if it has begun meanwhile.
 	Keep bool
 	// End the run, also if it has begun, or waits. It is over only when its report says so.
 	End bool
@@ -165,7 +165,6 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		return runs.Report{}, false
 	case known && w.End && e.report.Waits:
 		p.withdraw(e)
-		p.dispatch(nil)
 
 		e.report = e.report.Canceled(p.now())
 		e.wake()
@@ -178,7 +177,6 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	case w.Run == nil && known:
 		e.forgetStart(w.Shown)
 		p.withdraw(e)
-		p.dispatch(nil)
 
 		// What the status shows is known until it does not show it any more.
 		if w.Shown == nil || w.Shown.ID != e.report.Run.ID {
@@ -294,7 +292,8 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 	// The cache did not show the run yet when another one was decided on, which no status shows, or was followed, which
 	// is over then.
 	case e.cancel == nil:
-		p.withdraw(e)
+		p.unprepare(e)
+		p.dequeue(e)
 	case e.run.Begun != nil:
 		e.leave()
 	default:
@@ -367,7 +366,6 @@ func (p *Pool) abandon(e *entry) {
 	case e.cancel == nil:
 		delete(p.entries, e.uid)
 		p.withdraw(e)
-		p.dispatch(nil)
 	default:
 		e.abandoned = true
 		e.cancel()
@@ -375,10 +373,11 @@ func (p *Pool) abandon(e *entry) {
 	}
 }
 
-// withdraw an object from its preparation, the queue, or the place that is kept for it.
+// withdraw an object from its preparation, the queue, or the place that is kept for it, which another one gets.
 func (p *Pool) withdraw(e *entry) {
 	p.unprepare(e)
 	p.dequeue(e)
+	p.dispatch(nil)
 }
 
 // dequeue takes an object out of the queue, or frees the place that is kept for it.
@@ -529,7 +528,6 @@ func (p *Pool) reserve(e *entry) {
 		// The object may have another reservation by now.
 		if e.reservation == t {
 			p.withdraw(e)
-			p.dispatch(nil)
 			e.wake()
 		}
 	})
