@@ -44,7 +44,9 @@ func varFiles(run Spec) []file {
 	state := map[string]any{}
 
 	if s := p.StateVariable; s != nil {
-		state[s.Name] = stateValue(s, run.State)
+		value := map[common.RunState]string{common.StatePresent: s.Present, common.StateAbsent: s.Absent}[run.State]
+		// The API server gives it defaults, and nothing else does.
+		state[s.Name] = cmp.Or(value, string(run.State))
 	}
 
 	own := map[string]any{common.ProviderVariable: meta(run)}
@@ -93,16 +95,6 @@ func decode(raw *runtime.RawExtension) map[string]any {
 	delete(vars, common.ProviderVariable)
 
 	return vars
-}
-
-// stateValue is that of a variable of the state. The API server gives it defaults, and nothing else does.
-func stateValue(s *common.StateVariable, state common.RunState) string {
-	v := s.Present
-	if state == common.StateAbsent {
-		v = s.Absent
-	}
-
-	return cmp.Or(v, string(state))
 }
 
 // meta returns what the content is told about its AnsibleRun and the run. Content written for
