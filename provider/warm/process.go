@@ -168,8 +168,8 @@ func (p *process) fork(c supervisor.Command, files []*os.File, args []string) (*
 	return child, nil
 }
 
-// ask for a process that reads a request from a socket, and return its id. After an error the process is ended, and asked
-// no more: an answer that comes late would be taken for that to the next one.
+// ask for a process that reads a request from a socket, and return its id. After an error the process is ended, and
+// asked no more: an answer that comes late would be taken for that to the next one.
 func (p *process) ask(socket *os.File) (_ int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
