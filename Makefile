@@ -103,7 +103,7 @@ test-e2e: needs-e2e $(if $(ROOT),needs-hosts) $(POD) build $(CONTROL_PLANE) $(FU
 	test -n '$(KEEP)' -a $$status = 0 || $(STACK) down $(TEST_STACK); exit $$status
 
 # Faults wait most of the time. As root, make test has them beside the tests of Pods and of the installation.
-SHORT_FAULTS := go test ./test/faults -count=1 -timeout=20m -short -v -args -seed=1
+SHORT_FAULTS := go test ./test/faults -count=1 -timeout=20m -v -args -seed=1
 
 # The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
@@ -143,7 +143,7 @@ fuzz: # Run each fuzz test for FUZZTIME. Inputs that fail are kept in its testda
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
 faults: needs-e2e $(POD) build $(CONTROL_PLANE) $(ANSIBLE) # Break things while AnsibleRuns come and go.
-	go test ./test/faults -count=1 -timeout=12h -v -args $(FAULTS)
+	go test ./test/faults -count=1 -timeout=12h -v -args -faults=210 $(FAULTS)
 
 lint: $(addprefix $(BIN)/,golangci-lint controller-gen actionlint) ## Check style, and that generated files are up to date
 	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \

@@ -16,7 +16,7 @@ func (d *drive) disturbances() []fault {
 
 	share := func(share float64, is func(*http.Request) bool, e proxy.Effect) proxy.Rule {
 		return func(r *http.Request) proxy.Effect {
-			if (is == nil || is(r)) && rand.Float64() < share { //nolint:gosec // Not a secret.
+			if (is == nil || is(r)) && rand.Float64() < share {
 				return e
 			}
 

@@ -143,7 +143,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 
 // inject a number of faults, one after another.
 func (d *drive) inject(ctx context.Context, n int, b *bag) error {
-	for i := 0; i < n && ctx.Err() == nil; i++ {
+	for i := 0; i < n && ctx.Err() == nil && len(b.all) > 0; i++ {
 		f := b.next()
 		began := time.Now()
 		word, err := f.inject(ctx)

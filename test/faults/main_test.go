@@ -24,7 +24,7 @@ import (
 
 var (
 	seed   = flag.Uint64("seed", rand.Uint64(), "Seed of all that is random here; by default a new one each time.")
-	number = flag.Int("faults", 210, "Faults to inject, at least; with -short there are a few only.")
+	number = flag.Int("faults", 15, "Faults to inject, at least, as far as their moments come.")
 	only   = flag.String("only", "", "Inject those faults only whose names have this in them.")
 
 	// stack has etcd, kube-apiserver and the provider's API. With -place=Pod it has a node, and runs happen in Pods there.
@@ -84,22 +84,13 @@ func TestFaults(t *testing.T) {
 
 // rounds of faults until there were enough of them.
 func (d *drive) rounds(ctx context.Context, strikes, disturbances *bag) error {
+	most := round{replicas: 1, strikes: min(16, *number*2/5)}
+	most.disturbances = min(24, *number-most.strikes)
+
 	for n := 1; ; n++ {
-		r := round{replicas: 1, strikes: 16, disturbances: 24}
-
-		switch {
-		case testing.Short():
-			r = round{replicas: 1, strikes: 6, disturbances: 9}
-		case n%3 == 2:
+		r := most
+		if n%3 == 2 {
 			r.replicas, r.leases = 2, 1
-		}
-
-		if len(strikes.all) == 0 {
-			r.strikes = 0
-		}
-
-		if len(disturbances.all) == 0 {
-			r.disturbances = 0
 		}
 
 		d.t.Logf("Round %d, %d replica(s)", n, r.replicas)
@@ -111,7 +102,7 @@ func (d *drive) rounds(ctx context.Context, strikes, disturbances *bag) error {
 		d.t.Logf("  %7.1fs  recovery", time.Since(d.began).Seconds())
 		d.recovery(ctx)
 
-		if testing.Short() || int(d.injected.Load()) >= *number || len(d.book.Breaches()) > 0 {
+		if n*(most.strikes+most.disturbances) >= *number || len(d.book.Breaches()) > 0 {
 			return nil
 		}
 	}

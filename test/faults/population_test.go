@@ -249,7 +249,7 @@ func (p *population) update(ctx context.Context, o *object, do func(common.Ansib
 			return client.IgnoreNotFound(err)
 		}
 
-		was := run.DeepCopyObject().(client.Object) //nolint:forcetypeassert // A copy is of the same type.
+		was := run.DeepCopyObject().(client.Object)
 		do(run)
 
 		return client.IgnoreNotFound(p.kube.Patch(ctx, run, client.MergeFrom(was)))

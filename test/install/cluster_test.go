@@ -58,7 +58,7 @@ func explainFailure(t *testing.T) {
 		for _, kinds := range []string{"pkg,pkgrev,deployments,pods,leases", "events"} {
 			_, _ = fmt.Fprintf(s, "--- %s\n%s", kinds, kubectl("get", kinds, "--show-kind"))
 		}
-		for _, pod := range strings.Fields(kubectl("get", "pods", "--output=name")) {
+		for pod := range strings.FieldsSeq(kubectl("get", "pods", "--output=name")) {
 			_, _ = fmt.Fprintf(s, "--- log of %s\n%s", pod, kubectl("logs", "--tail=50", pod))
 		}
 		t.Logf("%s--- log of crossplane\n%s", s, cp.Stack.Tail("crossplane", 2<<10))

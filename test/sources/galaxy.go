@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +24,7 @@ import (
 // Source: galaxy/api.py of ansible-core.
 type Galaxy struct {
 	mu          sync.Mutex
-	collections []artifact
+	collections []*artifact
 	roles       []role
 	refresh     string
 	access      string
@@ -66,8 +65,8 @@ func (g *Galaxy) Publish(tb testing.TB, archive string) {
 	tb.Helper()
 
 	data := []byte(needs.Read(tb, archive))
-	a := artifact{data: data, sha256: fmt.Sprintf("%x", sha256.Sum256(data))}
-	needs.OK(tb, json.Unmarshal(manifest(tb, data), &a))
+	a := &artifact{data: data, sha256: fmt.Sprintf("%x", sha256.Sum256(data))}
+	needs.OK(tb, json.Unmarshal(manifest(tb, data), a))
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,9 +79,9 @@ func (g *Galaxy) Sign(namespace, name, version, signature string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	for i, a := range g.collections {
-		if a.Info.Namespace == namespace && a.Info.Name == name && a.Info.Version == version {
-			g.collections[i].signatures = append(g.collections[i].signatures, map[string]string{"signature": signature})
+	for _, a := range g.versions(namespace, name) {
+		if a.Info.Version == version {
+			a.signatures = append(a.signatures, map[string]string{"signature": signature})
 		}
 	}
 }
@@ -139,20 +138,22 @@ func (g *Galaxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Galaxy) v3(w http.ResponseWriter, r *http.Request, base string, path []string) {
 	switch {
 	case len(path) == 4 && path[0] == "collections" && path[3] == "versions":
-		g.versions(w, r, path[1], path[2])
+		g.list(w, r, path[1], path[2])
 
 		return
 	case len(path) == 3 && path[0] == "collections":
-		if g.has(path[1], path[2]) {
+		if len(g.versions(path[1], path[2])) > 0 {
 			respond(w, map[string]string{"updated_at": "2026-01-01T00:00:00Z"})
 
 			return
 		}
 	case len(path) == 5 && path[0] == "collections":
-		if a, ok := g.artifact(path[1], path[2], path[4]); ok {
-			respond(w, a.describe(base))
+		for _, a := range g.versions(path[1], path[2]) {
+			if a.Info.Version == path[4] {
+				respond(w, a.describe(base))
 
-			return
+				return
+			}
 		}
 	case len(path) == 3 && path[0] == "artifacts":
 		for _, a := range g.collections {
@@ -167,16 +168,14 @@ func (g *Galaxy) v3(w http.ResponseWriter, r *http.Request, base string, path []
 	refuse(w, http.StatusNotFound, "not_found", "Not found.")
 }
 
-// versions of a collection, a page of them.
-func (g *Galaxy) versions(w http.ResponseWriter, r *http.Request, namespace, name string) {
+// list the versions of a collection, a page of them.
+func (g *Galaxy) list(w http.ResponseWriter, r *http.Request, namespace, name string) {
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 	all := []map[string]string{}
 
-	for _, a := range g.collections {
-		if a.Info.Namespace == namespace && a.Info.Name == name {
-			all = append(all, map[string]string{"version": a.Info.Version, "href": r.URL.Path + a.Info.Version + "/"})
-		}
+	for _, a := range g.versions(namespace, name) {
+		all = append(all, map[string]string{"version": a.Info.Version, "href": r.URL.Path + a.Info.Version + "/"})
 	}
 
 	// Few of them, so that there is a second page soon.
@@ -195,26 +194,22 @@ func (g *Galaxy) versions(w http.ResponseWriter, r *http.Request, namespace, nam
 	})
 }
 
-func (g *Galaxy) has(namespace, name string) bool {
-	return slices.ContainsFunc(g.collections, func(a artifact) bool { return a.Info.Namespace == namespace && a.Info.Name == name })
-}
-
-func (g *Galaxy) artifact(namespace, name, version string) (artifact, bool) {
-	i := slices.IndexFunc(g.collections, func(a artifact) bool {
-		return a.Info.Namespace == namespace && a.Info.Name == name && a.Info.Version == version
-	})
-	if i < 0 {
-		return artifact{}, false
+// versions of a collection that were published.
+func (g *Galaxy) versions(namespace, name string) (all []*artifact) {
+	for _, a := range g.collections {
+		if a.Info.Namespace == namespace && a.Info.Name == name {
+			all = append(all, a)
+		}
 	}
 
-	return g.collections[i], true
+	return all
 }
 
-func (a artifact) file() string {
+func (a *artifact) file() string {
 	return a.Info.Namespace + "-" + a.Info.Name + "-" + a.Info.Version + ".tar.gz"
 }
 
-func (a artifact) describe(base string) map[string]any {
+func (a *artifact) describe(base string) map[string]any {
 	return map[string]any{
 		"version":      a.Info.Version,
 		"href":         base + "/collections/" + a.Info.Namespace + "/" + a.Info.Name + "/versions/" + a.Info.Version + "/",

@@ -17,9 +17,9 @@ import (
 func InGit(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
 
-	cmd := exec.CommandContext(tb.Context(), needs.Program(tb, "git"), append([]string{"-C", dir, "-c", "protocol.file.allow=always"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.org",
-		"GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.org")
+	cmd := exec.CommandContext(tb.Context(), needs.Program(tb, "git"),
+		append([]string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {

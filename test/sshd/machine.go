@@ -40,15 +40,15 @@ type Machine struct{ pid string }
 func newMachine(tb testing.TB, dir, address string) *Machine {
 	tb.Helper()
 
-	ip := func(args ...string) {
-		out, err := exec.CommandContext(context.Background(), "ip", append(args, address+"/32", "dev", "lo")...).CombinedOutput()
-		if err != nil {
+	ip := func(action string) {
+		cmd := exec.CommandContext(context.Background(), "ip", "address", action, address+"/32", "dev", "lo")
+		if out, err := cmd.CombinedOutput(); err != nil {
 			tb.Fatalf("cannot change an address of a machine: %v: %s", err, out)
 		}
 	}
 
-	ip("address", "replace")
-	tb.Cleanup(func() { ip("address", "del") })
+	ip("replace")
+	tb.Cleanup(func() { ip("del") })
 
 	cmd := exec.CommandContext(context.Background(), "unshare", "--mount", "--pid", "--ipc", "--fork",
 		"--kill-child", "--propagation=private", "sh", "-c", copyMachine, "sh", dir)

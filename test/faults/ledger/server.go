@@ -21,8 +21,8 @@ type server struct {
 	director Director
 }
 
-// Serve a book on an address of this machine until the test ends, and return the path of the server as bash has it below
-// /dev/tcp.
+// Serve a book on an address of this machine until the test ends, and return the path of the server as bash has it
+// below /dev/tcp.
 func Serve(tb testing.TB, host string, b *Book, d Director) string {
 	tb.Helper()
 

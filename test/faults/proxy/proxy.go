@@ -56,8 +56,8 @@ type Proxy struct {
 	stalled chan struct{}
 }
 
-// Start a proxy for the API server that a configuration is for. What its clients write passes the traps. It ends with the
-// test.
+// Start a proxy for the API server that a configuration is for. What its clients write passes the traps. It ends with
+// the test.
 func Start(tb testing.TB, cfg *rest.Config, traps *trap.Passage) *Proxy {
 	tb.Helper()
 
