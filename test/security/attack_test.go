@@ -251,7 +251,8 @@ func TestGrants(t *testing.T) {
 		"ServiceAccount": {"A configuration may grant the service account.", sandbox.Grant{ServiceAccount: true}, `cat "$TOKEN"; echo >>"$TOKEN" && echo OWNED`, "token"},
 		"Read":           {"A configuration may grant more paths to read.", sandbox.Grant{Read: []string{token}}, `cat "$TOKEN"; rm "$TOKEN" && echo OWNED`, "token"},
 		"Write": {
-			"A configuration may grant paths to write. A missing directory is made.", sandbox.Grant{Write: []string{shared}},
+			"A configuration may grant paths to write. A missing directory is made.",
+			sandbox.Grant{Write: []string{shared}},
 			fmt.Sprintf(`echo hello >%[1]s/page && mv %[1]s/page mine && cat mine`, shared), "hello\n",
 		},
 	}
