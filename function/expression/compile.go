@@ -47,14 +47,14 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		}
 	}
 
+	u, misused := e.usesOf(source, selections, parsed.NativeRep().SourceInfo())
 	compiled, mistakes := e.check(source, parsed)
-	if len(mistakes) > 0 {
-		return nil, mistakes
-	}
 
-	u, mistakes := e.usesOf(source, selections, parsed.NativeRep().SourceInfo())
-	if len(mistakes) > 0 {
+	switch {
+	case len(mistakes) > 0:
 		return nil, mistakes
+	case len(misused) > 0:
+		return nil, misused
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(u.named[rootLocals])) {
@@ -62,8 +62,6 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 			u.join(local.uses, true)
 		}
 	}
-
-	count(compiled.NativeRep())
 
 	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)))
 	if bad := (patternError{}); errors.As(err, &bad) {
@@ -103,6 +101,7 @@ func (e *Environment) schemaOf(compiled *cel.Ast) map[string]any {
 // as a map all the same, and values of different types may take the place of each other. So what it refuses is checked
 // without schemas.
 func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string) {
+	count(parsed.NativeRep())
 	compiled, issues := e.cel.Check(parsed)
 	errs := issues.Errors()
 
@@ -117,6 +116,7 @@ func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string)
 	}
 
 	parsed, _ = parse(env, source)
+	count(parsed.NativeRep())
 	compiled, issues = env.Check(parsed)
 
 	return compiled, e.explain(source, issues.Errors())

@@ -20,8 +20,8 @@ type evaluation struct {
 	known map[string]map[string]any
 	// work that was spent.
 	work uint64
-	// missed are the last places at which nothing is, and list the last one that was asked for its size.
-	missed []place
+	// missed are the last places at which nothing is, by name, and list the last one that was asked for its size.
+	missed map[string]*place
 	list   *list
 	// problem that has ended the evaluation, if one has.
 	problem *Problem
@@ -93,7 +93,7 @@ const (
 	functionRange = "@range"
 )
 
-// count the keys and ranges of a checked expression as calls.
+// count the keys and ranges of a parsed expression as calls.
 func count(a *ast.AST) {
 	factory, last := ast.NewExprFactory(), ast.MaxID(a)
 
@@ -105,18 +105,12 @@ func count(a *ast.AST) {
 		last++
 		arg := factory.NewUnspecifiedExpr(last)
 		arg.SetKindCase(e)
-		a.SetType(last, a.GetType(e.ID()))
-
-		if r, ok := a.ReferenceMap()[e.ID()]; ok {
-			a.SetReference(last, r)
-		}
 
 		if at, ok := a.SourceInfo().GetOffsetRange(e.ID()); ok {
 			a.SourceInfo().SetOffsetRange(last, at)
 		}
 
 		e.SetKindCase(factory.NewCall(e.ID(), function, arg))
-		a.SetReference(e.ID(), ast.NewFunctionReference(function))
 	}
 
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

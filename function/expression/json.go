@@ -2,6 +2,7 @@ package expression
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -22,6 +23,8 @@ const (
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
 	// empty one takes in memory.
 	perParts = 24
+	// maxDepth is how deep values may be nested. Messages to core cannot be nested much deeper.
+	maxDepth = 100
 )
 
 // A writer makes JSON of values of CEL, with all numbers float64. Bytes become
@@ -32,17 +35,24 @@ type writer struct {
 	exact bool
 	// bytes that were written, about.
 	bytes int
-	// fields of objects that were written.
-	fields int
+	// depth of what is being written.
+	depth int
 }
 
 // json returns a value of CEL as JSON. There is none (false) for optional.none(),
 // which is left out of lists and maps. Errors are values that JSON has not, or that
-// are larger than a message to core.
+// are larger or deeper than a message to core.
 func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 	w.bytes += perValue
 
+	if w.depth > maxDepth {
+		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
+	}
+
+	w.depth++
 	v, ok, err = w.value(val)
+	w.depth--
+
 	if err == nil && w.bytes > maxSize {
 		err = errors.New("the value is larger than 4 MiB")
 	}
@@ -133,7 +143,6 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	ordered, _ := inOrder(mapper).(traits.Iterable)
 	for it := ordered.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
-		w.fields++
 
 		name, ok := k.(types.String)
 		if !ok {
@@ -155,26 +164,16 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	return m, true, nil
 }
 
-// text returns a value of CEL as it appears inside a string: numbers without an
-// exponent, and integral ones without a point.
-func (w *writer) text(val ref.Val) (string, error) {
-	v, ok, err := w.json(val)
-	if err != nil {
-		return "", err
-	}
-
-	if !ok {
-		return "", errors.New("there is no value to put into the string; use orValue")
-	}
-
+// textOf a JSON value as it appears inside a string: numbers without an exponent, and integral ones without a point.
+func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
-	case bool:
-		return strconv.FormatBool(v), nil
+	case bool, int64:
+		return fmt.Sprint(v), nil
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), nil
 	}
 
-	return "", errors.Errorf("a value of type %s cannot be put into a string", val.Type().TypeName())
+	return "", errors.New("a list, a map or null cannot be put into a string")
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
 	kubernetes "k8s.io/apiserver/pkg/cel/library"
-
-	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // Own functions.
@@ -76,15 +74,11 @@ func ownFunctions() []cel.EnvOption {
 			s, _ := v.(types.String)
 
 			decoded, err := unmarshal(string(s))
-			if err == nil && isDeep(decoded, maxDepth) {
-				err = errors.Errorf("the text is more than %d levels deep", maxDepth)
-			}
-
 			if err != nil {
 				return types.WrapErr(err)
 			}
 
-			return (&evaluation{}).value(place{name: name + "(…)"}, decoded, nil)
+			return (&evaluation{missed: map[string]*place{}}).value(place{name: name + "(…)"}, decoded, nil)
 		})
 	}
 
@@ -93,8 +87,8 @@ func ownFunctions() []cel.EnvOption {
 	}
 
 	return []cel.EnvOption{
-		unary(functionKey, cel.DynType, cel.DynType, mapKey),
-		unary(functionRange, cel.DynType, cel.DynType, inOrder),
+		unary(functionKey, cel.TypeParamType("T"), cel.TypeParamType("T"), mapKey),
+		unary(functionRange, cel.TypeParamType("T"), cel.TypeParamType("T"), inOrder),
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
 		read(functionJSONUnmarshal, unmarshalJSON),

@@ -37,14 +37,13 @@ type resourceName struct {
 	needed bool
 }
 
-// evaluate the expression. The value is JSON, or text that is put into a string. There is none (false) for
-// optional.none().
-func (p *program) evaluate(ctx context.Context, data *Data, isText bool) (v any, ok bool, problem *Problem) {
+// evaluate the expression. The value is JSON. There is none (false) for optional.none().
+func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, problem *Problem) {
 	if err := data.Budget.exhausted(); err != nil {
-		return nil, false, &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
+		return nil, false, p.invalid(err)
 	}
 
-	e := &evaluation{ctx: ctx, data: data, known: p.known}
+	e := &evaluation{ctx: ctx, data: data, known: p.known, missed: map[string]*place{}}
 
 	val, _, err := p.cel.Eval(e)
 	data.Budget.Spend(1 + e.work)
@@ -56,25 +55,43 @@ func (p *program) evaluate(ctx context.Context, data *Data, isText bool) (v any,
 		return nil, false, p.problem(e, err)
 	}
 
-	w := writer{exact: data.exact && !isText}
-	if isText {
-		v, err = w.text(val)
-	} else {
-		v, ok, err = w.json(val)
-	}
-
+	w := writer{exact: data.exact}
+	v, ok, err = w.json(val)
 	data.Budget.Write(w.bytes)
-	data.Budget.Spend(PerField * uint64(w.fields)) //nolint:gosec // It is not negative.
 
 	if err == nil {
 		return v, ok, nil
 	}
 
 	if !errors.As(err, &problem) {
-		problem = &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
+		problem = p.invalid(err)
 	}
 
 	return nil, false, problem
+}
+
+// text evaluates the expression to what is put into a string.
+func (p *program) text(ctx context.Context, data *Data) (string, *Problem) {
+	v, ok, problem := p.evaluate(ctx, data)
+
+	switch {
+	case problem != nil:
+		return "", problem
+	case !ok:
+		return "", p.invalid(errors.New("there is no value to put into the string; use orValue"))
+	}
+
+	text, err := textOf(v)
+	if err != nil {
+		return "", p.invalid(err)
+	}
+
+	return text, nil
+}
+
+// invalid is the problem of a value that cannot be used.
+func (p *program) invalid(err error) *Problem {
+	return &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 }
 
 // messageNoOverload is how CEL says that operands do not go together.

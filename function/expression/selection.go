@@ -284,7 +284,7 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 	all := maps.Clone(t.named[rootResources])
 
 	for _, r := range t.resources {
-		v, _, problem := r.evaluate(ctx, &data, false)
+		v, _, problem := r.evaluate(ctx, &data)
 
 		name, ok := v.(string)
 		if problem == nil && !ok {

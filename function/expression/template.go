@@ -252,7 +252,7 @@ func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, pr
 
 		return l, true, problems
 	case t.expression() != nil:
-		v, ok, problem := t.expression().evaluate(ctx, data, false)
+		v, ok, problem := t.expression().evaluate(ctx, data)
 		if problem != nil {
 			return nil, false, []Problem{t.problem(*problem)}
 		}
@@ -281,13 +281,12 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 			continue
 		}
 
-		v, _, problem := p.program.evaluate(ctx, data, true)
+		text, problem := p.program.text(ctx, data)
 		if problem != nil {
 			problems = append(problems, t.problem(*problem))
 			continue
 		}
 
-		text, _ := v.(string)
 		s.WriteString(text)
 	}
 

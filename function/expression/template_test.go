@@ -136,7 +136,7 @@ func TestEvaluate(t *testing.T) {
 		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number: ${quantity(\"1Gi\")}")},
 		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1: ${{1: 2}}")},
 		"KeyOfNoMap":        {reason: "Nor are there maps with any key.", value: "${{1: 2, dyn(b''): 3}}", want: problem(Invalid, "the keys of a map must be strings, numbers or booleans, here: {1: 2, dyn▸(b''): 3}")},
-		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
+		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a list, a map or null cannot be put into a string: ${xr.spec.zones}")},
 		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "this takes too much work: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
 		"EachKey":           {reason: "A run of forEach has a key.", value: "db-${each.key}", want: value("db-a")},
 		"EachValue":         {reason: "A run of forEach has a value.", value: "${each.value.zone}", want: value("z1")},

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,27 +12,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// remembered misses are enough: the one that ended the evaluation is among the last.
-const remembered = 16
-
-// miss remembers that there is nothing at a place.
-func (e *evaluation) miss(at place) {
-	if len(e.missed) == remembered {
-		e.missed = append(e.missed[:0], e.missed[1:]...)
-	}
-
-	e.missed = append(e.missed, at)
-}
-
 // missing returns the place that the error of an evaluation tells of; nil when it is not about a place where nothing
 // is.
 func (e *evaluation) missing(err error) *place {
 	message := err.Error()
 
-	for i := range slices.Backward(e.missed) {
-		if strings.HasSuffix(message, "no such key: "+e.missed[i].name) {
-			return &e.missed[i]
-		}
+	if _, key, ok := strings.Cut(message, "no such key: "); ok {
+		return e.missed[key]
 	}
 
 	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && e.list != nil {
@@ -159,7 +144,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	}
 
 	if !found {
-		o.evaluation.miss(at)
+		o.evaluation.missed[at.name] = &at
 		return nil, false
 	}
 
