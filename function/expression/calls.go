@@ -126,7 +126,8 @@ func callOf(name string, function *functions.Overload, e *evaluation, args []ref
 	e.spend(work)
 
 	// A map is only asked for a key.
-	if _, inMap := args[len(args)-1].(traits.Mapper); unusable != nil && compares[name] && (name != operators.In || !inMap) {
+	_, isMap := args[len(args)-1].(traits.Mapper)
+	if unusable != nil && compares[name] && (name != operators.In || !isMap) {
 		return unusable
 	}
 

@@ -58,7 +58,7 @@ func (l *LocalValues) local(ctx context.Context, name string) local {
 
 	compiled := l.locals.compiled[name]
 	v, ok, problems := compiled.evaluate(ctx, &l.data)
-	out := local{value: v, ok: ok, waits: compiled.uses.waits}
+	out := local{value: v, ok: ok, waits: compiled.waits}
 
 	if len(problems) > 0 {
 		out.problem = &Problem{Kind: problems[0].Kind, Message: problems[0].String(), Plain: problems[0].Plain}

@@ -39,7 +39,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 		b, berrs := e.Compile(at, v)
 		errs = append(errs, berrs...)
 		t.computed = t.computed || b.computed
-		t.uses.join(b.uses, false)
+		t.join(b.uses, false)
 
 		return b
 	}
@@ -106,7 +106,7 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 		t.computed, parts[i].program = true, p
 
 		if p != nil {
-			t.uses.join(p.uses, false)
+			t.join(p.uses, false)
 		}
 
 		if len(parts) == 1 {
