@@ -196,7 +196,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 
 	w := runs.Watch{Progress: t.Progress, Display: t.Display}
 
-	return t.End(executor.NewLocal(store, local).On(at.Policy.Kernel).Execute(ctx, todo, w))
+	here := executor.Local{Installer: store, Runner: local, Kernel: at.Policy.Kernel}
+
+	return t.End(here.Execute(ctx, todo, w))
 }
 
 // choose the run that is meant.

@@ -126,7 +126,7 @@ func (c *startCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	here := executor.NewLocal(store, local).On(at.Policy.Kernel)
+	here := executor.Local{Installer: store, Runner: local, Kernel: at.Policy.Kernel}
 	runs := pool.New(map[common.Place]pool.Place{
 		common.PlaceProvider: {
 			Execute: telemetry.Observed(here.Execute, observer), Needs: here.Needs,

@@ -37,37 +37,24 @@ type Runner interface {
 	Run(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
 }
 
-// Local is the backend that works on this machine.
+// Local is the backend that works on this machine: it installs content, and executes it.
 type Local struct {
-	installer Installer
-	runner    Runner
-	now       func() time.Time
-	// confinement of runs; nil if it is not known.
-	confinement *common.RunConfinement
-}
-
-// NewLocal returns a backend that installs content with i and executes it with r.
-func NewLocal(i Installer, r Runner) *Local {
-	return &Local{installer: i, runner: r, now: time.Now}
-}
-
-// On a kernel, of which the runs say how it has confined them.
-func (l *Local) On(k sandbox.Kernel) *Local {
-	l.confinement = &common.RunConfinement{Landlock: int64(k.Landlock), Seccomp: k.Seccomp}
-
-	return l
+	Installer Installer
+	Runner    Runner
+	// Kernel, of which the runs say how it has confined them.
+	Kernel sandbox.Kernel
 }
 
 // Execute a run. One that a former provider has begun has ended with that.
-func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.Report) {
+func (l Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.Report) {
 	r = run.Report()
 	if run.Begun != nil {
-		return r.Interrupted(l.now())
+		return r.Interrupted(time.Now())
 	}
 
-	r.Run.StartTime = l.time()
+	r.Run.StartTime = now()
 
-	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", l.time() }()
+	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", now() }()
 
 	// A panic that one run causes must not end all others.
 	defer redact.Panic(func() {
@@ -93,7 +80,8 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 		return r
 	}
 
-	r.Run.Phase, r.Run.Confinement = common.PhaseRunning, l.confinement.DeepCopy()
+	r.Run.Phase = common.PhaseRunning
+	r.Run.Confinement = &common.RunConfinement{Landlock: int64(l.Kernel.Landlock), Seccomp: l.Kernel.Seccomp}
 	w.Progress(r)
 
 	run.Content = set
@@ -106,11 +94,11 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 		watch.Tail = func(read func() string) { r.Tail = read }
 	}
 
-	result, err := l.runner.Run(ctx, run.Spec, watch)
+	result, err := l.Runner.Run(ctx, run.Spec, watch)
 	if err != nil {
 		r.Untouched = result.Untouched
 		fault(&r, err)
-		forbidden(&r, err, l.now())
+		forbidden(&r, err)
 
 		return r
 	}
@@ -122,18 +110,18 @@ func (l *Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs
 
 // Install the content of a run, and leave the rest to another process. The set is not released. If
 // there is none (false), the report is that of the run, which has ended.
-func (l *Local) Install(ctx context.Context, run runs.Run) (set content.Set, r runs.Report, ok bool) {
+func (l Local) Install(ctx context.Context, run runs.Run) (set content.Set, r runs.Report, ok bool) {
 	r = run.Report()
-	r.Run.StartTime = l.time()
+	r.Run.StartTime = now()
 	set, _, ok = l.install(ctx, run, &r, func(runs.Report) {})
-	r.Run.CompletionTime = l.time()
+	r.Run.CompletionTime = now()
 
 	return set, r, ok
 }
 
 // install the content of a run. It returns false if there is none, and the report
 // says why.
-func (l *Local) install(ctx context.Context, run runs.Run, r *runs.Report,
+func (l Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 	progress func(runs.Report),
 ) (content.Set, func(), bool) {
 	if run.Missing != nil {
@@ -152,7 +140,7 @@ func (l *Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 		progress(*r)
 	}
 
-	set, release, err := l.installer.Ensure(ctx, request)
+	set, release, err := l.Installer.Ensure(ctx, request)
 	if err != nil {
 		notInstalled(ctx, r, run, err)
 		return content.Set{}, nil, false
@@ -162,19 +150,19 @@ func (l *Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 }
 
 // Needs of a run: its content. A mistake in the inputs is for Execute to report.
-func (l *Local) Needs(run runs.Run) runs.Needs {
+func (l Local) Needs(run runs.Run) runs.Needs {
 	request, err := requestOf(run)
 	if err != nil {
 		return runs.Needs{}
 	}
 
-	digest, ok := l.installer.Installed(request)
+	digest, ok := l.Installer.Installed(request)
 	if ok {
 		return runs.Needs{}
 	}
 
 	n := runs.Needs{Key: digest + " " + run.Timeout.String(), Get: func(ctx context.Context) error {
-		_, release, err := l.installer.Ensure(ctx, request)
+		_, release, err := l.Installer.Ensure(ctx, request)
 		if err == nil {
 			release()
 		}
@@ -239,9 +227,9 @@ func fault(r *runs.Report, err error) {
 }
 
 // forbidden says so if the run could not get what it reaches the API server with.
-func forbidden(r *runs.Report, err error, now time.Time) {
+func forbidden(r *runs.Report, err error) {
 	if LacksAccess(err) {
-		r.Run.Reason, r.NotBefore = common.ReasonForbidden, now.Add(runs.AccessAgain)
+		r.Run.Reason, r.NotBefore = common.ReasonForbidden, time.Now().Add(runs.AccessAgain)
 	}
 }
 
@@ -288,8 +276,5 @@ func summarize(r *runs.Report, s events.Summary) {
 	r.Requeue = s.Requeue
 }
 
-// time returns the present time in seconds, as the API server keeps times.
-func (l *Local) time() *metav1.Time {
-	t := metav1.NewTime(l.now().Truncate(time.Second))
-	return &t
-}
+// now returns the present time in seconds, as the API server keeps times.
+func now() *metav1.Time { return new(metav1.Now().Rfc3339Copy()) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,7 +61,7 @@ func ends(r runner.Result, err error, progress ...events.Summary) runnerFn {
 }
 
 func TestExecute(t *testing.T) {
-	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	now := metav1.NewTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // As it is in a bubble.
 	set := content.Set{Content: common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}}}
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	long := required
@@ -90,6 +91,7 @@ func TestExecute(t *testing.T) {
 	ran := func(phase common.RunPhase, reason, message string, changes ...change) runs.Report {
 		return missing(phase, reason, message, append([]change{func(r *runs.Report) {
 			r.Untouched, r.Run.InputsDigest, r.Content = false, "digest of abc", &common.Content{Digest: "abc", Collections: set.Collections}
+			r.Run.Confinement = &common.RunConfinement{}
 		}}, changes...)...)
 	}
 	blameless, untouched := func(r *runs.Report) { r.Blameless = true }, func(r *runs.Report) { r.Untouched = true }
@@ -144,7 +146,7 @@ func TestExecute(t *testing.T) {
 		"BackOff": {
 			"What has just failed for another is no attempt, and says when there is one.", t.Context(), required,
 			installs(set, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}), nil,
-			missing(failed, common.ReasonInstallFailed, "cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", blameless, notBefore(now.Time)),
+			missing(failed, common.ReasonInstallFailed, "cannot install roles: no; it is tried again at 2000-01-01T00:00:00Z", blameless, notBefore(now.Time)),
 			begins,
 		},
 		"InstallTooSlow": {
@@ -192,8 +194,7 @@ func TestExecute(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := NewLocal(tc.installer, tc.runner)
-			x.now = func() time.Time { return now.Time }
+			x := Local{Installer: tc.installer, Runner: tc.runner}
 
 			var phases []common.RunPhase
 
@@ -206,7 +207,11 @@ func TestExecute(t *testing.T) {
 				Request: "token",
 			}
 
-			got := x.Execute(tc.ctx, j, runs.Watch{Progress: func(r runs.Report) { phases = append(phases, r.Run.Phase) }})
+			var got runs.Report
+
+			synctest.Test(t, func(*testing.T) {
+				got = x.Execute(tc.ctx, j, runs.Watch{Progress: func(r runs.Report) { phases = append(phases, r.Run.Phase) }})
+			})
 
 			digests := map[string]string{j.Digest(j.Content): "digest of before", j.Digest(set): "digest of abc", j.Digest(content.Set{}): "digest of "}
 			got.Run.InputsDigest = digests[got.Run.InputsDigest]
@@ -225,7 +230,7 @@ func TestExecute(t *testing.T) {
 // TestExecuteBegun follows a run that a former provider has begun.
 func TestExecuteBegun(t *testing.T) {
 	begun := &common.Run{ID: "1", Phase: common.PhaseRunning, CurrentTask: "Install", StartTime: &metav1.Time{}}
-	got := NewLocal(installs(content.Set{}, nil), nil).Execute(t.Context(), runs.Run{Begun: begun}, runs.Watch{})
+	got := Local{Installer: installs(content.Set{}, nil)}.Execute(t.Context(), runs.Run{Begun: begun}, runs.Watch{})
 
 	if r := got.Run; r.Phase != common.PhaseInterrupted || r.CurrentTask != "" || r.CompletionTime == nil || got.Untouched || !got.Blameless {
 		t.Errorf("It has ended with that provider, and is not carried out again: %+v", got)
@@ -239,13 +244,13 @@ func TestNeeds(t *testing.T) {
 
 	var got content.Request
 
-	x := NewLocal(installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
+	x := Local{Installer: installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
 		if got = r; r.Asked {
 			return content.Set{}, nil, boom
 		}
 
 		return content.Set{}, func() { released++ }, nil
-	}), nil)
+	})}
 
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	j := runs.Run{
@@ -305,12 +310,10 @@ func TestExecuteApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := 0
-			x := NewLocal(installs(tc.now, nil),
-				runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
-					begun++
-					return runner.Result{Phase: common.PhaseSucceeded}, nil
-				}),
-			)
+			x := Local{Installer: installs(tc.now, nil), Runner: runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
+				begun++
+				return runner.Result{Phase: common.PhaseSucceeded}, nil
+			})}
 
 			j := runs.Run{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved, Content: set("1.0.0")}}
 			r := x.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
@@ -330,11 +333,11 @@ func TestExecuteApproved(t *testing.T) {
 // TestExecuteProgress: a run says how the kernel has confined it. While it goes on, it is certain that nothing was changed
 // until a task has begun, and what it has displayed can be read.
 func TestExecuteProgress(t *testing.T) {
-	x := NewLocal(installs(content.Set{}, nil), runnerFn(func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
+	x := Local{Kernel: sandbox.Kernel{Landlock: 6, Seccomp: true}, Installer: installs(content.Set{}, nil), Runner: runnerFn(func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
 		w.Tail(func() string { return "PLAY" })
 
 		return ends(runner.Result{Phase: common.PhaseSucceeded}, nil, events.Summary{Play: "p"}, events.Summary{Task: "t", Started: true})(ctx, r, w)
-	})).On(sandbox.Kernel{Landlock: 6, Seccomp: true})
+	})}
 
 	var (
 		got  []bool
@@ -360,9 +363,9 @@ func TestInstall(t *testing.T) {
 
 	for name, want := range map[string]error{"Installed": nil, "Failed": boom} {
 		t.Run(name, func(t *testing.T) {
-			x := NewLocal(installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
+			x := Local{Installer: installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
 				return content.Set{Content: common.Content{Digest: "abc"}}, func() { t.Error("It should not be released.") }, want
-			}), nil)
+			})}
 
 			set, r, ok := x.Install(t.Context(), j)
 			if ok != (want == nil) || ok && set.Digest != "abc" || !ok && (r.Run.Phase != common.PhaseFailed || r.Run.Message != boom.Error() || r.Run.CompletionTime == nil || !r.Untouched) {

@@ -2,7 +2,6 @@ package pods
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 // TestAttackReport has the image of a Pod, which may be an attacker's, report what no run reports: what no status, Secret
@@ -28,24 +26,23 @@ func TestAttackReport(t *testing.T) {
 	dependents := []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}
 	path := []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
 
-	// ends is the last frame, with a change, and goesOn one that is not.
-	ends := func(change func(*runs.Report)) sealed.Frame {
-		f := sealed.Frame{Final: true, Report: runs.Report{Run: common.Run{
+	// ends is the last report, with a change, and goesOn one that is not.
+	ends := func(change func(*runs.Report)) runs.Report {
+		r := runs.Report{Run: common.Run{
 			ID: "forged", Phase: common.PhaseFailed, CompletionTime: new(metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))),
-		}}}
-		change(&f.Report)
+		}}
+		change(&r)
 
-		return f
+		return r
 	}
-	goesOn := func(change func(*runs.Report)) sealed.Frame {
-		f := ends(func(r *runs.Report) { r.Run.Phase = common.PhaseRunning })
-		f.Final = false
-		change(&f.Report)
+	goesOn := func(change func(*runs.Report)) runs.Report {
+		r := ends(func(r *runs.Report) { r.Run.Phase = common.PhaseRunning })
+		change(&r)
 
-		return f
+		return r
 	}
 	phase := func(p common.RunPhase) func(*runs.Report) { return func(r *runs.Report) { r.Run.Phase = p } }
-	conditions := func(all ...xpv2.Condition) sealed.Frame {
+	conditions := func(all ...xpv2.Condition) runs.Report {
 		return ends(func(r *runs.Report) { r.Reported.Conditions = all })
 	}
 	with := func(change func(*xpv2.Condition)) xpv2.Condition {
@@ -57,17 +54,13 @@ func TestAttackReport(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		frame  sealed.Frame
+		report runs.Report
 		taken  bool
 	}{
-		"Succeeded":     {"A last report ends the run.", ends(phase(common.PhaseSucceeded)), true},
-		"NoPhase":       {"A phase that the API server would refuse in the status is not taken over.", goesOn(phase("Hacked")), false},
-		"Unfinished":    {"A run that goes on has no last report: the pool would never forget it.", ends(phase(common.PhaseRunning)), false},
-		"Interrupted":   {"That a run was interrupted is for the cluster to say.", ends(phase(common.PhaseInterrupted)), false},
-		"StillAttached": {"A run cannot keep its report out of the status.", ends(func(r *runs.Report) { r.Attaching = true }), true},
-		"NotBefore":     {"A run does not put off the next one.", ends(func(r *runs.Report) { r.NotBefore = time.Unix(1<<36, 0) }), true},
-		"Before":        {"The run before is known to the provider.", goesOn(func(r *runs.Report) { r.Before = &common.Run{Message: long} }), true},
-		"Year":          {"Times are those of a run.", ends(func(r *runs.Report) { r.Content = &common.Content{Resolved: &early} }), false},
+		"Succeeded":   {"A last report ends the run.", ends(phase(common.PhaseSucceeded)), true},
+		"NoPhase":     {"A phase that the API server would refuse in the status is not taken over.", goesOn(phase("Hacked")), false},
+		"Interrupted": {"That a run was interrupted is for the cluster to say.", ends(phase(common.PhaseInterrupted)), false},
+		"Year":        {"Times are those of a run.", ends(func(r *runs.Report) { r.Content = &common.Content{Resolved: &early} }), false},
 
 		"Dependents":    {"A run that does not reach the API server has made nothing there.", ends(func(r *runs.Report) { r.Dependents = dependents }), true},
 		"Kinds":         {"One that goes on has not, either.", goesOn(func(r *runs.Report) { r.Kinds = dependents }), true},
@@ -103,29 +96,28 @@ func TestAttackReport(t *testing.T) {
 		"LongDiff":    {"A diff is bounded.", ends(func(r *runs.Report) { r.Changed = []common.DriftTask{{Diff: long}} }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := onCluster(t)
+			r, ended := onCluster(t), tc.report.Run.Phase.Finished()
 
-			// What is not taken over is not kept until the run takes it, either.
-			f, taken := checked(tc.frame)
-			if taken != tc.taken || !taken && !reflect.DeepEqual(f, sealed.Frame{}) || f.Report.Before != nil {
-				t.Fatalf("%s\nchecked(...): want %t, got %t, %+v", tc.reason, tc.taken, taken, f)
+			taken := checked(&tc.report)
+			if taken != tc.taken {
+				t.Fatalf("%s\nchecked(...): want %t, got %t", tc.reason, tc.taken, taken)
 			}
 
-			if taken && r.take(f) != f.Final {
+			if taken && r.take(tc.report) != ended {
 				t.Errorf("%s\nThe last report, and no other, should end the run.", tc.reason)
 			}
 
 			got, want := r.report, common.PhaseQueued
 			if taken {
-				want = tc.frame.Report.Run.Phase
+				want = tc.report.Run.Phase
 			}
 
-			if got.Run.Phase != want || got.Run.ID != r.todo.ID || got.Attaching || !got.NotBefore.IsZero() ||
+			if got.Run.Phase != want || got.Run.ID != r.todo.ID ||
 				len(got.Dependents)+len(got.Kinds) > 0 || slices.ContainsFunc(got.Reported.Conditions, common.IsOwn) {
 				t.Errorf("%s\ntake(...): got %+v", tc.reason, got)
 			}
 
-			if at := got.Run.CompletionTime; f.Final && !at.Time.Equal(r.now()) {
+			if at := got.Run.CompletionTime; taken && ended && at.After(time.Now()) {
 				t.Errorf("A run does not end in the future: %s", at)
 			}
 

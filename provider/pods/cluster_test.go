@@ -94,12 +94,11 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	return c
 }
 
-// onCluster returns a run on a cluster, at a fixed time, which is neither begun nor attached to.
+// onCluster returns a run on a cluster, which is neither begun nor attached to.
 func onCluster(t *testing.T, objects ...client.Object) *run {
 	t.Helper()
 
 	c := newCluster(t, objects...)
-	c.x.now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 	r := c.x.newRun(t.Context(), c.job, runs.Watch{Provider: t.Context(), Wanted: t.Context(), Progress: func(runs.Report) {}})
 	r.sealKey = sealed.NewKey()
@@ -350,7 +349,7 @@ func (c *cluster) mounted(uid types.UID) fs.FS {
 	return dir
 }
 
-// writes reports into the log of the Pod. The last one is the final one.
+// writes reports into the log of the Pod.
 func (c *cluster) writes(phases ...common.RunPhase) {
 	c.t.Helper()
 
@@ -362,8 +361,8 @@ func (c *cluster) writes(phases ...common.RunPhase) {
 	w, err := sealed.NewWriter(text, p.Key, p.Spec.ID, p.Pod)
 	needs.OK(c.t, err)
 
-	for n, phase := range phases {
-		needs.OK(c.t, w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: n == len(phases)-1}))
+	for _, phase := range phases {
+		needs.OK(c.t, w.Report(runs.Report{Run: common.Run{Phase: phase}}))
 	}
 
 	c.mu.Lock()

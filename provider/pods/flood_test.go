@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -24,22 +25,21 @@ const maxFlood = 256 << 20
 func TestLongAttackFlood(t *testing.T) {
 	const pods = 5
 
-	running := common.Run{Phase: common.PhaseRunning}
-	values := sealed.Frame{Report: runs.Report{Run: running, Content: &common.Content{Collections: make([]common.ContentItem, 100_000)}}}
-	long := sealed.Frame{Report: runs.Report{Run: running}}
-	long.Report.Run.Message = strings.Repeat("x", sealed.MaxFrame-1000)
+	values := runs.Report{Content: &common.Content{Collections: make([]common.ContentItem, 100_000)}}
+	long := runs.Report{}
+	long.Run.Message = strings.Repeat("x", sealed.MaxFrame-1000)
 
 	for name, tc := range map[string]struct {
 		reason string
-		// text of the log, again and again, or else a frame that it has.
-		text  string
-		frame sealed.Frame
+		// text of the log, again and again, or else a report that it has.
+		text   string
+		report runs.Report
 	}{
 		"NoNewline": {reason: "A line may have no end.", text: strings.Repeat("x", 1<<20)},
 		"NoFrames":  {reason: "A line may only begin as a report does.", text: "ansible.crossplane.io/report:" + strings.Repeat("A", 2*sealed.MaxLine) + "\n"},
 		"Empty":     {reason: "A report may have nothing.", text: strings.Repeat("ansible.crossplane.io/report:\n", 1<<10)},
-		"Text":      {reason: "A report may be as long as it can be, in very little room.", frame: long},
-		"Values":    {reason: "A report may have as many values as it can.", frame: values},
+		"Text":      {reason: "A report may be as long as it can be, in very little room.", report: long},
+		"Values":    {reason: "A report may have as many values as it can.", report: values},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
@@ -48,8 +48,9 @@ func TestLongAttackFlood(t *testing.T) {
 			w, err := sealed.NewWriter(text, key, "id", "pod")
 			needs.OK(t, err)
 
-			for range 10 {
-				if err := w.Write(tc.frame); tc.text == "" && err != nil {
+			for n := range 10 {
+				tc.report.Run.Phase = []common.RunPhase{common.PhaseInstalling, common.PhaseRunning}[n%2]
+				if err := w.Report(tc.report); tc.text == "" && err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -110,8 +111,8 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	reader, err := sealed.NewReader(key, "id", "pod")
 	needs.OK(t, err)
 
-	frames := make(chan sealed.Frame)
-	l := &podLog{Backend: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
+	reports := make(chan runs.Report)
+	l := &podLog{Backend: x, reader: reader, pace: pace, of: client.ObjectKey{Namespace: "ns", Name: "p"}, reports: reports, shown: &shown{}}
 	r := onCluster(t)
 	end := make(chan struct{})
 
@@ -125,8 +126,8 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	go func() {
 		for {
 			select {
-			case f := <-frames:
-				r.take(f)
+			case got := <-reports:
+				r.take(got)
 			case <-ctx.Done():
 				return
 			}

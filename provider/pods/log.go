@@ -8,9 +8,11 @@ import (
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -37,13 +39,13 @@ const (
 type podLog struct {
 	*Backend
 
-	reader         *sealed.Reader
-	pace           *rate.Limiter
-	namespace, pod string
-	shown          *shown
+	reader *sealed.Reader
+	pace   *rate.Limiter
+	of     client.ObjectKey
+	shown  *shown
 
-	frames chan<- sealed.Frame
-	reads  chan<- logRead
+	reports chan<- runs.Report
+	reads   chan<- logRead
 	// over is true once its container has ended.
 	over atomic.Bool
 }
@@ -62,8 +64,8 @@ func (r *run) newLog() (*podLog, error) {
 	reader, err := sealed.NewReader(r.sealKey, r.todo.ID, string(r.pod.UID))
 
 	return &podLog{
-		Backend: r.Backend, reader: reader, pace: newPace(), namespace: r.pod.Namespace, pod: r.pod.Name, shown: r.shown,
-		frames: r.frames, reads: r.reads,
+		Backend: r.Backend, reader: reader, pace: rate.NewLimiter(logRate, logBurst), of: r.ref, shown: r.shown,
+		reports: r.reports, reads: r.reads,
 	}, err
 }
 
@@ -96,7 +98,7 @@ func (l *podLog) read(ctx context.Context) {
 
 // readOnce reads the log from its start until it breaks off. What was read before is left out.
 func (l *podLog) readOnce(ctx context.Context) error {
-	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod,
+	stream, err := l.logs.CoreV1().Pods(l.of.Namespace).GetLogs(l.of.Name,
 		&corev1.PodLogOptions{Container: containerRun, Follow: true}).Stream(ctx)
 	if err != nil {
 		return errors.Wrap(err, "cannot read the log of the Pod")
@@ -114,65 +116,44 @@ func (l *podLog) readOnce(ctx context.Context) error {
 			return err
 		}
 
-		if !sealed.MayBeFrame(line) {
+		if !sealed.MayBeReport(line) {
 			l.shown.log.Load().Add(line)
 			continue
 		}
 
-		if final, err := l.pass(ctx, line); final || err != nil {
+		if last, err := l.pass(ctx, line); last || err != nil {
 			return err
 		}
 	}
 }
 
-// newPace of reading a log.
-func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
-
 // pass on a line that may be a report. It is true for the last report.
-func (l *podLog) pass(ctx context.Context, line []byte) (final bool, err error) {
-	before := l.reader.Cost
-
-	f, ok, err := l.unpack(ctx, line)
-	if err != nil {
+func (l *podLog) pass(ctx context.Context, line []byte) (last bool, err error) {
+	if err := l.unpacking.Acquire(ctx, 1); err != nil {
 		return false, err
 	}
 
+	report, cost, ok := l.reader.Read(line)
+	ok = ok && checked(&report)
+	l.unpacking.Release(1)
+
 	if ok {
 		select {
-		case l.frames <- f:
+		case l.reports <- report:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
 
-		if f.Final {
+		if report.Run.Phase.Finished() {
 			return true, nil
 		}
 	}
 
-	// What is waited for here is not held: many logs are read at a time.
-	return false, l.pace.WaitN(ctx, l.reader.Cost-before)
+	return false, l.pace.WaitN(ctx, cost)
 }
 
-// unpack a line that may be a report.
-func (l *podLog) unpack(ctx context.Context, line []byte) (f sealed.Frame, ok bool, err error) {
-	select {
-	case l.unpacking <- struct{}{}:
-	case <-ctx.Done():
-		return f, false, ctx.Err()
-	}
-	defer func() { <-l.unpacking }()
-
-	if f, ok = l.reader.Read(line); !ok {
-		return f, false, nil
-	}
-
-	f, ok = checked(f)
-
-	return f, ok, nil
-}
-
-// readLine reads a line, no faster than the pace allows. What is longer than a frame may be is left out, and of a long
-// line that is no frame all but its beginning: many logs are read at a time.
+// readLine reads a line, no faster than the pace allows. What is longer than a report may be is left out, and of a long
+// line that is no report all but its beginning: many logs are read at a time.
 func (l *podLog) readLine(ctx context.Context, r *bufio.Reader) ([]byte, error) {
 	var line []byte
 
@@ -186,7 +167,7 @@ func (l *podLog) readLine(ctx context.Context, r *bufio.Reader) ([]byte, error) 
 			return nil, err
 		}
 
-		if len(line)+len(part) > sealed.MaxLine || len(line) > 0 && !sealed.MayBeFrame(line) {
+		if len(line)+len(part) > sealed.MaxLine || len(line) > 0 && !sealed.MayBeReport(line) {
 			part = nil
 		}
 

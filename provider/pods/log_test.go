@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/time/rate"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -21,14 +23,14 @@ func TestLogAgain(t *testing.T) {
 	w, err := sealed.NewWriter(reports, key, "id", "pod")
 	needs.OK(t, err)
 
-	report := func(phase common.RunPhase, final bool) string {
+	report := func(phase common.RunPhase) string {
 		reports.Reset()
 
-		needs.OK(t, w.Write(sealed.Frame{Report: runs.Report{Run: common.Run{Phase: phase}}, Final: final}))
+		needs.OK(t, w.Report(runs.Report{Run: common.Run{Phase: phase}}))
 
 		return reports.String()
 	}
-	first, second, last := report(common.PhaseRunning, false), report(common.PhaseRunning, false), report(common.PhaseSucceeded, true)
+	first, second, last := report(common.PhaseInstalling), report(common.PhaseRunning), report(common.PhaseSucceeded)
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -45,7 +47,7 @@ func TestLogAgain(t *testing.T) {
 			needs.OK(t, err)
 
 			c := newCluster(t)
-			l := &podLog{Backend: c.x, reader: reader, pace: newPace(), frames: make(chan sealed.Frame, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
+			l := &podLog{Backend: c.x, reader: reader, pace: rate.NewLimiter(logRate, logBurst), reports: make(chan runs.Report, len(tc.logs)+1), of: client.ObjectKey{Namespace: "ns", Name: "p"}, shown: &shown{}}
 			l.shown.know(inputs.Inputs{}, nil)
 
 			for n, text := range tc.logs {

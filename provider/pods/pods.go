@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,15 +109,14 @@ type Backend struct {
 	logs   kubernetes.Interface
 	// mine has the runs that are followed, by their keys, and the last Pod of each that has ended until that is deleted.
 	mine sync.Map
-	// unpacking has a place for each report that is unpacked: that takes memory.
-	unpacking chan struct{}
-	now       func() time.Time
+	// unpacking bounds the reports that are unpacked at a time: that takes memory.
+	unpacking *semaphore.Weighted
 }
 
 // New returns a Backend. Start has to be called once the provider leads.
 func New(c Config) (*Backend, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
-	x := &Backend{config: c, logs: logs, now: time.Now, unpacking: make(chan struct{}, unpackers)}
+	x := &Backend{config: c, logs: logs, unpacking: semaphore.NewWeighted(unpackers)}
 
 	return x, errors.Wrap(err, "cannot make a client for logs")
 }
@@ -231,7 +231,7 @@ func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 func (x *Backend) sweepPod(ctx context.Context, p *corev1.Pod) error {
 	key := runKey{p.Labels[labelObject], p.Labels[labelRun]}
 	_, known := x.mine.Load(key)
-	young := x.now().Sub(p.CreationTimestamp.Time) < unfollowedFor
+	young := time.Since(p.CreationTimestamp.Time) < unfollowedFor
 
 	if known || young || p.DeletionTimestamp != nil {
 		return nil
@@ -263,7 +263,7 @@ func (x *Backend) release(ctx context.Context, key runKey, p *corev1.Pod) error 
 	}
 
 	// Others may have put much into the Pod.
-	left := keepFor(p) - x.now().Sub(finishedAt(p, x.now()))
+	left := keepFor(p) - time.Since(finishedAt(p))
 	p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
 
 	x.mine.Store(key, p)

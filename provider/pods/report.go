@@ -14,7 +14,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 const (
@@ -28,26 +27,27 @@ const (
 	maxItems = 1000
 )
 
-// checked is a frame that was read, as it is taken over; false for one that no run sends, of which nothing is kept. The
-// image of the Pod may be an attacker's: no report is to do more than tell of its own run, within the limits of runs in
-// the provider. The API server would refuse the status or the Secret otherwise, again and again.
-func checked(f sealed.Frame) (sealed.Frame, bool) {
-	r := &f.Report
+// checked is false for a report that no run sends. The image of the Pod may be an attacker's: no report is to do more
+// than tell of its own run, within the limits of runs in the provider, to which it is cut. The API server would refuse
+// the status or the Secret otherwise, again and again.
+func checked(r *runs.Report) bool {
 	n := &r.Run
-
 	n.Message, r.Output = clip.Text(n.Message, maxReason), clip.Text(r.Output, events.MaxTail)
 	r.Withheld = r.Withheld.Limited()
-	r.Before = nil // The provider knows it.
 
-	if !n.Phase.Finished() {
+	switch n.Phase {
+	case common.PhaseInstalling, common.PhaseRunning:
 		r.Outputs, r.Withheld, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, nil, "", nil
+	case common.PhaseSucceeded, common.PhaseFailed, common.PhaseTimedOut, common.PhaseCanceled:
+	default: // That a run waits or was interrupted, is for the cluster to say.
+		return false
 	}
 
-	if !sends(n.Phase, f.Final) || len(n.Failures) > events.MaxFailures || len(r.Changed) > events.MaxChanged ||
+	if len(n.Failures) > events.MaxFailures || len(r.Changed) > events.MaxChanged ||
 		r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems ||
 		tooLong(maxRun, n) || tooLong(maxReport, n, r.Content, r.Changed, r.Behind, r.Reported, r.Outputs, r.Withheld,
 		r.Dependents, r.Kinds) {
-		return sealed.Frame{}, false
+		return false
 	}
 
 	err := errors.Join(dependents.Check(r.Dependents), dependents.Check(r.Kinds), r.Reported.Check(),
@@ -56,21 +56,7 @@ func checked(f sealed.Frame) (sealed.Frame, bool) {
 		err = errors.Join(err, events.CheckOutputs(r.Outputs.Raw))
 	}
 
-	if err != nil {
-		return sealed.Frame{}, false
-	}
-
-	return f, true
-}
-
-// sends is true for a phase that a run reports. That it waits or was interrupted, is for the
-// cluster to say.
-func sends(phase common.RunPhase, final bool) bool {
-	if final {
-		return phase.Finished() && phase != common.PhaseInterrupted
-	}
-
-	return phase == common.PhaseInstalling || phase == common.PhaseRunning
+	return err == nil
 }
 
 // tooLong is true for values that take more than some bytes of JSON, and for those that have none.

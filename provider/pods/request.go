@@ -84,13 +84,13 @@ func (r *run) failed(ctx context.Context, err error) {
 	switch {
 	case r.given && (lacks || kerrors.IsForbidden(err)) && isDeleted(ctx, r.config.Client, r.ref.Namespace):
 		// Nothing may ever see the run again: Kubernetes deletes the RoleBindings of a namespace with all else in it.
-		r.gone, r.unseen = true, nil
+		r.gone, r.unseen, r.again = true, nil, 0
 	case r.given || r.why != nil || lacks && r.failures <= rightsTries:
 	case lacks:
-		r.why = &end{common.PhaseFailed, common.ReasonForbidden, err.Error(), true}
-		r.report.NotBefore = r.now().Add(runs.AccessAgain)
+		r.giveUp(end{common.PhaseFailed, common.ReasonForbidden, err.Error(), true})
+		r.report.NotBefore = time.Now().Add(runs.AccessAgain)
 	case isRefusal(err):
-		r.why = &end{common.PhaseFailed, common.ReasonPodNotStarted, err.Error(), true}
+		r.giveUp(end{common.PhaseFailed, common.ReasonPodNotStarted, err.Error(), true})
 	}
 
 	if r.begun || r.pod == nil && r.attached {

@@ -39,8 +39,6 @@ const (
 type run struct {
 	*Backend
 
-	known
-
 	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report
@@ -51,25 +49,37 @@ type run struct {
 	ref    client.ObjectKey
 	sights chan sight
 	unseen error
+	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
+	pod  *corev1.Pod
+	gone bool
 	// made is the Pod that the run makes, and packed what it then gets.
 	made   *corev1.Pod
 	packed []byte
+	// attached is true for a run that a former provider has begun, until its inputs were looked for.
+	attached bool
+	// given is true once the Pod may have its inputs, so that it may begin, and gave once it has.
+	given, gave bool
 	// sealKey seals the reports of the run; nil if it is not known.
 	sealKey []byte
-	// log of the Pod, once that has begun. What it shows, other than reports, is shown. Frames have its reports, and reads
-	// says how each time that it was read has ended.
-	log    *podLog
-	shown  *shown
-	frames chan sealed.Frame
-	reads  chan logRead
+	// log of the Pod, once that has begun. What it shows, other than reports, is shown. Reads says how each time that it
+	// was read has ended.
+	log     *podLog
+	shown   *shown
+	reports chan runs.Report
+	reads   chan logRead
+	// begun is true once the container has started, and complete once the Pod has sent its last report. Its log was read
+	// to the end if read is true, and unread says that it cannot be, of a Pod that has succeeded.
+	begun, complete, read, unread bool
+	// why the run is to end, other than that it is canceled or revoked; nil if it is not.
+	why *end
+	// deleted is true once the provider has deleted the Pod.
+	deleted bool
 	// lasting is the context of what goes on in the background, until stop.
 	lasting context.Context //nolint:containedctx // It outlives each request.
 	stop    context.CancelFunc
 
 	// plan of a run of which it is certain whether it has begun; empty for others.
 	plan string
-	// complete is true once the Pod has sent its last report.
-	complete bool
 	// stuckSince is since when the Pod has failed to start; zero if it has not.
 	stuckSince time.Time
 	// events say what is wrong, as of askedEvents.
@@ -87,14 +97,14 @@ type run struct {
 func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run {
 	r := &run{
 		Backend: x, todo: todo, ctx: ctx, watch: w, report: todo.Report(), shown: &shown{}, sights: make(chan sight),
-		frames: make(chan sealed.Frame), reads: make(chan logRead),
+		reports: make(chan runs.Report), reads: make(chan logRead),
 		ref: client.ObjectKey{Namespace: todo.Pod().Namespace, Name: todo.Pod().Name},
 	}
 	r.lasting, r.stop = context.WithCancel(x.config.Context)
 	r.report.Tail = r.shown.read
 
 	if todo.Begun == nil {
-		r.report.Run.Pod, r.report.Run.StartTime = todo.Pod(), r.time()
+		r.report.Run.Pod, r.report.Run.StartTime = todo.Pod(), now()
 		return r
 	}
 
@@ -127,7 +137,7 @@ func (r *run) execute() (report runs.Report) {
 	})
 
 	if r.attached {
-		r.observe(nil)
+		go r.observe(nil)
 	}
 
 	timer := time.NewTimer(0)
@@ -137,8 +147,8 @@ func (r *run) execute() (report runs.Report) {
 
 	for {
 		select {
-		case f := <-r.frames:
-			if r.take(f) {
+		case got := <-r.reports:
+			if r.take(got) {
 				return r.report
 			}
 
@@ -155,7 +165,7 @@ func (r *run) execute() (report runs.Report) {
 		case <-r.watch.Provider.Done():
 		}
 
-		if r.step() {
+		if r.look() {
 			return r.report
 		}
 
@@ -163,14 +173,13 @@ func (r *run) execute() (report runs.Report) {
 	}
 }
 
-// step looks at the Pod, and does what is next. It is true when the run has ended, or is left.
-func (r *run) step() bool {
+// look at the run, and do what is next. It is true when the run has ended, or is left.
+func (r *run) look() (over bool) {
 	ctx, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
 	defer stop()
 
 	r.again = lookEvery
-	action := r.next()
-	ended, err := r.act(ctx, action)
+	over, err := r.step(ctx)
 
 	switch {
 	case r.watch.Provider.Err() != nil: // The next provider follows it.
@@ -181,60 +190,49 @@ func (r *run) step() bool {
 		r.failures = 0
 	}
 
-	// What follows from an action follows at once.
-	if r.next() != action {
-		r.again = 0
-	}
-
-	return ended
+	return over
 }
 
-// next says what is next, by what is known.
-func (r *run) next() action {
-	r.keyed, r.canceled, r.revoked = r.sealKey != nil, r.ctx.Err() != nil, r.watch.Wanted.Err() != nil
-	r.idle = r.report.Plan != ""
+// step does what is next for the run. It is true when the run has ended. A revoked run with its inputs goes on unless
+// it is idle.
+func (r *run) step(ctx context.Context) (ended bool, err error) {
+	over := r.gone || r.pod != nil && isOver(r.pod)
+	ends := r.canceled() || r.revoked() && (r.report.Plan != "" || !r.given) || r.why != nil
 
-	return next(r.known)
-}
-
-// act on what is known. It is true when the run has ended.
-func (r *run) act(ctx context.Context, a action) (bool, error) {
-	if r.unseen != nil {
+	switch {
+	case r.unseen != nil:
 		return false, r.unseen
-	}
-
-	switch a {
-	case look:
-		return false, nil
-	case find:
-		return false, r.find(ctx)
-	case create:
-		return false, r.create(ctx)
-	case give:
-		return false, r.give(ctx)
-	case await:
-		r.await(ctx)
-		return false, nil
-	case follow:
-		return false, r.follow(ctx)
-	case remove:
-		return false, r.remove(ctx)
-	case conclude:
+	case r.pod == nil && r.attached && !r.gone: // It is seen soon.
+	case r.pod == nil && (r.gone || ends):
 		r.conclude()
+		return true, nil
+	case r.pod == nil:
+		return false, r.create(ctx)
+	case r.attached:
+		return false, r.find(ctx)
+	case over && r.begun && r.sealKey != nil && !r.read && (!r.unread || !r.canceled()):
+		return false, r.follow(ctx)
+	case over:
+		r.conclude()
+		return true, nil
+	case !r.deleted && (ends || r.sealKey == nil):
+		return false, r.remove(ctx)
+	case !r.gave && !r.deleted:
+		return false, r.give(ctx)
+	case r.begun:
+		return false, r.follow(ctx)
+	default:
+		r.await(ctx)
 	}
 
-	return true, nil
+	return false, nil
 }
 
-// observe the Pod, which was just made, or is nil.
-func (r *run) observe(made *corev1.Pod) {
-	go r.Backend.observe(r.lasting, r.ref, made, func(s sight) {
-		select {
-		case r.sights <- s:
-		case <-r.lasting.Done():
-		}
-	})
-}
+func (r *run) canceled() bool { return r.ctx.Err() != nil }
+func (r *run) revoked() bool  { return r.watch.Wanted.Err() != nil }
+
+// giveUp a run: it is to end.
+func (r *run) giveUp(why end) { r.why, r.again = &why, 0 }
 
 // sees how the Pod is. A status may name the Pod of a neighbour, and another Pod have its name by now.
 func (r *run) sees(s sight) {
@@ -258,7 +256,7 @@ func (r *run) find(ctx context.Context) error {
 		return err
 	}
 
-	if r.attached = false; payload != nil {
+	if r.attached, r.again = false, 0; payload != nil {
 		r.adopt(*payload)
 	}
 
@@ -306,8 +304,8 @@ func (r *run) create(ctx context.Context) error {
 		return err
 	}
 
-	r.pod = r.made
-	r.observe(r.made)
+	r.pod, r.again = r.made, 0
+	go r.observe(r.made)
 
 	return nil
 }
@@ -365,7 +363,10 @@ func (r *run) give(ctx context.Context) error {
 	}
 
 	err := r.post(ctx, secrets[0])
-	r.gave = err == nil
+	if r.gave = err == nil; r.gave {
+		r.again = 0
+	}
+
 	r.given = r.given || !isRefusal(err) && !isQuota(err) // The answer to an earlier request may be lost.
 
 	return err
@@ -392,9 +393,9 @@ func (r *run) await(ctx context.Context) {
 	case !stuck:
 		r.stuckSince = time.Time{}
 	case r.stuckSince.IsZero():
-		r.stuckSince = r.now()
-	case r.now().Sub(r.stuckSince) > stuckFor:
-		r.why = &end{common.PhaseFailed, common.ReasonPodNotStarted, message, true}
+		r.stuckSince = time.Now()
+	case time.Since(r.stuckSince) > stuckFor:
+		r.giveUp(end{common.PhaseFailed, common.ReasonPodNotStarted, message, true})
 	}
 
 	r.waits(common.PhaseQueued, message)
@@ -449,7 +450,7 @@ func (r *run) remove(ctx context.Context) error {
 		return err
 	}
 
-	r.deleted, r.report.Plan = true, ""
+	r.deleted, r.report.Plan, r.again = true, "", 0
 
 	return nil
 }
@@ -471,17 +472,17 @@ func (r *run) conclude() {
 		}
 	case r.why != nil:
 		e = *r.why
-	case !r.given && (r.canceled || r.revoked), r.deleted && !r.canceled && !began:
+	case !r.given && (r.canceled() || r.revoked()), r.deleted && !r.canceled() && !began:
 		e = end{
 			common.PhaseCanceled, runs.ReasonNotStarted, "it was canceled, or is decided about anew, before it began", true,
 		}
-	case r.deleted, r.canceled && r.unread:
+	case r.deleted, r.canceled() && r.unread:
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
 	}
 
 	// Something of it may still work that the cluster does not know any more.
 	if r.gone && began && (r.pod == nil || !stopped(r.pod)) {
-		r.report.NotBefore = r.now().Add(restsFor)
+		r.report.NotBefore = time.Now().Add(restsFor)
 	}
 
 	r.finish(e, began && !r.complete)
@@ -496,7 +497,7 @@ func (r *run) mayHaveBegun() bool {
 // finish the report. The run may have touched something.
 func (r *run) finish(e end, touched bool) {
 	s := &r.report.Run
-	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
+	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, now(), ""
 	r.report.Blameless, r.report.Untouched, r.report.Plan = e.blameless, r.report.Untouched && !touched, ""
 }
 
@@ -505,7 +506,7 @@ func (r *run) waits(phase common.RunPhase, message string) {
 	was := r.report.Plan
 	r.report.Run.Phase, r.report.Plan = phase, ""
 
-	if t := r.report.Run.StartTime; t != nil && r.now().Sub(t.Time) >= idleAfter {
+	if t := r.report.Run.StartTime; t != nil && time.Since(t.Time) >= idleAfter {
 		r.report.Plan = r.plan
 	}
 
@@ -530,18 +531,18 @@ func (r *run) saysEnding() {
 	}
 }
 
-// take a frame from the log. It is true for the last report of a run that has ended by itself.
-func (r *run) take(f sealed.Frame) bool {
+// take a report from the log. It is true for the last one of a run that has ended by itself.
+func (r *run) take(got runs.Report) bool {
 	r.unread = false
 
-	r.begun, r.complete = true, f.Final
-	r.adoptReport(f.Report)
+	r.begun, r.complete = true, got.Run.Phase.Finished()
+	r.adoptReport(got)
 
 	switch {
-	case !f.Final:
+	case !r.complete:
 		r.watch.Progress(r.report)
 		return false
-	case f.Report.Run.Phase == common.PhaseCanceled && !r.deleted:
+	case got.Run.Phase == common.PhaseCanceled && !r.deleted:
 		// The Pod was told to end, not by the provider. Why, is known when it has ended.
 		r.report.Run.Phase, r.report.Run.CompletionTime = common.PhaseRunning, nil
 		return false
@@ -558,8 +559,6 @@ func (r *run) adoptReport(got runs.Report) {
 		got.Dependents, got.Kinds = nil, nil
 	}
 
-	// Its store has seen no failure before.
-	got.Waits, got.Attaching, got.NotBefore, got.Plan = false, false, time.Time{}, ""
 	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, common.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 	got.Tail = was.Tail
@@ -573,7 +572,7 @@ func (r *run) adoptReport(got runs.Report) {
 	}
 
 	// The clock of a node may be wrong.
-	if now := r.time(); n.Phase.Finished() &&
+	if now := now(); n.Phase.Finished() &&
 		(n.CompletionTime == nil || now.Before(n.CompletionTime) || n.CompletionTime.Before(n.StartTime)) {
 		n.CompletionTime = now
 	}
@@ -591,9 +590,5 @@ func (r *run) adoptReport(got runs.Report) {
 	r.report = got
 }
 
-// time returns the present time in seconds, as the API server keeps times.
-func (r *run) time() *metav1.Time {
-	t := metav1.NewTime(r.now().Truncate(time.Second))
-
-	return &t
-}
+// now is the present time in seconds, as the API server keeps times.
+func now() *metav1.Time { return new(metav1.Now().Rfc3339Copy()) }

@@ -567,7 +567,7 @@ func TestEnds(t *testing.T) {
 		"NoToken": {
 			reason: "Nothing is made for a run that gets no token.",
 			before: func(c *cluster) {
-				c.x.config.Cluster = &tokens{now: time.Now, err: &runner.AccessError{Cause: errors.New("there is no such account")}}
+				c.x.config.Cluster = &tokens{err: &runner.AccessError{Cause: errors.New("there is no such account")}}
 				c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
 			},
 			tell: func(c *cluster, _ *execution) {

@@ -14,77 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// What is next for a run, and what its Pod shows of it. None of these functions has effects.
-
-// known is what is known of a run.
-type known struct {
-	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
-	pod  *corev1.Pod
-	gone bool
-	// attached is true for a run that a former provider has begun, until its inputs were looked for.
-	attached bool
-	// given is true once the Pod may have its inputs, so that it may begin, and gave once it has. Keyed is true if the key
-	// of its reports is known.
-	given, gave, keyed bool
-	// begun is true once the container has started. Its log was read to the end if read is true, and unread says that it
-	// cannot be, of a Pod that has succeeded.
-	begun, read, unread bool
-	// canceled and revoked runs are to end. A revoked one with its inputs goes on unless it is idle.
-	canceled, revoked, idle bool
-	// why the run is to end for another reason; nil if it is not.
-	why *end
-	// deleted is true once the provider has deleted the Pod.
-	deleted bool
-}
-
-// An action is what is next for a run.
-type action int
-
-const (
-	// look at the Pod that a former provider has made, which takes a moment, and find what it was given.
-	look action = iota
-	find
-	// create a Pod, and give it its inputs.
-	create
-	give
-	// await its start, or its end.
-	await
-	// follow the reports in its log.
-	follow
-	// remove the Pod of a run that is to end.
-	remove
-	// conclude a run that is over.
-	conclude
-)
-
-// next says what is next for a run.
-func next(k known) action {
-	over := k.gone || k.pod != nil && isOver(k.pod)
-	ends := k.canceled || k.revoked && (k.idle || !k.given) || k.why != nil
-
-	switch {
-	case k.pod == nil && k.attached && !k.gone:
-		return look
-	case k.pod == nil && (k.gone || ends):
-		return conclude
-	case k.pod == nil:
-		return create
-	case k.attached:
-		return find
-	case over && k.begun && k.keyed && !k.read && (!k.unread || !k.canceled):
-		return follow
-	case over:
-		return conclude
-	case !k.deleted && (ends || !k.keyed):
-		return remove
-	case !k.gave && !k.deleted:
-		return give
-	case k.begun:
-		return follow
-	}
-
-	return await
-}
+// What a Pod shows of its run. None of these functions has effects.
 
 // isOver is true for a Pod of which nothing works any more.
 func isOver(p *corev1.Pod) bool { return stopped(p) || neverStarts(p) }
@@ -135,12 +65,12 @@ func orphaned(p *corev1.Pod) bool {
 func neverStarts(p *corev1.Pod) bool { return p.DeletionTimestamp != nil && p.Spec.NodeName == "" }
 
 // finishedAt is when the container of the run has ended, or now if its node has not said so.
-func finishedAt(p *corev1.Pod, now time.Time) time.Time {
+func finishedAt(p *corev1.Pod) time.Time {
 	if c := runContainer(p); c != nil && c.State.Terminated != nil && hasStarted(c.State.Terminated) {
 		return c.State.Terminated.FinishedAt.Time
 	}
 
-	return now
+	return time.Now()
 }
 
 // succeeded is true if the container of the run has succeeded: its last report is in the log.

@@ -56,7 +56,7 @@ func (r *run) grant(ctx context.Context) error {
 
 // renewDue renews the token of the run once a quarter of its time is over.
 func (r *run) renewDue(ctx context.Context) {
-	if r.todo.Inputs.Kubernetes == nil || r.now().Before(r.renewal) {
+	if r.todo.Inputs.Kubernetes == nil || time.Now().Before(r.renewal) {
 		return
 	}
 
@@ -104,7 +104,7 @@ func (r *run) renew(ctx context.Context) error {
 		return errors.Wrap(err, "cannot write the token of the run")
 	}
 
-	now := r.now()
+	now := time.Now()
 	r.renewal = now.Add(t.ExpirationTimestamp.Sub(now) / 4)
 
 	return nil

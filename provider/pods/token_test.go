@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,6 @@ import (
 
 // tokens of a cluster, which are numbers. It notes what it is asked for.
 type tokens struct {
-	now   func() time.Time
 	err   error
 	asked []string
 }
@@ -33,7 +33,7 @@ func (c *tokens) Token(_ context.Context, k inputs.Kubernetes, lasts time.Durati
 
 	c.asked = append(c.asked, fmt.Sprintf("%s/%s for %s, bound to %s", k.Namespace, k.ServiceAccount, lasts, name))
 
-	return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(len(c.asked)), ExpirationTimestamp: metav1.NewTime(c.now().Add(lasts))}, c.err
+	return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(len(c.asked)), ExpirationTimestamp: metav1.NewTime(time.Now().Add(lasts))}, c.err
 }
 
 // TestToken gives runs tokens, and renews them while they wait and go on.
@@ -65,25 +65,22 @@ func TestToken(t *testing.T) {
 			[]string{"ops/deployer for 24h0m0s, bound to nothing", "ops/deployer for 24h0m0s, bound to nothing"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := onCluster(t)
-			start := r.now()
-			now := start
-			r.now = func() time.Time { return now }
-			cluster := &tokens{now: r.now}
+		synctest.Test(t, func(t *testing.T) {
+			r, cluster := onCluster(t), &tokens{}
 			r.config.Cluster = cluster
 			r.todo.Inputs.Kubernetes, r.todo.Timeout = &inputs.Kubernetes{Namespace: tc.namespace, ServiceAccount: "deployer"}, tc.timeout
 			r.pod = podOf(t, r, twoSecrets)
+			start := time.Now()
 
 			needs.OK(t, r.grant(t.Context()))
 
 			for _, d := range tc.after {
-				now = start.Add(d)
+				time.Sleep(d - time.Since(start))
 				r.renewDue(t.Context())
 			}
 
 			if diff := cmp.Diff(tc.want, cluster.asked); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, name, diff)
 			}
 
 			s := &corev1.Secret{}
@@ -104,7 +101,7 @@ func TestTokenElsewhere(t *testing.T) {
 	r := onCluster(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "ansiblerun-id-001", UID: "planted", OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", UID: "another", Controller: new(true)}},
 	}})
-	r.config.Cluster = &tokens{now: r.now}
+	r.config.Cluster = &tokens{}
 	r.todo.Inputs.Kubernetes, r.pod = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}, podOf(t, r, twoSecrets)
 
 	if err := r.grant(t.Context()); !errors.As(err, new(*refusal)) {

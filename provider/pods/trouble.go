@@ -22,7 +22,7 @@ const (
 // trouble is why the cluster does not start the Pod, which only events say: a volume that is not there, or a queue that
 // holds the Pod.
 func (r *run) trouble(ctx context.Context) string {
-	now := r.now()
+	now := time.Now()
 	if now.Sub(r.pod.CreationTimestamp.Time) < eventsAfter || now.Sub(r.askedEvents) < eventsEvery {
 		return r.events
 	}

@@ -23,12 +23,12 @@ type sight struct {
 	err error
 }
 
-// observe a Pod until it is gone, or the context is done: ask for it unless it was just made, watch it, and again.
-func (x *Backend) observe(ctx context.Context, key client.ObjectKey, made *corev1.Pod, see func(sight)) {
-	for p := made; ctx.Err() == nil; p = nil {
+// observe the Pod until it is gone, or the run is left: ask for it unless it was just made, watch it, and again.
+func (r *run) observe(made *corev1.Pod) {
+	for p := made; r.lasting.Err() == nil; p = nil {
 		if p == nil {
-			s := x.ask(ctx, key)
-			if see(s); s.pod == nil && s.err == nil {
+			s := r.ask()
+			if r.saw(s); s.pod == nil && s.err == nil {
 				return
 			}
 
@@ -38,14 +38,14 @@ func (x *Backend) observe(ctx context.Context, key client.ObjectKey, made *corev
 		pause := lookEvery
 
 		if p != nil {
-			gone, err := x.watch(ctx, p, see)
+			gone, err := r.watchPod(p)
 
 			switch {
 			case gone:
-				see(sight{})
+				r.saw(sight{})
 				return
 			case err != nil:
-				see(sight{err: err})
+				r.saw(sight{err: err})
 			default:
 				pause = time.Second
 			}
@@ -53,30 +53,38 @@ func (x *Backend) observe(ctx context.Context, key client.ObjectKey, made *corev
 
 		select {
 		case <-time.After(pause):
-		case <-ctx.Done():
+		case <-r.lasting.Done():
 		}
 	}
 }
 
-// ask the API server for a Pod.
-func (x *Backend) ask(ctx context.Context, key client.ObjectKey) sight {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// saw the Pod.
+func (r *run) saw(s sight) {
+	select {
+	case r.sights <- s:
+	case <-r.lasting.Done():
+	}
+}
+
+// ask the API server for the Pod.
+func (r *run) ask() sight {
+	ctx, cancel := context.WithTimeout(r.lasting, requestTimeout)
 	defer cancel()
 
 	p := &corev1.Pod{}
-	if err := x.config.Client.Get(ctx, key, p); err != nil {
+	if err := r.config.Client.Get(ctx, r.ref, p); err != nil {
 		return sight{err: errors.Wrap(client.IgnoreNotFound(err), "cannot get the Pod of the run")}
 	}
 
 	return sight{pod: p}
 }
 
-// watch a Pod for some time. It is true once the Pod is gone.
-func (x *Backend) watch(ctx context.Context, p *corev1.Pod, see func(sight)) (gone bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, watchFor)
+// watchPod for some time. It is true once the Pod is gone.
+func (r *run) watchPod(p *corev1.Pod) (gone bool, err error) {
+	ctx, cancel := context.WithTimeout(r.lasting, watchFor)
 	defer cancel()
 
-	w, err := x.config.Client.Watch(ctx, &corev1.PodList{}, &client.ListOptions{
+	w, err := r.config.Client.Watch(ctx, &corev1.PodList{}, &client.ListOptions{
 		Namespace: p.Namespace, FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, p.Name),
 		Raw: &metav1.ListOptions{ResourceVersion: p.ResourceVersion},
 	})
@@ -96,7 +104,7 @@ func (x *Backend) watch(ctx context.Context, p *corev1.Pod, see func(sight)) (go
 			is.DeletionTimestamp = new(metav1.Now())
 		}
 
-		if see(sight{pod: is}); e.Type == watch.Deleted {
+		if r.saw(sight{pod: is}); e.Type == watch.Deleted {
 			return is.UID == p.UID, nil
 		}
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// A Report is what is known of a run.
+// A Report is what is known of a run. What the provider alone knows has no JSON: a Pod says nothing of it.
 type Report struct {
 	// Run as it is shown in the status.
 	Run common.Run
 	// Before is the run that was shown before this one; nil if there was none.
-	Before *common.Run
+	Before *common.Run `json:"-"`
 	// Attempt for these inputs, from 1.
-	Attempt int64
+	Attempt int64 `json:"-"`
 	// Request that the run answers.
-	Request string
+	Request string `json:"-"`
 	// Content that the run uses, once it is installed. Its digest is empty when
 	// nothing is required.
 	Content *common.Content
@@ -33,7 +33,7 @@ type Report struct {
 	Blameless bool
 	// NotBefore is the earliest time of another run, where nothing was tried in this
 	// one; zero otherwise.
-	NotBefore time.Time
+	NotBefore time.Time `json:"-"`
 	// IgnoresState is true when the content is known not to look at the state.
 	IgnoresState bool
 	// Changed tasks, the first 20.
@@ -41,7 +41,7 @@ type Report struct {
 	// Behind says how many hosts are left behind while the run goes on; empty for none.
 	Behind string
 	// Generation of the object that the run belongs to.
-	Generation int64
+	Generation int64 `json:"-"`
 	// Reported is what the content has reported so far.
 	Reported events.Report
 	// Requeue is how long after its end the content wants to run again; 0 if it does not say.
@@ -60,13 +60,13 @@ type Report struct {
 	Kinds []common.DependentKind
 	// Plan of a run that has waited in its Pod for so long that its object is decided about anew. If the decision has
 	// another plan, the run gives way. It is empty for other runs, and once the run may have begun.
-	Plan string
+	Plan string `json:"-"`
 	// Waits is true for a run that waits for its needs or for its turn. It has not begun, whatever the status shows, so it
 	// can be dropped.
-	Waits bool
+	Waits bool `json:"-"`
 	// Attaching is true while nothing is known of a run that a former provider has begun,
 	// other than what the status shows.
-	Attaching bool
+	Attaching bool `json:"-"`
 	// Output is the end of what a terminal would have shown, redacted and at
 	// most events.MaxTail long. It is set once the run has ended, if the run has
 	// KeepOutput.

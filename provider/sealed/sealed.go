@@ -1,8 +1,8 @@
 // Package sealed carries the reports of a run out of its Pod, through the log of the
-// Pod, which others may read. A frame is a line of the log, encrypted and authenticated
+// Pod, which others may read. A report is a line of the log, encrypted and authenticated
 // with a key that only the run and the provider have: other readers of the log learn
-// nothing from it, and what content writes to the log is no frame. The backend of Pods reads
-// frames, the command of the Pod writes them.
+// nothing from it, and what content writes to the log is no report. The backend of Pods reads
+// reports, the command of the Pod writes them.
 package sealed
 
 import (
@@ -14,9 +14,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -38,14 +42,10 @@ const (
 	prefix = "ansible.crossplane.io/report:"
 )
 
-// A Frame is what a run tells at one moment.
-type Frame struct {
-	// Number of the frame, from 1, which grows.
-	Number uint64 `json:"number"`
-	// Report of all that is known so far. Its digests are empty: the Pod has no key for them.
+// A frame is a report and its number, from 1, which grows.
+type frame struct {
+	Number uint64      `json:"number"`
 	Report runs.Report `json:"report"`
-	// Final is true for the last frame.
-	Final bool `json:"final,omitempty"`
 }
 
 // NewKey returns a random key.
@@ -75,31 +75,78 @@ func newBox(key []byte, runID, podUID string) (box, error) {
 	return box{aead: aead, from: []byte(runID + "\x00" + podUID)}, errors.Wrap(err, "cannot use the key")
 }
 
-// A Writer writes frames.
+// every is the time between two reports, at least. A new phase, and so the end, is reported at once.
+const every = 500 * time.Millisecond
+
+// A Writer writes the reports of a run to the log of its Pod, and what a terminal would show.
 type Writer struct {
 	box
 
-	w      io.Writer
+	log io.Writer
+
+	mu sync.Mutex
+	// next report, which timer writes.
+	next  runs.Report
+	timer *time.Timer
+	// phase and number of the last report.
+	phase  common.RunPhase
 	number uint64
 }
 
-// NewWriter returns a writer of the frames of a run in a Pod. Each frame is one call of w.Write.
-func NewWriter(w io.Writer, key []byte, runID, podUID string) (*Writer, error) {
+// NewWriter returns a writer to the log of a Pod. Each report is one call of log.Write.
+func NewWriter(log io.Writer, key []byte, runID, podUID string) (*Writer, error) {
 	b, err := newBox(key, runID, podUID)
 
-	return &Writer{box: b, w: w}, err
+	return &Writer{box: b, log: log}, err
 }
 
-// Write a frame. Its number is set here.
-func (w *Writer) Write(f Frame) error {
+// Report what is known so far. The next report says all that is in one that cannot be written.
+func (w *Writer) Report(r runs.Report) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	w.next = r
+
+	switch {
+	case r.Run.Phase != w.phase:
+		return w.flush()
+	case w.timer == nil:
+		w.timer = time.AfterFunc(every, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+
+			if w.timer != nil {
+				_ = w.flush()
+			}
+		})
+	}
+
+	return nil
+}
+
+// Display text in the log.
+func (w *Writer) Display(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	_, _ = io.WriteString(w.log, strings.TrimRight(text, "\n")+"\n")
+}
+
+// flush the next report. The writer is locked.
+func (w *Writer) flush() error {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+
+	w.phase = w.next.Run.Phase
 	w.number++
-	f.Number = w.number
 
 	text := &bytes.Buffer{}
 	enc := json.NewEncoder(text)
 	enc.SetEscapeHTML(false) // Outputs are not to become longer.
 
-	if err := enc.Encode(f); err != nil { //nolint:musttag // The same program reads it.
+	if err := enc.Encode(frame{w.number, w.next}); err != nil { //nolint:musttag // The same program reads it.
 		return errors.Wrap(err, "cannot encode a report")
 	}
 
@@ -120,7 +167,7 @@ func (w *Writer) Write(f Frame) error {
 		return errors.Errorf("a report of %d bytes is too long", text.Len())
 	}
 
-	_, err = w.w.Write(line)
+	_, err = w.log.Write(line)
 
 	return errors.Wrap(err, "cannot write a report")
 }
@@ -132,60 +179,58 @@ func tooLong(text []byte) bool {
 
 func commas(text []byte) int { return bytes.Count(text, []byte(",")) }
 
-// MayBeFrame is false for a line that does not begin as a frame does, and for one that is too short.
-func MayBeFrame(line []byte) bool {
+// MayBeReport is false for a line that does not begin as a report does, and for one that is too short.
+func MayBeReport(line []byte) bool {
 	return len(line) >= minLine && bytes.HasPrefix(line, []byte(prefix))
 }
 
-// A Reader recognizes frames among the lines of a log.
+// A Reader recognizes reports among the lines of a log.
 type Reader struct {
 	box
 
-	// Cost of the JSON that was read, in bytes: more than it has where it has many values. Frames
-	// count that were refused.
-	Cost int
-	// Number of the last frame that was read.
+	// Number of the last report that was read.
 	Number uint64
 }
 
-// NewReader returns a reader of the frames of a run in a Pod.
+// NewReader returns a reader of the reports of a run in a Pod.
 func NewReader(key []byte, runID, podUID string) (*Reader, error) {
 	b, err := newBox(key, runID, podUID)
 
 	return &Reader{box: b}, err
 }
 
-// Read a line. It is false for one that is no frame of this run in this Pod, and for one that was
-// read before: a log may be read twice, and content may write what it has found there.
-func (r *Reader) Read(line []byte) (Frame, bool) {
+// Read a line. It is false for one that is no report of this run in this Pod, and for one that was
+// read before: a log may be read twice, and content may write what it has found there. The cost is the
+// length of the JSON that was read, also of what is refused: more than it has where it has many values.
+func (r *Reader) Read(line []byte) (report runs.Report, cost int, ok bool) {
 	coded, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte(prefix))
 	if !ok || len(coded) > MaxLine {
-		return Frame{}, false
+		return report, 0, false
 	}
 
 	sealed, err := base64.StdEncoding.AppendDecode(nil, coded)
 	if err != nil {
-		return Frame{}, false
+		return report, 0, false
 	}
 
 	packed, err := r.aead.Open(sealed[:0], nil, sealed, r.from)
 	if err != nil {
-		return Frame{}, false
+		return report, 0, false
 	}
 
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxFrame+1))
-	r.Cost += len(text) + commaCost*min(commas(text), maxCommas)
+	cost = len(text) + commaCost*min(commas(text), maxCommas)
 
 	if err != nil || tooLong(text) {
-		return Frame{}, false
+		return report, cost, false
 	}
 
-	f := Frame{}
+	f := frame{}
 	if json.Unmarshal(text, &f) != nil || f.Number <= r.Number { //nolint:musttag // The same program has written it.
-		return Frame{}, false
+		return report, cost, false
 	}
 
 	r.Number = f.Number
 
-	return f, true
+	return f.Report, cost, true
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,8 +16,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// written returns the lines of some frames.
-func written(t *testing.T, key []byte, run string, frames ...Frame) [][]byte {
+// phase of a report.
+func phase(p common.RunPhase) runs.Report { return runs.Report{Run: common.Run{Phase: p}} }
+
+// written returns the lines of some reports.
+func written(t *testing.T, key []byte, run string, reports ...runs.Report) [][]byte {
 	t.Helper()
 
 	out := &bytes.Buffer{}
@@ -24,8 +28,8 @@ func written(t *testing.T, key []byte, run string, frames ...Frame) [][]byte {
 	w, err := NewWriter(out, key, run, "pod")
 	needs.OK(t, err)
 
-	for _, f := range frames {
-		needs.OK(t, w.Write(f))
+	for _, r := range reports {
+		needs.OK(t, w.Report(r))
 	}
 
 	return bytes.SplitAfter(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
@@ -40,7 +44,7 @@ func reader(t *testing.T, key []byte, run string) *Reader {
 	return r
 }
 
-func TestFrames(t *testing.T) {
+func TestReports(t *testing.T) {
 	key := NewKey()
 	report := runs.Report{
 		Run:               common.Run{ID: "a", Phase: common.PhaseSucceeded},
@@ -48,36 +52,37 @@ func TestFrames(t *testing.T) {
 		// What HTML would need escapes for does not make outputs longer than they may be.
 		Output: "PLAY [x]\n", Outputs: &apiextensionsv1.JSON{Raw: []byte(`{"page":"<&>"}`)},
 	}
-	lines := written(t, key, "a", Frame{Report: report}, Frame{Report: report, Final: true})
+	// A run does not say what is known of it, nor when the next one is.
+	more := report
+	more.Before, more.Attempt, more.Request, more.Generation = &common.Run{}, 7, "token", 7
+	more.Waits, more.Attaching, more.NotBefore, more.Plan = true, true, time.Now(), "plan"
+	more.Tail = func() string { return "" }
+
+	lines := written(t, key, "a", phase(common.PhaseRunning), more)
 	r := reader(t, key, "a")
 
 	if len(lines) != 2 || bytes.Contains(bytes.Join(lines, nil), []byte("password")) {
-		t.Fatalf("Frames should be a line each, and not to be read without the key: %q", lines)
+		t.Fatalf("Reports should be a line each, and not to be read without the key: %q", lines)
 	}
 
-	if _, ok := r.Read([]byte("TASK [debug] ***\n")); ok {
-		t.Error("What is displayed is no frame.")
+	if _, _, ok := r.Read([]byte("TASK [debug] ***\n")); ok {
+		t.Error("What is displayed is no report.")
 	}
 
-	first, ok := r.Read(lines[0])
-	if !ok || first.Number != 1 || first.Final {
+	if first, _, ok := r.Read(lines[0]); !ok || r.Number != 1 || first.Run.Phase != common.PhaseRunning {
 		t.Fatalf("Read(...): %v, %+v", ok, first)
 	}
 
-	if diff := cmp.Diff(report, first.Report); diff != "" {
-		t.Errorf("Report: -want, +got:\n%s", diff)
-	}
-
-	last, ok := r.Read(append(bytes.TrimSuffix(lines[1], []byte("\n")), "\r\n"...))
-	if !ok || !last.Final {
-		t.Errorf("Read(...): %v, %+v", ok, last)
+	last, _, ok := r.Read(append(bytes.TrimSuffix(lines[1], []byte("\n")), "\r\n"...))
+	if diff := cmp.Diff(report, last); !ok || diff != "" {
+		t.Errorf("Read(...): %t, -want, +got:\n%s", ok, diff)
 	}
 }
 
 // TestForgedFrames has content write to the log of its Pod.
 func TestForgedFrames(t *testing.T) {
 	key := NewKey()
-	lines := written(t, key, "a", Frame{}, Frame{Final: true})
+	lines := written(t, key, "a", phase(common.PhaseRunning), phase(common.PhaseSucceeded))
 	line := string(lines[0])
 
 	coded := strings.TrimPrefix(strings.TrimSpace(line), prefix)
@@ -93,7 +98,7 @@ func TestForgedFrames(t *testing.T) {
 	w, err := NewWriter(before, key, "a", "pod before")
 	needs.OK(t, err)
 
-	needs.OK(t, w.Write(Frame{Final: true}))
+	needs.OK(t, w.Report(phase(common.PhaseSucceeded)))
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -105,8 +110,8 @@ func TestForgedFrames(t *testing.T) {
 		"NoBase64":   {"So is one that is no base64.", nil, prefix + "%%%"},
 		"Empty":      {"So is one that has nothing else.", nil, prefix},
 		"Indented":   {"A frame begins its line.", nil, " " + line},
-		"OtherKey":   {"A frame of somebody with another key is none.", nil, string(written(t, other, "a", Frame{Final: true})[0])},
-		"OtherRun":   {"A frame of another run is none, also with the same key.", nil, string(written(t, key, "b", Frame{Final: true})[0])},
+		"OtherKey":   {"A frame of somebody with another key is none.", nil, string(written(t, other, "a", phase(common.PhaseSucceeded))[0])},
+		"OtherRun":   {"A frame of another run is none, also with the same key.", nil, string(written(t, key, "b", phase(common.PhaseSucceeded))[0])},
 		"OtherPod":   {"So is one of an earlier Pod of the run, which its log still has.", nil, before.String()},
 		"Again":      {"A frame that content has found in the log is none.", []string{line}, line},
 		"OutOfOrder": {"A frame that comes after a later one is none.", []string{string(lines[1])}, line},
@@ -116,12 +121,12 @@ func TestForgedFrames(t *testing.T) {
 			r := reader(t, key, "a")
 
 			for _, l := range tc.read {
-				if _, ok := r.Read([]byte(l)); !ok {
+				if _, _, ok := r.Read([]byte(l)); !ok {
 					t.Fatalf("The frame should be read: %q", l)
 				}
 			}
 
-			if f, ok := r.Read([]byte(tc.line)); ok {
+			if f, _, ok := r.Read([]byte(tc.line)); ok {
 				t.Errorf("\n%s\nRead(%.80q): %+v", tc.reason, tc.line, f)
 			}
 		})
@@ -137,8 +142,8 @@ func TestFrameBomb(t *testing.T) {
 	w, err := NewWriter(out, key, "a", "pod")
 	needs.OK(t, err)
 
-	if err := w.Write(Frame{Report: runs.Report{Output: strings.Repeat("x", MaxFrame)}}); err == nil || out.Len() > 0 {
-		t.Errorf("Write(...) of too much: %v, %d bytes", err, out.Len())
+	if err := w.Report(runs.Report{Run: common.Run{Phase: common.PhaseFailed}, Output: strings.Repeat("x", MaxFrame)}); err == nil || out.Len() > 0 {
+		t.Errorf("Report(...) of too much: %v, %d bytes", err, out.Len())
 	}
 }
 
@@ -157,7 +162,7 @@ func TestFrameOfValues(t *testing.T) {
 	_ = z.Close()
 
 	line := prefix + base64.StdEncoding.EncodeToString(r.aead.Seal(nil, nil, packed.Bytes(), r.from))
-	if _, ok := r.Read([]byte(line)); ok || r.Cost < commaCost*maxCommas {
-		t.Errorf("Read(...) of a line of %d bytes: want none, and its JSON counted, got %t, %d", len(line), ok, r.Cost)
+	if _, cost, ok := r.Read([]byte(line)); ok || cost < commaCost*maxCommas {
+		t.Errorf("Read(...) of a line of %d bytes: want none, and its JSON counted, got %t, %d", len(line), ok, cost)
 	}
 }

@@ -83,9 +83,7 @@ func (c *Worker) work(ctx context.Context) error {
 		return err
 	}
 
-	r := sealed.NewReporter(w, os.Stdout)
-
-	report, err := c.carryOut(ctx, todo, r)
+	report, err := c.carryOut(ctx, todo, w)
 	if err != nil {
 		report = *cannot(todo, err)
 	}
@@ -96,10 +94,10 @@ func (c *Worker) work(ctx context.Context) error {
 
 	if n := report.Run; n.Phase != common.PhaseSucceeded {
 		failed = &DisplayedError{errors.Errorf("%s: %s: %s", n.Phase, n.Reason, n.Message)}
-		r.Display(failed.Error())
+		w.Display(failed.Error())
 	}
 
-	return cmp.Or(r.End(report), failed)
+	return cmp.Or(w.Report(report), failed)
 }
 
 // A DisplayedError is one that the log of the Pod shows.
@@ -176,7 +174,7 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 		stop()
 	}
 
-	set, report, ok := executor.NewLocal(store, nil).Install(ctx, todo)
+	set, report, ok := executor.Local{Installer: store}.Install(ctx, todo)
 	if !ok {
 		log.Info(report.Run.Message)
 
@@ -212,7 +210,7 @@ func refresh(ctx context.Context, store *content.Store, req content.Request, log
 const longestRun = 365 * 24 * time.Hour
 
 // carryOut the run. That this machine cannot do it is reported, too.
-func (c *Worker) carryOut(ctx context.Context, todo runs.Run, r *sealed.Reporter) (report runs.Report, err error) {
+func (c *Worker) carryOut(ctx context.Context, todo runs.Run, to *sealed.Writer) (report runs.Report, err error) {
 	i, err := c.kept()
 
 	switch {
@@ -234,9 +232,10 @@ func (c *Worker) carryOut(ctx context.Context, todo runs.Run, r *sealed.Reporter
 		return report, err
 	}
 
-	w := runs.Watch{Progress: r.Progress, Display: r.Display}
+	w := runs.Watch{Progress: func(r runs.Report) { _ = to.Report(r) }, Display: to.Display} // The last report says all.
+	here := executor.Local{Installer: i, Runner: local, Kernel: at.Policy.Kernel}
 
-	return explained(executor.NewLocal(i, local).On(at.Policy.Kernel).Execute(ctx, todo, w)), nil
+	return explained(here.Execute(ctx, todo, w)), nil
 }
 
 // explained is a report that says so when the run needed too much memory. With cgroups v2 the kernel ends the whole
