@@ -19,9 +19,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -34,7 +34,7 @@ func (c *startCommand) lacking(kube client.Client, places config.Places) config.
 
 		// What is wrong with the configuration, or with the provider's own Pod, runs say.
 		if x, err := places.Execution(cfg); err == nil && x.Place == common.PlacePod {
-			if _, err := own(ctx); executor.LacksAccess(err) {
+			if _, err := own(ctx); rights.Lacks(err) {
 				checks = append(checks, err)
 			}
 
@@ -51,7 +51,7 @@ func (c *startCommand) lacking(kube client.Client, places config.Places) config.
 
 		for _, err := range checks {
 			switch {
-			case executor.LacksAccess(err):
+			case rights.Lacks(err):
 				missing = append(missing, err.Error())
 			case err != nil:
 				return "", err

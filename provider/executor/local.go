@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -228,7 +229,7 @@ func fault(r *runs.Report, err error) {
 
 // forbidden says so if the run could not get what it reaches the API server with.
 func forbidden(r *runs.Report, err error) {
-	if LacksAccess(err) {
+	if rights.Lacks(err) {
 		r.Run.Reason, r.NotBefore = common.ReasonForbidden, time.Now().Add(runs.AccessAgain)
 	}
 }

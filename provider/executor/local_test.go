@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -184,7 +185,7 @@ func TestExecute(t *testing.T) {
 		},
 		"NoAccess": {
 			"A run that gets no access to the API server is tried again by itself.", t.Context(), required, installs(set, nil),
-			ends(runner.Result{Untouched: true}, errors.Wrap(&runner.AccessError{Cause: errors.New("no account")}, "config")),
+			ends(runner.Result{Untouched: true}, errors.Wrap(rights.Lacking(errors.New("no account")), "config")),
 			ran(failed, common.ReasonForbidden, "config: no account", blameless, untouched, notBefore(now.Add(runs.AccessAgain))), running,
 		},
 		"Panic": {

@@ -117,8 +117,7 @@ func to(cfg *rest.Config) (*API, error) {
 	return a, nil
 }
 
-// Open a proxy for a run. The error is a rights.Error if the provider may not request a token, and a
-// runner.AccessError if there is none to be had.
+// Open a proxy for a run. The error is a rights.Error if there is no token to be had.
 func (a *API) Open(_ context.Context, run runner.Spec) (runner.Access, error) {
 	t := a.tokens(*run.Inputs.Kubernetes)
 	if _, err := t.Token(); err != nil {
@@ -164,8 +163,7 @@ func (a *API) config(t oauth2.TokenSource) *rest.Config {
 
 // Token of a ServiceAccount for some time, which the API server may shorten, and at least ten minutes. It
 // is worth nothing once the Secret that it is bound to is gone, which has to be in the namespace of the
-// ServiceAccount; nil for none. The error is a rights.Error if the provider may not request a token, and a
-// runner.AccessError if there is none to be had.
+// ServiceAccount; nil for none. The error is a rights.Error if there is none to be had.
 func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration,
 	bound *corev1.Secret,
 ) (authenticationv1.TokenRequestStatus, error) {
@@ -185,19 +183,11 @@ func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duratio
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.ServiceAccount}}
 
 	err := a.kube.SubResource("token").Create(ctx, sa, r)
-	if kerrors.IsForbidden(err) {
-		lacking := CheckRights(ctx, a.kube, k.Namespace, k.ServiceAccount)
-		if errors.As(lacking, new(*rights.Error)) {
-			return r.Status, lacking
-		}
-	}
-
-	if err != nil {
-		err = errors.Wrapf(err, "cannot get a token of ServiceAccount %q in namespace %q", k.ServiceAccount, k.Namespace)
-	}
+	err = errors.Wrapf(err, "cannot get a token of ServiceAccount %q in namespace %q", k.ServiceAccount, k.Namespace)
+	err = rights.Explained(err, func() error { return CheckRights(ctx, a.kube, k.Namespace, k.ServiceAccount) })
 
 	if kerrors.IsNotFound(err) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) {
-		err = &runner.AccessError{Cause: err}
+		err = rights.Lacking(err)
 	}
 
 	return r.Status, err

@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -24,29 +23,29 @@ func TestOpen(t *testing.T) {
 		err    error
 		// allowed says whether the provider may request tokens.
 		allowed bool
-		// rights and access say whether the error is one.
-		rights, access bool
-		want           string
+		// lacks says whether something is to be granted.
+		lacks bool
+		want  string
 	}{
 		"Rights": {
 			"A right that is missing is named, with the command that grants it.",
-			forbidden, false, true, false,
+			forbidden, false, true,
 			`the provider may not create serviceaccounts/token in namespace "team-a"; once the ClusterRole in examples/operations/tokens.yaml is there: ` +
 				"kubectl create rolebinding provider-ansible-tokens-provider-ansible --namespace=team-a --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible",
 		},
 		"Admission": {
 			"Whatever else forbids a token is said as it is.",
-			forbidden, true, false, true,
+			forbidden, true, true,
 			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": serviceaccounts "deployer" is forbidden: no`,
 		},
 		"NoAccount": {
 			"An account that is not there is named.",
-			kerrors.NewNotFound(accounts, "deployer"), true, false, true,
+			kerrors.NewNotFound(accounts, "deployer"), true, true,
 			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": serviceaccounts "deployer" not found`,
 		},
 		"Unreachable": {
 			"An API server that does not answer is no reason to grant anything.",
-			errors.New("no route"), true, false, false,
+			errors.New("no route"), true, false,
 			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": no route`,
 		},
 	} {
@@ -63,7 +62,7 @@ func TestOpen(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
-			if errors.As(err, new(*rights.Error)) != tc.rights || errors.As(err, new(*runner.AccessError)) != tc.access {
+			if rights.Lacks(err) != tc.lacks {
 				t.Errorf("%s\ngot a %T", tc.reason, err)
 			}
 		})

@@ -7,7 +7,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -55,16 +54,14 @@ func findOwn(ctx context.Context, kube client.Client, namespace string) (Own, er
 
 	p := &corev1.Pod{}
 	if err := kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: host}, p); err != nil {
-		if kerrors.IsForbidden(err) {
+		err = errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+adviceImage)
+
+		return Own{}, rights.Explained(err, func() error {
 			role := rights.Role{Name: "provider-ansible-own-pod", File: "examples/operations/pods.yaml"}
-			right := []authorizationv1.ResourceAttributes{{Resource: "pods", Verb: "get", Name: host}}
 
-			if lacking := rights.Check(ctx, kube, namespace, role, right); errors.As(lacking, new(*rights.Error)) {
-				return Own{}, lacking
-			}
-		}
-
-		return Own{}, errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+adviceImage)
+			return rights.Check(ctx, kube, namespace, role,
+				[]authorizationv1.ResourceAttributes{{Resource: "pods", Verb: "get", Name: host}})
+		})
 	}
 
 	for _, c := range p.Spec.Containers {

@@ -43,7 +43,7 @@ func TestOwnPodForbidden(t *testing.T) {
 			}
 
 			_, err := OwnOf(c.x.config.Client, "crossplane-system", "")(t.Context())
-			if got := needs.Message(err); got != tc.want || errors.As(err, new(*rights.Error)) != tc.denies {
+			if got := needs.Message(err); got != tc.want || rights.Lacks(err) != tc.denies {
 				t.Errorf("%s\nwant %s, got a %T: %s", tc.reason, tc.want, err, got)
 			}
 

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -71,7 +71,10 @@ func (r *run) post(ctx context.Context, o client.Object) error {
 
 // failed is called when a request has. The run may have to end by that. Otherwise that or another one is sent again.
 func (r *run) failed(ctx context.Context, err error) {
-	err = r.explained(ctx, err)
+	if !isQuota(err) {
+		err = rights.Explained(err, func() error { return CheckRights(ctx, r.config.Client, r.ref.Namespace) })
+	}
+
 	r.again = min(againAfter<<min(r.failures, maxDoubled), againAtMost)
 	r.failures++
 
@@ -79,7 +82,7 @@ func (r *run) failed(ctx context.Context, err error) {
 		r.again = min(r.again, lookEvery)
 	}
 
-	lacks := executor.LacksAccess(err)
+	lacks := rights.Lacks(err)
 
 	switch {
 	case r.given && (lacks || kerrors.IsForbidden(err)) && isDeleted(ctx, r.config.Client, r.ref.Namespace):
@@ -99,17 +102,6 @@ func (r *run) failed(ctx context.Context, err error) {
 	}
 
 	r.waits(common.PhaseQueued, err.Error())
-}
-
-// explained is an error that says which rights are missing and which command grants them, if that is so.
-func (r *run) explained(ctx context.Context, err error) error {
-	if kerrors.IsForbidden(err) && !isQuota(err) {
-		if e := CheckRights(ctx, r.config.Client, r.ref.Namespace); executor.LacksAccess(e) {
-			return e
-		}
-	}
-
-	return err
 }
 
 // isDeleted is true for a namespace that is being deleted, or is not there. The provider may make Secrets

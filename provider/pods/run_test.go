@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -567,7 +568,7 @@ func TestEnds(t *testing.T) {
 		"NoToken": {
 			reason: "Nothing is made for a run that gets no token.",
 			before: func(c *cluster) {
-				c.x.config.Cluster = &tokens{err: &runner.AccessError{Cause: errors.New("there is no such account")}}
+				c.x.config.Cluster = &tokens{err: rights.Lacking(errors.New("there is no such account"))}
 				c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
 			},
 			tell: func(c *cluster, _ *execution) {

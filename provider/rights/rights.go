@@ -10,6 +10,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,35 +24,39 @@ type Role struct {
 	File string
 }
 
-// An Error names rights that the provider lacks.
-type Error struct {
-	// Missing rights, such as "create pods".
-	Missing []string
-	// Role that has them.
-	Role Role
-	// Namespace in which they are missing; empty for the cluster.
-	Namespace string
-	// User that the provider is.
-	User string
+// An Error says what is to be granted: rights of the provider, or access of a run.
+type Error struct{ error }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.error }
+
+// Lacking returns an Error for its cause.
+func Lacking(cause error) error { return &Error{cause} }
+
+// Lacks is true for an error that ends when something is granted.
+func Lacks(err error) bool { return errors.As(err, new(*Error)) }
+
+// Explained is a refusal as the Error of a check, if rights are missing, and otherwise as it is.
+func Explained(err error, check func() error) error {
+	if kerrors.IsForbidden(err) {
+		if lacking := check(); Lacks(lacking) {
+			return lacking
+		}
+	}
+
+	return err
 }
 
-// Error says what is missing, and which command grants it.
-func (e *Error) Error() string {
-	return fmt.Sprintf("the provider may not %s in namespace %q; once the ClusterRole in %s is there: %s",
-		strings.Join(e.Missing, ", "), e.Namespace, e.Role.File, e.command())
-}
-
-// command that binds the role. The binding has the name of the account, too: there may be one for
-// another account, such as that of the last version.
-func (e *Error) command() string {
-	name, subject := e.Role.Name, "--user="+e.User
-	if account, ok := strings.CutPrefix(e.User, "system:serviceaccount:"); ok {
+// command that binds a role in a namespace to a user. The binding has the name of the account, too: there may be one
+// for another account, such as that of the last version.
+func command(role, namespace, user string) string {
+	name, subject := role, "--user="+user
+	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
 		subject = "--serviceaccount=" + account
 		name += "-" + account[strings.Index(account, ":")+1:]
 	}
 
-	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", name, e.Namespace,
-		e.Role.Name, subject)
+	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", name, namespace, role, subject)
 }
 
 var user = regexp.MustCompile(`User "([^"]+)"`)
@@ -59,20 +64,21 @@ var user = regexp.MustCompile(`User "([^"]+)"`)
 // Refused adds to a refusal of the API server, which names the account and the right, the commands that grant it.
 // Crossplane grants it to the account of each version, unless its RBAC manager is left out.
 func Refused(err error, verb, resource, namespace string) error {
-	e := &Error{Namespace: namespace, Role: Role{Name: "provider-ansible-" + resource}}
+	role, who := "provider-ansible-"+resource, ""
 	if m := user.FindStringSubmatch(err.Error()); m != nil {
-		e.User = m[1]
+		who = m[1]
 	}
 
 	return errors.Errorf("%w; Crossplane's RBAC manager grants that; without it: kubectl create clusterrole %s --verb=%s "+
-		"--resource=%s; %s", err, e.Role.Name, verb, resource, e.command())
+		"--resource=%s; %s", err, role, verb, resource, command(role, namespace, who))
 }
 
-// Check returns an Error if the provider lacks one of the rights that it needs in a namespace.
+// Check returns an Error if the provider lacks one of the rights that it needs in a namespace: it says what is missing,
+// and which command grants it.
 func Check(ctx context.Context, kube client.Client, namespace string, r Role,
 	needed []authorizationv1.ResourceAttributes,
 ) error {
-	e := &Error{Namespace: namespace, Role: r}
+	var missing []string
 
 	for _, a := range needed {
 		a.Namespace = namespace
@@ -93,17 +99,16 @@ func Check(ctx context.Context, kube client.Client, namespace string, r Role,
 			what += "/" + a.Subresource
 		}
 
-		e.Missing = append(e.Missing, what)
+		missing = append(missing, what)
 	}
 
-	if len(e.Missing) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
 
 	who := &authenticationv1.SelfSubjectReview{}
-	if err := kube.Create(ctx, who); err == nil {
-		e.User = who.Status.UserInfo.Username
-	}
+	_ = kube.Create(ctx, who) // The command lacks the account without an answer.
 
-	return e
+	return Lacking(errors.Errorf("the provider may not %s in namespace %q; once the ClusterRole in %s is there: %s",
+		strings.Join(missing, ", "), namespace, r.File, command(r.Name, namespace, who.Status.UserInfo.Username)))
 }

@@ -49,17 +49,6 @@ type Status interface {
 	ShowStatus(status json.RawMessage) (json.RawMessage, error)
 }
 
-// An AccessError says that a run has no access to the API server before that is made possible.
-type AccessError struct {
-	Cause error
-}
-
-// Error says why there is no way.
-func (e *AccessError) Error() string { return e.Cause.Error() }
-
-// Unwrap returns the cause.
-func (e *AccessError) Unwrap() error { return e.Cause }
-
 // noAccess is that of a run that has none.
 type noAccess struct{}
 

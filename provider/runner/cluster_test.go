@@ -77,10 +77,10 @@ func TestRunCluster(t *testing.T) {
 		t.Errorf("want the way closed once at the end of the run, got %d times", c.closed)
 	}
 
-	c.err = &AccessError{Cause: errors.New("there is no account")}
+	c.err = errors.New("there is no account")
 
 	res, err = r.Run(t.Context(), run, events.Watch{})
-	if !errors.As(err, new(*AccessError)) || !res.Untouched {
+	if !errors.Is(err, c.err) || !res.Untouched {
 		t.Errorf("want an error and nothing run, got %+v, %v", res, err)
 	}
 
