@@ -97,9 +97,7 @@ func (w *Writer) line(line string) string {
 		return w.heading(h[1], line)
 	}
 
-	cut := w.cut(line)
-
-	switch before := w.diff; {
+	switch {
 	case isRecap(line):
 		w.color, w.diff = "", false
 
@@ -114,23 +112,21 @@ func (w *Writer) line(line string) string {
 		}
 
 		return ""
-	default:
-		for _, s := range starts {
-			if strings.HasPrefix(line, s.prefix) {
-				w.color, w.diff = s.color, false
-
-				return w.style.Paint(w.color, cut)
-			}
-		}
-
-		if before {
-			return w.style.Paint(ColorOfDiff(line), cut)
-		}
-
-		return w.style.Paint(w.color, cut)
 	}
 
-	return w.style.Paint(ColorOfDiff(line), cut)
+	for _, s := range starts {
+		if strings.HasPrefix(line, s.prefix) {
+			w.color, w.diff = s.color, false
+			break
+		}
+	}
+
+	color := w.color
+	if w.diff {
+		color = ColorOfDiff(line)
+	}
+
+	return w.style.Paint(color, w.cut(line))
 }
 
 // heading with as many stars as fit.
