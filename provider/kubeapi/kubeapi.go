@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
@@ -65,9 +66,6 @@ type API struct {
 
 // maxAccounts is how many clients are kept. Tenants choose the names of their accounts.
 const maxAccounts = 1000
-
-// An account is a ServiceAccount.
-type account struct{ namespace, name string }
 
 var _ runner.Cluster = &API{}
 
@@ -137,7 +135,7 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	key := account{k.Namespace, k.ServiceAccount}
+	key := types.NamespacedName{Namespace: k.Namespace, Name: k.ServiceAccount}
 
 	if c, known := a.accounts.Get(key); known {
 		return c.(metadata.Interface), nil //nolint:forcetypeassert // There are no others.

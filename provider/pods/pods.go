@@ -3,7 +3,7 @@
 // follows finds the Pods that its predecessor made, and goes on following them: neither the end of a provider nor an
 // upgrade interrupts a run.
 //
-// One run is followed by one goroutine (run.go). It looks at the Pod, decides what is next (state.go), and does it:
+// One run is followed by one goroutine (run.go). By what its Pod shows (state.go), it does what is next:
 //
 //	no Pod     begun here: make it; by a former provider: look for it, and for its Secret. None has ended
 //	made       give it the Secret with its inputs, once, which names the Pod by its UID

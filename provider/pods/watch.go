@@ -28,7 +28,7 @@ func (r *run) observe(made *corev1.Pod) {
 	for p := made; r.lasting.Err() == nil; p = nil {
 		if p == nil {
 			s := r.ask()
-			if r.saw(s); s.pod == nil && s.err == nil {
+			if r.tell(s); s.pod == nil && s.err == nil {
 				return
 			}
 
@@ -42,10 +42,10 @@ func (r *run) observe(made *corev1.Pod) {
 
 			switch {
 			case gone:
-				r.saw(sight{})
+				r.tell(sight{})
 				return
 			case err != nil:
-				r.saw(sight{err: err})
+				r.tell(sight{err: err})
 			default:
 				pause = time.Second
 			}
@@ -58,8 +58,8 @@ func (r *run) observe(made *corev1.Pod) {
 	}
 }
 
-// saw the Pod.
-func (r *run) saw(s sight) {
+// tell the run how the Pod is.
+func (r *run) tell(s sight) {
 	select {
 	case r.sights <- s:
 	case <-r.lasting.Done():
@@ -104,7 +104,7 @@ func (r *run) watchPod(p *corev1.Pod) (gone bool, err error) {
 			is.DeletionTimestamp = new(metav1.Now())
 		}
 
-		if r.saw(sight{pod: is}); e.Type == watch.Deleted {
+		if r.tell(sight{pod: is}); e.Type == watch.Deleted {
 			return is.UID == p.UID, nil
 		}
 	}
