@@ -17,6 +17,7 @@ type ProviderConfigSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self.all(c, self.exists_one(d, d.filename == c.filename))",message="two credentials must not have the same filename"
 	Credentials []Credential `json:"credentials,omitempty"`
 
 	// Requirements is the text of a requirements.yml: collections and roles
@@ -167,8 +168,9 @@ type Credential struct {
 	// Filename in the working directory, without a path.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[^/\x00]+$`
-	// +kubebuilder:validation:XValidation:rule="self != '.' && self != '..'",message="filename must be the name of a file"
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[^-/\\\p{C}][^/\\\p{C}]*$') && size(bytes(self)) <= 255`,message="filename must be the name of a file, with 255 bytes at most, without a path, control characters, and a dash at its start"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('.') || self in ['.aws', '.boto', '.docker', '.dockerconfigjson', '.git-credentials', '.gitconfig', '.htpasswd', '.kubeconfig', '.my.cnf', '.netrc', '.pgpass', '.vault', '.vault-pass', '.vault-pass.txt', '.vault-password', '.vault-password.txt', '.vault_pass', '.vault_pass.txt', '.vault_password', '.vault_password.txt', '.vault_password_file']",message="filename must not start with a dot, except for .aws, .boto, .docker, .dockerconfigjson, .git-credentials, .gitconfig, .htpasswd, .kubeconfig, .my.cnf, .netrc, .pgpass, .vault, .vault-pass, .vault-pass.txt, .vault-password, .vault-password.txt, .vault_pass, .vault_pass.txt, .vault_password, .vault_password.txt, .vault_password_file"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['playbook.yml', 'args', 'artifacts', 'cmdline', 'collections', 'daemon.log', 'env', 'envvars', 'extravars', 'fact_cache', 'group_vars', 'host_vars', 'inventory', 'library', 'module_utils', 'passwords', 'pid', 'profiling_data', 'project', 'roles', 'settings', 'ssh_key']) && !self.endsWith('_plugins')",message="filename has a meaning to Ansible or ansible-runner"
 	Filename string `json:"filename"`
 
 	// Rotates is true for a value that is replaced often, such as a token that lasts

@@ -15,6 +15,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.onDelete) || !(has(self.onDelete.playbook) && self.onDelete.playbook.matches('[.]ya?ml$') || has(self.onDelete.playbooks) && self.onDelete.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it",fieldPath=".onDelete"
+// +kubebuilder:validation:XValidation:rule=`((has(self.playbook) ? [self.playbook] : []) + (has(self.playbooks) ? self.playbooks : [])).all(p, p.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || p.matches(r'^[^\s\x22\x27{}\\=#\p{C}-][^\s\x22\x27{}\\=#\p{C}]*[.]ya?ml$') && !p.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)'))`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and ="
+// +kubebuilder:validation:XValidation:rule=`!has(self.onDelete) || ((has(self.onDelete.playbook) ? [self.onDelete.playbook] : []) + (has(self.onDelete.playbooks) ? self.onDelete.playbooks : [])).all(p, p.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || p.matches(r'^[^\s\x22\x27{}\\=#\p{C}-][^\s\x22\x27{}\\=#\p{C}]*[.]ya?ml$') && !p.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)'))`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and =",fieldPath=".onDelete"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory that is a path needs project, the repository that has it",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
@@ -70,6 +72,7 @@ type AnsibleRunParameters struct {
 	// is none.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^\P{Cc}*$`
 	Hosts string `json:"hosts,omitempty"`
 
 	// Vars are extra variables: any YAML. Strings are templated by Ansible as
@@ -124,18 +127,22 @@ type AnsibleRunParameters struct {
 
 	// Limit is a pattern of hosts: the run leaves out all others, as with --limit.
 	// +optional
+	// +kubebuilder:validation:Pattern=`^\P{Cc}*$`
+	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|[,;: ])@')",message="must not name a file: there is none with hosts"
 	Limit string `json:"limit,omitempty"`
 
 	// Tags of the plays and tasks to run. When the object is deleted those of onDelete
 	// count instead.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
 	Tags []string `json:"tags,omitempty"`
 
 	// SkipTags are the tags of the plays and tasks not to run. When the object is
 	// deleted those of onDelete count instead.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
 	SkipTags []string `json:"skipTags,omitempty"`
 
 	// Forks is the number of hosts to work on at the same time. Ansible's
@@ -262,11 +269,13 @@ type OnDelete struct {
 	// Tags of the plays and tasks to run, of the content or of what takes its place.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
 	Tags []string `json:"tags,omitempty"`
 
 	// SkipTags are the tags of the plays and tasks not to run.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
 	SkipTags []string `json:"skipTags,omitempty"`
 }
 

@@ -174,6 +174,74 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestAttacks has values that are to become something else on the way into an argument, a file name or a playbook.
+func TestAttacks(t *testing.T) {
+	type object = map[string]any
+
+	run := func(field string, value any) object {
+		return object{"forProvider": object{"role": "a.b.c", field: value}}
+	}
+	playbook := func(name string, more ...string) object {
+		p := object{"playbook": name}
+		for _, src := range more {
+			p["project"] = object{"src": src}
+		}
+
+		return object{"forProvider": p}
+	}
+	ofProject := func(path string) object { return playbook(path, "https://git.example.org/a.git") }
+	credential := func(names ...string) object {
+		var all []any
+		for _, name := range names {
+			all = append(all, object{"filename": name, "source": "None"})
+		}
+
+		return object{"credentials": all}
+	}
+
+	const noPlaybook = "a playbook must be namespace.collection.playbook, or the path of one in the project"
+
+	for want, attacks := range map[string][]object{
+		"must not name a file": {run("limit", "@/proc/1/environ"), run("limit", "web,@/etc/shadow"), run("limit", "web:@/etc/shadow")},
+		`should match '^\P{Cc}*$'`: {
+			run("limit", "web\x00"), run("limit", "web\n--extra-vars=@/etc/shadow"), run("hosts", "web\n  connection: local"),
+			run("tags", []any{"a", "b\x00"}), run("skipTags", []any{"a\n"}), run("onDelete", object{"skipTags": []any{"a\n"}}),
+		},
+		noPlaybook: {
+			playbook("/etc/x.y.z"), playbook("--inventory=x.y.z"), playbook("{{a}}.b.c"), ofProject("site"), ofProject("-x.yml"),
+			ofProject("../site.yml"), ofProject("/etc/a.yml"), ofProject("a/./b.yml"), ofProject("{{ x }}.yml"), ofProject("a b.yml"),
+			ofProject(".Git/a.yml"), ofProject("a=b.yml"), ofProject("a\x1bb.yml"), run("onDelete", object{"playbooks": []any{"site"}}),
+		},
+		"must be the name of a file": {
+			credential("-x"), credential("../../x"), credential("/etc/x"), credential(`..\x`), credential("x\x00.cfg"), credential("x\ry"),
+			credential("x\x1b]0;y"), credential(strings.Repeat("é", 128)), // Kubernetes counts characters.
+		},
+		"must not start with a dot": {credential(".."), credential(".bashrc")},
+		"has a meaning to Ansible":  {credential("callback_plugins"), credential("playbook.yml")},
+		"the same filename":         {credential("a", "b", "a")},
+		"<nil>": {
+			credential(".git-credentials", "ansible.cfg", "id_rsa", "my key"), run("limit", "web:&a@b"), run("tags", []any{"é"}),
+			playbook("a.b.c"), ofProject("playbooks/web-2.yaml"), ofProject("a.b.sub.c"),
+		},
+	} {
+		for _, spec := range attacks {
+			file := "providerconfigs.yaml"
+			if spec["forProvider"] != nil {
+				file = "ansibleruns.yaml"
+			}
+
+			text, err := json.Marshal(object{"metadata": object{"name": "x"}, "spec": spec})
+			needs.OK(t, err)
+
+			for _, group := range []string{"ansible.crossplane.io_", "ansible.m.crossplane.io_"} {
+				if got := fmt.Sprint(schemaOf(t, group+file)(text).ToAggregate()); !strings.Contains(got, want) {
+					t.Errorf("%s: want %q, got %s", text, want, got)
+				}
+			}
+		}
+	}
+}
+
 // TestNames refuses names that cannot be the value of a label, which the users of a configuration have. It is not refused
 // when an AnsibleRun refers to it.
 func TestNames(t *testing.T) {
@@ -190,9 +258,16 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// schemas that were compiled, by their files.
+var schemas = map[string]func(object []byte) field.ErrorList{}
+
 // schemaOf a CustomResourceDefinition validates objects as the API server does, strictly.
 func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 	t.Helper()
+
+	if s := schemas[file]; s != nil {
+		return s
+	}
 
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	needs.OK(t, yaml.Unmarshal([]byte(needs.Read(t, file)), crd))
@@ -208,7 +283,7 @@ func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 
 	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
 
-	return func(object []byte) field.ErrorList {
+	schemas[file] = func(object []byte) field.ErrorList {
 		var o map[string]any
 		needs.OK(t, utiljson.Unmarshal(object, &o))
 
@@ -223,4 +298,6 @@ func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 
 		return errs
 	}
+
+	return schemas[file]
 }

@@ -396,7 +396,12 @@ func TestResolveTooMuch(t *testing.T) {
 
 	big := "\napiVersion: v1\nkind: Secret\nmetadata: {name: big, namespace: team}\nstringData: {text: \"" + strings.Repeat("x", maxReferred/4) + "\"}\n"
 	of := func(n int) string {
-		return strings.TrimSuffix(strings.Repeat("{filename: a, source: Secret, secretRef: "+ref+"}, ", n), ", ")
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf("{filename: a%d, source: Secret, secretRef: %s}", i, ref)
+		}
+
+		return strings.Join(all, ", ")
 	}
 	run := namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, valueFrom: {secretKeyRef: " + ref + "}}]}}"
 

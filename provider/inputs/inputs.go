@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -130,6 +131,11 @@ func (in Inputs) RequiredRoles() []common.Role {
 	}
 
 	return in.Roles
+}
+
+// IsProjectPlaybook is true for a playbook of a project. Any other is one of a collection.
+func IsProjectPlaybook(name string) bool {
+	return strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".yaml")
 }
 
 // Kubernetes says with which rights a run reaches the API server of the provider's own cluster.

@@ -53,11 +53,6 @@ func TestValidate(t *testing.T) {
 			},
 			want: `spec.forProvider.onDelete.role: Invalid value: "../etc": must be namespace.collection.role, each part a Python identifier`,
 		},
-		"TagOfDeletion": {
-			reason: "So are the tags of the content.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]", OnDelete: &common.OnDelete{SkipTags: []string{"a\n"}}}},
-			want:   `spec.forProvider.onDelete.skipTags[0]: Invalid value: "a\n": must not contain control characters`,
-		},
 		"CollectionRoleVersion": {
 			reason: "The version of a role of a collection is that of the collection.",
 			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a.b.c", Version: "1"}}},
@@ -67,28 +62,6 @@ func TestValidate(t *testing.T) {
 			reason: "Galaxy has no roles without a namespace.",
 			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a", Version: "1"}}},
 			want:   "spec.forProvider.roles[0].src: Required value: a role without a namespace is not on Galaxy",
-		},
-		"Project": {
-			reason: "A project has playbooks and inventories, and collections may have playbooks beside.",
-			in: Inputs{Parameters: common.AnsibleRunParameters{
-				Project:     &common.Project{Src: "git@git.example.org:acme/site.git", Version: "feature/a#1", Path: "ansible/web"},
-				Playbooks:   []string{"site.yml", "playbooks/web-2.yaml", "a.b.c"},
-				Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: "inventories/production"}},
-			}},
-		},
-		"ProjectMistake": {
-			reason: "A project has paths.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "https://git.example.org/a.git"}, Playbooks: []string{"a.yml", "site"}}},
-			want:   `spec.forProvider.playbooks[1]: Invalid value: "site": must be the path of a playbook of the project, such as site.yml, or namespace.collection.playbook`,
-		},
-		"Credentials": {
-			reason: "Well known dot files are fine.",
-			in:     Inputs{Parameters: fine, Credentials: []File{{Name: ".git-credentials"}, {Name: "ansible.cfg"}, {Name: "id_rsa"}}},
-		},
-		"CredentialTwice": {
-			reason: "Two credentials cannot be one file.",
-			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "a"}, {Name: "a"}}},
-			want:   `ProviderConfig "x": spec.credentials[1].filename: Duplicate value: "a"`,
 		},
 		"KeyringMissing": {
 			reason: "A keyring is a credential.", in: verified(keys, File{Name: "other"}),
@@ -122,8 +95,8 @@ func TestValidate(t *testing.T) {
 		},
 		"Long": {
 			reason: "A value of a megabyte does not fit into a condition.",
-			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all", Limit: strings.Repeat("x", 1<<20) + "\n"}},
-			want:   `spec.forProvider.limit: Invalid value: "` + strings.Repeat("x", maxQuoted-3) + `…": must not contain control characters`,
+			in:     Inputs{Parameters: fine, Roles: []common.Role{{Name: strings.Repeat("-", 1<<20)}}},
+			want:   `spec.forProvider.roles[0].name: Invalid value: "` + strings.Repeat("-", maxQuoted-3) + `…": must be namespace.collection.role or namespace.role`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func validateVariableName(name string) error {
 	switch {
 	case name == "true" || name == "false":
 		return errors.New("is what YAML makes of words such as y, n, on and off: write the name in quotes")
-	case !isIdentifier(name):
+	case !identifier.MatchString(name):
 		return errors.New("must be an identifier, as names of variables are: letters, digits and _")
 	}
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -24,7 +23,7 @@ const (
 	// controlDir holds ssh's sockets, which must have short paths.
 	controlDir   = "cp"
 	driverFile   = "driver.py"
-	playbookFile = inputs.PlaybookFile
+	playbookFile = "playbook.yml"
 
 	modeExecutable fs.FileMode = 0o700
 	modeDir        fs.FileMode = 0o700
