@@ -61,7 +61,7 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 	// Unlike with crossplane-runtime's limiter the request does not go back to the queue: each such request makes all
 	// later ones wait longer, however urgent they are. What is recorded while the provider is stopping does not wait.
 	if !f.Pool.Stopping() && f.Limit.Wait(ctx) != nil {
-		return reconcile.Result{}, nil // The provider ends.
+		return reconcile.Result{}, nil //nolint:nilerr // The provider ends.
 	}
 
 	if ok && operation.Pending(run) {
