@@ -18,6 +18,30 @@ import (
 // maxMessage is how many bytes are shown of a message that strangers may have written, for each run perhaps.
 const maxMessage = 1 << 10
 
+// maxDepth is how deep the values may be nested that are read from a text. Messages to core cannot be nested much
+// deeper.
+const maxDepth = 100
+
+// isDeep is true for JSON that has more levels than these.
+func isDeep(v any, levels int) bool {
+	if levels < 0 {
+		return true
+	}
+
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return isDeep(item, levels-1) })
+	case map[string]any:
+		for _, value := range v {
+			if isDeep(value, levels-1) {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
 // marshalJSON returns a JSON value as text, with the fields of objects in order.
 func marshalJSON(v any) ([]byte, error) {
 	var b bytes.Buffer

@@ -23,8 +23,6 @@ const (
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
 	// empty one takes in memory.
 	perParts = 24
-	// maxDepth is how deep values may be nested. Messages to core cannot be nested much deeper.
-	maxDepth = 100
 )
 
 // A writer makes JSON of values of CEL, with all numbers float64. Bytes become
@@ -35,24 +33,15 @@ type writer struct {
 	exact bool
 	// bytes that were written, about.
 	bytes int
-	// depth of what is being written.
-	depth int
 }
 
 // json returns a value of CEL as JSON. There is none (false) for optional.none(),
 // which is left out of lists and maps. Errors are values that JSON has not, or that
-// are larger or deeper than a message to core.
+// are larger than a message to core.
 func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
 	w.bytes += perValue
 
-	if w.depth > maxDepth {
-		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
-	}
-
-	w.depth++
 	v, ok, err = w.value(val)
-	w.depth--
-
 	if err == nil && w.bytes > maxSize {
 		err = errors.New("the value is larger than 4 MiB")
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
 	kubernetes "k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // Own functions.
@@ -74,6 +76,10 @@ func ownFunctions() []cel.EnvOption {
 			s, _ := v.(types.String)
 
 			decoded, err := unmarshal(string(s))
+			if err == nil && isDeep(decoded, maxDepth) {
+				err = errors.Errorf("the text is more than %d levels deep", maxDepth)
+			}
+
 			if err != nil {
 				return types.WrapErr(err)
 			}

@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 		"Inexact":  {reason: "An integer that is not exact is not used as another one.", text: "9007199254740993", json: "9007199254740993 is beyond 2^53", yaml: "9007199254740993 is beyond 2^53"},
 		"Infinite": {reason: "There are no infinite numbers.", text: "-.inf", json: "the text is not JSON", yaml: "-Inf is not a number in JSON"},
 		"NaN":      {reason: "And only numbers.", text: ".nan", json: "the text is not JSON", yaml: "NaN is not a number in JSON"},
-		"Deep":     {reason: "No message to core could have it.", text: strings.Repeat("[", 200) + strings.Repeat("]", 200), json: "the value is more than 100 levels deep", yaml: "the value is more than 100 levels deep"},
+		"Deep":     {reason: "No message to core could have it.", text: strings.Repeat("[", 200) + strings.Repeat("]", 200), json: "the text is more than 100 levels deep", yaml: "the text is more than 100 levels deep"},
 		"Deeper":   {reason: "However deep it is.", text: strings.Repeat("[", 20_000), json: "the text is not JSON", yaml: "the text is not YAML"},
 		"Bomb":     {reason: "Little does not become much.", text: bomb, json: "the text is not JSON", yaml: "the text has a YAML alias, which cannot be used here"},
 		"Self":     {reason: "Nor anything in itself.", text: "&a [*a]", json: "the text is not JSON", yaml: "the text has a YAML alias, which cannot be used here"},
