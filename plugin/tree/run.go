@@ -165,6 +165,9 @@ func (n *Node) Retry() *metav1.Time {
 // name of its AnsibleRun follows where that is another.
 var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?(?: \((.+)\))?$`)
 
+// comesByItself matches what is said of a run that waits for what needs no change from outside.
+var comesByItself = regexp.MustCompile(`^(is |waits for its turn|not wanted)|is not there yet`)
+
 // tell the runs of an XR what the message of the XR says of them, which the AnsibleRuns
 // cannot know, and return those runs that have no AnsibleRun.
 func tell(there []*Node, message string) []*Node {
@@ -208,8 +211,7 @@ func tell(there []*Node, message string) []*Node {
 		switch {
 		case waits:
 			n.State, n.DependsOn = Waiting, append(n.DependsOn, strings.Split(names, ", ")...)
-		case strings.Contains(text, "is not there yet"), slices.ContainsFunc([]string{"is ", "waits for its turn", "not wanted"},
-			func(s string) bool { return strings.HasPrefix(text, s) }):
+		case comesByItself.MatchString(text):
 			n.State = Waiting
 		}
 	}

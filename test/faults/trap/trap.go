@@ -47,7 +47,7 @@ type Passage struct {
 
 // Arm a trap for the next event that matches, instead of the one before. An open one catches nothing any more.
 func (p *Passage) Arm(match func(Event) bool) *Trap {
-	open, cancel := context.WithCancel(context.Background())
+	open, cancel := context.WithCancel(context.Background()) //nolint:gosec // Open calls it.
 	t := &Trap{match: match, Caught: make(chan Event, 1), open: open, Open: cancel}
 
 	p.mu.Lock()
