@@ -144,7 +144,9 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	}
 
 	if !found {
-		o.evaluation.missed[at.name] = &at
+		missed := at // A copy, so that the place of what is there needs no memory of its own.
+		o.evaluation.missed[at.name] = &missed
+
 		return nil, false
 	}
 
