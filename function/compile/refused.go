@@ -20,7 +20,7 @@ import (
 
 // placeholder stands for each computed name, value of the environment, version, playbook, path and inventory. A rule of
 // the schemas that depends on one judges the placeholder; a test lists these rules, and what checks the value instead.
-const placeholder = "computed"
+const placeholder = "computed.computed.computed"
 
 // shippedSchemas of AnsibleRuns, by apiVersion. They take longer to compile than most
 // Compositions.

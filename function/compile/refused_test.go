@@ -20,7 +20,8 @@ func TestRulesOfComputed(t *testing.T) {
 		`self\.path\.(matches|ends)`, // The directory of a project is literal.
 		`self\.onDelete\.playbook`,   // So is the content of onDelete.
 		`self\.playbooks?\.(matches\(|exists\(p, p\.matches\()'\[\.\]ya\?ml\$'`, // Object.check of package plan.
-		`i\.path\.(matches|ends)`, // Key.Check of package fields.
+		`\[self\.playbook\] : \[\]|\? self\.playbooks`,                          // As are these for Key.Check.
+		`i\.path\.(matches|ends)`,                                               // Key.Check of package fields.
 	}, "|"))
 
 	for _, crd := range [][]byte{crds.AnsibleRuns, crds.ClusterAnsibleRuns} {
