@@ -59,7 +59,7 @@ type request struct {
 func (r request) token() string {
 	t := time.Now().UTC().Format(time.RFC3339Nano)
 	if r.check {
-		t = common.CheckRequest + t
+		t = common.PreviewRequest + t
 	}
 
 	return t

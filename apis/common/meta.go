@@ -49,9 +49,9 @@ const MaxWatch = 5 * time.Minute
 // which no other request has.
 const OperationRequest = "operation/"
 
-// CheckRequest is how a value of crossplane.io/reconcile-requested-at starts that asks for a preview:
+// PreviewRequest is how a value of crossplane.io/reconcile-requested-at starts that asks for a preview:
 // a check of which only status.atProvider.preview tells.
-const CheckRequest = "check/"
+const PreviewRequest = "check/"
 
 // AnnotationCancel has the id of a run that is to be ended. It is not tried again before the inputs
 // change, or a run is asked for.

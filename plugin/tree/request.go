@@ -31,7 +31,7 @@ func (n *Node) Refuses(token string) error {
 }
 
 // isCheck is true for the token of a request that asks for a preview.
-func isCheck(token string) bool { return strings.HasPrefix(token, common.CheckRequest) }
+func isCheck(token string) bool { return strings.HasPrefix(token, common.PreviewRequest) }
 
 // AllowsApply is true if the management policies allow an apply now.
 func (n *Node) AllowsApply() bool {

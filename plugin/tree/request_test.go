@@ -31,9 +31,9 @@ func TestRefuses(t *testing.T) {
 		"Update":       {reason: "With Update it may be applied again.", n: Node{policies: []string{"Observe", "Update"}, applied: "d"}},
 		"Check":        {reason: "A check may always be made.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve}},
 		"Deleted":      {reason: "A deletion needs Delete.", n: Node{policies: []string{"Observe", "Delete"}, applied: "d", Deleted: true}},
-		"Look":         {reason: "What would change may always be looked at.", n: Node{policies: []string{"Observe"}}, token: common.CheckRequest},
-		"LookPaused":   {reason: "But not at one that is paused.", n: Node{Paused: true}, token: common.CheckRequest, want: "is paused: resume it first"},
-		"LookDeleted":  {reason: "And not at one that goes.", n: Node{Deleted: true}, token: common.CheckRequest, want: "is being deleted: a check tells what an apply would change"},
+		"Look":         {reason: "What would change may always be looked at.", n: Node{policies: []string{"Observe"}}, token: common.PreviewRequest},
+		"LookPaused":   {reason: "But not at one that is paused.", n: Node{Paused: true}, token: common.PreviewRequest, want: "is paused: resume it first"},
+		"LookDeleted":  {reason: "And not at one that goes.", n: Node{Deleted: true}, token: common.PreviewRequest, want: "is being deleted: a check tells what an apply would change"},
 		"DeletedStays": {reason: "Without Delete there is no run.", n: Node{policies: []string{"Observe"}, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
 	}
 
@@ -67,7 +67,7 @@ func TestOutcome(t *testing.T) {
 		waits     = "waits"
 		succeeded = "succeeded"
 		failed    = "failed"
-		check     = common.CheckRequest + "t"
+		check     = common.PreviewRequest + "t"
 	)
 
 	drift := common.Drift{Changed: 1}

@@ -405,8 +405,8 @@ func TestDrop(t *testing.T) {
 				run.Status.AtProvider.AppliedDigest, r.Run.Trigger = digest, common.TriggerDependents
 			},
 		},
-		"Preview":         {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
-		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
+		"Preview":         {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.PreviewRequest+"1"))},
+		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.PreviewRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
 		"Canceled":        {reason: "It was canceled.", run: object(), change: cancels, want: true},
 		"MissingCanceled": {reason: "That needs no inputs.", run: object(), err: errBoom, change: cancels},
 		"Absent":          {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},

@@ -140,7 +140,7 @@ func acts() []act {
 		{"change", 1, func(w *play) { w.wanted, w.drifted = map[string]string{"a": "b", "b": "a"}[w.wanted], false }},
 		{"request", 2, func(w *play) { w.annotate(meta.AnnotationKeyReconcileRequestedAt, strconv.Itoa(len(w.told))) }},
 		{"ask for a check", 2, func(w *play) {
-			w.annotate(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+strconv.Itoa(len(w.told)))
+			w.annotate(meta.AnnotationKeyReconcileRequestedAt, common.PreviewRequest+strconv.Itoa(len(w.told)))
 		}},
 		{"cancel by an annotation", 2, func(w *play) {
 			w.read()
@@ -222,7 +222,7 @@ func (w *play) untilOpen() time.Duration {
 func (w *play) asked() bool {
 	a := w.object.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 
-	return a != w.object.Observation().HandledRequest && !strings.HasPrefix(a, common.CheckRequest)
+	return a != w.object.Observation().HandledRequest && !strings.HasPrefix(a, common.PreviewRequest)
 }
 
 // begins is told of a run that is about to begin.

@@ -10,7 +10,7 @@ import (
 // Request returns the token that a run answers: a preview answers those that ask for one, and other runs
 // answer the others. It is empty if the run does not answer the token.
 func Request(token string, t common.RunTrigger) string {
-	if strings.HasPrefix(token, common.CheckRequest) != (t == common.TriggerPreview) {
+	if strings.HasPrefix(token, common.PreviewRequest) != (t == common.TriggerPreview) {
 		return ""
 	}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-const askedCheck = common.CheckRequest + "1"
+const askedCheck = common.PreviewRequest + "1"
 
 func preview(phase common.RunPhase, before *common.Run, os ...func(*runs.Report)) runs.Report {
 	r := runs.Report{
