@@ -110,9 +110,10 @@ func TestSettingsAttacks(t *testing.T) {
 
 // What can never be a setting is a mistake of the Composition.
 func TestSettingsInvalid(t *testing.T) {
-	step{runs: `[{name: app, runPolicy: "${1}", tags: "${'a'}", timeout: "${xr.spec.size + }", retryLimit: "${'a'}", verbosity: "2", limit: "${runs.other.outputs}"}]`}.mistakes(t,
+	step{runs: `[{name: app, runPolicy: "${1}", tags: "${'a'}", skipTags: [a, "${['b']}"], timeout: "${xr.spec.size + }", retryLimit: "${'a'}", verbosity: "2", limit: "${runs.other.outputs}"}]`}.mistakes(t,
 		`runs[0].runPolicy: Invalid value: "${1}": must be of type string`,
 		`runs[0].tags: Invalid value: "${'a'}": must be of type array, and is of type string`,
+		`runs[0].skipTags[1]: Invalid value: "${['b']}": must be of type string, and is of type array`,
 		`runs[0].timeout: Invalid value: "${xr.spec.size + }": syntax error`,
 		`runs[0].retryLimit: Invalid value: "${'a'}": must be of type integer or number, and is of type string`,
 		`runs[0].verbosity: Invalid value: "2": must be an integer`,

@@ -55,6 +55,10 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 			c.typed(r.Path.Child(name).Key(k), t.Fields()[k], expression.String)
 		}
 
+		for i, item := range t.Items() {
+			c.typed(r.Path.Child(name).Index(i), item, expression.String)
+		}
+
 		o.Settings[name] = t
 		delete(o.Spec, name)
 		delete(o.Parameters, name)
