@@ -58,8 +58,8 @@ func predictsNow(s Situation, st Start) bool {
 	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerPoll
 }
 
-// askedFor is true for a requested run, and for an apply that follows from the check with which a request begins, unless
-// the apply was approved: an approval says what may be applied, not when. A preview has no apply that follows.
+// askedFor is true for a requested run, and for an apply that follows from the check with which a request begins. An
+// approved one waits: an approval says what may be applied, not when. A preview has no apply that follows.
 func askedFor(s Situation, st Start) bool {
 	switch {
 	case requested(s), st.Trigger == common.TriggerPreview:
