@@ -202,14 +202,17 @@ func TestAttacks(t *testing.T) {
 	const noPlaybook = "a playbook must be namespace.collection.playbook, or the path of one in the project"
 
 	for want, attacks := range map[string][]object{
-		"must not name a file": {run("limit", "@/proc/1/environ"), run("limit", "web,@/etc/shadow"), run("limit", "web:@/etc/shadow")},
+		"must not name a file": {
+			run("limit", "@/proc/1/environ"), run("limit", "web,@/etc/shadow"), run("limit", "web:@/etc/shadow"),
+			run("limit", "\u00a0@/etc/shadow"), run("limit", "web\u2028@/etc/shadow"), run("limit", "]@/etc/shadow"), run("limit", "[@/etc/shadow"),
+		},
 		`should match '^\P{Cc}*$'`: {
 			run("limit", "web\x00"), run("limit", "web\n--extra-vars=@/etc/shadow"), run("hosts", "web\n  connection: local"),
 			run("tags", []any{"a", "b\x00"}), run("skipTags", []any{"a\n"}), run("onDelete", object{"skipTags": []any{"a\n"}}),
 		},
 		noPlaybook: {
 			playbook("/etc/x.y.z"), playbook("--inventory=x.y.z"), playbook("{{a}}.b.c"), ofProject("site"), ofProject("-x.yml"),
-			ofProject("../site.yml"), ofProject("/etc/a.yml"), ofProject("a/./b.yml"), ofProject("{{ x }}.yml"), ofProject("a b.yml"),
+			ofProject("../site.yml"), ofProject("/etc/a.yml"), ofProject("a/./b.yml"), ofProject("{{ x }}.yml"), ofProject("a b.yml"), ofProject("a\u3000b.yml"),
 			ofProject(".Git/a.yml"), ofProject("a=b.yml"), ofProject("a\x1bb.yml"), run("onDelete", object{"playbooks": []any{"site"}}),
 		},
 		"must be the name of a file": {
