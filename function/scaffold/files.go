@@ -43,7 +43,13 @@ func filesIn(dir, paths string) (files, error) {
 
 // decode a YAML file, if it is there.
 func (f files) decode(name string, into any) error {
-	return errors.Wrapf(inYAML(yaml.Unmarshal([]byte(f[name]), into)), "cannot read %s", path.Base(name))
+	// Specifications are read one by one, each as if it were a document: what aliases make of the whole has a limit here.
+	err := yaml.Unmarshal([]byte(f[name]), new(any))
+	if err == nil {
+		err = yaml.Unmarshal([]byte(f[name]), into)
+	}
+
+	return errors.Wrapf(inYAML(err), "cannot read %s", path.Base(name))
 }
 
 // documents in a YAML file, as JSON; none if it is not there.
