@@ -11,11 +11,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -47,15 +45,9 @@ func (x Tree) Manifests() ([]byte, error) {
 		return nil, errors.Wrap(err, "cannot find the project")
 	}
 
-	run := &v1alpha1.AnsibleRun{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: common.KindAnsibleRun},
-		ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceDefault, Name: nameOf(dir)},
+	p := &common.AnsibleRunParameters{
+		Project: &common.Project{Src: "file://" + dir}, Limit: x.Limit, Tags: x.Tags, SkipTags: x.SkipTags,
 	}
-	run.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: treeConfig}
-
-	p := &run.Spec.ForProvider
-	p.Project = &common.Project{Src: "file://" + dir}
-	p.Limit, p.Tags, p.SkipTags = x.Limit, x.Tags, x.SkipTags
 
 	switch {
 	case x.Role != "":
@@ -85,20 +77,12 @@ func (x Tree) Manifests() ([]byte, error) {
 		})
 	}
 
-	config := &v1alpha1.ProviderConfig{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "ProviderConfig"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceDefault, Name: treeConfig},
-	}
-	vars := &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceDefault, Name: treeVars},
-		Data:       map[string]string{},
-	}
+	vars := map[string]string{}
 
 	for i, text := range x.ExtraVars {
 		key := strconv.Itoa(i) + ".yml"
 
-		if vars.Data[key], err = extraVars(dir, text); err != nil {
+		if vars[key], err = extraVars(dir, text); err != nil {
 			return nil, errors.Wrapf(err, "--extra-vars=%s", text)
 		}
 
@@ -107,12 +91,19 @@ func (x Tree) Manifests() ([]byte, error) {
 		})
 	}
 
-	all := []any{config, run}
-	if len(vars.Data) > 0 {
-		all = append(all, vars)
+	api := v1alpha1.SchemeGroupVersion.String()
+	all := [][]byte{
+		document(api, "ProviderConfig", treeConfig, "spec", map[string]any{}),
+		document(api, common.KindAnsibleRun, nameOf(dir), "spec", map[string]any{
+			"providerConfigRef": map[string]any{"kind": "ProviderConfig", "name": treeConfig}, "forProvider": p,
+		}),
 	}
 
-	return documents(all)
+	if len(vars) > 0 {
+		all = append(all, document("v1", "ConfigMap", treeVars, "data", vars))
+	}
+
+	return bytes.Join(all, []byte("---\n")), nil
 }
 
 // inProject returns the path from the project to a file or a directory in it.
@@ -173,30 +164,12 @@ func nameOf(dir string) string {
 	return name
 }
 
-// documents of YAML, without what an API server adds.
-func documents(objects []any) ([]byte, error) {
-	var all [][]byte
+// document of an object with one field of content.
+func document(version, kind, name, field string, content any) []byte {
+	text, _ := yaml.Marshal(map[string]any{ // Nothing in it cannot be encoded.
+		"apiVersion": version, "kind": kind,
+		"metadata": map[string]any{"namespace": corev1.NamespaceDefault, "name": name}, field: content,
+	})
 
-	for _, o := range objects {
-		text, err := json.Marshal(o)
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot write an object")
-		}
-
-		fields := map[string]any{}
-		if err := json.Unmarshal(text, &fields); err != nil {
-			return nil, errors.Wrap(err, "cannot write an object")
-		}
-
-		delete(fields, "status")
-
-		doc, err := yaml.Marshal(fields)
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot write an object")
-		}
-
-		all = append(all, doc)
-	}
-
-	return bytes.Join(all, []byte("---\n")), nil
+	return text
 }
