@@ -102,11 +102,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return errors.Wrap(err, "cannot print what runs")
 	}
 
-	if others := m.Ignored(); len(others) > 0 {
+	if others := m.Ignored; len(others) > 0 {
 		fmt.Fprintln(os.Stderr, play.Escaped("ignored, since no run needs it: "+strings.Join(others, ", ")))
 	}
 
-	run, err := choose(m.Runs(), c.Name)
+	run, err := choose(m.Runs, c.Name)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,11 @@ type Manifests struct {
 	definitions map[kschema.GroupVersionKind][]byte
 	schemas     map[kschema.GroupVersionKind]*schema.Schema
 	objects     map[objectKey]client.Object
-	runs        []common.AnsibleRun
-	ignored     []string
+
+	// Runs that were added, in order.
+	Runs []common.AnsibleRun
+	// Ignored objects by kind and name, in order.
+	Ignored []string
 }
 
 type objectKey struct {
@@ -118,7 +121,7 @@ func (m *Manifests) object(object runtime.Object) error {
 	case err != nil:
 		return err
 	case !needed:
-		m.ignored = append(m.ignored, strings.TrimSpace(u.GetKind()+" "+u.GetName()))
+		m.Ignored = append(m.Ignored, strings.TrimSpace(u.GetKind()+" "+u.GetName()))
 		return nil
 	}
 
@@ -146,7 +149,7 @@ func (m *Manifests) object(object runtime.Object) error {
 	m.objects[key] = o
 
 	if run, ok := o.(common.AnsibleRun); ok {
-		m.runs = append(m.runs, run)
+		m.Runs = append(m.Runs, run)
 	}
 
 	return nil
@@ -179,16 +182,6 @@ func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error)
 	m.schemas[k].Default(u.Object)
 
 	return true, m.schemas[k].Validate(u.Object).ToAggregate()
-}
-
-// Runs that were added, in order.
-func (m *Manifests) Runs() []common.AnsibleRun {
-	return m.runs
-}
-
-// Ignored objects by kind and name, in order.
-func (m *Manifests) Ignored() []string {
-	return m.ignored
 }
 
 // Get a copy of an object that was added.

@@ -63,7 +63,7 @@ kind: Pod
 				t.Errorf("\n%s\nAdd(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.ignored, m.Ignored()); diff != "" {
+			if diff := cmp.Diff(tc.ignored, m.Ignored); diff != "" {
 				t.Errorf("\n%s\nIgnored(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -214,5 +214,9 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 	in.VarFiles = slices.Concat(files, ofRun)
 	in.PlayEnv = slices.Concat(ofConfig, vars)
 
-	return of.missing.orNil()
+	if len(*of.missing) > 0 {
+		return *of.missing
+	}
+
+	return nil
 }

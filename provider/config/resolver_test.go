@@ -373,7 +373,7 @@ spec:
 			m := manifests(t, tc.docs...)
 
 			tc.r.Reader = m
-			in, err := tc.r.Resolve(t.Context(), m.Runs()[0])
+			in, err := tc.r.Resolve(t.Context(), m.Runs[0])
 
 			got := want{in: in}
 			if err != nil {
@@ -412,7 +412,7 @@ func TestResolveTooMuch(t *testing.T) {
 	} {
 		m := manifests(t, run, namespacedConfig+"spec: {credentials: ["+of(n)+"]}", big)
 
-		_, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs()[0])
+		_, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs[0])
 		if got := fmt.Sprint(err); want != "" && got != want || strings.Contains(got, "too much") && want == "" {
 			t.Errorf("%d credentials of a quarter each, and a variable.\nResolve(...): got error %q, want %q", n, got, want)
 		}
@@ -478,7 +478,7 @@ func TestResolveDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, clusterRun+"spec: {forProvider: {role: acme.web, tags: [deploy]"+tc.onDelete+"}}", clusterConfig)
-			run := m.Runs()[0]
+			run := m.Runs[0]
 
 			before, err := (&Resolver{Reader: m}).Resolve(t.Context(), run)
 			needs.OK(t, err)

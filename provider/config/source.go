@@ -44,7 +44,14 @@ type source struct {
 
 // note what is missing for a field, so that one error names all. Any other error is returned.
 func (s source) note(err error, path *field.Path) error {
-	return s.missing.add(err, s.at+path.String())
+	err = errors.Wrap(err, s.at+path.String())
+	if !IsMissing(err) {
+		return err
+	}
+
+	*s.missing = append(*s.missing, err.Error())
+
+	return nil
 }
 
 // varFiles are files of variables as Ansible reads them, without those that have none.

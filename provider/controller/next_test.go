@@ -29,7 +29,7 @@ func TestNext(t *testing.T) {
 
 	digest := digestOf(t, in("one"))
 	conflict := kerrors.NewConflict(schema.GroupResource{}, "run", errBoom)
-	missing := &config.MissingError{Missing: []string{"Secret not found"}}
+	missing := config.MissingError{"Secret not found"}
 	applied := common.AnsibleRunObservation{
 		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, CompletionTime: at(0)},
 		AppliedDigest: digest,
