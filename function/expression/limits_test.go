@@ -111,6 +111,20 @@ func TestRunaway(t *testing.T) {
 	}
 }
 
+// A name that is computed from a resource, the name of which is computed, and so on, is compiled once.
+func TestNestedNames(t *testing.T) {
+	e, source := environment(t), "xr.metadata.name"
+	for range 18 {
+		source = "resources['a-' + " + source + "].metadata.name"
+	}
+
+	bomb.Defuse(t, func() {
+		if _, errs := e.Compile(field.NewPath("x"), "${"+source+"}"); len(errs) > 0 {
+			t.Error(errs)
+		}
+	})
+}
+
 // Many expressions, each within its limit, have one together.
 func TestBudget(t *testing.T) {
 	e := environment(t)

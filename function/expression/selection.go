@@ -229,7 +229,7 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 // it.
 func (e *Environment) compileIndex(index ast.Expr, info *ast.SourceInfo) (*program, []string) {
 	if source, err := parser.Unparse(index, info); err == nil {
-		if p, mistakes := e.compileSource(source); len(mistakes) == 0 {
+		if p, errs := e.compile(nil, source); len(errs) == 0 {
 			return p, nil
 		}
 	}
