@@ -165,8 +165,12 @@ func (n *Node) Retry() *metav1.Time {
 // name of its AnsibleRun follows where that is another.
 var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?(?: \((.+)\))?$`)
 
-// comesByItself matches what is said of a run that waits for what needs no change from outside.
-var comesByItself = regexp.MustCompile(`^(is |waits for its turn|not wanted)|is not there yet`)
+var (
+	// comesByItself matches what is said of a run that waits for what needs no change from outside.
+	comesByItself = regexp.MustCompile(`^(is |waits for its turn|not wanted)|is not there yet`)
+	// ofItself matches a message that comes from the status of an AnsibleRun, and is older than that.
+	ofItself = regexp.MustCompile(`^(task |failed|its run |is running|is being )`)
+)
 
 // tell the runs of an XR what the message of the XR says of them, which the AnsibleRuns
 // cannot know, and return those runs that have no AnsibleRun.
@@ -201,7 +205,7 @@ func tell(there []*Node, message string) []*Node {
 		case waits && n.State == Failed:
 			// It failed with values that it is not to have any more.
 			text = strings.TrimSuffix(text+"; its last run failed: "+n.Message, ": ")
-		case n.State != Ready || ofItself(text):
+		case n.State != Ready || ofItself.MatchString(text):
 			continue
 		}
 
@@ -217,13 +221,6 @@ func tell(there []*Node, message string) []*Node {
 	}
 
 	return missing
-}
-
-// ofItself is true for a message that comes from the status of an AnsibleRun, and is older
-// than that.
-func ofItself(text string) bool {
-	return slices.ContainsFunc([]string{"task ", "failed", "its run ", "is running", "is being "},
-		func(s string) bool { return strings.HasPrefix(text, s) })
 }
 
 // inOrder sorts runs: each comes after those that it depends on, and otherwise they are
