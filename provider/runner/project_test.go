@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -126,6 +128,16 @@ func TestProject(t *testing.T) {
 			displays: []string{"production of web of web1 of all", "forced=False"},
 		},
 	})
+}
+
+// TestProjectDirectory has a credential that is called as a directory of the project is, whose files would be gone.
+func TestProjectDirectory(t *testing.T) {
+	run := ofProject(projectSet(t, projectFiles()), "site.yml")
+	run.Inputs.Credentials = []inputs.File{{Name: "playbooks", Data: []byte("x")}}
+
+	if _, err := newRunner(t).Run(t.Context(), run, events.Watch{}); err == nil || !strings.Contains(err.Error(), "playbooks: directory not empty") {
+		t.Errorf("Run(...): the directory should stay, got %v", err)
+	}
 }
 
 // TestProjectMissing says what is not in a project before anything runs.
