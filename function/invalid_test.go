@@ -32,6 +32,13 @@ runs[1].inventories: Invalid value: the item with yaml or inline must be the las
 runs[2].inventories: Invalid value: script must be the only item: beside it, Ansible would run the others as scripts, too
 runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set`,
 		},
+		"BesideComputed": {
+			reason: "A computed setting hides no mistake in a literal one.",
+			runs:   `[{name: a, pollInterval: soon, tags: "${xr.spec.?tags}"}, {name: b, keepOutput: always, approval: "${xr.spec.?a}"}]`,
+			said: `
+runs[0].pollInterval: Invalid value: "soon": must be a duration of more than 0, such as 30m
+runs[1].keepOutput: Invalid value: "always": must be "true", or a duration of more than 0, such as 24h`,
+		},
 		"OfDefaults": {
 			reason:   "What is written once is one mistake, where it is written.",
 			defaults: `schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}`, runs: `[{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]`,

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -69,7 +70,7 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	// The schema describes literal settings and content. Package compile checks those with expressions.
+	// The schema describes literal content. Package compile checks that with expressions.
 	errs, reported := inexactNumbers(nil, in), map[string]bool{}
 	for _, s := range sections(in) {
 		errs = append(errs, s.literals(reported)...)
@@ -81,7 +82,7 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		reported[err.Field] = true
 	}
 
-	for _, err := range shipped.Validate(in) {
+	for _, err := range shipped.Validate(withoutComputed(in)) {
 		if reported[err.Field] {
 			continue
 		}
@@ -101,6 +102,21 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	return in, errs
+}
+
+// withoutComputed returns the input without computed settings: the schema describes literal ones, and its rules are
+// checked only where all else is as it says.
+func withoutComputed(in map[string]any) map[string]any {
+	in = runtime.DeepCopyJSON(in)
+
+	for _, s := range sections(in) {
+		maps.DeleteFunc(s.object, func(name string, v any) bool {
+			f := fields.Of(name)
+			return f.Kind == fields.Setting && f.Computes(v)
+		})
+	}
+
+	return in
 }
 
 // ofInventory matches what AnsibleRuns and ansible-playbook call an inventory, and the input does not.
@@ -189,7 +205,7 @@ func isBelow(path, above string) bool {
 func isSeparator(r rune) bool { return r == ' ' || r == ',' }
 
 // literals replaces $${ by ${ in literal texts, as evaluation does in the others. It reports the literal fields that
-// hold an expression, and adds the paths of settings and content that hold one.
+// hold an expression, and adds the paths of content that holds one.
 func (s section) literals(computed map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 
@@ -197,7 +213,6 @@ func (s section) literals(computed map[string]bool) field.ErrorList {
 		f, path := fields.Of(name), s.path.Child(name)
 
 		if f.Computes(s.object[name]) {
-			computed[path.String()] = f.Kind == fields.Setting
 			continue
 		}
 
