@@ -36,21 +36,23 @@ func withoutPaths(p common.AnsibleRunParameters, message string) string {
 const notAllowed = "; localhost is the provider itself, where content may do only what spec.confinement of its " +
 	"configuration, or a flag --read-path or --write-path, allows"
 
-// confinementHint explains failures of tasks on the provider itself that the confinement may
-// have caused; empty if it cannot have.
-func confinementHint(all []common.Failure) string {
-	for _, f := range all {
+// explainDenied adds to the failures of tasks on the provider itself what the confinement may have to do with them.
+func explainDenied(all []common.Failure) {
+	for i, f := range all {
+		line, rest, _ := strings.Cut(f.Message, "\n")
+
 		switch {
 		case f.Host != "localhost":
+			continue
 		case noTerminal.MatchString(f.Message):
-			return "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration " +
+			line += "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration " +
 				"has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
 		case denied.MatchString(f.Message):
-			return notAllowed
+			line += notAllowed
 		}
-	}
 
-	return ""
+		all[i].Message = strings.TrimSuffix(line+"\n"+rest, "\n")
+	}
 }
 
 // withUserNames replaces the paths of inventories and files of variables in a text of Ansible's by

@@ -79,10 +79,11 @@ func verdict(run Spec, e ending) Result {
 	case e.cause != nil:
 		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
 	case failed(s).Cause() != "":
-		r.Reason, r.Message = failed(s).Reason, failed(s).Cause()
 		if e.confined {
-			r.Message += confinementHint(s.Failures)
+			explainDenied(s.Failures)
 		}
+
+		r.Reason, r.Message = failed(s).Reason, failed(s).Cause()
 	case s.Totals.Failed > 0:
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
 	case s.Totals.Unreachable > 0:

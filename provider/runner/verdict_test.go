@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,6 +208,11 @@ func TestVerdict(t *testing.T) {
 			got := verdict(run, tc.ending)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Result{}, "Summary")); diff != "" {
 				t.Errorf("%s\nverdict(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			// An XR and the plugin show the failures.
+			if all := got.Summary.Failures; len(all) == 1 && tc.ending.confined && !strings.HasSuffix(got.Message, all[0].Message) {
+				t.Errorf("%s\nverdict(...): the failure should say what the message %q does, got %q", tc.reason, got.Message, all[0].Message)
 			}
 		})
 	}
