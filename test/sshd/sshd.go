@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -92,30 +91,8 @@ func Start(tb testing.TB, dir string, o Options) *Server {
 	}
 
 	address := net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), strconv.Itoa(o.Port))
-	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", address)
-	needs.OK(tb, err)
-
-	addr, _ := l.Addr().(*net.TCPAddr)
+	addr := needs.Connections(tb, address, s.handle)
 	s.Host, s.Port = addr.IP.String(), addr.Port
-
-	// What other cleanups of the test do may need the server.
-	ctx, end := context.WithCancel(context.Background())
-	wg := sync.WaitGroup{}
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-
-			wg.Go(func() { s.handle(ctx, c) })
-		}
-	})
-	tb.Cleanup(func() {
-		_ = l.Close()
-		end()
-		wg.Wait()
-	})
 
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -26,31 +25,8 @@ type server struct {
 func Serve(tb testing.TB, host string, b *Book, d Director) string {
 	tb.Helper()
 
-	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", net.JoinHostPort(host, "0"))
-	needs.OK(tb, err)
-
 	s := &server{book: b, director: d}
-	ctx, stop := context.WithCancel(context.Background())
-	wg := sync.WaitGroup{}
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-
-			wg.Go(func() { s.serve(ctx, c) })
-		}
-	})
-	tb.Cleanup(func() {
-		stop()
-
-		_ = l.Close()
-
-		wg.Wait()
-	})
-
-	return strings.Replace(l.Addr().String(), ":", "/", 1)
+	return strings.Replace(needs.Connections(tb, net.JoinHostPort(host, "0"), s.serve).String(), ":", "/", 1)
 }
 
 func (s *server) serve(ctx context.Context, c net.Conn) {
