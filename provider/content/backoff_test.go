@@ -81,7 +81,7 @@ func TestBackoff(t *testing.T) {
 
 	asked := x
 	asked.Asked = true
-	_ = tries("Who was asked to try does.", asked, true)
+	_ = tries("A store that is asked to try does.", asked, true)
 
 	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
 		c.Step(pause - time.Second)
@@ -92,7 +92,7 @@ func TestBackoff(t *testing.T) {
 
 	down = false
 
-	if err := tries("Once the source is back, somebody may ask.", asked, true); err != nil {
+	if err := tries("Once the source is back, a request may ask.", asked, true); err != nil {
 		t.Errorf("Ensure(...): %v", err)
 	}
 

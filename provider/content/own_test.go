@@ -41,7 +41,7 @@ func TestIsOwn(t *testing.T) {
 		want   bool
 	}{
 		"Source":        {reason: "A source that does not have it is at fault.", run: says("[ERROR]: no such collection\n")},
-		"Configuration": {reason: "So is a configuration that grants what nobody may have.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
+		"Configuration": {reason: "So is a configuration that grants what no run may have.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
 		"Environment":   {reason: "And one whose variables fit into no environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
 		"Supervised": {
 			reason: "A program that fails under a supervisor says why.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},

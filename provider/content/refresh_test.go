@@ -103,7 +103,7 @@ func TestRefresh(t *testing.T) {
 	}
 
 	if releaseFirst(); exists(first.Dir) {
-		t.Errorf("\nA set that was followed by another goes when nobody uses it any more: %s is there", first.Dir)
+		t.Errorf("\nA set that was followed by another goes when it is not used any more: %s is there", first.Dir)
 	}
 
 	c.Step(ttl)
@@ -348,7 +348,7 @@ func TestRefreshBounded(t *testing.T) {
 
 	c.Step(24 * time.Hour)
 
-	s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes nobody") })
+	s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes no object") })
 	s.Stop()
 	wantNoLeftovers(t, s)
 }

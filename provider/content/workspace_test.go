@@ -33,7 +33,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			served: true,
 		},
 		"Set": {
-			reason: "The set of somebody else is not served.",
+			reason: "The set of another installation is not served.",
 			attack: func(t *testing.T, w, victim string) {
 				t.Helper()
 				needs.OK(t, os.Rename(filepath.Join(w, "set"), filepath.Join(w, "was")))

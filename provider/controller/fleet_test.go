@@ -417,14 +417,14 @@ func TestDecidedAnew(t *testing.T) {
 	}{
 		"Inputs": {reason: "What runs should be what is wanted when the run begins.", change: func(f *fleet, _ types.NamespacedName) { f.playbook = "two" }, ran: []string{"one", "two", "two"}},
 		"Invalid": {
-			reason: "Inputs that cannot be run any more should not be, and keep nobody waiting.",
+			reason: "Inputs that cannot be run any more should not be, and keep no object waiting.",
 			change: func(f *fleet, n types.NamespacedName) {
 				f.update(n, annotated(common.AnnotationRunPolicy, "None"))
 			},
 			ran: []string{"one", "one"},
 		},
 		"Paused": {
-			reason: "An object that came to be paused should keep nobody waiting.",
+			reason: "An object that came to be paused should keep no object waiting.",
 			change: func(f *fleet, n types.NamespacedName) {
 				f.update(n, func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(xpv2.ManagementPolicies{}) })
 			},
@@ -450,7 +450,7 @@ func TestDecidedAnew(t *testing.T) {
 
 				for i := range tc.ran {
 					if len(f.ran) <= i {
-						t.Fatalf("\n%s\nNobody runs after %v", tc.reason, f.ran)
+						t.Fatalf("\n%s\nNo object runs after %v", tc.reason, f.ran)
 					}
 
 					f.end <- struct{}{}

@@ -101,19 +101,19 @@ func TestKeepOutput(t *testing.T) {
 		status  *common.KeptOutput
 		events  reasons
 	}{
-		"NotWanted":        {"Output should be kept only when somebody asks for it.", object(), done("text"), nil, false, 0, nil, nil},
+		"NotWanted":        {"Output should be kept only on request.", object(), done("text"), nil, false, 0, nil, nil},
 		"InProgress":       {"What was kept should stay until there is something new.", object(wanted, keeps("0")), ran(common.PhaseRunning, ""), nil, false, 0, kept("0"), nil},
 		"Ended":            {"The output of a run that has ended should be kept.", object(wanted, keeps("0")), ran(common.PhaseFailed, "text"), nil, true, 0, kept("1"), nil},
 		"Kept":             {"It should be kept once.", object(wanted, keeps("1"), recorded), done("text"), nil, false, 0, kept("1"), nil},
 		"SecondTry":        {"What could not be kept before should be kept before the result is forgotten.", object(wanted, recorded), done("text"), nil, true, 0, kept("1"), nil},
-		"AskedForTooLate":  {"A run that was in progress when somebody asked for its output has none.", object(wanted), done(""), nil, false, 0, nil, nil},
+		"AskedForTooLate":  {"A run that was in progress when its output was asked for has none.", object(wanted), done(""), nil, false, 0, nil, nil},
 		"Failed":           {"A run that displayed nothing because it failed early should say so.", object(wanted), ran(common.PhaseFailed, ""), nil, true, 0, kept("1"), nil},
 		"CannotKeep":       {"That output cannot be kept should be told, and leave what was kept before.", object(wanted, keeps("0")), done("text"), errBoom, false, 0, kept("0"), cannot},
 		"Lasting":          {"What is kept for a time should stay until then.", object(wantedFor("24h"), keptAt("1"), recorded), done(""), nil, false, 0, keptSince("1"), nil},
 		"Expired":          {"It should go when its time is over.", object(wantedFor("1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
 		"Renewed":          {"The output of the next run should take its place.", object(wantedFor("1h"), keptAt("0")), done("text"), nil, true, 0, kept("1"), nil},
 		"NoTime":           {"What is no time should keep nothing.", object(wantedFor("-1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
-		"NotWantedAnyMore": {"What is kept should be dropped when nobody wants it any more.", object(keeps("1")), nil, nil, false, 1, nil, nil},
+		"NotWantedAnyMore": {"What is kept should be dropped when it is not wanted any more.", object(keeps("1")), nil, nil, false, 1, nil, nil},
 		"Live":             {"What a watched run has displayed so far should be there, and the end of it be kept after that.", object(watches, keeps("0")), shows(common.PhaseRunning, "PLAY"), nil, true, 0, kept("0"), nil},
 		"LiveFirst":        {"Clients should find where that is.", object(watches), shows(common.PhaseRunning, ""), nil, false, 0, kept(""), nil},
 		"LiveEnded":        {"A run that has ended should show its end.", object(watches), done("text"), nil, true, 0, kept("1"), nil},

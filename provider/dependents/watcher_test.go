@@ -70,7 +70,7 @@ func TestVersion(t *testing.T) {
 		"Metadata":  {"Controllers annotate what they work on.", object("a", 1), annotated, true},
 		"Field":     {"Without a generation a change of a field counts.", fields(at(1)), fields(at(2)), false},
 		"Status":    {"One of the status does not.", fields(at(1)), fields(at(1), status), true},
-		"NoManager": {"Where nobody knows, each change counts.", object("a", 0), other, false},
+		"NoManager": {"Where it is not known, each change counts.", object("a", 0), other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := version(tc.a) == version(tc.b); got != tc.same {
@@ -147,11 +147,11 @@ func TestWatcher(t *testing.T) {
 			needs.OK(t, c.Tracker().Create(gvr, object("foreign", 1), "team-a"))
 			deleting("foreign")(c)
 		}, false, false},
-		"Deleted":       {"Somebody deletes the object.", nil, nil, deleting("a"), true, false},
-		"DeletedBefore": {"Somebody has deleted it while the provider was away.", nil, deleting("a"), nil, true, false},
-		"WasGoing":      {"Somebody was deleting another object when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, deleting("going"), true, false},
+		"Deleted":       {"The object is deleted.", nil, nil, deleting("a"), true, false},
+		"DeletedBefore": {"It was deleted while the provider was away.", nil, deleting("a"), nil, true, false},
+		"WasGoing":      {"Another object was being deleted when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, deleting("going"), true, false},
 		"WasMine":       {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, deleting("mine"), false, false},
-		"DeletedBetween": {"Somebody deletes the object between two watches, of which the first is too old.", nil, func(c *fake.FakeMetadataClient) {
+		"DeletedBetween": {"The object is deleted between two watches, of which the first is too old.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
 				ended := make(chan watch.Event, 1)
 				ended <- watch.Event{Type: watch.Error, Object: &expired}
@@ -302,7 +302,7 @@ func TestSurvey(t *testing.T) {
 		"Objects":   {"The objects of a kind are counted.", []runtime.Object{object("a", 1)}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{counted}},
 		"None":      {"A kind of which there are none is forgotten.", nil, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
 		"Gone":      {"So is a kind that is gone.", nil, kerrors.NewNotFound(schema.GroupResource{}, ""), true, []common.DependentKind{deployments()}, []common.DependentKind{}},
-		"Going":     {"An object that somebody deletes has not gone yet.", []runtime.Object{going("a")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{leave}},
+		"Going":     {"An object that is being deleted has not gone yet.", []runtime.Object{going("a")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{leave}},
 		"Deleted":   {"One that the run has deleted is as good as gone.", []runtime.Object{going("mine")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
 		"Forbidden": {"Of a kind that cannot be listed there may be some.", nil, errors.New("no"), true, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
 		"Ignored":   {"A kind that is not watched is remembered for when it is.", nil, nil, false, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},

@@ -97,7 +97,7 @@ func TestStreams(t *testing.T) {
 			}},
 		},
 		"NoHosts": {
-			reason: "A play for nobody processes no host, and warns of the pattern.",
+			reason: "A play for no host processes none, and warns of the pattern.",
 			stream: "nohosts",
 			want: want{
 				summary:  Summary{Play: "For nobody", Finished: true, Unmatched: true},

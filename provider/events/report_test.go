@@ -143,7 +143,7 @@ func TestReports(t *testing.T) {
 			stream: []string{one("True", "")},
 		},
 		"Own": {
-			reason: "The provider's own conditions are not the content's, whoever made the result.",
+			reason: "The provider's own conditions are not the content's, whatever made the result.",
 			stream: []string{`{"reported": true, "conditions": [{"type": "Ready", "status": "True", "reason": "B"}]}`},
 		},
 		"Steady": {

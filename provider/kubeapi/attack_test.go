@@ -58,16 +58,16 @@ func TestLongAttackMarks(t *testing.T) {
 	}{
 		"Angles":   {"A bracket is a bracket, not six bytes.", jsonType, `{"data":{"a":"` + strings.Repeat("<", maxBody-100) + `"}}`, 200, true},
 		"Fields":   {"Fields are not kept apart.", jsonType, `{` + fields(maxBody-100) + `}`, 200, true},
-		"Labels":   {"Nobody has that many labels.", jsonType, `{"metadata":{"labels":{` + fields(maxBody-100) + `}}}`, 415, false},
+		"Labels":   {"No object has that many labels.", jsonType, `{"metadata":{"labels":{` + fields(maxBody-100) + `}}}`, 415, false},
 		"Owners":   {"Nor owners.", jsonType, `{"metadata":{"ownerReferences":[` + strings.Repeat("0,", maxBody/2-100) + `0]}}`, 415, false},
 		"Again":    {"An object has metadata once, and would have marks each time.", jsonType, `{` + strings.Repeat(`"metadata":{},`, maxBody/14-100) + `"a":0}`, 415, false},
 		"Protobuf": {"Of Protobuf nothing is decoded.", typeProtobuf, prefixProtobuf + string(message), 200, true},
 		"Aliases":  {"YAML that repeats itself would be gigabytes.", yamlType, "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a,", 1_000) + "*a]\n", 415, false},
 		"Items":    {"Each item of a list takes a hundred times its length.", yamlType, "a: [" + strings.Repeat("b,", maxBody/2-100) + "b]\n", 415, false},
 		"Tags":     {"The parser compares each directive with all others.", yamlType, strings.Repeat("%TAG !a! b\n", 10_000) + "--- a\n", 415, false},
-		"Many":     {"Nobody can tell which of several documents is the object.", yamlType, "a: 1\n---\nb: 1\n", 415, false},
+		"Many":     {"Which of several documents is the object cannot be told.", yamlType, "a: 1\n---\nb: 1\n", 415, false},
 		"Garbage":  {"What one parser cannot read another one may.", yamlType, "a: [\n", 415, false},
-		"InJSON":   {"Who sends JSON as YAML may send much.", yamlType, `{"data":{"a":"` + strings.Repeat("x", maxBody-100) + `"}}`, 200, true},
+		"InJSON":   {"JSON that is sent as YAML may be large.", yamlType, `{"data":{"a":"` + strings.Repeat("x", maxBody-100) + `"}}`, 200, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", OwnerReferences: true, WatchDependents: true}

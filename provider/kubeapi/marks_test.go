@@ -102,7 +102,7 @@ func TestMark(t *testing.T) {
 			"So does a replacement.", namespaced, owns, there + `"metadata":{"ownerReferences":[` + owner + `]}}`, "PUT", configMaps + "/a", jsonType, `{"metadata":{}}`,
 			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
 		},
-		"Merge":      {"A merge makes nobody an owner.", namespaced, owns, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null}`, 200},
+		"Merge":      {"A merge adds no owner.", namespaced, owns, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null}`, 200},
 		"MergeLabel": {"What a run changes is labeled.", namespaced, labels, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"metadata":{` + label + `},"data":null}`, 200},
 		"Label":      {"So is what it creates.", namespaced, labels, "", "POST", configMaps, jsonType, `{"metadata":{"labels":null}}`, `{"metadata":{` + label + `}}`, 200},
 		"JSONPatch":  {"A patch in JSON's own format has no place for marks.", namespaced, labels, "", "PATCH", configMaps + "/a", "application/json-patch+json", `[{"op":"test"}]`, `[{"op":"test"}]`, 200},

@@ -66,7 +66,7 @@ func TestWindow(t *testing.T) {
 		"PeriodicNow":      {reason: "It should wait in any case.", changes: immediate, os: []option{applied(digestA), due}},
 		"PeriodicOpen":     {reason: "It should begin in the window.", changes: immediate, os: []option{applied(digestA), open}, starts: true},
 		"Checked":          {reason: "So should a check.", changes: wait, os: []option{applied(digestB), func(s *Situation) { s.Policy = common.CheckWhenObserve }}},
-		"Requested":        {reason: "Who asks should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"Requested":        {reason: "A requested run should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = "now" }}, starts: true},
 		"CreatedRequested": {reason: "Nor should who asks for the first run.", changes: wait, os: []option{func(s *Situation) { s.Request = "now" }}, starts: true},
 		"DeletedAsked":     {reason: "Nor should who asks for the deletion.", changes: wait, os: []option{applied(digestA), absent, func(s *Situation) { s.Request = "now" }}, starts: true},
 		"FollowsRequest": {reason: "What follows from a check that was asked for should not wait.", changes: wait, os: []option{applied(digestB), func(s *Situation) {
@@ -77,13 +77,13 @@ func TestWindow(t *testing.T) {
 		"PredictedDrift":   {reason: "Unless it is due by itself.", changes: immediate, os: []option{applied(digestA), due, awaits}},
 		"PredictedAbsent":  {reason: "So should what a deletion removes.", changes: wait, os: []option{applied(digestA), absent, awaits}, starts: true},
 		"Approved":         {reason: "What was approved should wait like the change.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged)}},
-		"ApprovedAsked":    {reason: "Who asks for a check should not let the apply begin that others approve.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerRequested)}},
-		"ApprovedNow":      {reason: "Who asks for the apply should.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"ApprovedAsked":    {reason: "A request for a check should not begin the apply that is approved.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerRequested)}},
+		"ApprovedNow":      {reason: "A request for the apply should.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), func(s *Situation) { s.Request = "now" }}, starts: true},
 		"ApprovedOpen":     {reason: "What was approved should begin in the window.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), open}, starts: true},
-		"Looked":           {reason: "Who looks should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = askedCheck }}, starts: true},
+		"Looked":           {reason: "A preview should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = askedCheck }}, starts: true},
 		"Deleted":          {reason: "A deletion should wait.", changes: wait, os: []option{applied(digestA), absent}},
 		"DeletedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
-		"DeletedRequested": {reason: "Who asks for a failed deletion again should not wait.", changes: wait, os: []option{absent, lastFailed(common.StateAbsent, "absent.3", 1, common.PhaseFailed), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"DeletedRequested": {reason: "A request for a failed deletion should not wait.", changes: wait, os: []option{absent, lastFailed(common.StateAbsent, "absent.3", 1, common.PhaseFailed), func(s *Situation) { s.Request = "now" }}, starts: true},
 		"Retried":          {reason: "A retry should wait, and say what has failed.", changes: wait, os: []option{failed}, fails: true},
 		"RetriedAbsent":    {reason: "A deletion should wait, and not say that a run of it has failed.", changes: wait, os: []option{absent, failed}},
 
@@ -128,7 +128,7 @@ func TestCloses(t *testing.T) {
 	}{
 		"Open":      {"It is looked at when the window closes.", opens, nil, true, opens.Add(time.Hour)},
 		"Closed":    {"It is not due before the next window.", opens.Add(time.Hour), nil, false, opens.AddDate(0, 0, 1)},
-		"Requested": {"Who asks does not wait.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request = "now" }}, true, time.Time{}},
+		"Requested": {"A requested run does not wait.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request = "now" }}, true, time.Time{}},
 		"Preview":   {"Nor does who looks.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request, s.Recorded.Preview = askedCheck, &common.Preview{RunID: "2"} }}, true, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestShow(t *testing.T) {
 			want:   "PLAY [x] ***\nTASK [a long name of a task] ***\n",
 		},
 		"Huge": {
-			reason: "A result that nobody reads is cut.",
+			reason: "A result that is not read is cut.",
 			style:  Style{Most: 12},
 			text:   `ok: [a] => {"x": "` + strings.Repeat("é", 1000) + `"}`,
 			want:   "ok: [a] => {… (1008 more characters)\n",

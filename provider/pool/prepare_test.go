@@ -71,7 +71,7 @@ func TestNeedsShared(t *testing.T) {
 		give <- nil
 
 		if a, b := <-s.began, <-s.began; a.Object.UID == "a" || b.Object.UID == "a" {
-			t.Error("Who does not wait any more should not run.")
+			t.Error("An object that does not wait any more should not run.")
 		}
 
 		s.end <- common.PhaseSucceeded
@@ -134,7 +134,7 @@ func TestNeedsChange(t *testing.T) {
 					p.Want(Want{UID: "a"})
 
 					if _, known := p.Report("a"); known {
-						t.Error("Who does not wait any more should be forgotten.")
+						t.Error("An object that does not wait any more should be forgotten.")
 					}
 				}
 
@@ -163,7 +163,7 @@ func TestNeedsKeptPlace(t *testing.T) {
 
 		s.needs["a"], give, _ = something("new")
 		if enter(p, newRun("a", common.TriggerCreated), func() {}); p.Stats()[common.PlaceProvider].Running != 0 {
-			t.Error("Who waits for something else should have no place.")
+			t.Error("An object that waits for something else should have no place.")
 		}
 
 		give <- nil

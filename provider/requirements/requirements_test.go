@@ -102,7 +102,7 @@ collections:
 			err:    "collections[0].verison is not known",
 		},
 		"KeyTwice": {
-			reason: "Which of two lists is meant, nobody can tell.",
+			reason: "Which of two lists is meant cannot be told.",
 			text:   "roles: [a.b]\nroles: [a.c]",
 			err:    "roles is there twice",
 		},

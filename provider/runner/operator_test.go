@@ -25,7 +25,7 @@ func TestOperatorMeta(t *testing.T) {
 	}{
 		"Composed": {"Content sees the XR, and not its AnsibleRun.", ObjectOf(composed), "", `? "ansible_operator_meta" : {? "name" : "site", ? "namespace" : "team-a"}`},
 		"Claimed":  {"The namespace of a claim is that of its XR.", ObjectOf(claimed), "", `? "ansible_operator_meta" : {? "name" : "site", ? "namespace" : "team-b"}`},
-		"Given":    {"Whoever sets the variable has another value.", ObjectOf(composed), `{"ansible_operator_meta": {"name": "x"}}`, `{"ansible_operator_meta":{"name":"x"}}`},
+		"Given":    {"Where the variable is set it has another value.", ObjectOf(composed), `{"ansible_operator_meta": {"name": "x"}}`, `{"ansible_operator_meta":{"name":"x"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := Spec{Object: tc.object, Inputs: inputs.Inputs{}}

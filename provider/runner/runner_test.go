@@ -354,7 +354,7 @@ func TestRunFailures(t *testing.T) {
 			want: refused(ReasonPlaybookError, `Completely failed to parse inventory source ConfigMap "a/b", key "c": `+"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n"+"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)"),
 		},
 		"Tags": {
-			reason:   "So does one whose tags are nobody's.",
+			reason:   "So does one with tags that no task has.",
 			playbook: "- hosts: localhost\n  gather_subset: ['!all']\n  tasks:\n  - ansible.builtin.debug:\n",
 			inputs:   func(in *inputs.Inputs) { in.Parameters.Tags = []string{"nonsense"} },
 			want:     failing(ReasonNoTasksMatched, "no task has the tags, so that nothing was done"),
@@ -365,7 +365,7 @@ func TestRunFailures(t *testing.T) {
 			want:     refused(ReasonPlaybookError, "the role 'acme.nothing' was not found\nOrigin: playbook.yml:2:11"),
 		},
 		"Prompt": {
-			reason: "Nothing can wait for somebody to type: neither the play, nor a task, nor the vault.",
+			reason: "Nothing can wait for input: neither the play, nor a task, nor the vault.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  vars_prompt: [{name: a, prompt: A}]\n  tasks:\n" +
 				"  - ansible.builtin.pause: {prompt: B}\n" +
 				"  - ansible.builtin.shell: (read x </dev/tty || echo none) 2>/dev/null; exit 1\n",

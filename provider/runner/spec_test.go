@@ -26,7 +26,7 @@ func TestObjectDigest(t *testing.T) {
 		"Label":        {reason: "Labels can be read.", change: func(o *Object) { o.Labels = map[string]string{"tier": "b"} }},
 		"Annotation":   {reason: "So can annotations.", change: func(o *Object) { o.Annotations["example.org/text"] = "b" }},
 		"Plain":        {reason: "Some have no domain.", change: func(o *Object) { o.Annotations["text"] = "b" }},
-		"Alike":        {reason: "A domain that only looks like Crossplane's is somebody else's.", change: func(o *Object) { o.Annotations["notcrossplane.io/text"] = "b" }},
+		"Alike":        {reason: "A domain that only looks like Crossplane's is another.", change: func(o *Object) { o.Annotations["notcrossplane.io/text"] = "b" }},
 		"ExternalName": {reason: "Content may take the name of the target from here.", change: func(o *Object) { o.Annotations["crossplane.io/external-name"] = "b" }},
 		"Resource":     {reason: "Or the name that the Composition has for it.", change: func(o *Object) { o.Annotations["crossplane.io/composition-resource-name"] = "b" }},
 		"Owner":        {reason: "So may it from the XR.", change: func(o *Object) { o.Owner.Name = "db" }},
@@ -52,7 +52,7 @@ func TestObjectDigest(t *testing.T) {
 	}
 
 	if was.Digest(key) == was.Digest([]byte("other")) {
-		t.Error("Digest(...) should be one that nobody else can make.")
+		t.Error("Digest(...) should depend on the key.")
 	}
 }
 

@@ -93,7 +93,7 @@ func TestVerdict(t *testing.T) {
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"OutputsOfAbsent": {
-			reason: "A run that removes something publishes nothing: an object would not go for what nobody keeps.",
+			reason: "A run that removes something publishes nothing: an object would not go for what is not kept.",
 			state:  common.StateAbsent,
 			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
 			want:   Result{Phase: common.PhaseSucceeded},
@@ -185,7 +185,7 @@ func TestVerdict(t *testing.T) {
 			want:   failing(ReasonPlaybookError, "ansible-runner ended with exit status 137 without saying why"),
 		},
 		"Unfinished": {
-			reason: "Without final statistics nobody knows what was done.",
+			reason: "Without final statistics it is not known what was done.",
 			ending: ending{summary: events.Summary{Play: "p"}, text: "some text"},
 			want:   failing(ReasonPlaybookError, "some text"),
 		},

@@ -52,10 +52,10 @@ func TestDomain(t *testing.T) {
 			mode:   Off,
 			want:   want{domain: Domain{Limits: Limits{Memory: 1}}},
 		},
-		"State":    {reason: "Nobody is granted other runs.", grant: Grant{Read: []string{"/state/runs"}}, want: want{err: cmpopts.AnyError}},
+		"State":    {reason: "Other runs are granted to none.", grant: Grant{Read: []string{"/state/runs"}}, want: want{err: cmpopts.AnyError}},
 		"Above":    {reason: "Nor what is above them.", grant: Grant{Write: []string{"/"}}, want: want{err: cmpopts.AnyError}},
 		"Relative": {reason: "What a relative path means depends on the provider.", grant: Grant{Read: []string{"state"}}, want: want{err: cmpopts.AnyError}},
-		"Dots":     {reason: "Where dots lead is for nobody to find out.", grant: Grant{Read: []string{"/srv/../state"}}, want: want{err: cmpopts.AnyError}},
+		"Dots":     {reason: "Where dots lead is not looked up.", grant: Grant{Read: []string{"/srv/../state"}}, want: want{err: cmpopts.AnyError}},
 		"Beside": {
 			reason: "A name that only starts alike is another directory.",
 			grant:  Grant{Read: []string{"/state2"}},

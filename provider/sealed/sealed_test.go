@@ -110,7 +110,7 @@ func TestForgedFrames(t *testing.T) {
 		"NoBase64":   {"So is one that is no base64.", nil, prefix + "%%%"},
 		"Empty":      {"So is one that has nothing else.", nil, prefix},
 		"Indented":   {"A frame begins its line.", nil, " " + line},
-		"OtherKey":   {"A frame of somebody with another key is none.", nil, string(written(t, other, "a", phase(common.PhaseSucceeded))[0])},
+		"OtherKey":   {"A frame with another key is none.", nil, string(written(t, other, "a", phase(common.PhaseSucceeded))[0])},
 		"OtherRun":   {"A frame of another run is none, also with the same key.", nil, string(written(t, key, "b", phase(common.PhaseSucceeded))[0])},
 		"OtherPod":   {"So is one of an earlier Pod of the run, which its log still has.", nil, before.String()},
 		"Again":      {"A frame that content has found in the log is none.", []string{line}, line},

@@ -125,7 +125,7 @@ func TestGateRandom(t *testing.T) {
 		wg.Wait()
 
 		if g.inside != 0 || len(g.waiting) != 0 {
-			t.Errorf("Nobody should be left: %d inside, %d waiting", g.inside, len(g.waiting))
+			t.Errorf("None should be left: %d inside, %d waiting", g.inside, len(g.waiting))
 		}
 	})
 }

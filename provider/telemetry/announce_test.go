@@ -185,7 +185,7 @@ func TestAnnounce(t *testing.T) {
 		},
 
 		"FailedOnRequest": {
-			reason: "A run that somebody asked for should be announced, however it ended.",
+			reason: "A requested run should be announced, however it ended.",
 			before: runs.Before{Run: &wrong}, run: applied(common.TriggerRequested, common.PhaseFailed, because("no")), attempt: 3,
 			want: []event.Event{failure("present run, attempt 3: no")},
 		},

@@ -131,7 +131,7 @@ func TestMeasureStops(t *testing.T) {
 	cancel()
 
 	if _, err := Measure(ctx, dir, Limits{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Measure(...): got %v, want that nobody waits for it any more", err)
+		t.Errorf("Measure(...): got %v, want that it ends", err)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestRemove(t *testing.T) {
 			},
 		},
 		"Modes": {
-			reason: "Nobody may use these, and they go, too.",
+			reason: "These may not be used, and they go, too.",
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 

@@ -26,7 +26,7 @@ func TestNew(t *testing.T) {
 		"Never":      {reason: "The time has to come.", of: common.Times{Cron: "0 0 30 2 *"}, want: "30th of February"},
 		"Zone":       {reason: "A time zone has to be there.", of: common.Times{Cron: "@daily", TimeZone: "Europe/Atlantis"}, want: "schedule.timeZone"},
 		"Path":       {reason: "It is no path.", of: common.Times{Cron: "@daily", TimeZone: "../../etc/passwd"}, want: "schedule.timeZone"},
-		"LocalZone":  {reason: "That of the provider's Pod is nobody's.", of: common.Times{Cron: "@daily", TimeZone: "Local"}, want: "schedule.timeZone"},
+		"LocalZone":  {reason: "That of the provider's Pod means nothing to users.", of: common.Times{Cron: "@daily", TimeZone: "Local"}, want: "schedule.timeZone"},
 		"BothWrong":  {reason: "All mistakes are told.", of: common.Times{Cron: "x", TimeZone: "y"}, want: "schedule.timeZone"},
 		"Descending": {reason: "A range has to ascend.", of: common.Times{Cron: "0 22-4 * * *"}, want: "schedule.cron"},
 	}
