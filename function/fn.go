@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,8 +35,7 @@ const maxResponse = 4 << 20
 // wireOverhead of a field or a value is what tags and lengths take at most, in bytes, a number included.
 const wireOverhead = 20
 
-// circuitTTL is how soon core asks again of an XR in progress for which its circuit
-// breaker is open.
+// circuitTTL is how soon core asks again of an XR for which its circuit breaker is open.
 const circuitTTL = 2 * time.Second
 
 // A Function turns XRs and Operations into AnsibleRuns.
@@ -96,7 +94,7 @@ func (f *Function) RunFunction(ctx context.Context,
 		return nil, errors.Wrap(err, "cannot render in time")
 	}
 
-	rsp.Meta.Ttl = durationpb.New(ttl(state.XR, result.Outcomes))
+	rsp.Meta.Ttl = durationpb.New(ttl(state.XR))
 
 	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Outcomes))
 
@@ -120,10 +118,9 @@ func (f *Function) RunFunction(ctx context.Context,
 }
 
 // ttl is how long core waits until it asks again for an XR. While core's circuit breaker
-// is open for the XR, core drops nearly all events of its AnsibleRuns.
-func ttl(xr map[string]any, runs []desired.Outcome) time.Duration {
-	open := manifest.Condition(xr, string(apiextensionsv1.TypeResponsive))["status"] == ansiblerun.ConditionFalse
-	if open && slices.ContainsFunc(runs, func(r desired.Outcome) bool { return !r.Done() }) {
+// is open for the XR, core drops nearly all events of the XR and of its AnsibleRuns.
+func ttl(xr map[string]any) time.Duration {
+	if manifest.Condition(xr, string(apiextensionsv1.TypeResponsive))["status"] == ansiblerun.ConditionFalse {
 		return circuitTTL
 	}
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -219,23 +218,21 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTTL has core ask again soon while it does not hear of AnsibleRuns in progress.
+// TestTTL has core ask again soon while it hears neither of AnsibleRuns nor of changes of the XR.
 func TestTTL(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		conditions string
-		when       bool
 		want       time.Duration
 	}{
-		"Closed":        {reason: "Core should ask when it hears of something.", conditions: `{type: Responsive, status: "True"}`, when: true, want: response.DefaultTTL},
-		"OldCrossplane": {reason: "Before v2.1 there is no condition.", when: true, want: response.DefaultTTL},
-		"Open":          {reason: "A run is in progress, and core does not hear of its end.", conditions: `{type: Responsive, status: "False"}`, when: true, want: circuitTTL},
-		"Done":          {reason: "Nothing is to be heard of.", conditions: `{type: Responsive, status: "False"}`, want: response.DefaultTTL},
+		"Closed":        {reason: "Core should ask when it hears of something.", conditions: `{type: Responsive, status: "True"}`, want: response.DefaultTTL},
+		"OldCrossplane": {reason: "Before v2.1 there is no condition.", want: response.DefaultTTL},
+		"Open":          {reason: "Core hears neither of the end of a run nor of a change of the XR.", conditions: `{type: Responsive, status: "False"}`, want: circuitTTL},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp := step{runs: fmt.Sprintf(`[{name: app, when: "${%t}"}]`, tc.when), status: "conditions: [" + tc.conditions + "]"}.respond(t)
+			rsp := step{runs: "[{name: app}]", status: "conditions: [" + tc.conditions + "]"}.respond(t)
 
 			if got := rsp.GetMeta().GetTtl().AsDuration(); got != tc.want {
 				t.Errorf("%s Want a TTL of %s, got %s; %v", tc.reason, tc.want, got, rsp.GetResults())
