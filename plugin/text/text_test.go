@@ -159,6 +159,7 @@ func moving() *tree.Node {
 		{name: "deleted-while-running", state: tree.Running, run: running, deleted: true},
 		{name: "deleting", state: tree.Deleting, deleted: true},
 		{name: "absent", state: tree.Running, run: absent, deleted: true},
+		{name: "deletion-failed", state: tree.Failed, run: ended(common.PhaseFailed, common.HostTotals{Failed: 1}), deleted: true},
 		{name: "undeletable", state: tree.Running, run: absent, deleted: true, undeletable: "the run failed; repair the cause"},
 	} {
 		n := composed(tc.name, tc.state, tc.run)

@@ -98,6 +98,8 @@ func deletion(n *tree.Node) []string {
 		return []string{"It is being deleted, which goes on when this run has ended."}
 	case n.State == tree.Deleting:
 		return []string{"What removes its target runs first."}
+	case n.State == tree.Failed:
+		return []string{"It is being deleted: repair the cause, or " + common.GiveUpDeletion + "."}
 	default:
 		return []string{"It is being deleted."}
 	}
