@@ -30,7 +30,9 @@ func (r *renderer) limitUsages(run *plan.Run, instances int) []expression.Proble
 		}
 	}
 
-	dependencies += len(run.Resources())
+	if r.plan.ReadsResources {
+		dependencies += len(run.Resources())
+	}
 
 	if r.usageCount+instances*dependencies > maxUsages {
 		return []expression.Problem{expression.InvalidAt("usages", errors.Errorf(

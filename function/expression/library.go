@@ -84,7 +84,7 @@ func ownFunctions() []cel.EnvOption {
 				return types.WrapErr(err)
 			}
 
-			return (&evaluation{missed: map[string]*place{}}).value(place{name: name + "(…)"}, decoded, nil)
+			return (&evaluation{}).value(place{name: name + "(…)"}, decoded, nil)
 		})
 	}
 

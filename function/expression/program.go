@@ -43,7 +43,7 @@ func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, pro
 		return nil, false, p.invalid(err)
 	}
 
-	e := &evaluation{ctx: ctx, data: data, known: p.known, missed: map[string]*place{}}
+	e := &evaluation{ctx: ctx, data: data, known: p.known}
 
 	val, _, err := p.cel.Eval(e)
 	data.Budget.Spend(1 + e.work)

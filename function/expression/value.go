@@ -2,6 +2,7 @@ package expression
 
 import (
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,15 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
+
+// miss a place at which nothing is.
+func (e *evaluation) miss(at place) {
+	if e.missed == nil {
+		e.missed = map[string]*place{}
+	}
+
+	e.missed[at.name] = &at
+}
 
 // missing returns the place that the error of an evaluation tells of; nil when it is not about a place where nothing
 // is.
@@ -60,9 +70,9 @@ func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 	case float64:
 		return number(at, data, schema)
 	case map[string]any:
-		return newObject(view{place: at, schema: schema, evaluation: e}, data, data)
+		return &object{view: view{place: at, schema: schema, evaluation: e}, fields: data, whole: data}
 	case Partial:
-		return newObject(view{place: at, schema: schema, evaluation: e}, data.Fields, data.Whole)
+		return &object{view: view{place: at, schema: schema, evaluation: e}, fields: data.Fields, whole: data.Whole}
 	case []any:
 		items, _ := schema["items"].(map[string]any)
 		l := &list{view: view{place: at, schema: items, evaluation: e}, items: data}
@@ -107,20 +117,38 @@ type Partial struct {
 	Fields, Whole map[string]any
 }
 
-// An object is a JSON object as expressions see it: the Mapper of the whole, in which all fields can be found.
+// An object is a JSON object as expressions see it: CEL's map of the whole, in which all fields can be found. Most
+// expressions pass through an object on the way to one field, so that the map is made only when it is asked for.
 type object struct {
-	traits.Mapper
 	view
 
-	fields map[string]any
+	fields, whole map[string]any
 }
 
-func newObject(v view, fields, whole map[string]any) *object {
-	o := &object{view: v, fields: fields}
-	o.Mapper = types.NewStringInterfaceMap(&o.view, whole)
+var _ traits.Mapper = &object{}
 
-	return o
-}
+func (o *object) all() traits.Mapper { return types.NewStringInterfaceMap(&o.view, o.whole) }
+
+// ConvertToNative converts the whole.
+func (o *object) ConvertToNative(t reflect.Type) (any, error) { return o.all().ConvertToNative(t) }
+
+// ConvertToType converts the whole.
+func (o *object) ConvertToType(t ref.Type) ref.Val { return o.all().ConvertToType(t) }
+
+// Equal compares the whole.
+func (o *object) Equal(other ref.Val) ref.Val { return o.all().Equal(other) }
+
+// Iterator of the keys of the whole.
+func (o *object) Iterator() traits.Iterator { return o.all().Iterator() }
+
+// Size of the whole.
+func (o *object) Size() ref.Val { return types.Int(len(o.whole)) }
+
+// Type is that of maps.
+func (o *object) Type() ref.Type { return types.MapType }
+
+// Value is the whole as JSON.
+func (o *object) Value() any { return o.whole }
 
 // Find returns the value of a key, if it is there.
 func (o *object) Find(key ref.Val) (ref.Val, bool) {
@@ -144,8 +172,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	}
 
 	if !found {
-		missed := at // A copy, so that the place of what is there needs no memory of its own.
-		o.evaluation.missed[at.name] = &missed
+		o.evaluation.miss(at)
 
 		return nil, false
 	}
