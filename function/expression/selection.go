@@ -249,17 +249,6 @@ func publishes(source string, path []string) bool {
 	})
 }
 
-// PathTo the first expression that cannot be without a run; "" when there is none.
-func (t *Template) PathTo(run string) string {
-	for at, p := range t.programs {
-		if p.uses.named[rootRuns][run] {
-			return at.path
-		}
-	}
-
-	return ""
-}
-
 // ResourceNames are the composition resource names of what other steps compose that the expressions refer to: literal
 // ones (true), and expressions that compute them.
 func (t *Template) ResourceNames() map[string]bool {
@@ -361,8 +350,10 @@ func (e *Environment) pathOf(path []string) []string {
 // that the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
 func (t *Template) Defaulted() [][]string {
 	var all [][]string
-	for _, p := range t.programs {
-		all = append(all, p.defaulted...)
+	for _, p := range t.parts {
+		if p.program != nil {
+			all = append(all, p.program.defaulted...)
+		}
 	}
 
 	return all
@@ -371,10 +362,14 @@ func (t *Template) Defaulted() [][]string {
 // Needs calls yield with the paths, from a root, of all that the expressions select and do not do without, and with
 // that of the expression.
 func (t *Template) Needs(yield func(at string, path []string) bool) {
-	for at, p := range t.programs {
-		for _, s := range p.selections {
+	for _, p := range t.parts {
+		if p.program == nil {
+			continue
+		}
+
+		for _, s := range p.program.selections {
 			for n := len(s.path); n > 0; n-- {
-				if path := s.path[:n]; !s.asks(n) && !contains(p.defaulted, path) && !yield(at.path, path) {
+				if path := s.path[:n]; !s.asks(n) && !contains(p.program.defaulted, path) && !yield(p.path, path) {
 					return
 				}
 			}

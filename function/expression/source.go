@@ -15,6 +15,8 @@ type part struct {
 	expression bool
 	// program of an expression, once it is compiled without a mistake.
 	program *program
+	// path of the value that it is in.
+	path string
 }
 
 // split a string into text and expressions. $${ is the text ${. The error says

@@ -20,7 +20,8 @@ type Template struct {
 	fields  map[string]*Template
 	names   []string
 	items   []*Template
-	parts   []part
+	// parts of a string. An object and a list have those of all values below, and names are text, too.
+	parts []part
 
 	computed bool
 	// schema of the value, as far as it is known.
@@ -38,6 +39,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 	below := func(at *field.Path, v any) *Template {
 		b, berrs := e.Compile(at, v)
 		errs = append(errs, berrs...)
+		t.parts = append(t.parts, b.parts...)
 		t.computed = t.computed || b.computed
 		t.join(b.uses, false)
 
@@ -61,6 +63,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 				errs = append(errs, field.Invalid(at, k, misplaced(k)))
 			}
 
+			t.parts = append(t.parts, part{text: k, path: t.path})
 			t.fields[k] = below(at.Child(k), v[k])
 		}
 	case []any:
@@ -97,7 +100,7 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 	t.parts, t.schema = parts, typed(String)
 
 	for i := range parts {
-		if !parts[i].expression {
+		if parts[i].path = t.path; !parts[i].expression {
 			continue
 		}
 
@@ -132,58 +135,16 @@ func (t *Template) Fields() map[string]*Template { return t.fields }
 // Items of the value, if it is a list.
 func (t *Template) Items() []*Template { return t.items }
 
-// all templates: this one and those below it.
-func (t *Template) all() []*Template {
-	all := []*Template{t}
-
-	for _, name := range t.names {
-		all = append(all, t.fields[name].all()...)
-	}
-
-	for _, i := range t.items {
-		all = append(all, i.all()...)
-	}
-
-	return all
-}
-
-// programs of all expressions, each with the template that it is in.
-func (t *Template) programs(yield func(*Template, *program) bool) {
-	for _, at := range t.all() {
-		for _, p := range at.parts {
-			if p.program != nil && !yield(at, p.program) {
-				return
-			}
-		}
-	}
-}
-
 // Has is true when a string has the value of this expression in it.
 func (t *Template) Has(source string) bool {
-	for _, p := range t.programs {
-		if strings.TrimSpace(p.source) == source {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.expression && strings.TrimSpace(p.text) == source })
 }
 
 // Texts calls yield with all that is literal, names and what is beside expressions, and its path.
 func (t *Template) Texts(yield func(path, text string) bool) {
-	for _, at := range t.all() {
-		texts := slices.Clone(at.names)
-
-		for _, p := range at.parts {
-			if !p.expression {
-				texts = append(texts, p.text)
-			}
-		}
-
-		for _, text := range texts {
-			if !yield(at.path, text) {
-				return
-			}
+	for _, p := range t.parts {
+		if !p.expression && !yield(p.path, p.text) {
+			return
 		}
 	}
 }
@@ -205,7 +166,7 @@ func (t *Template) MayBe(v any) bool {
 		return manifest.Equal(literal, v)
 	}
 
-	if len(t.parts) < 2 { //nolint:mnd // One part is an expression.
+	if _, isText := t.literal.(string); !isText || t.expression() != nil {
 		return true
 	}
 
@@ -305,7 +266,7 @@ func (t *Template) problem(p Problem) Problem {
 
 // expression that the value is, as a whole; nil if it is something else.
 func (t *Template) expression() *program {
-	if len(t.parts) != 1 {
+	if _, isText := t.literal.(string); !isText || len(t.parts) != 1 {
 		return nil
 	}
 
