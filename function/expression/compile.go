@@ -9,8 +9,6 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // compile an expression. Each error shows the expression, and points into it.
@@ -64,11 +62,6 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	}
 
 	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)))
-	if bad := (patternError{}); errors.As(err, &bad) {
-		at := compiled.NativeRep().SourceInfo().GetStartLocation(bad.id)
-		return nil, e.explain(source, []*common.Error{{Location: at, Message: bad.Error()}})
-	}
-
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -115,8 +108,6 @@ func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string)
 		return nil, []string{err.Error()}
 	}
 
-	parsed, _ = parse(env, source)
-	count(parsed.NativeRep())
 	compiled, issues = env.Check(parsed)
 
 	return compiled, e.explain(source, issues.Errors())

@@ -21,42 +21,6 @@ const (
 // perSteps is how many instructions of a regular expression are looked at in a unit.
 const perSteps = 16
 
-// A pattern is a regular expression, compiled.
-type pattern struct {
-	*regexp.Regexp
-
-	// size in instructions, with repetitions written out.
-	size int
-}
-
-// A patternError is what is wrong with a regular expression.
-type patternError struct {
-	error
-
-	// id of the argument.
-	id int64
-}
-
-// compilePattern compiles a regular expression.
-func compilePattern(source string) (*pattern, error) {
-	compiled, err := regexp.Compile(source)
-	if err != nil {
-		return nil, err
-	}
-
-	parsed, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-
-	program, err := regexpsyntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, err
-	}
-
-	return &pattern{Regexp: compiled, size: len(program.Inst)}, nil
-}
-
 // searchOf a text for a regular expression, which is compiled once. It is literal: a short one that the author of an XR
 // chose could become large, and take long to compile.
 func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, error) {
@@ -64,16 +28,16 @@ func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, er
 
 	literal, ok := args[1].(interpreter.InterpretableConst)
 	if !ok {
-		return nil, patternError{id: args[1].ID(), error: errors.Errorf(
+		return nil, errors.Errorf(
 			"the regular expression of %[1]s must be literal, as in xr.metadata.name.%[1]s('^[a-z]+'); to look for a text, "+
-				"write contains, startsWith or ==", made.Function())}
+				"write contains, startsWith or ==", made.Function())
 	}
 
 	source, _ := literal.Value().(types.String)
 
-	p, err := compilePattern(string(source))
+	pattern, size, err := compilePattern(string(source))
 	if err != nil {
-		return nil, patternError{id: args[1].ID(), error: err}
+		return nil, err
 	}
 
 	return &call{Interpretable: made, args: args, function: func(e *evaluation, args []ref.Val) ref.Val {
@@ -88,26 +52,43 @@ func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, er
 			return types.NewErr("%s: %s", messageNoOverload, made.Function())
 		}
 
-		e.spend(p.work(made.Function(), len(text)))
+		e.spend(search(made.Function(), len(text), size))
 
 		switch made.Function() {
 		case overloads.Matches:
-			return types.Bool(p.MatchString(string(text)))
+			return types.Bool(pattern.MatchString(string(text)))
 		case functionFind:
-			return types.String(p.FindString(string(text)))
+			return types.String(pattern.FindString(string(text)))
 		}
 
-		all := p.FindAllString(string(text), int(most))
+		all := pattern.FindAllString(string(text), int(most))
 
 		return types.NewStringList(types.DefaultTypeAdapter, append([]string{}, all...))
 	}}, nil
 }
 
-// work to search a text of this many bytes.
-func (p *pattern) work(function string, bytes int) uint64 {
+// compilePattern compiles a regular expression. Its size is in instructions, with repetitions written out.
+func compilePattern(source string) (pattern *regexp.Regexp, size int, err error) {
+	parsed, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+
+	program, err := regexpsyntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, 0, err
+	}
+
+	pattern, err = regexp.Compile(source)
+
+	return pattern, len(program.Inst), err
+}
+
+// search returns the work to search a text of this many bytes for a regular expression of this many instructions.
+func search(function string, bytes, size int) uint64 {
 	const overhead = 3
 
-	once := perCall + uint64(bytes+1)*uint64(overhead+p.size)/perSteps //nolint:gosec // They are not negative.
+	once := perCall + uint64(bytes+1)*uint64(overhead+size)/perSteps //nolint:gosec // They are not negative.
 	if function != functionFindAll {
 		return once
 	}
