@@ -56,12 +56,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 
-	data := r.of(e.data)
-	if data == nil {
-		data = map[string]any(nil)
-	}
-
-	return e.value(place{name: name}, data, e.known[name]), true
+	return e.value(place{name: name}, r.of(e.data), e.known[name]), true
 }
 
 // Parent is nil.
@@ -71,10 +66,6 @@ func (e *evaluation) Parent() interpreter.Activation {
 
 // local of a name. One that has a problem ends the evaluation: an expression that refers to it has no value either.
 func (e *evaluation) local(name string) local {
-	if e.data.Locals == nil {
-		return local{}
-	}
-
 	l := e.data.Locals.local(e.ctx, name)
 	if l.problem != nil {
 		e.end(l.problem)

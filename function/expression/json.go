@@ -2,9 +2,7 @@ package expression
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -82,8 +80,12 @@ func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 	case types.Duration, types.Timestamp:
 		s, ok := val.ConvertToType(types.StringType).Value().(string)
 		return s, ok, nil
-	case traits.Lister, traits.Mapper:
-		return w.nested(val)
+	case traits.Mapper:
+		w.bytes += perParts
+		return w.object(val)
+	case traits.Lister:
+		w.bytes += perParts
+		return w.list(val)
 	}
 
 	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number",
@@ -101,17 +103,10 @@ func (w *writer) integer(n int64) (any, bool, error) {
 	return float64(n), true, nil
 }
 
-// nested values of a list or a map.
-func (w *writer) nested(val ref.Val) (any, bool, error) {
-	w.bytes += perParts
-
-	if m, ok := val.(traits.Mapper); ok {
-		return w.object(m)
-	}
-
+func (w *writer) list(lister traits.Lister) (any, bool, error) {
 	l := []any{}
 
-	for it := val.(traits.Lister).Iterator(); it.HasNext() == types.True; { //nolint:forcetypeassert // It is no map.
+	for it := lister.Iterator(); it.HasNext() == types.True; {
 		v, ok, err := w.json(it.Next())
 		if err != nil {
 			return nil, false, err
@@ -129,8 +124,7 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.
-	ordered, _ := inOrder(mapper).(traits.Iterable)
-	for it := ordered.Iterator(); it.HasNext() == types.True; {
+	for it := (ordered{mapper}).Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 
 		name, ok := k.(types.String)
@@ -151,18 +145,4 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	}
 
 	return m, true, nil
-}
-
-// textOf a JSON value as it appears inside a string: numbers without an exponent, and integral ones without a point.
-func textOf(v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case bool, int64:
-		return fmt.Sprint(v), nil
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), nil
-	}
-
-	return "", errors.New("a list, a map or null cannot be put into a string")
 }

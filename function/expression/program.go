@@ -3,6 +3,7 @@ package expression
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -70,7 +71,8 @@ func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, pro
 	return nil, false, problem
 }
 
-// text evaluates the expression to what is put into a string.
+// text evaluates the expression to what is put into a string: numbers without an exponent, and integral ones without a
+// point.
 func (p *program) text(ctx context.Context, data *Data) (string, *Problem) {
 	v, ok, problem := p.evaluate(ctx, data)
 
@@ -81,12 +83,16 @@ func (p *program) text(ctx context.Context, data *Data) (string, *Problem) {
 		return "", p.invalid(errors.New("there is no value to put into the string; use orValue"))
 	}
 
-	text, err := textOf(v)
-	if err != nil {
-		return "", p.invalid(err)
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool, int64:
+		return fmt.Sprint(v), nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
 	}
 
-	return text, nil
+	return "", p.invalid(errors.New("a list, a map or null cannot be put into a string"))
 }
 
 // invalid is the problem of a value that cannot be used.

@@ -19,7 +19,7 @@ const (
 
 // A root is what expressions see under a name.
 type root struct {
-	// of the data; nil for locals.
+	// of the data; empty for locals, which are computed when they are asked for.
 	of func(d *Data) any
 	// example of a name below it, where only members can be used.
 	example string
@@ -55,7 +55,7 @@ var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
 		of: func(d *Data) any { return d.Context }, given: true, later: true,
 		bring: "an earlier step has to put it into the context",
 	},
-	rootLocals: {of: func(*Data) any { return nil }, example: "fqdn", none: "there is no local"},
+	rootLocals: {of: func(*Data) any { return map[string]any(nil) }, example: "fqdn", none: "there is no local"},
 }
 
 // isRoot is true for the name of a root.
