@@ -45,9 +45,7 @@ func setInventories(parameters map[string]any, r input.Run) {
 		}
 	}
 
-	if len(refs) > 0 {
-		parameters[fields.Inventories] = refs
-	}
+	parameters[fields.Inventories] = refs
 }
 
 // inventory compiles the YAML among the inventories of a run, if there is any.

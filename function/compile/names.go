@@ -1,14 +1,20 @@
 package compile
 
 import (
+	"fmt"
+	"path"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane/function-sdk-go/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Expressions for the name and the uid of an XR.
@@ -17,22 +23,32 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// names of other objects, the content and the variables of the environment that a run computes. A run may choose any
-// object in the namespace of its XR. The name of any other object must hold the uid of the XR, so that it cannot be an
-// object of another owner.
-func (c compiler) names(r input.Run, namespaced bool) map[fields.Key]*expression.Template {
-	names := map[fields.Key]*expression.Template{}
-
-	for _, name := range fields.Names(func(f fields.Field) bool { return f.Kind == fields.Referring }) {
-		fields.References(field.NewPath(name), name, r.Object[name], func(t fields.Text) {
-			if strings.Contains(t.Value, "${") {
-				names[t.Key()] = c.compile(t.Path, t.Value, expression.String)
-				c.name(r, t, names[t.Key()], namespaced)
-			}
-		})
+// text returns what is in the place of a text of a reference: a *plan.Value for a name of another object, for content and
+// for a variable of the environment that the run computes. A run may choose any object in the namespace of its XR. The
+// name of any other object must hold the uid of the XR, so that it cannot be an object of another owner.
+func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
+	if !t.Computes() || !strings.Contains(t.Value, "${") {
+		return t.Value
 	}
 
-	return names
+	at := field.NewPath(written(t.Path.String()))
+	v := &plan.Value{Template: c.compile(at, t.Value, expression.String), Required: true}
+	_, project := r.Object["project"]
+
+	v.As = func(computed any) (any, error) {
+		playbook := t.Of == fields.AllowedPlaybook || t.Of == fields.AllowedPlaybooks
+		ext := path.Ext(fmt.Sprint(computed))
+
+		if playbook && !project && (ext == ".yml" || ext == ".yaml") {
+			return nil, errors.Errorf("%s is a path, which needs project, the repository that has it", manifest.Show(computed))
+		}
+
+		return computed, t.Check(computed, r.Allowed[t.Of])
+	}
+
+	c.name(r, t, v.Template, namespaced)
+
+	return v
 }
 
 // name reports what an expression must not choose.
@@ -56,18 +72,20 @@ func (c compiler) name(r input.Run, t fields.Text, computed *expression.Template
 	}
 
 	if forbidden != "" {
-		c.add(field.Forbidden(c.at.Child(t.Path.String()), forbidden))
+		c.add(field.Forbidden(c.at.Child(computed.Path()), forbidden))
 	}
 }
 
-// nameMistakes reports literal names in references that no object can have.
-func nameMistakes(path *field.Path, object map[string]any) field.ErrorList {
+// nameMistakes reports names in the references of an AnsibleRun that no object can have.
+func nameMistakes(path *field.Path, spec any) field.ErrorList {
 	var errs field.ErrorList
 
-	fields.References(path, "", object, func(t fields.Text) {
-		if t.Meaning == fields.Name && !strings.Contains(t.Value, "${") && len(validation.IsDNS1123Subdomain(t.Value)) > 0 {
+	fields.Replace(path, "", spec, func(t fields.Text) any {
+		if t.Meaning == fields.Name && t.Value != "" && len(validation.IsDNS1123Subdomain(t.Value)) > 0 {
 			errs = append(errs, field.Invalid(t.Path, t.Value, "cannot be the name of an object"))
 		}
+
+		return t.Value
 	})
 
 	return errs

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -27,52 +28,80 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 	c.metadata(r)
 
 	cluster := !namespaced && r.Namespace == ""
+	parameters := partOf(r, fields.ForProvider)
+	setInventories(parameters, r)
+
+	parts := map[fields.Part]map[string]any{
+		fields.Labels: {}, fields.Annotations: c.annotations(r), fields.Spec: partOf(r, fields.Spec),
+		fields.ForProvider: ansiblerun.Stored(parameters),
+	}
+	parts[fields.Spec]["providerConfigRef"] = c.configRef(r, cluster)
+
+	for _, name := range manifest.SortedKeys(r.Object) {
+		if into := parts[fields.Of(name).Part]; into != nil {
+			c.compute(r, name, into, namespaced)
+		}
+	}
+
 	o := plan.Object{
-		APIVersion:  ansiblerun.APIVersionNamespaced,
-		Namespace:   r.Namespace,
-		Annotations: c.annotations(r),
-		Spec:        partOf(r, fields.Spec),
-		Parameters:  partOf(r, fields.ForProvider),
-		Settings:    map[string]*expression.Template{},
-		Allowed:     r.Allowed,
+		APIVersion: ansiblerun.APIVersionNamespaced,
+		Metadata:   map[string]any{"labels": parts[fields.Labels], "annotations": parts[fields.Annotations]},
+		Spec:       manifest.Overlay(parts[fields.Spec], map[string]any{"forProvider": parts[fields.ForProvider]}),
 	}
 
 	if cluster {
 		o.APIVersion = ansiblerun.APIVersionCluster
 	}
 
-	o.Spec["providerConfigRef"] = c.configRef(r, cluster)
-	setInventories(o.Parameters, r)
-
-	for _, name := range manifest.SortedKeys(r.Object) {
-		f := fields.Of(name)
-		if f.Part != fields.Metadata && (f.Kind != fields.Setting || !f.Computes(r.Object[name])) {
-			continue
-		}
-
-		t := c.compile(field.NewPath(name), r.Object[name], f.Types...)
-		for _, k := range manifest.SortedKeys(t.Fields()) {
-			c.typed(r.Path.Child(name).Key(k), t.Fields()[k], expression.String)
-		}
-
-		for i, item := range t.Items() {
-			c.typed(r.Path.Child(name).Index(i), item, expression.String)
-		}
-
-		o.Settings[name] = t
-		delete(o.Spec, name)
-		delete(o.Parameters, name)
+	if r.Namespace != "" {
+		o.Metadata["namespace"] = r.Namespace
 	}
-
-	o.Parameters = ansiblerun.Stored(o.Parameters)
-	o.Names = c.names(r, namespaced)
 
 	return o
 }
 
-// partOf an AnsibleRun that a run has, as it is written.
+// compute what a field of a run computes in the part of an AnsibleRun that it belongs to.
+func (c compiler) compute(r input.Run, name string, into map[string]any, namespaced bool) {
+	f, path, v := fields.Of(name), field.NewPath(name), r.Object[name]
+
+	as := func(v any) (any, error) {
+		if f.Part == fields.ForProvider {
+			return ansiblerun.Stored(map[string]any{name: v})[name], f.Check(v)
+		}
+
+		return v, f.Check(v)
+	}
+
+	switch {
+	case f.Kind == fields.Referring:
+		into[name] = fields.Replace(path, name, into[name], func(t fields.Text) any { return c.text(r, t, namespaced) })
+	case f.Kind == fields.Computed:
+		t := c.compile(path, v)
+		for _, k := range manifest.SortedKeys(t.Fields()) {
+			c.typed(r.Path.Child(name).Key(k), t.Fields()[k], expression.String)
+			into[k] = &plan.Value{Template: t.Fields()[k], As: as}
+		}
+	case f.Computes(v):
+		t := c.compile(path, v, f.Types...)
+		for i, item := range t.Items() {
+			c.typed(r.Path.Child(name).Index(i), item, expression.String)
+		}
+
+		into[cmp.Or(f.Annotation, name)] = &plan.Value{Template: t, As: as}
+	case f.Annotation != "":
+		into[f.Annotation] = v
+	}
+}
+
+// partOf an AnsibleRun that is literal, as the run has it.
 func partOf(r input.Run, part fields.Part) map[string]any {
-	return manifest.Pick(r.Object, fields.Names(func(f fields.Field) bool { return f.Part == part })...)
+	all := maps.Clone(r.Object)
+	maps.DeleteFunc(all, func(name string, v any) bool {
+		f := fields.Of(name)
+		return f.Part != part || f.Computes(v)
+	})
+
+	return all
 }
 
 // runNamespace reports mistakes in the namespace of a run.
@@ -143,13 +172,10 @@ func (c compiler) configRef(r input.Run, cluster bool) map[string]any {
 	return map[string]any{"name": name}
 }
 
-// annotations of an AnsibleRun that fields of a run become.
+// annotations of an AnsibleRun that mean something to the function alone.
 func (c compiler) annotations(r input.Run) map[string]any {
-	annotations := map[string]any{}
 	written := map[string]string{ansiblerun.AnnotationDependsOn: "dependsOn", ansiblerun.AnnotationPrune: "prune"}
-	settings := fields.Names(func(f fields.Field) bool { return f.Annotation != "" })
-
-	for _, name := range settings {
+	for _, name := range fields.Names(func(f fields.Field) bool { return f.Annotation != "" }) {
 		written[fields.Of(name).Annotation] = name
 	}
 
@@ -160,18 +186,11 @@ func (c compiler) annotations(r input.Run) map[string]any {
 		}
 	}
 
-	if !ptr.Deref(r.Prune, true) {
-		annotations[ansiblerun.AnnotationPrune] = ansiblerun.PruneNever
+	if ptr.Deref(r.Prune, true) {
+		return map[string]any{}
 	}
 
-	for _, name := range settings {
-		f, v := fields.Of(name), manifest.Text(r.Object, name)
-		if v != "" && !f.Computes(v) {
-			annotations[f.Annotation] = v
-		}
-	}
-
-	return annotations
+	return map[string]any{ansiblerun.AnnotationPrune: ansiblerun.PruneNever}
 }
 
 // metadata reports labels and annotations of literal names and values that the

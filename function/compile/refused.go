@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -40,29 +41,37 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 		return field.ErrorList{field.InternalError(r.Path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
-	var parameters common.AnsibleRunParameters
-	input.Decode(r.Object.Parameters, &parameters)
+	// Of variables nothing is known.
+	p := plan.Computed{}
+	if r.Inventory != nil {
+		p.Inventory = placeholder
+	}
 
-	errs := s.Validate(withPlaceholders(r))
+	object := r.Object.Unevaluated(func(*expression.Template) string { return placeholder }).With(p)
+	spec, _ := object["spec"].(map[string]any)
+	errs := append(s.Validate(object), nameMistakes(field.NewPath("spec"), spec)...)
+
+	var typed struct {
+		ForProvider common.AnsibleRunParameters `json:"forProvider"`
+	}
+
+	input.Decode(spec, &typed)
 
 	// What the provider cannot read.
-	if _, err := parameters.ParseRoles(); err != nil {
+	if _, err := typed.ForProvider.ParseRoles(); err != nil {
 		errs = append(errs, roleMistake(err))
 	}
 
-	if parameters.OnDelete != nil {
-		if _, err := parameters.OnDelete.ParseRoles(); err != nil {
+	if typed.ForProvider.OnDelete != nil {
+		if _, err := typed.ForProvider.OnDelete.ParseRoles(); err != nil {
 			errs = append(errs, roleMistake(err))
 		}
 	}
 
-	errs = append(errs, nameMistakes(field.NewPath("spec"), r.Object.Spec)...)
-	errs = append(errs, nameMistakes(field.NewPath("spec", "forProvider"), r.Object.Parameters)...)
-
 	const policies = "spec.managementPolicies"
 
 	// A set with an action that there is not is one mistake.
-	list, ok := r.Object.Spec["managementPolicies"].([]any)
+	list, ok := spec["managementPolicies"].([]any)
 	if ok && !slices.ContainsFunc(errs, func(err *field.Error) bool { return strings.HasPrefix(err.Field, policies) }) {
 		if err := fields.CheckPolicies(list); err != nil {
 			errs = append(errs, field.Forbidden(field.NewPath(policies), err.Error()))
@@ -81,22 +90,6 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 	return errs
 }
 
-// withPlaceholders returns the AnsibleRun with a value of the right type in each computed
-// field. Variables may be anything.
-func withPlaceholders(r *plan.Run) map[string]any {
-	names := make(map[fields.Key]string, len(r.Object.Names))
-	for key := range r.Object.Names {
-		names[key] = placeholder
-	}
-
-	p := plan.Computed{}
-	if r.Inventory != nil {
-		p.Inventory = placeholder
-	}
-
-	return r.Object.Named(names).With(p)
-}
-
 // inputPath returns the path in the input of the field at a path of an AnsibleRun.
 func inputPath(path string, r input.Run) string {
 	for _, of := range []string{"spec.forProvider", "spec"} {
@@ -110,12 +103,16 @@ func inputPath(path string, r input.Run) string {
 		return r.Path.String()
 	}
 
-	end := strings.IndexAny(path+".", ".[")
-	if path[:end] == fields.Inventories {
-		path = strings.Replace(path, ".secretRef", ".secretKeyRef", 1)
+	return r.Path.String() + "." + written(path)
+}
+
+// written is the path of what is at a path of the parameters of an AnsibleRun.
+func written(path string) string {
+	if strings.HasPrefix(path, fields.Inventories+"[") {
+		return strings.Replace(path, ".secretRef", ".secretKeyRef", 1)
 	}
 
-	return r.Path.String() + "." + path
+	return path
 }
 
 // roleMistake is an error of ParseRoles, which begins with a path.

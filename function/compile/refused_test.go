@@ -19,9 +19,9 @@ func TestRulesOfComputed(t *testing.T) {
 		`e\.name\.matches\(`,         // A variable of the environment has a literal name.
 		`self\.path\.(matches|ends)`, // The directory of a project is literal.
 		`self\.onDelete\.playbook`,   // So is the content of onDelete.
-		`self\.playbooks?\.(matches\(|exists\(p, p\.matches\()'\[\.\]ya\?ml\$'`, // Object.check of package plan.
-		`\[self\.playbook\] : \[\]|\? self\.playbooks`,                          // As are these for Key.Check.
-		`i\.path\.(matches|ends)`,                                               // Key.Check of package fields.
+		`self\.playbooks?\.(matches\(|exists\(p, p\.matches\()'\[\.\]ya\?ml\$'`, // compiler.text.
+		`\[self\.playbook\] : \[\]|\? self\.playbooks`,                          // Text.Check of package fields.
+		`i\.path\.(matches|ends)`,                                               // Text.Check, too.
 	}, "|"))
 
 	for _, crd := range [][]byte{crds.AnsibleRuns, crds.ClusterAnsibleRuns} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
@@ -144,4 +146,20 @@ func isTimeout(v any) error {
 	}
 
 	return errors.Errorf("must be a duration that is not negative, such as 20m, and is %s", manifest.Show(v))
+}
+
+func isText(v any) error {
+	if _, ok := v.(string); !ok {
+		return errors.New("must be a string")
+	}
+
+	return nil
+}
+
+func isLabel(v any) error {
+	if s, ok := v.(string); ok && len(validation.IsValidLabelValue(s)) > 0 {
+		return errors.Errorf("%.80q cannot be the value of a label", s)
+	}
+
+	return isText(v)
 }

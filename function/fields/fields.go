@@ -37,8 +37,10 @@ type Part int
 const (
 	// Elsewhere are the fields that are no part of an AnsibleRun under their own names.
 	Elsewhere Part = iota
-	// Metadata has labels and annotations.
-	Metadata
+	// Labels of an AnsibleRun.
+	Labels
+	// Annotations of an AnsibleRun.
+	Annotations
 	// Spec has fields as they are.
 	Spec
 	// ForProvider are the parameters in the spec.
@@ -73,9 +75,9 @@ type Field struct {
 	OfSets bool
 	// Types that a setting can have.
 	Types []expression.Type
-	// Annotation of the AnsibleRun that a setting becomes; "" for a setting that is a part of the spec.
+	// Annotation of the AnsibleRun that a setting becomes.
 	Annotation string
-	// Check says what a computed value of a setting must be.
+	// Check says what a computed value of a setting, of a label or of an annotation must be.
 	Check func(v any) error
 }
 
@@ -86,7 +88,7 @@ func setting(part Part, action Action, check func(any) error, types ...expressio
 
 // annotation that a text becomes.
 func annotation(name string, check func(any) error) Field {
-	f := setting(Elsewhere, Update, check, expression.String)
+	f := setting(Annotations, Update, check, expression.String)
 	f.Annotation = name
 
 	return f
@@ -98,8 +100,8 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"previousNames": {Kind: Computed, Action: Nothing, Own: true},
 
 	"namespace":   {Kind: Literal, Action: Hold},
-	"labels":      {Kind: Computed, Part: Metadata, Action: Update},
-	"annotations": {Kind: Computed, Part: Metadata, Action: Update},
+	"labels":      {Kind: Computed, Part: Labels, Action: Update, Check: isLabel},
+	"annotations": {Kind: Computed, Part: Annotations, Action: Update, Check: isText},
 
 	"when":       {Kind: Computed, Action: MayRemove},
 	"readyWhen":  {Kind: Computed, Action: Update, Own: true},
@@ -115,7 +117,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 		string(common.CheckWhenObserve), string(common.RunOnChange))),
 	"pollInterval":       annotation(meta.AnnotationKeyPollInterval, isInterval),
 	"keepOutput":         annotation(common.AnnotationKeepOutput, isKept),
-	"providerConfigRef":  {Kind: Referring, Action: RunAgain},
+	"providerConfigRef":  {Kind: Referring, Part: Spec, Action: RunAgain},
 	"managementPolicies": setting(Spec, Update, arePolicies, expression.Array),
 
 	"allowed":        {Kind: Literal, Action: Nothing},
@@ -133,7 +135,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"varFiles":  {Kind: Referring, Part: ForProvider, Action: RunAgain},
 
 	"env":         {Kind: Referring, Part: ForProvider, Action: RunAgain},
-	"inventories": {Kind: Referring, Action: RunAgain},
+	"inventories": {Kind: Referring, Part: ForProvider, Action: RunAgain},
 
 	"limit":    setting(ForProvider, RunAgain, isLimit, expression.String),
 	"tags":     setting(ForProvider, RunAgain, listOf(isTag), expression.Array),

@@ -45,22 +45,17 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: a row has a Kind and an Action", name)
 		}
 
-		if is := f.Kind == Setting; is != (f.Check != nil) || is != (f.Types != nil) {
-			t.Errorf("%s: settings, and they alone, have Types and a Check", name)
-		}
-
-		if f.Kind == Setting && f.Part == Elsewhere && f.Annotation == "" {
-			t.Errorf("%s: where in an AnsibleRun a setting is must be said", name)
+		if f.Kind == Setting && (f.Check == nil || f.Types == nil || f.Part == Elsewhere) {
+			t.Errorf("%s: a setting has Types, a Check and a Part", name)
 		}
 	}
 }
 
-// What a run has under the name of a parameter becomes that parameter, but for variables,
-// which are evaluated, and inventories, which an AnsibleRun has in other fields.
+// What a run has under the name of a parameter becomes that parameter, but for variables, which are evaluated.
 func TestForProvider(t *testing.T) {
 	parameters := namesOf(reflect.TypeFor[common.AnsibleRunParameters]())
 	want := slices.DeleteFunc(manifest.SortedKeys(table), func(name string) bool {
-		return name == "vars" || name == Inventories || !slices.Contains(parameters, name)
+		return name == "vars" || !slices.Contains(parameters, name)
 	})
 	got := Names(func(f Field) bool { return f.Part == ForProvider })
 

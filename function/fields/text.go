@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -48,34 +47,11 @@ type Text struct {
 // Computes is true for a text that may hold expressions.
 func (t Text) Computes() bool { return t.Meaning != Plain }
 
-// Key of a text among those that hold expressions.
-func (t Text) Key() Key {
-	key := Key{Meaning: t.Meaning, Text: t.Value}
-	if t.Meaning == Content {
-		key.Of = t.Of
-	}
-
-	return key
-}
-
-// A Key is the same for texts that become the same.
-type Key struct {
-	Meaning Meaning
-	// Of is the key of content in allowed; empty for all else.
-	Of   string
-	Text string
-}
-
-// Compare keys, for their order.
-func (k Key) Compare(o Key) int {
-	return cmp.Or(cmp.Compare(k.Meaning, o.Meaning), strings.Compare(k.Of, o.Of), strings.Compare(k.Text, o.Text))
-}
-
 // Check a value that was computed for a text. Content is one of the values that these patterns allow.
-func (k Key) Check(v any, allowed []string) error {
+func (t Text) Check(v any, allowed []string) error {
 	s, ok := v.(string)
 
-	switch k.Meaning {
+	switch t.Meaning {
 	case Content:
 		if !ok || !isContent(s) {
 			return errors.Errorf("must be letters, digits and the characters _.+/- without . and .. between slashes, and is %s",
@@ -83,11 +59,11 @@ func (k Key) Check(v any, allowed []string) error {
 		}
 
 		if !slices.ContainsFunc(allowed, func(pattern string) bool { ok, _ := path.Match(pattern, s); return ok }) {
-			return errors.Errorf("%q is not allowed; allowed for %s is %s", s, k.Of, strings.Join(allowed, ", "))
+			return errors.Errorf("%q is not allowed; allowed for %s is %s", s, t.Of, strings.Join(allowed, ", "))
 		}
 
-		if strings.HasSuffix(k.Of, ".version") && isCommit(s) && !slices.Contains(allowed, s) {
-			return errors.Errorf("%q may be a commit, which no pattern allows; to allow it, list it in allowed for %s", s, k.Of)
+		if strings.HasSuffix(t.Of, ".version") && isCommit(s) && !slices.Contains(allowed, s) {
+			return errors.Errorf("%q may be a commit, which no pattern allows; to allow it, list it in allowed for %s", s, t.Of)
 		}
 	case Value:
 		if !ok || strings.Contains(s, "\x00") {
@@ -116,7 +92,7 @@ func isCommit(s string) bool {
 
 // Replace returns a copy of the value of a field in which each text is what replace makes of it. It is the one walk
 // through references, also for callers that only read them.
-func Replace(at *field.Path, name string, v any, replace func(Text) string) any {
+func Replace(at *field.Path, name string, v any, replace func(Text) any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
@@ -186,15 +162,4 @@ func meant(name, field string, object map[string]any) Text {
 	}
 
 	return Text{}
-}
-
-// References calls do for the texts in the value of a field that may hold expressions.
-func References(at *field.Path, name string, v any, do func(Text)) {
-	Replace(at, name, v, func(t Text) string {
-		if t.Computes() && t.Value != "" {
-			do(t)
-		}
-
-		return t.Value
-	})
 }

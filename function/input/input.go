@@ -216,7 +216,7 @@ func (s section) literals(computed map[string]bool) field.ErrorList {
 			continue
 		}
 
-		s.object[name] = fields.Replace(path, name, s.object[name], func(t fields.Text) string {
+		s.object[name] = fields.Replace(path, name, s.object[name], func(t fields.Text) any {
 			holds := strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${")
 
 			switch {

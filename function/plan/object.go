@@ -2,42 +2,30 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Object is an AnsibleRun without what is computed.
+// An Object is an AnsibleRun, with a *Value in the place of each field and text that is computed.
 type Object struct {
-	APIVersion string
-	Namespace  string
-	// Annotations that fields of a run become.
-	Annotations map[string]any
-	// Spec without forProvider.
-	Spec map[string]any
-	// Parameters are spec.forProvider, as they are stored.
-	Parameters map[string]any
-	// Settings that hold expressions, labels and annotations, by the names of the fields.
-	Settings map[string]*expression.Template
-	// Names of other objects, content and variables of the environment that hold expressions.
-	Names map[fields.Key]*expression.Template
-	// Allowed are the patterns of content that holds expressions.
-	Allowed map[string][]string
+	APIVersion     string
+	Metadata, Spec map[string]any
+}
 
-	// labels as evaluated.
-	labels map[string]any
+// A Value is computed for a place in an AnsibleRun.
+type Value struct {
+	Template *expression.Template
+	// Required is true for a value without which what is around it means nothing. Any other one is left out when it is
+	// optional.none().
+	Required bool
+	// As returns the value as the AnsibleRun has it, or why it cannot have it.
+	As func(v any) (any, error)
 }
 
 // Computed are the parts of an AnsibleRun that depend on the XR.
@@ -56,8 +44,8 @@ type Computed struct {
 // With returns the AnsibleRun with what is computed, and an annotation of what
 // it was rendered after. The object itself stays as it is.
 func (o Object) With(p Computed) map[string]any {
-	parameters, spec, metadata := maps.Clone(o.Parameters), maps.Clone(o.Spec), map[string]any{}
-	spec["forProvider"] = parameters
+	parameters, labels, annotations := map[string]any{}, map[string]any{}, map[string]any{}
+	spec := map[string]any{"forProvider": parameters}
 
 	if len(p.Vars) > 0 {
 		parameters["vars"] = p.Vars
@@ -75,11 +63,6 @@ func (o Object) With(p Computed) map[string]any {
 		spec["writeConnectionSecretToRef"] = p.Secret
 	}
 
-	if o.Namespace != "" {
-		metadata["namespace"] = o.Namespace
-	}
-
-	labels := manifest.Overlay(o.labels, nil)
 	if p.CompositeUID != "" {
 		labels[ansiblerun.LabelComposite] = p.CompositeUID
 	}
@@ -88,24 +71,18 @@ func (o Object) With(p Computed) map[string]any {
 		labels[ansiblerun.LabelInUse] = "true"
 	}
 
-	if len(labels) > 0 {
-		metadata["labels"] = labels
-	}
-
-	annotations := maps.Clone(o.Annotations)
 	if len(p.DependsOn) > 0 {
 		annotations[ansiblerun.AnnotationDependsOn] = strings.Join(p.DependsOn, ",")
 	}
 
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
-	}
+	metadata := manifest.Overlay(o.Metadata, map[string]any{"labels": labels, "annotations": annotations})
+	maps.DeleteFunc(metadata, func(_ string, v any) bool { return manifest.Equal(v, nil) })
 
 	return map[string]any{
 		"apiVersion": o.APIVersion,
 		"kind":       common.KindAnsibleRun,
 		"metadata":   metadata,
-		"spec":       spec,
+		"spec":       manifest.Overlay(o.Spec, spec),
 	}
 }
 
@@ -113,155 +90,115 @@ func (o Object) With(p Computed) map[string]any {
 func (o Object) Templates() []*expression.Template {
 	var all []*expression.Template
 
-	for _, key := range o.keys() {
-		all = append(all, o.Names[key])
-	}
-
-	for _, name := range manifest.SortedKeys(o.Settings) {
-		all = append(all, o.Settings[name])
-	}
+	o.filled(func(v *Value) any {
+		all = append(all, v.Template)
+		return nil
+	})
 
 	return all
 }
 
-// keys of the names that hold expressions, in their order.
-func (o Object) keys() []fields.Key {
-	return slices.SortedFunc(maps.Keys(o.Names), fields.Key.Compare)
-}
-
-// Evaluate settings, labels, annotations and names of other objects.
+// Evaluate all computed values.
 func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
-	o, problems := o.set(ctx, data)
+	var problems []expression.Problem
 
-	if len(o.Names) == 0 {
-		return o, problems
-	}
-
-	names := make(map[fields.Key]string, len(o.Names))
-
-	for _, key := range o.keys() {
-		t := o.Names[key]
-
-		v, _, ps := t.Evaluate(ctx, data)
+	o = o.filled(func(v *Value) any {
+		value, ps := v.evaluate(ctx, data)
 		problems = append(problems, ps...)
 
-		if len(ps) > 0 {
-			continue
-		}
+		return value
+	})
 
-		if err := o.check(key, v); err != nil {
-			problems = append(problems, expression.InvalidAt(t.Path(), err))
-		}
-
-		names[key], _ = v.(string)
-	}
-
-	return o.Named(names), problems
+	return o, problems
 }
 
-// computes is true if content with a key in allowed is computed.
-func (o Object) computes(allowed string) bool {
-	return slices.ContainsFunc(o.keys(), func(k fields.Key) bool { return k.Of == allowed })
-}
-
-// check a value that was computed for a text.
-func (o Object) check(key fields.Key, v any) error {
-	playbook := key.Of == fields.AllowedPlaybook || key.Of == fields.AllowedPlaybooks
-	ext := path.Ext(fmt.Sprint(v))
-
-	if playbook && o.Parameters["project"] == nil && (ext == ".yml" || ext == ".yaml") {
-		return errors.Errorf("%s is a path, which needs project, the repository that has it", manifest.Show(v))
-	}
-
-	return key.Check(v, o.Allowed[key.Of])
-}
-
-// Named returns the object with other names in its references.
-func (o Object) Named(names map[fields.Key]string) Object {
-	replace := func(t fields.Text) string {
-		if name, ok := names[t.Key()]; ok && t.Computes() {
-			return name
+// Unevaluated returns the object with these values in the places of those that are required, and without the others.
+func (o Object) Unevaluated(of func(*expression.Template) string) Object {
+	return o.filled(func(v *Value) any {
+		if v.Required {
+			return of(v.Template)
 		}
 
-		return t.Value
-	}
+		return nil
+	})
+}
 
-	o.Spec, _ = fields.Replace(nil, "", o.Spec, replace).(map[string]any)
-	o.Parameters, _ = fields.Replace(nil, "", o.Parameters, replace).(map[string]any)
+// filled returns a copy of the object in which computed values are others; nil leaves one out.
+func (o Object) filled(of func(*Value) any) Object {
+	o.Metadata, _ = fill(o.Metadata, of).(map[string]any)
+	o.Spec, _ = fill(o.Spec, of).(map[string]any)
 
 	return o
+}
+
+func fill(v any, of func(*Value) any) any {
+	switch v := v.(type) {
+	case *Value:
+		return of(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = fill(v[i], of)
+		}
+
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+
+		for _, k := range manifest.SortedKeys(v) {
+			if value := fill(v[k], of); value != nil {
+				out[k] = value
+			}
+		}
+
+		return out
+	}
+
+	return v
 }
 
 // messageNoItems says what to write for a list that is written out, and of which all items are optional.none().
 const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item ` +
 	`with a default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
 
-// set evaluates the settings, labels and annotations. One with the value optional.none() is left out.
-func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
-	if len(o.Settings) == 0 {
-		return o, nil
+// evaluate a value; nil for one that is left out.
+func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expression.Problem) {
+	value, ok, problems := v.Template.Evaluate(ctx, data)
+	if len(problems) > 0 || !ok && !v.Required {
+		return nil, problems
 	}
 
-	var problems []expression.Problem
-
-	o.Annotations, o.Spec, o.Parameters = maps.Clone(o.Annotations), maps.Clone(o.Spec), maps.Clone(o.Parameters)
-
-	for _, name := range manifest.SortedKeys(o.Settings) {
-		v, ok, ps := o.Settings[name].Evaluate(ctx, data)
-		problems = append(problems, ps...)
-
-		if !ok || len(ps) > 0 {
-			continue
-		}
-
-		if list, isList := v.([]any); isList && len(list) == 0 && len(o.Settings[name].Items()) > 0 {
-			problems = append(problems, expression.Problem{Path: name, Kind: expression.NotSet, Message: messageNoItems})
-			continue
-		}
-
-		f := fields.Of(name)
-		if f.Part == fields.Metadata {
-			problems = append(problems, metadataMistakes(name, v)...)
-		} else if err := f.Check(v); err != nil {
-			problems = append(problems, expression.InvalidAt(name, err))
-		}
-
-		object, _ := v.(map[string]any)
-
-		switch {
-		case name == "labels":
-			o.labels = object
-		case f.Part == fields.Metadata:
-			maps.Copy(o.Annotations, object)
-		case f.Part == fields.Elsewhere:
-			o.Annotations[f.Annotation] = v
-		case f.Part == fields.Spec:
-			o.Spec[name] = v
-		case f.Part == fields.ForProvider:
-			maps.Copy(o.Parameters, ansiblerun.Stored(map[string]any{name: v}))
-		}
+	if list, isList := value.([]any); isList && len(list) == 0 && len(v.Template.Items()) > 0 {
+		return nil, []expression.Problem{{Path: v.Template.Path(), Kind: expression.NotSet, Message: messageNoItems}}
 	}
 
-	return o, problems
+	value, err := v.As(value)
+	if err != nil {
+		return nil, []expression.Problem{expression.InvalidAt(v.Template.Path(), err)}
+	}
+
+	return value, nil
 }
 
-// metadataMistakes are what is wrong with labels or annotations.
-func metadataMistakes(name string, v any) []expression.Problem {
-	var problems []expression.Problem
+// couldBe is true for a value that was made of another one, whatever the computed values in that were.
+func couldBe(v, was any) bool {
+	switch v := v.(type) {
+	case *Value:
+		return (was != nil || !v.Required) && v.Template.MayBe(was)
+	case []any:
+		list, _ := was.([]any)
+		return slices.EqualFunc(v, list, couldBe)
+	case map[string]any:
+		object, _ := was.(map[string]any)
 
-	m, _ := v.(map[string]any)
-
-	for _, k := range manifest.SortedKeys(m) {
-		s, ok := m[k].(string)
-
-		switch {
-		case !ok:
-			problems = append(problems, expression.InvalidAt(name+"."+k, errors.New("must be a string")))
-		case name == "labels" && len(validation.IsValidLabelValue(s)) > 0:
-			problems = append(problems,
-				expression.InvalidAt(name+"."+k, errors.Errorf("%.80q cannot be the value of a label", s)))
+		for k := range manifest.Overlay(v, object) {
+			if !couldBe(v[k], object[k]) {
+				return false
+			}
 		}
+
+		return true
 	}
 
-	return problems
+	return manifest.Equal(v, was)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -142,42 +141,17 @@ func (run *Run) Resources() map[string]bool {
 // CouldBe is true for an AnsibleRun that the run may have rendered: with all literal values
 // of its content, hosts and variables.
 func (run *Run) CouldBe(o map[string]any) bool {
-	spec, _ := o["spec"].(map[string]any)
-	was, _ := spec["forProvider"].(map[string]any)
-	literal := append(ansiblerun.ContentFields[:], "project")
-
-	config, _ := run.Object.Spec["providerConfigRef"].(map[string]any)
-	ref, _ := spec["providerConfigRef"].(map[string]any)
-
-	if run.Object.Names[fields.Key{Meaning: fields.Name, Text: manifest.Text(config, "name")}] == nil &&
-		manifest.Text(config, "name") != manifest.Text(ref, "name") {
-		return false
-	}
-
+	compared := append(ansiblerun.ContentFields[:], "project", "limit", "env", "inventories", "varFiles")
 	if run.Inventory == nil {
-		literal = append(literal, "hosts", "inventoryInline")
+		compared = append(compared, "hosts", "inventoryInline")
 	}
 
-	if run.Object.Settings["limit"] == nil {
-		literal = append(literal, "limit")
-	}
+	parameters, _ := run.Object.Spec["forProvider"].(map[string]any)
+	was, _ := manifest.Nested(o, "spec", "forProvider").(map[string]any)
 
-	// Content that is computed is compared by same.
-	if !slices.ContainsFunc(run.Object.keys(), func(k fields.Key) bool { return k.Meaning != fields.Content }) {
-		literal = append(literal, "env", "inventories", "varFiles")
-	}
-
-	// Content that is computed may have been anything.
-	same := func(parameters map[string]any) any {
-		return fields.Replace(nil, "", manifest.Pick(parameters, literal...), func(t fields.Text) string {
-			if t.Meaning == fields.Content && run.Object.computes(t.Of) {
-				return ""
-			}
-
-			return t.Value
-		})
-	}
-	if !manifest.Equal(same(run.Object.Parameters), same(was)) {
+	if !couldBe(manifest.Nested(run.Object.Spec, "providerConfigRef", "name"),
+		manifest.Nested(o, "spec", "providerConfigRef", "name")) ||
+		!couldBe(manifest.Pick(parameters, compared...), manifest.Pick(was, compared...)) {
 		return false
 	}
 

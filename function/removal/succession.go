@@ -85,7 +85,7 @@ func literal(run *plan.Run, of *plan.Plan) map[string]any {
 		}
 	}
 
-	return run.Object.With(c)
+	return run.Object.Unevaluated((*expression.Template).String).With(c)
 }
 
 // predecessor is the run that a new one says that it was, by its previous names; nil for none.
