@@ -64,14 +64,6 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 func (c compiler) compute(r input.Run, name string, into map[string]any, namespaced bool) {
 	f, path, v := fields.Of(name), field.NewPath(name), r.Object[name]
 
-	as := func(v any) (any, error) {
-		if f.Part == fields.ForProvider {
-			return ansiblerun.Stored(map[string]any{name: v})[name], f.Check(v)
-		}
-
-		return v, f.Check(v)
-	}
-
 	switch {
 	case f.Kind == fields.Referring:
 		into[name] = fields.Replace(path, name, into[name], func(t fields.Text) any { return c.text(r, t, namespaced) })
@@ -79,15 +71,31 @@ func (c compiler) compute(r input.Run, name string, into map[string]any, namespa
 		t := c.compile(path, v)
 		for _, k := range manifest.SortedKeys(t.Fields()) {
 			c.typed(r.Path.Child(name).Key(k), t.Fields()[k], expression.String)
-			into[k] = &plan.Value{Template: t.Fields()[k], As: as}
+			into[k] = &plan.Value{Template: t.Fields()[k], As: func(v any) (any, error) { return v, f.Check(v) }}
 		}
 	case f.Computes(v):
-		t := c.compile(path, v, f.Types...)
+		is := []expression.Type{input.Type(name)}
+		if is[0] == expression.Integer {
+			is = append(is, expression.Number)
+		}
+
+		t := c.compile(path, v, is...)
 		for i, item := range t.Items() {
 			c.typed(r.Path.Child(name).Index(i), item, expression.String)
 		}
 
-		into[cmp.Or(f.Annotation, name)] = &plan.Value{Template: t, As: as}
+		into[cmp.Or(f.Annotation, name)] = &plan.Value{Template: t, As: func(v any) (any, error) {
+			err := input.Check(name, v)
+			if err == nil && f.Check != nil {
+				err = f.Check(v)
+			}
+
+			if f.Part == fields.ForProvider {
+				v = ansiblerun.Stored(map[string]any{name: v})[name]
+			}
+
+			return v, err
+		}}
 	case f.Annotation != "":
 		into[f.Annotation] = v
 	}

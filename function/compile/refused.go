@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -68,13 +67,9 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 		}
 	}
 
-	const policies = "spec.managementPolicies"
-
-	// A set with an action that there is not is one mistake.
-	list, ok := spec["managementPolicies"].([]any)
-	if ok && !slices.ContainsFunc(errs, func(err *field.Error) bool { return strings.HasPrefix(err.Field, policies) }) {
+	if list, ok := spec["managementPolicies"].([]any); ok {
 		if err := fields.CheckPolicies(list); err != nil {
-			errs = append(errs, field.Forbidden(field.NewPath(policies), err.Error()))
+			errs = append(errs, field.Forbidden(field.NewPath("spec", "managementPolicies"), err.Error()))
 		}
 	}
 

@@ -1,11 +1,9 @@
 package fields
 
 import (
-	"math"
+	"cmp"
 	"regexp"
 	"slices"
-	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -31,25 +29,14 @@ const (
 	maxContent = 253
 )
 
-// oneOf checks that a value is one of these.
-func oneOf(these ...string) func(any) error {
-	return func(v any) error {
-		if s, ok := v.(string); ok && slices.Contains(these, s) {
-			return nil
-		}
-
-		return errors.Errorf("must be one of %s, and is %s", strings.Join(these, ", "), manifest.Show(v))
-	}
-}
-
 // listOf checks all items of a list, which must not be empty: an empty list would mean
 // something else to Ansible and to Crossplane.
 func listOf(check func(any) error) func(any) error {
 	const most = 1000
 
 	return func(v any) error {
-		list, ok := v.([]any)
-		if !ok || len(list) == 0 || len(list) > most {
+		list, _ := v.([]any)
+		if len(list) == 0 || len(list) > most {
 			return errors.Errorf("must be a list of 1 to %d items, or optional.none()", most)
 		}
 
@@ -65,13 +52,8 @@ func listOf(check func(any) error) func(any) error {
 
 // arePolicies checks management policies. An empty list is written, not computed.
 func arePolicies(v any) error {
-	if err := listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*"))(v); err != nil {
-		return err
-	}
-
 	list, _ := v.([]any)
-
-	return CheckPolicies(list)
+	return cmp.Or(listOf(isText)(v), CheckPolicies(list))
 }
 
 // CheckPolicies checks that Crossplane supports a set of management policies: it does nothing with an object that has
@@ -87,17 +69,6 @@ func CheckPolicies(list []any) error {
 
 	return errors.Errorf(`Crossplane does not support this set: write "*" alone, or Observe with others, and Delete only `+
 		"with Create, or with Observe alone, and not %s", manifest.Show(list))
-}
-
-// between checks that a value is an integer of a range.
-func between(least, most float64) func(any) error {
-	return func(v any) error {
-		if n, ok := v.(float64); ok && n == math.Trunc(n) && n >= least && n <= most {
-			return nil
-		}
-
-		return errors.Errorf("must be an integer from %.0f to %.0f, and is %s", least, most, manifest.Show(v))
-	}
 }
 
 func isTag(v any) error {
@@ -117,35 +88,6 @@ func isLimit(v any) error {
 	return errors.Errorf(
 		"must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as "+
 			"in web:&eu, and is %s", manifest.Show(v))
-}
-
-// isInterval checks that a value is a duration of more than 0.
-func isInterval(v any) error {
-	if s, ok := v.(string); ok {
-		if d, err := time.ParseDuration(s); err == nil && d > 0 {
-			return nil
-		}
-	}
-
-	return errors.Errorf("must be a duration of more than 0, such as 30m, and is %s", manifest.Show(v))
-}
-
-func isKept(v any) error {
-	if v == "true" {
-		return nil
-	}
-
-	return errors.Wrap(isInterval(v), `if it is not "true"`)
-}
-
-func isTimeout(v any) error {
-	if s, ok := v.(string); ok {
-		if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-			return nil
-		}
-	}
-
-	return errors.Errorf("must be a duration that is not negative, such as 20m, and is %s", manifest.Show(v))
 }
 
 func isText(v any) error {

@@ -4,14 +4,12 @@
 package fields
 
 import (
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -26,8 +24,7 @@ const (
 	Referring
 	// Computed fields hold expressions anywhere.
 	Computed
-	// Setting fields are literal, or computed as a whole. The schema of the input checks
-	// literal ones.
+	// Setting fields are literal, or computed as a whole.
 	Setting
 )
 
@@ -73,25 +70,11 @@ type Field struct {
 	Own bool
 	// OfSets is true for a field of the defaults that only runs with forEach take.
 	OfSets bool
-	// Types that a setting can have.
-	Types []expression.Type
 	// Annotation of the AnsibleRun that a setting becomes.
 	Annotation string
-	// Check says what a computed value of a setting, of a label or of an annotation must be.
+	// Check says what a computed value must be, beside what the schema of the input says of a literal one; nil for
+	// nothing.
 	Check func(v any) error
-}
-
-// setting of these types.
-func setting(part Part, action Action, check func(any) error, types ...expression.Type) Field {
-	return Field{Kind: Setting, Part: part, Action: action, Check: check, Types: types}
-}
-
-// annotation that a text becomes.
-func annotation(name string, check func(any) error) Field {
-	f := setting(Annotations, Update, check, expression.String)
-	f.Annotation = name
-
-	return f
 }
 
 // table of the fields that v1alpha1.Run has, by their names.
@@ -113,12 +96,11 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"dependsOn":  {Kind: Literal, Action: Update, Own: true},
 	"usages":     {Kind: Literal, Action: Update},
 
-	"runPolicy": annotation(common.AnnotationRunPolicy, oneOf(string(common.ObserveAndDelete),
-		string(common.CheckWhenObserve), string(common.RunOnChange))),
-	"pollInterval":       annotation(meta.AnnotationKeyPollInterval, isInterval),
-	"keepOutput":         annotation(common.AnnotationKeepOutput, isKept),
+	"runPolicy":          {Kind: Setting, Part: Annotations, Action: Update, Annotation: common.AnnotationRunPolicy},
+	"pollInterval":       {Kind: Setting, Part: Annotations, Action: Update, Annotation: meta.AnnotationKeyPollInterval},
+	"keepOutput":         {Kind: Setting, Part: Annotations, Action: Update, Annotation: common.AnnotationKeepOutput},
 	"providerConfigRef":  {Kind: Referring, Part: Spec, Action: RunAgain},
-	"managementPolicies": setting(Spec, Update, arePolicies, expression.Array),
+	"managementPolicies": {Kind: Setting, Part: Spec, Action: Update, Check: arePolicies},
 
 	"allowed":        {Kind: Literal, Action: Nothing},
 	"project":        {Kind: Referring, Part: ForProvider, Action: RunAgain},
@@ -137,16 +119,14 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"env":         {Kind: Referring, Part: ForProvider, Action: RunAgain},
 	"inventories": {Kind: Referring, Part: ForProvider, Action: RunAgain},
 
-	"limit":    setting(ForProvider, RunAgain, isLimit, expression.String),
-	"tags":     setting(ForProvider, RunAgain, listOf(isTag), expression.Array),
-	"skipTags": setting(ForProvider, RunAgain, listOf(isTag), expression.Array),
-	"forks":    {Kind: Literal, Part: ForProvider, Action: Update},
-	// Ansible has no more.
-	"verbosity":  setting(ForProvider, Update, between(0, 5), expression.Integer, expression.Number),
-	"timeout":    setting(ForProvider, RunAgain, isTimeout, expression.String),
-	"retryLimit": setting(ForProvider, Update, between(1, math.MaxInt32), expression.Integer, expression.Number),
-	"approval": setting(ForProvider, Update,
-		oneOf(string(common.ApprovalRequired), string(common.ApprovalNotRequired)), expression.String),
+	"limit":              {Kind: Setting, Part: ForProvider, Action: RunAgain, Check: isLimit},
+	"tags":               {Kind: Setting, Part: ForProvider, Action: RunAgain, Check: listOf(isTag)},
+	"skipTags":           {Kind: Setting, Part: ForProvider, Action: RunAgain, Check: listOf(isTag)},
+	"forks":              {Kind: Literal, Part: ForProvider, Action: Update},
+	"verbosity":          {Kind: Setting, Part: ForProvider, Action: Update},
+	"timeout":            {Kind: Setting, Part: ForProvider, Action: RunAgain},
+	"retryLimit":         {Kind: Setting, Part: ForProvider, Action: Update},
+	"approval":           {Kind: Setting, Part: ForProvider, Action: Update},
 	"factCachingTimeout": {Kind: Literal, Part: ForProvider, Action: Update},
 	"historyLimit":       {Kind: Literal, Part: ForProvider, Action: Update},
 	"schedule":           {Kind: Literal, Part: ForProvider, Action: Update},

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
@@ -102,6 +103,35 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	return in, errs
+}
+
+// Type of a field of runs, by the schema.
+func Type(name string) expression.Type {
+	shipped, err := shippedSchema()
+	if err != nil {
+		return ""
+	}
+
+	return expression.Type(shipped.Type("runs[0]." + name))
+}
+
+// Check a computed value of a field of runs as if it were literal.
+func Check(name string, v any) error {
+	shipped, err := shippedSchema()
+	if err != nil {
+		return err
+	}
+
+	for _, err := range shipped.Validate(map[string]any{
+		"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindAnsibleRuns,
+		"runs": []any{map[string]any{"name": "a", name: v}},
+	}) {
+		item := strings.TrimPrefix(err.Field, "runs[0]."+name)
+
+		return errors.New(strings.TrimPrefix(item+": "+manifest.Show(err.BadValue)+" is invalid: "+err.Detail, ": "))
+	}
+
+	return nil
 }
 
 // withoutComputed returns the input without computed settings: the schema describes literal ones, and its rules are

@@ -96,6 +96,9 @@ func (s *Schema) at(path string) *structuralschema.Structural {
 	return at
 }
 
+// Type of the field at a path; empty where the schema does not say.
+func (s *Schema) Type(path string) string { return s.at(path).Type }
+
 // values that a field may have; nil for a field without a list of them.
 func (s *Schema) values(path string) []string {
 	var values []string

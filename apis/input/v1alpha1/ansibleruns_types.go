@@ -286,6 +286,7 @@ type RunTemplate struct {
 	// ManagementPolicies of the AnsibleRun: its actions that are allowed. Without
 	// Delete, what the run has made stays when the AnsibleRun is deleted.
 	// +optional
+	// +kubebuilder:validation:items:Enum=Observe;Create;Update;Delete;LateInitialize;*
 	ManagementPolicies []string `json:"managementPolicies,omitempty"`
 
 	// Allowed says which values an XR may choose for content, by the fields of the
