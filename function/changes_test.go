@@ -47,8 +47,8 @@ func TestConditionChanges(t *testing.T) {
 	}
 
 	want := []string{
-		"Running a: is running\nb: waiting for a\nc: waiting for b",
-		"Running b: is running\nc: waiting for b",
+		"Running a: is running\nDependencyNotReady:\nb: waiting for a\nc: waiting for b",
+		"Running b: is running\nDependencyNotReady:\nc: waiting for b",
 		"Running c: is running",
 		"Available",
 	}

@@ -17,7 +17,7 @@ func TestForEach(t *testing.T) {
 		"Map": {
 			reason: "Each item of a map is a run; what depends on the set waits for all of it; a key that is gone takes its run with it.",
 			runs:   zones, input: status, spec: "zones: {eu: 5, us: 5}", observed: member("eu") + existing("db[gone]", "", "role: a.b.c, unsafeVars: {size: 4}"),
-			want: "db[eu], db[us]", said: "Running db[us]: is running\napp: waiting for db", shown: "{urls: {eu: there}}",
+			want: "db[eu], db[us]", said: "Running db[us]: is running\nDependencyNotReady:\napp: waiting for db", shown: "{urls: {eu: there}}",
 		},
 		"SetReady": {
 			reason: "When all of it is ready it can be used as a map by key.",

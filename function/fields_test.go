@@ -267,7 +267,7 @@ func TestFields(t *testing.T) {
 		"DependsOn": {
 			reason: "A run waits for those that it names, and not for one that is not wanted.",
 			runs:   `[{name: app, dependsOn: [later, database]}, {name: later, when: "${xr.spec.later}"}, {name: database}]`, spec: "later: false",
-			want: "database", said: "Running database: is running\napp: waiting for database",
+			want: "database", said: "Running database: is running\nDependencyNotReady:\napp: waiting for database",
 		},
 		"ReportedByName": {
 			reason: "What is reported on the XR is there by its name, though the XR as a whole is without it.",

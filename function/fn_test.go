@@ -104,14 +104,14 @@ status:
 			input: `status: {endpoint: "${runs.database.outputs.endpoint}"}`, spec: "size: 5", status: `endpoint: "old:5432"`,
 			observed: existing("database", "", "role: a.b.c"),
 			response: "desired:\n  resources:" + rendered("app", "unsafeVars: {x: none}", "", "") +
-				condition("FALSE", "Running", "app: is running\nrefers: not wanted, for it refers to database, which is not wanted") +
+				condition("FALSE", "Running", "app: is running\nSkipped:\nrefers: not wanted, for it refers to database, which is not wanted") +
 				event("NORMAL", "RunsRemoved", "removing AnsibleRuns that are not wanted any more: database"),
 		},
 		"NameInUse": {
 			reason:   "What has the name of a run, and is none, is not ours to keep: what we know of AnsibleRuns would empty it.",
 			runs:     `[{name: database}, {name: app, vars: {data: "${runs.?database.?metadata.?name.orValue('none')}"}}]`,
 			observed: "{database: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: b}}}}",
-			said:     "InvalidValue database: name: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database",
+			said:     "InvalidValue database: name: the XR has a ConfigMap of this name; give the run another one\nDependencyNotReady:\napp: waiting for database",
 		},
 		"EarlierRuns": {
 			reason: "AnsibleRuns of an earlier step have not left the Composition, and their order is that step's business.",

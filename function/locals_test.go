@@ -36,7 +36,7 @@ func TestLocals(t *testing.T) {
 			reason: "A run that uses a local depends on the runs that the local refers to.",
 			locals: `endpoint: "${runs.database.outputs.endpoint}", url: "https://${locals.endpoint}/"`,
 			runs:   `[{name: app, vars: {url: "${locals.url}"}}, {name: database}]`,
-			want:   "database", said: "Running database: is running\napp: waiting for database",
+			want:   "database", said: "Running database: is running\nDependencyNotReady:\napp: waiting for database",
 		},
 	})
 }

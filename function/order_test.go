@@ -46,7 +46,7 @@ func TestUsages(t *testing.T) {
 		"ItemLeaves": {
 			reason: "An item that is gone stays until what depends on the set is what it is without it.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}"}, {name: app, vars: {size: 6}, dependsOn: [zone]}]`, spec: "zones: [eu]", observed: zones + onZones + using("app", "zone[us]"),
-			want: "app, app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Running app: is running\nzone[us]: not wanted any more, but has to stay for app",
+			want: "app, app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Running app: is running\nLeaving:\nzone[us]: not wanted any more, but has to stay for app",
 		},
 		"UsageOfItem": {
 			reason: "Then its usage goes first, or core would refuse to delete what is used.",
@@ -61,7 +61,7 @@ func TestUsages(t *testing.T) {
 		"DependentFailed": {
 			reason: "One that failed may still need it.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}"}, {name: app, dependsOn: [zone]}]`, spec: "zones: [eu]", observed: zones + busy.Replace(onZones),
-			want: "app, app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Running app: is running\nzone[us]: not wanted any more, but has to stay for app",
+			want: "app, app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Running app: is running\nLeaving:\nzone[us]: not wanted any more, but has to stay for app",
 		},
 	})
 }
@@ -112,14 +112,14 @@ func TestUsagesAtOnce(t *testing.T) {
 	for name, s := range cases {
 		s.runs = "[{name: database}, {name: app, dependsOn: [database]}, {name: report, dependsOn: [app], usages: false}]"
 		s.xr = "apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr, labels: {crossplane.io/composite: shop}}"
-		s.want, s.said = "app, app uses database, database", "Running app: is running\nreport: waiting for app"
+		s.want, s.said = "app, app uses database, database", "Running app: is running\nDependencyNotReady:\nreport: waiting for app"
 		s.fields = map[string]string{
 			"app metadata.labels": "{ansible.fn.crossplane.io/composite-uid: xr}", "database metadata.labels": "{ansible.fn.crossplane.io/composite-uid: xr}",
 			"app uses database spec.by.resourceRef": "{name: shop-e99425d57039}",
 		}
 
 		if name == "First" {
-			s.want, s.said, s.fields = "database", "Running database: is running\napp: waiting for database\nreport: waiting for app", map[string]string{}
+			s.want, s.said, s.fields = "database", "Running database: is running\nDependencyNotReady:\napp: waiting for database\nreport: waiting for app", map[string]string{}
 		}
 
 		if name == "First" || name == "Applied" {

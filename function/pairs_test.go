@@ -24,7 +24,7 @@ func TestPairs(t *testing.T) {
 		"Ready": {
 			reason: "A member waits for that of its key alone.",
 			runs:   fleet, spec: "hosts: [a, b]", observed: base("a") + busy(base("b")),
-			want: "app[a], app[a] uses base[a], base[a], base[b]", said: "Running base[b]: is running\napp[a]: is running\napp[b]: waiting for base[b]",
+			want: "app[a], app[a] uses base[a], base[a], base[b]", said: "Running base[b]: is running\napp[a]: is running\nDependencyNotReady:\napp[b]: waiting for base[b]",
 		},
 		"Usages": {
 			reason: "It uses that alone.",
@@ -49,7 +49,7 @@ func TestPairs(t *testing.T) {
 			spec: "hosts: [a, b, c]", observed: base("a") + base("b") + app("a") + app("b"),
 			want: "app[a], app[a] uses base[a], app[b], app[b] uses base[b], base[a], base[b]",
 			said: "ValueNotSet app[b]: vars.url: runs.base[\"b\"] is not wanted any more; it stays as it is: to do without, write runs.base[?each.key] and what else it may be, and to remove it, too, give it the same when\n" +
-				"base[b]: not wanted any more, but has to stay for app[b]\napp[c]: not wanted, for it refers to base, which is not wanted",
+				"Leaving:\nbase[b]: not wanted any more, but has to stay for app[b]\nSkipped:\napp[c]: not wanted, for it refers to base, which is not wanted",
 		},
 		"Whole": {
 			reason: "A member that refers to more than that waits for all, and uses all.",
@@ -57,7 +57,7 @@ func TestPairs(t *testing.T) {
   - {name: base, forEach: "${xr.spec.hosts}"}
   - {name: app, forEach: "${xr.spec.hosts}", vars: {url: "${runs.base[each.key].outputs.url}", all: "${runs.base.size()}"}}`,
 			spec: "hosts: [a, b]", observed: base("a") + busy(base("b")),
-			want: "base[a], base[b]", said: "Running base[b]: is running\napp[a]: waiting for base\napp[b]: waiting for base",
+			want: "base[a], base[b]", said: "Running base[b]: is running\nDependencyNotReady:\napp[a]: waiting for base\napp[b]: waiting for base",
 		},
 	}
 

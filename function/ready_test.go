@@ -16,7 +16,7 @@ func TestReadyWhen(t *testing.T) {
 		},
 		"Waits": {
 			reason: "Others wait for it.", runs: "[{name: db, readyWhen: false}, {name: app, dependsOn: [db]}]", observed: database,
-			want: "db", said: "NotReady db: is not ready yet: readyWhen is false\napp: waiting for db",
+			want: "db", said: "NotReady db: is not ready yet: readyWhen is false\nDependencyNotReady:\napp: waiting for db",
 		},
 		"Set": {
 			reason:   "Of a set it sees the run of its own key.",

@@ -158,7 +158,7 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 		"OwnRun": {
 			reason: "A run is no resource of another step, whatever computes its name.",
 			runs:   "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}",
-			want: "a", said: "InvalidValue b: vars.x: resources[\"a\"]: is a run of this input; write runs.a\na: is running",
+			want: "a", said: "InvalidValue b: vars.x: resources[\"a\"]: is a run of this input; write runs.a\nRunning:\na: is running",
 		},
 		"Separator": {
 			reason: "Names are listed in an annotation.",
@@ -198,7 +198,7 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 			want:       "a",
 			conditions: []string{"Reachable|UNKNOWN|ValuePending|conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing"},
 			said: "Running a: is running\n" +
-				"status.address: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
+				"InvalidStatus:\nstatus.address: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
 				"conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
 				"connectionDetails[0].value: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing",
 		},

@@ -58,19 +58,19 @@ func TestStays(t *testing.T) {
 			reason: "What refers to a run that is not wanted any more is held, and so is all that depends on it.",
 			runs:   refers, spec: "monitoring: false", observed: monitor + database + app,
 			want: "app, app uses database, database, database uses monitor, monitor",
-			said: "ValueNotSet database: vars.url: " + unwanted + "\napp: waiting for database\nmonitor: not wanted any more, but has to stay for database",
+			said: "ValueNotSet database: vars.url: " + unwanted + "\nDependencyNotReady:\napp: waiting for database\nLeaving:\nmonitor: not wanted any more, but has to stay for database",
 		},
 		"ReferredRenamed": {
 			reason: "It is not removed because it has another name now.",
 			runs:   `[{name: monitor, when: "${xr.spec.monitoring}"}, {name: store, vars: {url: "${runs.monitor.outputs.url}"}}]`, spec: "monitoring: false",
 			observed: monitor + database,
 			want:     "database, monitor",
-			said:     "InvalidValue " + renamed("store", "database", " but for computed values") + "\nmonitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but may be what store was called, which is not known yet",
+			said:     "InvalidValue " + renamed("store", "database", " but for computed values") + "\nLeaving:\nmonitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but may be what store was called, which is not known yet",
 		},
 		"NotThere": {
 			reason: "What does not exist is not wanted either.",
 			runs:   refers, spec: "monitoring: false",
-			said: "Available database: not wanted, for it refers to monitor, which is not wanted\napp: not wanted, for it refers to database, which is not wanted",
+			said: "Available Skipped:\ndatabase: not wanted, for it refers to monitor, which is not wanted\napp: not wanted, for it refers to database, which is not wanted",
 		},
 		"BothLeave": {
 			reason: "When both are to go, what depends goes first.",
@@ -123,7 +123,7 @@ func TestStays(t *testing.T) {
 			defaults: `removal: {atMost: 1}`, runs: `[{name: other, vars: {size: 5}}, {name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}"}]`,
 			spec: "zones: [{id: c}]", observed: zones,
 			want: "other, zone[a], zone[b], zone[c]",
-			said: "RemovalHeld zone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nother: is running",
+			said: "RemovalHeld zone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nRunning:\nother: is running",
 		},
 		"Few": {
 			reason: "As many as may go do.",
@@ -140,26 +140,26 @@ func TestStays(t *testing.T) {
 			reason: "What is not to be pruned stays, and is no reason to wait.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", prune: false}]`, spec: "zones: [b, c]",
 			observed: strings.ReplaceAll(zones, "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `),
-			want:     "zone[a], zone[b], zone[c]", said: "Available zone[a]: not wanted any more, and stays, since prune is false",
+			want:     "zone[a], zone[b], zone[c]", said: "Available Retained:\nzone[a]: not wanted any more, and stays, since prune is false",
 		},
 		"Renamed": {
 			reason: "A run is not created while one that does the same would be removed.",
 			runs:   `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
-			want: "db", said: "InvalidValue " + renamed("database", "db", "") + "\ndb: not wanted any more, but may be what database was called",
+			want: "db", said: "InvalidValue " + renamed("database", "db", "") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
 		},
 		"RenamedBesideDeparting": {
 			reason: "Nor while one that is being deleted may be the new one as well.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", vars: {key: "${each.key}"}}]`, spec: "zones: [a]",
 			observed:  existing("area[a]", "", "role: a.b.c, unsafeVars: {key: a}"),
 			departing: asDeparting(existing("area[b]", "", "role: a.b.c, unsafeVars: {key: b}")),
-			want:      "area[a]", said: "InvalidValue " + renamed("zone[a]", "area[a]", "") + "\narea[a]: not wanted any more, but may be what zone[a] was called",
+			want:      "area[a]", said: "InvalidValue " + renamed("zone[a]", "area[a]", "") + "\nLeaving:\narea[a]: not wanted any more, but may be what zone[a] was called",
 		},
 		"RenamedNotSet": {
 			reason:   "Nor while it lacks a value, of which set it may be.",
 			runs:     `[{name: database, forEach: "${xr.spec.zones}", vars: {size: "${each.value}"}}]`,
 			observed: existing("db[a]", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			want:     "db[a]",
-			said:     "ValueNotSet database: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\ndb[a]: not wanted any more, but may be what database was called, which is not known yet",
+			said:     "ValueNotSet database: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\nLeaving:\ndb[a]: not wanted any more, but may be what database was called, which is not known yet",
 		},
 		"OtherEnv": {
 			reason:   "One with another literal environment is another one, also where an XR chooses the version of its project.",
@@ -174,7 +174,7 @@ func TestStays(t *testing.T) {
 			spec:     "zones: [{id: 1, name: a}]",
 			observed: existing("zone[a]", "app", "role: a.b.c, unsafeVars: {name: a}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
 			want:     "app, zone[a], zone[a] uses app",
-			said:     "Running app: is running\nzone[1]: waiting for app\nzone[a]: not wanted any more, but may be what zone[1] was called, which is not known yet",
+			said:     "Running app: is running\nDependencyNotReady:\nzone[1]: waiting for app\nLeaving:\nzone[a]: not wanted any more, but may be what zone[1] was called, which is not known yet",
 		},
 		"Told": {
 			reason: "Of one that another run is said to replace nothing else is thought.",
@@ -188,7 +188,7 @@ func TestStays(t *testing.T) {
 			observed: strings.ReplaceAll(existing("zone[a]", "app", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `) +
 				existing("app", "database", "role: a.b.c") + existing("database", "", "role: a.b.c") + using("zone[a]", "app") + using("app", "database"),
 			want: "app, app uses database, database, zone[a], zone[a] uses app",
-			said: "Available app: not wanted any more, and stays with zone[a]\ndatabase: not wanted any more, and stays with app\nzone[a]: not wanted any more, and stays, since prune is false",
+			said: "Available Retained:\napp: not wanted any more, and stays with zone[a]\ndatabase: not wanted any more, and stays with app\nzone[a]: not wanted any more, and stays, since prune is false",
 		},
 		"Another": {
 			reason: "The Composition may say that it is another one, which comes when the one before is gone.",
@@ -200,28 +200,28 @@ func TestStays(t *testing.T) {
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + using("web", "db"),
 			want:     "db, web",
-			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for web uses db",
+			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\nweb: waiting for database\nLeaving:\ndb: not wanted any more, but has to stay for web uses db",
 		},
 		"AnotherTwiceReferred": {
 			reason:   "What depends on the one before goes before it, and does not stay for what waits for the new one either.",
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache2, previousNames: [], dependsOn: [database], vars: {size: 6}}, {name: web, vars: {url: "${runs.cache2.outputs.url}"}}]`,
 			observed: chain,
 			want:     "db, web",
-			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\ncache2: waiting for database\nweb: waiting for cache2\ndb: not wanted any more, but has to stay for cache",
+			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\ncache2: waiting for database\nweb: waiting for cache2\nLeaving:\ndb: not wanted any more, but has to stay for cache",
 		},
 		"AnotherRetainedReferred": {
 			reason:   "It does not wait for what stays for good with another one, whatever else depends on that: that goes with the XR alone.",
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + unpruned,
 			want:     "app, database, db, web, web uses db",
-			said:     "Running database: is running\nweb: waiting for database\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
+			said:     "Running database: is running\nDependencyNotReady:\nweb: waiting for database\nRetained:\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
 		},
 		"AnotherListedRenamed": {
 			reason:   "Nor do those that its members were called, which are known only then: they stay, and the one before goes.",
 			runs:     `[{name: probe, previousNames: [], vars: {size: 5}}, {name: zone, forEach: "${runs.probe.outputs.zones}", previousNames: ["area[${each.key}]"]}]`,
 			observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}") + existing("area[a]", "monitor", "role: a.b.c"),
 			want:     "area[a]",
-			said:     "DependencyNotReady probe: waiting for monitor, which is not wanted any more\nzone: waiting for probe\narea[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
+			said:     "DependencyNotReady probe: waiting for monitor, which is not wanted any more\nzone: waiting for probe\nLeaving:\narea[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"AnotherListedUnknown": {
 			reason:   "If the one before itself may be what a member was called, it would stay for ever.",
@@ -229,7 +229,7 @@ func TestStays(t *testing.T) {
 			observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}") + existing("zone[a]", "monitor", "role: a.b.c"),
 			want:     "monitor, zone[a]",
 			said: "InvalidValue probe: previousNames: monitor, which is not wanted any more, may be what zone was called, which is not known before probe is there: write previousNames: [\"monitor\"] to go on with it, or literal text beside the expressions in previousNames of zone\n" +
-				"zone: waiting for probe\nmonitor: not wanted any more, but may be what a member of zone was called, which is not known yet",
+				"DependencyNotReady:\nzone: waiting for probe\nLeaving:\nmonitor: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"AnotherNamed": {
 			reason:   "The same goes for previous names that are taken from its outputs.",
@@ -237,7 +237,7 @@ func TestStays(t *testing.T) {
 			observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}"),
 			want:     "monitor",
 			said: "InvalidValue probe: previousNames: monitor, which is not wanted any more, may be what web was called, which is not known before probe is there: write previousNames: [\"monitor\"] to go on with it, or literal text beside the expressions in previousNames of web\n" +
-				"web: previousNames[0]: runs.probe is not there yet\nmonitor: not wanted any more, but may be what web was called, which is not known yet",
+				"ValuePending:\nweb: previousNames[0]: runs.probe is not there yet\nLeaving:\nmonitor: not wanted any more, but may be what web was called, which is not known yet",
 		},
 		"AnotherChangedLater": {
 			reason: "Nor one that is made while the one before is being deleted.",
@@ -250,7 +250,7 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: replica, dependsOn: [database], vars: {size: "${xr.spec.more}"}}]`,
 			spec:   "size: 6, more: 7", observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			want: "db",
-			said: "InvalidValue " + renamed("replica", "db", " but for computed values") + "\ndatabase: waiting for db, which is not wanted any more\ndb: not wanted any more, but may be what replica was called, which is not known yet",
+			said: "InvalidValue " + renamed("replica", "db", " but for computed values") + "\nDependencyNotReady:\ndatabase: waiting for db, which is not wanted any more\nLeaving:\ndb: not wanted any more, but may be what replica was called, which is not known yet",
 		},
 		"AnotherMember": {
 			reason: "Members of a set come and go by themselves.",
@@ -264,7 +264,7 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: postgres, previousNames: [database], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
 			want: "db",
 			said: "InvalidValue postgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
-				"db: not wanted any more, but may be what postgres was called",
+				"Leaving:\ndb: not wanted any more, but may be what postgres was called",
 		},
 		"FoundOthers": {
 			reason: "A member that has none is a new one, beside one that had the name of an item that is gone.",
@@ -283,7 +283,7 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: database}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
 				strings.Replace(existing("app", "database,db", "role: a.b.c, unsafeVars: {url: there}"), "generation: 1", "generation: 2", 1),
-			want: "app, app uses database, app uses db, database, db", said: "Running app: is running\ndb: not wanted any more, but has to stay for app",
+			want: "app, app uses database, app uses db, database, db", said: "Running app: is running\nLeaving:\ndb: not wanted any more, but has to stay for app",
 		},
 		"GoneWithoutUsages": {
 			reason: "A run that is gone from the Composition, and may have had usages: false, gets no Usages that it did not have.",
@@ -307,7 +307,7 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: database, previousNames: [db, sql]}]`, observed: existing("db", "", "role: a.b.c") + existing("sql", "", "role: a.b.c"),
 			want: "db, sql",
 			said: "InvalidValue database: previousNames: the XR has db and sql, of which only one can be the run\n" +
-				"db: not wanted any more, but may be what database was called, which is not known yet\nsql: not wanted any more, but may be what database was called, which is not known yet",
+				"Leaving:\ndb: not wanted any more, but may be what database was called, which is not known yet\nsql: not wanted any more, but may be what database was called, which is not known yet",
 		},
 		"BecameSet": {
 			reason: "A member of a set goes on with what was a run of its own.",
@@ -328,7 +328,7 @@ func TestStays(t *testing.T) {
 			spec:   "zones: [{id: x}]", observed: existing("zone[a]", "", "role: a.b.c"),
 			want: "zone[a]",
 			said: "ValueNotSet zone[x]: previousNames[0]: each.value.name is not set; write each.value.?name if it may be missing\n" +
-				"zone[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
+				"Leaving:\nzone[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"OwnName": {
 			reason: "The name that a run has is no other one.",
@@ -341,7 +341,7 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", removal: {atMost: 0}, vars: {name: "${each.value.name}"}}]`,
 			spec:   "zones: [{id: 1, name: a}]", observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
 			want: "zone[a]",
-			said: "InvalidValue " + renamed("zone[1]", "zone[a]", "") + "\nzone: 1 of 1 would be removed, and removal.atMost is 0; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=1",
+			said: "InvalidValue " + renamed("zone[1]", "zone[a]", "") + "\nRemovalHeld:\nzone: 1 of 1 would be removed, and removal.atMost is 0; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=1",
 		},
 		"FormerMember": {
 			reason: "A set knows those by its former name, too, whose items are gone.",
@@ -358,7 +358,7 @@ func TestStays(t *testing.T) {
 			spec:     "zones: [a]",
 			observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("app", "zone[]", `role: a.b.c, unsafeVars: {zones: [a, b]}`),
 			want:     "app, app uses area[a], app uses area[b], area[a], area[b]",
-			said:     "Running app: is running\narea[b]: not wanted any more, but has to stay for app",
+			said:     "Running app: is running\nLeaving:\narea[b]: not wanted any more, but has to stay for app",
 		},
 		"FormerMemberComputed": {
 			reason: "Once that has run without it, it goes, also where the former name of the set is computed.",
@@ -375,7 +375,7 @@ func TestStays(t *testing.T) {
 			observed: existing("area[b]", "", "role: a.b.c"),
 			want:     "area[b]",
 			said: "ValueNotSet zone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false\n" +
-				"area[b]: not wanted any more, but may be what a member of zone was called, which is not known yet",
+				"Leaving:\narea[b]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"AdoptedMembersUnknown": {
 			reason: "One that was adopted is known to be a member.",
@@ -390,7 +390,7 @@ func TestStays(t *testing.T) {
   - {name: zone, forEach: "${runs.monitor.outputs.zones}", previousNames: ["area-${each.key}"]}`,
 			spec: "monitoring: false", observed: monitor + existing("area-b", "monitor", "role: a.b.c") + using("area-b", "monitor"),
 			want: "area-b, area-b uses monitor, monitor",
-			said: "ValueNotSet zone: forEach: " + unwanted + "\nmonitor: not wanted any more, but has to stay for area-b\narea-b: not wanted any more, but may be what a member of zone was called, which is not known yet",
+			said: "ValueNotSet zone: forEach: " + unwanted + "\nLeaving:\nmonitor: not wanted any more, but has to stay for area-b\narea-b: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"FormerNamesOfTwo": {
 			reason: "They may have become members of several sets.",
@@ -410,7 +410,7 @@ func TestStays(t *testing.T) {
 			spec:     "monitoring: false, zones: [a, c]",
 			observed: monitor + existing("zone[a]", "monitor", "role: a.b.c") + existing("zone[b]", "monitor", "role: a.b.c"),
 			want:     "monitor, zone[a], zone[a] uses monitor, zone[b] uses monitor",
-			said:     "ValueNotSet zone[a]: vars.url: " + unwanted + "\nmonitor: not wanted any more, but has to stay for zone[a], zone[b]\nzone[c]: not wanted, for it refers to monitor, which is not wanted",
+			said:     "ValueNotSet zone[a]: vars.url: " + unwanted + "\nLeaving:\nmonitor: not wanted any more, but has to stay for zone[a], zone[b]\nSkipped:\nzone[c]: not wanted, for it refers to monitor, which is not wanted",
 		},
 	}
 
@@ -429,7 +429,7 @@ func TestStaying(t *testing.T) {
 		"Retained": {
 			reason: "What stays because of prune: false, which it was not applied with, stays when its run is gone from the Composition, too.",
 			runs:   "[{name: database, when: false, prune: false}]", observed: existing("database", "", "role: a.b.c"),
-			want: "database", said: "Available database: not wanted any more, and stays, since prune is false",
+			want: "database", said: "Available Retained:\ndatabase: not wanted any more, and stays, since prune is false",
 			fields: map[string]string{"database metadata.annotations": "{ansible.fn.crossplane.io/prune: never}"},
 		},
 		"Lost": {
@@ -551,10 +551,10 @@ func TestDeletedAsItWas(t *testing.T) {
 	}
 
 	cases := map[string]struct{ reason, runs, resource, status, want, said string }{
-		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n- {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, said: "Deleting a: is being deleted\nb: waiting for a"},
-		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n- {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, said: "Deleting a: is being deleted\nb: waiting for a"},
+		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n- {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, said: "Deleting a: is being deleted\nDependencyNotReady:\nb: waiting for a"},
+		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n- {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, said: "Deleting a: is being deleted\nDependencyNotReady:\nb: waiting for a"},
 		"Renamed":      {reason: "It may have had another name.", runs: "[{name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}]", said: "Deleting c (a): is being deleted"},
-		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "[{name: d}, {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}]", want: "a, d", said: "Deleting a: is being deleted\nd: is running"},
+		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "[{name: d}, {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}]", want: "a, d", said: "Deleting a: is being deleted\nRunning:\nd: is running"},
 		"Member":       {reason: "It may be one of a set.", runs: "[{name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}]", resource: "s[k]", want: "s[k]", said: "Deleting s[k]: is being deleted"},
 		"Approval":     {reason: "What is awaited is said.", runs: a, status: deletable("False", "AwaitingApproval"), said: "AwaitingApproval a: says why"},
 		"Rejected":     {reason: "So is what was rejected.", runs: a, status: deletable("False", "Rejected"), said: "Rejected a: says why"},

@@ -78,7 +78,7 @@ func TestSteps(t *testing.T) {
 	}{
 		"Ready":   {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available", want: map[string]bool{"one": true, "two": true}},
 		"First":   {reason: "A failure of an earlier step is not forgotten.", steps: []string{one, two}, resources: failed.Replace(existing("one", "", "role: a.b.c")) + existing("two", "", "role: a.b.c"), said: "RunFailed one: it broke", want: map[string]bool{"one": false, "two": true}},
-		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\none: is running", want: map[string]bool{"one": false, "two": false}},
+		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\nRunning:\none: is running", want: map[string]bool{"one": false, "two": false}},
 		"Problem": {reason: "So it is with problems of the status.", steps: []string{one + "\nstatus: {a: '${xr.spec.b}'}", two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "InvalidStatus status.a: xr.spec.b is not set; write xr.spec.?b if it may be missing", want: map[string]bool{"one": true, "two": true}},
 		"Reference": {
 			reason:    "A step refers to a run of an earlier one as to any resource.",
@@ -130,7 +130,7 @@ func TestSteps(t *testing.T) {
 		"RemovedInTime": {
 			reason: "It goes once those that depend on it do not any more.",
 			steps:  []string{one, strings.Replace(set, "{zones: ", "{size: 2, zones: ", 1)}, resources: existing("one", "", "role: a.b.c") + members,
-			said: "Running app: is running\nzone[b]: not wanted any more, but has to stay for app",
+			said: "Running app: is running\nLeaving:\nzone[b]: not wanted any more, but has to stay for app",
 			want: map[string]bool{"one": true, "zone[a]": true, "zone[b]": false, "app": false, "app uses zone[a]": true, "app uses zone[b]": true},
 		},
 		"PrunedAgain": {
@@ -141,7 +141,7 @@ func TestSteps(t *testing.T) {
 		"RemovedLater": {
 			reason: "What may be a run of an earlier step under another name stays until that is known.",
 			steps:  []string{"runs: [{name: one, role: a.b.c, vars: {name: '${\"b\"}'}}]", set}, resources: members,
-			said: "InvalidValue one: previousNames: zone[b], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[b]\"] to go on with it, or previousNames: [] to remove it all the same\nzone[b]: not wanted any more, but may be what one was called",
+			said: "InvalidValue one: previousNames: zone[b], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[b]\"] to go on with it, or previousNames: [] to remove it all the same\nLeaving:\nzone[b]: not wanted any more, but may be what one was called",
 			want: map[string]bool{"zone[a]": true, "zone[b]": false, "app": true, "app uses zone[a]": true},
 		},
 		"KeptThenWanted": {

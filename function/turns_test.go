@@ -71,41 +71,41 @@ func TestAtATime(t *testing.T) {
 	}{
 		"Create": {
 			reason: "Members are created in the order of the items, not in that of their names.", atATime: "1", keys: "[c, a, b]",
-			want: "c=2", said: "replica[c]: is running\nreplica[a]: is next: 0 of 3 have the new values\nreplica[b]: waits for its turn",
+			want: "c=2", said: "replica[c]: is running\nDependencyNotReady:\nreplica[a]: is next: 0 of 3 have the new values\nreplica[b]: waits for its turn",
 		},
 		"Two": {
 			reason: "As many as the limit says are in progress.", atATime: "2", keys: "[a, b, c, d]",
 			observed: "a=2 ready, b=2 running, c=1 ready, d=1 ready",
-			want:     "a=2 b=2 c=2 d=1", said: "replica[b]: is running\nreplica[c]: is running\nreplica[d]: is next: 1 of 4 have the new values",
+			want:     "a=2 b=2 c=2 d=1", said: "replica[b]: is running\nreplica[c]: is running\nDependencyNotReady:\nreplica[d]: is next: 1 of 4 have the new values",
 		},
 		"Share": {
 			reason: "A share is rounded down.", atATime: "50%", keys: "[a, b, c, d, e]",
 			observed: "a=1 ready, b=1 ready, c=1 ready, d=1 ready, e=1 ready",
-			want:     "a=2 b=2 c=1 d=1 e=1", said: "replica[a]: is running\nreplica[b]: is running\nreplica[c]: is next: 0 of 5 have the new values\nreplica[d]: waits for its turn\nreplica[e]: waits for its turn",
+			want:     "a=2 b=2 c=1 d=1 e=1", said: "replica[a]: is running\nreplica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 5 have the new values\nreplica[d]: waits for its turn\nreplica[e]: waits for its turn",
 		},
 		"ShareOfFew": {
 			reason: "A share is one member at least.", atATime: "25%", keys: "[a, b]",
-			observed: "a=1 ready, b=1 ready", want: "a=2 b=1", said: "replica[a]: is running\nreplica[b]: is next: 0 of 2 have the new values",
+			observed: "a=1 ready, b=1 ready", want: "a=2 b=1", said: "replica[a]: is running\nDependencyNotReady:\nreplica[b]: is next: 0 of 2 have the new values",
 		},
 		"Failed": {
 			reason: "A member that fails stops the rest, even where more than one may be in progress.", atATime: "2", keys: "[a, b, c]",
 			observed: "a=2 failed, b=1 ready, c=1 ready",
-			want:     "a=2 b=1 c=1", said: "replica[a]: disk is full\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
+			want:     "a=2 b=1 c=1", said: "replica[a]: disk is full\nDependencyNotReady:\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"FailedLater": {
 			reason: "So does one of the new values that comes later, or failed later.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=2 ready, b=1 ready, c=2 failed",
-			want:     "a=2 b=1 c=2", said: "replica[c]: disk is full\nreplica[b]: is next: 1 of 3 have the new values",
+			want:     "a=2 b=1 c=2", said: "replica[c]: disk is full\nDependencyNotReady:\nreplica[b]: is next: 1 of 3 have the new values",
 		},
 		"Repair": {
 			reason: "Newer values reach the member first that failed with the older ones.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 failed, c=0 ready",
-			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
+			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nDependencyNotReady:\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"EditedMeanwhile": {
 			reason: "An edit begins again with the member in progress, and then with the first.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 running, c=0 ready",
-			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
+			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nDependencyNotReady:\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"Back": {
 			reason: "A member with the values that are wanted again is not touched.", atATime: "1", keys: "[a, b, c]",
@@ -114,28 +114,28 @@ func TestAtATime(t *testing.T) {
 		"Removed": {
 			reason: "A member goes at once that is not wanted any more, and one that failed does not stop the rest then.", atATime: "1", keys: "[b, c]",
 			observed: "a=2 failed, b=1 ready, c=1 ready",
-			want:     "b=2 c=1", said: "replica[b]: is running\nreplica[c]: is next: 0 of 2 have the new values",
+			want:     "b=2 c=1", said: "replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 2 have the new values",
 		},
 		"Replaced": {
 			reason: "A member that is not created yet keeps none that it is not.", atATime: "1", keys: "[b, c]",
 			observed: "a=1 ready, b=1 ready",
-			want:     "b=2", said: "replica[b]: is running\nreplica[c]: is next: 0 of 2 have the new values",
+			want:     "b=2", said: "replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 2 have the new values",
 		},
 		"Deleted": {
 			reason: "One that was deleted from outside is created again before another one changes.", atATime: "1", keys: "[a, b]",
 			observed: "a=1 ready, b=1 deleted",
-			want:     "a=1 b=1", said: "replica[b]: is being deleted\nreplica[a]: is next: 0 of 2 have the new values",
+			want:     "a=1 b=1", said: "replica[b]: is being deleted\nDependencyNotReady:\nreplica[a]: is next: 0 of 2 have the new values",
 		},
 		"Skipped": {
 			reason: "A member that is not wanted counts as none.", atATime: "50%", keys: "[a, b, c]",
 			run: `when: "${each.key != 'a'}", `, observed: "b=1 ready, c=1 ready",
-			want: "b=2 c=1", said: "replica[b]: is running\nreplica[c]: is next: 0 of 2 have the new values",
+			want: "b=2 c=1", said: "replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 2 have the new values",
 		},
 		"Unusable": {
 			reason: "A member without a usable value keeps the later ones waiting, not the earlier ones.", atATime: "1", keys: "[a, b, c]",
 			run: `limit: "${each.key == 'b' ? '@file' : 'all'}", `, observed: "a=1 ready, b=1 ready, c=1 ready",
 			want: "a=2 b=1 c=1",
-			said: "replica[b]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"@file\"\nreplica[a]: is running\nreplica[c]: is next: 0 of 3 have the new values",
+			said: "replica[b]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"@file\"\nRunning:\nreplica[a]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 3 have the new values",
 		},
 		"Metadata": {
 			reason: "Labels run nothing, and reach all members at once.", atATime: "1", keys: "[a, b]",
@@ -150,7 +150,7 @@ func TestAtATime(t *testing.T) {
 			reason: "What depends on the set waits for all of it, what depends on a member for that one.", atATime: "1", keys: "[a, b]",
 			more:     `, {name: app, dependsOn: [replica]}, {name: proxy, forEach: "${xr.spec.keys}", vars: {version: "${runs.replica[each.key].outputs.url}"}}`,
 			observed: "a=2 ready, b=1 ready",
-			want:     "proxy[a=there a=2 b=2", said: "replica[b]: is running\nproxy[a]: is running\napp: waiting for replica\nproxy[b]: waiting for replica[b]",
+			want:     "proxy[a=there a=2 b=2", said: "replica[b]: is running\nproxy[a]: is running\nDependencyNotReady:\napp: waiting for replica\nproxy[b]: waiting for replica[b]",
 		},
 	}
 
@@ -179,8 +179,8 @@ func TestAtATime(t *testing.T) {
 func TestAtATimeToTheEnd(t *testing.T) {
 	members := "a=1 ready, b=1 ready, c=1 ready"
 	want := []string{
-		"replica[a]: is running\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
-		"replica[b]: is running\nreplica[c]: is next: 1 of 3 have the new values",
+		"replica[a]: is running\nDependencyNotReady:\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
+		"replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 1 of 3 have the new values",
 		"replica[c]: is running",
 		"",
 	}

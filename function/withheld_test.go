@@ -77,7 +77,7 @@ required_resources:
 			reason: "A previous name that reads it is not known.", runs: one + `previousNames: ["${runs.db.outputs.?endpoint.orValue('old')}"]}]`,
 			observed: withholding + existing("old", "", "role: a.b.c"),
 			want:     "db, old", said: "OutputWithheld app: previousNames[0]: " + endpointOf("runs.db.outputs.endpoint") +
-				"\nold: not wanted any more, but may be what app was called, which is not known yet",
+				"\nLeaving:\nold: not wanted any more, but may be what app was called, which is not known yet",
 		},
 		"ReadyWhen": {
 			reason: "A run whose readiness reads it is not ready, and stays.", runs: `[{name: db, readyWhen: "${runs.db.outputs.?endpoint.hasValue()}"}]`, observed: withholding,

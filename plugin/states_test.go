@@ -166,7 +166,7 @@ func (g generator) run(name, owner string, phase any, deleted, paused bool, read
 
 // xr of a kind that is composed of an object.
 func (g generator) xr(kind schema.GroupVersionKind, name, owner string, composed ...any) *unstructured.Unstructured {
-	const lines = "1 of 3 runs are ready\na: is running\nb: waiting for a\ndisk[x]: vars.size: xr.spec.size is not set"
+	const lines = "1 of 3 runs are ready\nValueNotSet:\ndisk[x]: vars.size: xr.spec.size is not set\nRunning:\na: is running\nDependencyNotReady:\nb: waiting for a"
 
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": g.metadata(name, owner, g.IntN(4) == 0, g.IntN(4) == 0),
@@ -176,7 +176,7 @@ func (g generator) xr(kind schema.GroupVersionKind, name, owner string, composed
 
 	if conditions := nonNil(g.condition("Ready", g.status()), g.condition("Synced", g.status()), g.condition("AnsibleRunsReady", g.status())); len(conditions) > 0 {
 		if c := conditions[len(conditions)-1].(map[string]any); c["type"] == "AnsibleRunsReady" {
-			c["message"] = g.pick("a: is running", lines, "b: ", "waiting for ")
+			c["message"] = g.pick("Running:\na: is running", lines, "ValuePending:\nb: ", "waiting for ")
 		}
 
 		o.Object["status"] = map[string]any{"conditions": conditions}

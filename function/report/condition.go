@@ -79,54 +79,55 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 	response.Fatal(rsp, errors.New(result))
 }
 
-// severity lists the reasons of runs that are not done, the most severe first.
+// severity lists the reasons of runs that are not ready, the most severe first. Of the last two no run is waited for.
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
 		desired.RemovalHeld, desired.Rejected, desired.AwaitingApproval, desired.Paused, desired.WaitingForWindow,
 		desired.ValuePending, desired.Deleting, desired.Running, desired.NotReady, desired.DependencyNotReady,
-		desired.Leaving,
+		desired.Leaving, desired.Retained, desired.Skipped,
 	}
 }
 
-// bySeverity returns runs in the order in which the condition has their lines: those that are done come last.
+// bySeverity returns runs in the order in which the condition has their lines: those that are ready come last.
 func bySeverity(runs []desired.Outcome) []desired.Outcome {
-	order := severity()
-	rank := func(r desired.Outcome) int {
-		if r.Done() {
-			return len(order)
-		}
-
-		return slices.Index(order, r.Reason)
-	}
+	order := append(severity(), desired.Ready)
+	rank := func(r desired.Outcome) int { return slices.Index(order, r.Reason) }
 
 	return slices.SortedStableFunc(slices.Values(runs), func(a, b desired.Outcome) int { return rank(a) - rank(b) })
 }
 
 // summarize returns the reason and the message of the condition that tells what became of the runs. It is true when all
-// are done.
+// are done. Lines of another reason than that of the condition come below one that names it, for kubectl-ansible, too.
 func summarize(all step) (reason desired.Reason, message string, done bool) {
 	var lines []string
 
-	reason, done = ReasonAvailable, true
+	runs := bySeverity(all.Runs)
+	reason, done = ReasonAvailable, len(runs) == 0 || runs[0].Done()
 
-	for _, r := range bySeverity(all.Runs) {
-		if done && !r.Done() {
-			reason, done = r.Reason, false
-		}
-
-		lines = append(lines, describe(r)...)
-	}
-
-	if len(all.Problems) > 0 && done {
+	switch count := tally(runs); {
+	case !done && count != "":
+		reason, lines = runs[0].Reason, []string{count}
+	case !done:
+		reason = runs[0].Reason
+	case len(all.Problems) > 0:
 		reason = ReasonInvalidStatus
 	}
 
-	lines = append(lines, all.Problems...)
+	last := reason
+	add := func(reason desired.Reason, texts []string) {
+		if len(texts) > 0 && reason != last {
+			lines, last = append(lines, string(reason)+":"), reason
+		}
 
-	if count := tally(all.Runs); count != "" && !done {
-		lines = slices.Insert(lines, 0, count)
+		lines = append(lines, texts...)
 	}
+
+	for _, r := range runs {
+		add(r.Reason, describe(r))
+	}
+
+	add(ReasonInvalidStatus, all.Problems)
 
 	return reason, clip.Text(strings.Join(lines, "\n"), maxMessage), done
 }
@@ -141,9 +142,6 @@ func warns(reason desired.Reason) bool {
 
 	return false
 }
-
-// tallied is a text that only the line with the counts of runs has.
-const tallied = " runs are ready; "
 
 // tally returns a line that counts what became of the runs; "" for maxUncounted or fewer.
 func tally(runs []desired.Outcome) string {
@@ -178,7 +176,7 @@ func tally(runs []desired.Outcome) string {
 		delete(became, word)
 	}
 
-	return fmt.Sprintf("%d of %d%s%s", ready, all, tallied, strings.Join(counts, ", "))
+	return fmt.Sprintf("%d of %d runs are ready; %s", ready, all, strings.Join(counts, ", "))
 }
 
 // countedAs returns what follows a number of runs with a reason, as in "3 failed".
@@ -201,13 +199,13 @@ func countedAs(reason desired.Reason) string {
 	return "in progress"
 }
 
-// tells is true for a message with a line that another one does not have. That may be the message of
-// a later step, with more lines. Other counts of runs alone are no news.
+// tells is true for a message with a line about a run or a field that another one does not have. That may be the
+// message of a later step, with more lines. Other counts of runs alone are no news.
 func tells(message, before string) bool {
 	was := strings.Split(before, "\n")
 
 	return slices.ContainsFunc(strings.Split(message, "\n"), func(l string) bool {
-		return !strings.Contains(l, tallied) && !slices.Contains(was, l)
+		return strings.Contains(l, ": ") && !slices.Contains(was, l)
 	})
 }
 

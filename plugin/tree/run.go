@@ -165,35 +165,40 @@ func (n *Node) Retry() *metav1.Time {
 // name of its AnsibleRun follows where that is another.
 var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?(?: \((.+)\))?$`)
 
-var (
-	// comesByItself matches what is said of a run that waits for what needs no change from outside.
-	comesByItself = regexp.MustCompile(`^(is |waits for its turn|not wanted)|is not there yet`)
-	// ofItself matches a message that comes from the status of an AnsibleRun, and is older than that.
-	ofItself = regexp.MustCompile(`^(task |failed|its run |is running|is being )`)
-)
+// states of runs that the condition AnsibleRunsReady of their XR tells of, by the reason that it gives for them. With
+// any other reason it repeats what an AnsibleRun shows itself, or tells of no run.
+var states = map[string]State{ //nolint:gochecknoglobals // Go has no constant maps.
+	"InvalidValue": Blocked, "ValueNotSet": Blocked, "OutputWithheld": Blocked, "RemovalHeld": Blocked,
+	"ValuePending": Waiting, reasonRunning: Waiting, "NotReady": Waiting, "DependencyNotReady": Waiting,
+	"Leaving": Waiting, "Retained": Ready,
+}
 
-// tell the runs of an XR what the message of the XR says of them, which the AnsibleRuns
-// cannot know, and return those runs that have no AnsibleRun.
-func tell(there []*Node, message string) []*Node {
+// reasonRunning is that of a run that has no AnsibleRun yet, or one that shows itself what it does.
+const reasonRunning = "Running"
+
+// tell the runs of an XR what its condition says of them, which the AnsibleRuns cannot know. It returns those runs that
+// have no AnsibleRun, and the first line about one that needs a change and shows its failure instead.
+func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 	known := map[string]*Node{}
 	for _, n := range there {
 		known[n.resource] = n
 	}
 
-	var missing []*Node
+	reason := string(c.Reason)
 
-	for line := range strings.SplitSeq(message, "\n") {
-		name, text, ok := strings.Cut(line, ": ")
+	for line := range strings.SplitSeq(c.Message, "\n") {
+		name, text, about := strings.Cut(line, ": ")
+		if next, ok := strings.CutSuffix(line, ":"); ok && !about {
+			reason = next // That of the lines below.
+		}
 
-		match := nameOfRun.FindStringSubmatch(name)
-		if !ok || match == nil ||
-			slices.Contains([]string{"status", "conditions", "connectionDetails"}, name) {
+		match, state := nameOfRun.FindStringSubmatch(name), states[reason]
+		if !about || match == nil || state == "" {
 			continue
 		}
 
 		name = cmp.Or(match[1], name)
 		n := known[name]
-		names, waits := strings.CutPrefix(text, ansiblerun.WaitingFor)
 
 		switch {
 		case n == nil:
@@ -202,25 +207,24 @@ func tell(there []*Node, message string) []*Node {
 			missing = append(missing, n)
 		case n.Kind == "":
 			text = n.Message + "; " + text
-		case waits && n.State == Failed:
+		case state == Waiting && n.State == Failed && reason != reasonRunning:
 			// It failed with values that it is not to have any more.
 			text = strings.TrimSuffix(text+"; its last run failed: "+n.Message, ": ")
-		case n.State != Ready || ofItself.MatchString(text):
+		case state == Blocked && n.State != Ready:
+			untold = cmp.Or(untold, line)
+			continue
+		case n.State != Ready, reason == reasonRunning:
 			continue
 		}
 
-		n.Message = text
-		n.State = Blocked
-
-		switch {
-		case waits:
-			n.State, n.DependsOn = Waiting, append(n.DependsOn, strings.Split(names, ", ")...)
-		case comesByItself.MatchString(text):
-			n.State = Waiting
+		if names, ok := strings.CutPrefix(text, ansiblerun.WaitingFor); ok {
+			n.DependsOn = append(n.DependsOn, strings.Split(names, ", ")...)
 		}
+
+		n.State, n.Message = state, text
 	}
 
-	return missing
+	return missing, untold
 }
 
 // inOrder sorts runs: each comes after those that it depends on, and otherwise they are

@@ -133,13 +133,15 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 
 	cs := conditionsOf(o)
 
-	// A claim has the conditions of its XR, which tells of its runs.
-	if c := cs.GetCondition(ansiblerun.TypeAnsibleRunsReady); !n.Claim && !mistaken(c) {
-		runs = append(runs, tell(runs, c.Message)...)
+	var missing []*Node
+
+	untold := ""
+	if !n.Claim { // A claim has the conditions of its XR, which tells of its runs.
+		missing, untold = tell(runs, cs.GetCondition(ansiblerun.TypeAnsibleRunsReady))
 	}
 
-	n.Runs = inOrder(runs)
-	n.judge(cs)
+	n.Runs = inOrder(append(runs, missing...))
+	n.judge(cs, untold)
 
 	composed := cs.GetCondition(xpv2.TypeSynced).ObservedGeneration
 	n.Behind = composed != 0 && composed < o.GetGeneration()
@@ -169,13 +171,8 @@ func conditionsOf(o *unstructured.Unstructured) xpv2.ConditionedStatus {
 	return s
 }
 
-// mistaken is true for a condition AnsibleRunsReady that is about the Composition: its lines name no runs.
-func mistaken(c xpv2.Condition) bool {
-	return c.Reason == ansiblerun.ReasonInvalidInput || c.Reason == ansiblerun.ReasonTooLarge
-}
-
-// judge an XR or a claim by its conditions and its runs.
-func (n *Node) judge(cs xpv2.ConditionedStatus) {
+// judge an XR or a claim by its conditions, its runs, and what they do not show.
+func (n *Node) judge(cs xpv2.ConditionedStatus, untold string) {
 	ready, synced := cs.GetCondition(xpv2.TypeReady), cs.GetCondition(xpv2.TypeSynced)
 	runs := cs.GetCondition(ansiblerun.TypeAnsibleRunsReady)
 	n.Available = ready.Status == ansiblerun.ConditionTrue
@@ -189,7 +186,8 @@ func (n *Node) judge(cs xpv2.ConditionedStatus) {
 	switch {
 	case n.Paused:
 		n.State = Paused
-	case synced.Status == ansiblerun.ConditionFalse && mistaken(runs):
+	case synced.Status == ansiblerun.ConditionFalse &&
+		(runs.Reason == ansiblerun.ReasonInvalidInput || runs.Reason == ansiblerun.ReasonTooLarge):
 		n.State, n.Reason, n.Message = Blocked, string(runs.Reason), runs.Message
 	case worst == Failed, worst == Blocked, worst == AwaitingApproval:
 		n.State = worst
@@ -215,28 +213,10 @@ func (n *Node) judge(cs xpv2.ConditionedStatus) {
 			n.Message = cmp.Or(runs.Message, ready.Message)
 		case n.State == Waiting && worst == Ready:
 			n.Message = cmp.Or(ready.Message, "Crossplane has not seen yet that all runs are ready, or waits for something else")
-		case slices.Contains([]string{"InvalidValue", "ValueNotSet", "OutputWithheld"}, n.Reason):
-			n.Message = n.untold(runs.Message)
-		}
-	}
-}
-
-// untold is what the message of an XR begins with, if no run shows it: a run that has failed shows why, and not
-// that the XR cannot change it.
-func (n *Node) untold(message string) string {
-	for line := range strings.SplitSeq(message, "\n") {
-		_, text, ok := strings.Cut(line, ": ")
-
-		switch {
-		case !ok: // How many runs are ready.
-		case slices.ContainsFunc(n.Runs, func(r *Node) bool { return strings.Contains(r.Message, text) }):
-			return ""
 		default:
-			return line
+			n.Message = untold
 		}
 	}
-
-	return ""
 }
 
 // States are all states, the most important ones first.

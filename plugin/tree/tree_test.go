@@ -166,10 +166,10 @@ func xr(t *testing.T, metadata, message, conditions string) *unstructured.Unstru
 
 // TestClaim has a claim tell of no run once more that its XR tells of.
 func TestClaim(t *testing.T) {
-	claim := xr(t, "", "a: is not there yet", "")
+	claim := xr(t, "", "ValuePending:\na: vars.x: runs.b.outputs.x is not there yet", "")
 	claim.Object["spec"] = map[string]any{"resourceRef": map[string]any{"kind": "XSite", "name": "site-1"}}
 
-	if got := Of(claim, Of(xr(t, "", "a: is not there yet", ""))).Leaves(); len(got) != 1 {
+	if got := Of(claim, Of(xr(t, "", "ValuePending:\na: vars.x: runs.b.outputs.x is not there yet", ""))).Leaves(); len(got) != 1 {
 		t.Errorf("Of(claim).Leaves(): want the run once, got %d", len(got))
 	}
 }
@@ -225,7 +225,7 @@ func TestXR(t *testing.T) {
 		},
 		"FailedAndWaiting": {
 			reason: "The worst run counts; those without AnsibleRuns are known from the message.", want: Failed,
-			message:    "3 of 12 runs are ready; 1 failed, 8 waiting\nb: task \"x\" failed on host \"h\": no\nc: waiting for b, a\nstatus.path: runs.b.outputs.path is not there yet\nstatus: x",
+			message:    "3 of 12 runs are ready; 1 failed, 8 waiting\nRunFailed:\nb: task \"x\" failed on host \"h\": no\nDependencyNotReady:\nc: waiting for b, a\nInvalidStatus:\nstatus.path: runs.b.outputs.path is not there yet\nstatus: x",
 			conditions: "{type: Ready, status: 'False', reason: Creating}",
 			runs:       []*Node{run(t, "b", "", "", isFailed), run(t, "a", "", "", isReady)},
 			leaves:     []leaf{{"a", Ready}, {"b", Failed}, {"c", Waiting}},
@@ -241,19 +241,19 @@ func TestXR(t *testing.T) {
 		},
 		"FailedBefore": {
 			reason: "A run that waits for another one has failed with values that it is not to have any more.", want: Running,
-			message: "b: waiting for a",
+			message: "DependencyNotReady:\nb: waiting for a",
 			runs:    []*Node{run(t, "a", "", "", "atProvider: {lastRun: {phase: Running}}"), run(t, "b", "", "", isFailed)},
 			leaves:  []leaf{{"a", Running}, {"b", Waiting}},
 		},
 		"Held": {
 			reason: "A run that is held is blocked, also if its AnsibleRun is ready.", want: Blocked,
-			message: "a: vars.title: xr.spec.title is not set\nb: vars.x: runs.a.outputs.x is not there yet",
+			message: "ValueNotSet:\na: vars.title: xr.spec.title is not set\nValuePending:\nb: vars.x: runs.a.outputs.x is not there yet",
 			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Blocked}, {"b", Waiting}},
 		},
 		"OtherName": {
 			reason: "A run whose AnsibleRun has another name is no second one, and comes after those that it depended on.", want: Failed,
-			message: "node[a] (server[a]): task \"x\" failed on host \"h\"\nlb (balancer): waiting for node",
+			message: "RunFailed:\nnode[a] (server[a]): task \"x\" failed on host \"h\"\nDependencyNotReady:\nlb (balancer): waiting for node",
 			runs: []*Node{
 				run(t, "server[a]", "", "", isFailed), run(t, "balancer", after("server[]"), "", isReady), run(t, "z", after("balancer"), "", isReady),
 			},
@@ -261,19 +261,19 @@ func TestXR(t *testing.T) {
 		},
 		"OtherNameToCome": {
 			reason: "A run that has no AnsibleRun yet is known by what that is to be called.", want: Waiting,
-			message: "database (postgres): waiting for network",
+			message: "DependencyNotReady:\ndatabase (postgres): waiting for network",
 			runs:    []*Node{run(t, "network", "", "", isReady)},
 			leaves:  []leaf{{"network", Ready}, {"postgres", Waiting}},
 		},
 		"Withheld": {
 			reason: "A run that reads an output that is withheld needs a change.", want: Blocked,
-			message: "b: vars.x: runs.a.outputs.x is withheld: a secret is in it",
+			message: "OutputWithheld:\nb: vars.x: runs.a.outputs.x is withheld: a secret is in it",
 			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Ready}, {"b", Blocked}},
 		},
 		"Stale": {
 			reason: "What the XR says of the status of a run is older than that status.", want: Ready, conditions: "{type: Ready, status: 'True'}",
-			message: "a: task \"x\" failed on host \"h\"",
+			message: "RunFailed:\na: task \"x\" failed on host \"h\"",
 			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Ready}},
 		},
@@ -292,15 +292,8 @@ func TestXR(t *testing.T) {
 			reason: "The XR of a claim tells of them.", want: Waiting, message2: "statuss: Forbidden: no",
 			conditions: "{type: AnsibleRunsReady, status: 'False', reason: InvalidInput, message: 'statuss: Forbidden: no'}, {type: Synced, status: 'True'}",
 		},
-		"NextInTurn": {
-			reason: "A member of a set that waits for its turn is not as it should be, whether it is there or not.", want: Waiting,
-			message: "node[a]: is next: 0 of 4 have the new values\ndisk[a]: is next: 1 of 2 have the new values\n" +
-				"disk[b]: waits for its turn",
-			runs:   []*Node{run(t, "node[a]", "", "", isReady), run(t, "node[b]", "", "", isReady)},
-			leaves: []leaf{{"disk[a]", Waiting}, {"disk[b]", Waiting}, {"node[a]", Waiting}, {"node[b]", Ready}},
-		},
 		"NotSeen": {
-			reason: "An XR that is not ready says why, also when its runs are.", want: Waiting, message: "a: is running",
+			reason: "An XR that is not ready says why, also when its runs are.", want: Waiting, message: "Running:\na: is running",
 			message2:   "Crossplane has not seen yet that all runs are ready, or waits for something else",
 			conditions: "{type: Ready, status: 'False', reason: Creating}",
 			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
