@@ -85,6 +85,14 @@ func TestValidate(t *testing.T) {
 			args:   []string{"testdata/against.yaml", "--against", "testdata/against.yaml", "--fail-on-removal"},
 			want:   want{out: "No mistakes in 1 input of function-ansible.\nNo run changes.\n"},
 		},
+		"AgainstOthers": {
+			reason: "A comparison with nothing should not be green, too.",
+			args:   []string{"../examples/website", "--against", "testdata/against.yaml", "--fail-on-removal"},
+			want: want{
+				out: "No mistakes in 1 input of function-ansible.\n",
+				err: "cannot compare: no Composition of these files has the name of one that they are compared with",
+			},
+		},
 		"Nothing": {
 			reason: "A pipeline that checks nothing should not be green.",
 			args:   []string{"../examples/website/xr.yaml"},

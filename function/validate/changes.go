@@ -67,7 +67,7 @@ func (c Change) Removes() bool { return c.Action == remove || c.Action == fields
 
 // Against returns what it would mean to the runs of XRs to replace the Compositions
 // of some files by those of others. One that is only in either says nothing of
-// any XR. The error is a file that cannot be read.
+// any XR. The error is a file that cannot be read, or that there is nothing to compare.
 func Against(before, after []File) ([]Change, error) {
 	old, err := pipelines(before)
 	if err != nil {
@@ -79,13 +79,15 @@ func Against(before, after []File) ([]Change, error) {
 		return nil, err
 	}
 
+	maps.DeleteFunc(now, func(name string, _ []map[string]any) bool { return old[name] == nil })
+
+	if len(now) == 0 {
+		return nil, errors.New("cannot compare: no Composition of these files has the name of one that they are compared with")
+	}
+
 	var changes []Change
 
 	for _, name := range manifest.SortedKeys(now) {
-		if _, ok := old[name]; !ok {
-			continue
-		}
-
 		for _, c := range changesOf(old[name], now[name]) {
 			c.Composition = name
 			changes = append(changes, c)
