@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// lint returns the mistakes of a Composition that stop no XR, and that show nowhere else:
+// lint returns the mistakes of a Composition that stop no XR with a schema, and that show nowhere else:
 // status fields that XRs cannot have, or that can never have such a value, required
 // resources that nothing refers to, and names that variables cannot have.
-func lint(p *plan.Plan) field.ErrorList {
+func lint(p *plan.Plan, xr map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
-	if p.Status != nil && p.Status.Is(expression.Object) && len(p.Schemas) > 0 {
-		errs = statusMistakes(p.Schemas, field.NewPath("status"), p.Status)
+	if p.Status != nil && p.Status.Is(expression.Object) {
+		errs = undeclared(nil, xr, "status", p.Status)
 	}
 
 	used := map[string]bool{}
@@ -91,65 +91,49 @@ func unnamed(path *field.Path, s plan.VarsSource) field.ErrorList {
 	return errs
 }
 
-// statusMistakes reports the fields that the XRD does not declare, and values that can never fit
-// the XRD.
-func statusMistakes(all plan.StatusSchemas, path *field.Path, t *expression.Template) field.ErrorList {
-	var errs field.ErrorList
-
-	f, ok := all[t]
-
-	switch {
-	case !ok || f.Required != nil:
-		for _, name := range manifest.SortedKeys(t.Fields()) {
-			errs = append(errs, statusMistakes(all, path.Child(name), t.Fields()[name])...)
-		}
-	case f.Unknown:
-		errs = append(errs, field.Forbidden(path, "the XRD does not declare this field"+f.Hint))
-	case t.Computed():
-		errs = typeMistakes(path, f.Schema, t)
-	default:
-		// A literal value needs no data.
-		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
-		if _, err := f.Convert(v); err != nil {
-			errs = append(errs, field.Invalid(path, v, err.Error()))
+// undeclared is the mistake that an object has a field which its schema in the XRD does not have, or those in the value of
+// the field.
+func undeclared(above *field.Path, of map[string]any, name string, t *expression.Template) field.ErrorList {
+	below, known := schema.Property(of, name)
+	if !known {
+		return field.ErrorList{
+			field.Forbidden(above.Child(name), "the XRD does not declare this field"+schema.Hint(of, name)),
 		}
 	}
 
-	return errs
+	return misfits(above.Child(name), below, t)
 }
 
-// typeMistakes reports a computed value, and fields and items in it, with a type that is known and can never fit the
-// schema.
-func typeMistakes(path *field.Path, of map[string]any, t *expression.Template) field.ErrorList {
-	want := expression.Type(manifest.Text(of, "type"))
-	if !coercible(t.Type(), want) {
-		return field.ErrorList{
-			field.Invalid(path, t.String(),
-				"must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type())),
-		}
-	}
-
+// misfits are the values, and those below them, that can never fit their schema in the XRD.
+func misfits(path *field.Path, of map[string]any, t *expression.Template) field.ErrorList {
 	var errs field.ErrorList
 
 	items, _ := of["items"].(map[string]any)
-	if want := expression.Type(manifest.Text(items, "type")); !coercible(t.ItemType(), want) && t.Items() == nil {
-		errs = append(errs,
-			field.Invalid(path, t.String(),
-				"its items must be of type "+string(want)+", as the XRD says, and are of type "+string(t.ItemType())))
+	want, wantItems := expression.Type(manifest.Text(of, "type")), expression.Type(manifest.Text(items, "type"))
+
+	switch {
+	case t.Fields() == nil && !t.Computed():
+		// A literal value needs no data.
+		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
+		if _, err := schema.NewConverter(of).Convert(v); err != nil {
+			errs = append(errs, field.Invalid(path, v, err.Error()))
+		}
+
+		return errs
+	case !coercible(t.Type(), want):
+		return append(errs, field.Invalid(path, t.String(),
+			"must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type())))
+	case t.Items() == nil && !coercible(t.ItemType(), wantItems):
+		errs = append(errs, field.Invalid(path, t.String(),
+			"its items must be of type "+string(wantItems)+", as the XRD says, and are of type "+string(t.ItemType())))
 	}
 
 	for i, item := range t.Items() {
-		errs = append(errs, typeMistakes(path.Index(i), items, item)...)
+		errs = append(errs, misfits(path.Index(i), items, item)...)
 	}
 
 	for _, name := range manifest.SortedKeys(t.Fields()) {
-		below, known := schema.Property(of, name)
-		if !known {
-			errs = append(errs, field.Forbidden(path.Child(name), "the XRD does not declare this field"+schema.Hint(of, name)))
-			continue
-		}
-
-		errs = append(errs, typeMistakes(path.Child(name), below, t.Fields()[name])...)
+		errs = append(errs, undeclared(path, of, name, t.Fields()[name])...)
 	}
 
 	return errs

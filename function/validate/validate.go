@@ -263,7 +263,7 @@ func (c *checker) compile(in map[string]any, u use) (mistakes, warnings field.Er
 	errs = input.Causes(object, append(errs, cerrs...))
 
 	if p != nil {
-		errs = append(errs, lint(p)...)
+		errs = append(errs, lint(p, u.schema)...)
 	}
 
 	if len(errs) > 0 {
