@@ -110,7 +110,7 @@ func pipelines(files []File) (map[string][]map[string]any, error) {
 		for _, d := range documents {
 			switch {
 			case d.is(groupCrossplane, "Composition"):
-				for _, in := range inputsOf(d.object, "spec") {
+				for _, in := range ours(stepsOf(d.object, "spec")) {
 					all[manifest.Name(d.object)] = append(all[manifest.Name(d.object)], in.input)
 				}
 			case strings.HasPrefix(manifest.Text(d.object, "apiVersion"), v1alpha1.Group+"/"):

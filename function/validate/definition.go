@@ -21,9 +21,15 @@ const (
 	groupOperations = "ops.crossplane.io"
 )
 
+// operation stands for the version of an XR where there is none.
+var operation = version{operation: true} //nolint:gochecknoglobals // Go has no constant structs.
+
 // A version of an XRD or a CRD.
 type version struct {
 	schema.GroupVersionKind
+
+	// operation is true for Operations, which have no XR.
+	operation bool
 
 	// namespaced is the scope of its XRs.
 	namespaced bool

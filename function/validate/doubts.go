@@ -64,19 +64,35 @@ func (u use) doubtOf(at string, path []string, there [][]string) *field.Error {
 
 	switch {
 	case last == 0:
-	case path[0] == "environment" && u.inPipeline && !strings.Contains(u.earlier, "environment"):
+	case path[0] == "environment" && len(u.steps) > 0 && !u.operation &&
+		!slices.ContainsFunc(u.steps[:u.at], func(s step) bool { return s.mentions("environment") }):
 		return doubt(at, name, "is not there: no earlier step has anything to do with the environment; "+
 			"put function-environment-configs before this step")
-	case path[0] == "resources" && slices.Contains(u.later, path[1]):
+	case path[0] == "resources" && u.isLater(path[1]):
 		return doubt(at, "resources."+path[1],
 			"is composed by a later step, and its readiness checks are not known here: put that step before this one")
-	case isOptional(u.schema, path) &&
+	case isOptional(u.openAPI, path) &&
 		!slices.ContainsFunc(there, func(p []string) bool { return slices.Equal(p, path) }):
 		return doubt(at, name, "is optional in the XRD, and what reads it waits while an XR lacks it: "+
 			"write "+strings.Join(path[:last], ".")+".?"+path[last]+", or let the XRD require it, or give it a default")
 	}
 
 	return nil
+}
+
+// isLater is true for a resource that a later step composes.
+func (u use) isLater(name string) bool {
+	later := map[string]map[string]any{}
+
+	for _, s := range u.steps {
+		if s.index > u.at && s.group() == groupPatch {
+			s.patched(nil, later)
+		}
+	}
+
+	_, ok := later[name]
+
+	return ok
 }
 
 // isOptional is true for a path below the spec of an XR at which its schema has a field that may be missing.

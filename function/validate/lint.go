@@ -16,11 +16,11 @@ import (
 // lint returns the mistakes of a Composition that stop no XR with a schema, and that show nowhere else:
 // status fields that XRs cannot have, or that can never have such a value, required
 // resources that nothing refers to, and names that variables cannot have.
-func lint(p *plan.Plan, xr map[string]any) field.ErrorList {
+func (u use) lint(p *plan.Plan) field.ErrorList {
 	var errs field.ErrorList
 
 	if p.Status != nil && p.Status.Is(expression.Object) {
-		errs = undeclared(nil, xr, "status", p.Status)
+		errs = undeclared(nil, u.openAPI, "status", p.Status)
 	}
 
 	used := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 const fieldPlaybook = "playbookInline"
 
 // playbooks returns the mistakes in the inline playbooks of an input: text that is no list of plays.
-func playbooks(d document, at string, in map[string]any) []Mistake {
+func playbooks(d document, in step) []Mistake {
 	var mistakes []Mistake
 
 	check := func(path *field.Path, object map[string]any) {
@@ -31,12 +31,12 @@ func playbooks(d document, at string, in map[string]any) []Mistake {
 		}
 
 		if message := flaw(text); message != "" {
-			mistakes = append(mistakes, d.mistake(at, path.Child(fieldPlaybook).String(), message))
+			mistakes = append(mistakes, d.mistake(in.path, path.Child(fieldPlaybook).String(), message))
 		}
 	}
 
-	defaults, _ := in["defaults"].(map[string]any)
-	runs, _ := input.Runs(in)
+	defaults, _ := in.input["defaults"].(map[string]any)
+	runs, _ := input.Runs(in.input)
 
 	for _, r := range append(runs, input.Run{Path: field.NewPath("defaults"), Own: defaults}) {
 		check(r.Path, r.Own)
@@ -55,10 +55,10 @@ func reaches(playbook string) bool {
 
 // ignorant returns warnings about runs with an inline playbook that is the whole content and does not look at the
 // state: their deletion runs nothing, and does not say so.
-func ignorant(d document, at string, in map[string]any) []Mistake {
+func ignorant(d document, in step) []Mistake {
 	var warnings []Mistake
 
-	runs, _ := input.Runs(in)
+	runs, _ := input.Runs(in.input)
 	for _, r := range runs {
 		run := r.Object
 
@@ -84,7 +84,7 @@ func ignorant(d document, at string, in map[string]any) []Mistake {
 			continue
 		}
 
-		warnings = append(warnings, d.mistake(at, r.Path.String(), "warning: "+r.Name+": "+common.IgnoresState(state)+
+		warnings = append(warnings, d.mistake(in.path, r.Path.String(), "warning: "+r.Name+": "+common.IgnoresState(state)+
 			", so that deletion runs nothing, and what was made stays: have them look at the state, or say in onDelete what "+
 			"deletion does"))
 	}

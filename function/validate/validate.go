@@ -59,11 +59,11 @@ func Files(files ...File) Result {
 		case d.is(groupCrossplane, "Composition"):
 			c.composition(d)
 		case d.is(groupOperations, "Operation"):
-			c.pipeline(d, operations, "spec")
+			c.pipeline(d, stepsOf(d.object, "spec"), operation)
 		case d.is(groupOperations, "CronOperation"), d.is(groupOperations, "WatchOperation"):
-			c.pipeline(d, operations, "spec", "operationTemplate", "spec")
+			c.pipeline(d, stepsOf(d.object, "spec", "operationTemplate", "spec"), operation)
 		case strings.HasPrefix(manifest.Text(d.object, "apiVersion"), v1alpha1.Group+"/"):
-			c.input(d, "", d.object, anyXR(nil))
+			c.input(d, step{input: d.object}, nil, anyXR...)
 		}
 	}
 
@@ -81,92 +81,50 @@ type checker struct {
 	result Result
 }
 
-// A use of inputs, as package input reads them.
+// anyXR is one of any scope, of which nothing else is known.
+var anyXR = []version{{namespaced: true}, {}} //nolint:gochecknoglobals // Go has no constant lists.
+
+// A use of an input is what it is checked for.
 type use struct {
-	compile func(in map[string]any) (*plan.Plan, field.ErrorList)
-	// schema of the XR, if it is known.
-	schema map[string]any
-	// inPipeline is true when the other steps are known. What is earlier in the pipeline is text, and later are the
-	// names of what later steps compose.
-	inPipeline bool
-	earlier    string
-	later      []string
-}
+	version
 
-// forXR compiles inputs for the XRs of a version, beside what other steps compose.
-func forXR(v version, resources map[string]map[string]any) use {
-	return use{schema: v.openAPI, compile: func(in map[string]any) (*plan.Plan, field.ErrorList) {
-		return compile.Composition(in, v.namespaced,
-			expression.Declarations{Schema: v.openAPI, Resources: resources})
-	}}
-}
-
-// anyXR compiles inputs for XRs of which nothing is known.
-func anyXR(resources map[string]map[string]any) []use {
-	return []use{forXR(version{namespaced: true}, resources), forXR(version{}, resources)}
-}
-
-// operations compiles inputs for Operations, which have no XR.
-func operations(int) []use {
-	return []use{{compile: compile.Operation}}
+	// steps of the pipeline, and which of them has the input; none for an input that stands alone.
+	steps []step
+	at    int
+	// resources that other steps compose; nil if these are not known.
+	resources map[string]map[string]any
 }
 
 // composition checks the inputs of a Composition for the XRs that it is for.
 func (c *checker) composition(d document) {
-	var v *version
+	versions, steps := anyXR, stepsOf(d.object, "spec")
 
 	if len(c.definitions) > 0 {
 		of := func(name string) string { return manifest.NestedText(d.object, "spec", "compositeTypeRef", name) }
-		found, err := lookup(c.definitions, of("apiVersion"), of("kind"))
 
-		if v = found; err != nil {
+		v, err := lookup(c.definitions, of("apiVersion"), of("kind"))
+		if err != nil {
 			c.mistake(d.mistake("", "spec.compositeTypeRef", err.Error()))
+		} else {
+			versions = []version{*v}
+			c.connectionDetails(d, *v, steps)
 		}
 	}
 
-	c.pipeline(d, func(step int) []use {
-		resources := composed(d, slices.Concat(c.kinds, c.definitions), step)
-		uses := anyXR(resources)
-
-		if v != nil {
-			uses = []use{forXR(*v, resources)}
-		}
-
-		c.order(d, step, uses)
-
-		return uses
-	}, "spec")
-
-	if v != nil && !v.legacy {
-		c.connectionDetails(d)
-	}
-}
-
-// order adds to the uses of a step what the other steps of its pipeline are.
-func (c *checker) order(d document, of int, uses []use) {
-	steps, later := stepsOf(d.object, "spec"), map[string]map[string]any{}
-
-	for _, s := range steps {
-		switch {
-		case s.index < of && s.is("function-auto-ready"):
-			c.warn(
-				d.mistake("", strings.TrimSuffix(s.path, ".input"), "warning: "+s.function+
-					" comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"))
-		case s.index > of && strings.HasPrefix(manifest.Text(s.input, "apiVersion"), groupPatch+"/"):
-			patched(s.input, nil, later)
+	for i, s := range steps {
+		if s.is("function-auto-ready") && slices.ContainsFunc(steps[i:], step.isOurs) {
+			c.warn(d.mistake("", strings.TrimSuffix(s.path, ".input"), "warning: "+s.function+
+				" comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"))
 		}
 	}
 
-	for i := range uses {
-		uses[i].inPipeline, uses[i].earlier, uses[i].later = true, textOf(steps[:of]), manifest.SortedKeys(later)
-	}
+	c.pipeline(d, steps, versions...)
 }
 
 // connectionDetails of two steps are refused for XRs that do not publish them themselves: one Secret
 // has them.
-func (c *checker) connectionDetails(d document) {
-	inputs := slices.DeleteFunc(inputsOf(d.object, "spec"),
-		func(s step) bool { return s.input["connectionDetails"] == nil })
+func (c *checker) connectionDetails(d document, of version, steps []step) {
+	inputs := slices.DeleteFunc(ours(steps), func(s step) bool { return of.legacy || s.input["connectionDetails"] == nil })
 	for _, in := range inputs[min(1, len(inputs)):] {
 		c.mistake(d.mistake(in.path, "connectionDetails",
 			"Forbidden: another step has connectionDetails, and only one step can have these"))
@@ -195,60 +153,54 @@ func (c *checker) mistake(all ...Mistake) { c.result.Mistakes = append(c.result.
 
 func (c *checker) warn(all ...Mistake) { c.result.Warnings = append(c.result.Warnings, all...) }
 
-// pipeline checks the inputs in the pipeline that an object has in one of its
-// fields, for what the object uses them for.
-func (c *checker) pipeline(d document, uses func(step int) []use, fields ...string) {
-	inputs := inputsOf(d.object, fields...)
+// pipeline checks the inputs in the steps of a document, for XRs of these versions.
+func (c *checker) pipeline(d document, steps []step, versions ...version) {
+	inputs := ours(steps)
 	if len(inputs) == 0 {
 		c.result.Notes = append(c.result.Notes,
 			fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"),
 				manifest.Name(d.object)))
-		return
 	}
 
 	for _, in := range inputs {
-		c.input(d, in.path, in.input, uses(in.index))
+		c.input(d, in, steps, versions...)
 	}
 
 	c.runNames(d, inputs)
 }
 
-// input checks an input at a path of a document.
-func (c *checker) input(d document, at string, in map[string]any, uses []use) {
+// input checks an input for the one of these versions that it fits best.
+func (c *checker) input(d document, in step, steps []step, versions ...version) {
 	c.result.Inputs++
 
-	errs, doubts := c.check(in, uses)
-	for _, err := range errs {
-		c.mistake(d.mistake(at, err.Field, err.ErrorBody()))
-	}
+	var errs, doubts field.ErrorList
 
-	for _, err := range doubts {
-		c.warn(d.mistake(at, err.Field, fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail)))
-	}
-
-	flawed := playbooks(d, at, in)
-	c.mistake(flawed...)
-
-	// Nothing deletes what Operations have applied.
-	if len(errs)+len(flawed) == 0 && !strings.HasPrefix(manifest.Text(d.object, "apiVersion"), groupOperations) {
-		c.warn(ignorant(d, at, in)...)
-	}
-}
-
-// check an input for the use that fits it best. What package input makes of it is
-// compiled, so it is read once for each.
-func (c *checker) check(in map[string]any, uses []use) (mistakes, warnings field.ErrorList) {
-	for i, u := range uses {
-		errs, doubts := c.compile(in, u)
-		if i == 0 || len(errs) < len(mistakes) {
-			mistakes, warnings = errs, doubts
+	for i, v := range versions {
+		u := use{v, steps, in.index, composed(steps, in.index, slices.Concat(c.kinds, c.definitions))}
+		if mistakes, warnings := u.check(in.input); i == 0 || len(mistakes) < len(errs) {
+			errs, doubts = mistakes, warnings
 		}
 	}
 
-	return mistakes, warnings
+	for _, err := range errs {
+		c.mistake(d.mistake(in.path, err.Field, err.ErrorBody()))
+	}
+
+	for _, err := range doubts {
+		c.warn(d.mistake(in.path, err.Field, fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail)))
+	}
+
+	flawed := playbooks(d, in)
+	c.mistake(flawed...)
+
+	// Nothing deletes what Operations have applied.
+	if len(errs)+len(flawed) == 0 && !versions[0].operation {
+		c.warn(ignorant(d, in)...)
+	}
 }
 
-func (c *checker) compile(in map[string]any, u use) (mistakes, warnings field.ErrorList) {
+// check an input. What package input makes of it is compiled, so it is read once for each use.
+func (u use) check(in map[string]any) (mistakes, warnings field.ErrorList) {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}, nil
@@ -263,7 +215,7 @@ func (c *checker) compile(in map[string]any, u use) (mistakes, warnings field.Er
 	errs = input.Causes(object, append(errs, cerrs...))
 
 	if p != nil {
-		errs = append(errs, lint(p, u.schema)...)
+		errs = append(errs, u.lint(p)...)
 	}
 
 	if len(errs) > 0 {
@@ -271,4 +223,13 @@ func (c *checker) compile(in map[string]any, u use) (mistakes, warnings field.Er
 	}
 
 	return nil, append(warningsOf(p), u.doubts(p)...)
+}
+
+// compile an input, as package input reads it.
+func (u use) compile(in map[string]any) (*plan.Plan, field.ErrorList) {
+	if u.operation {
+		return compile.Operation(in)
+	}
+
+	return compile.Composition(in, u.namespaced, expression.Declarations{Schema: u.openAPI, Resources: u.resources})
 }
