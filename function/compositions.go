@@ -2,12 +2,8 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
-	"maps"
-	"math"
-	"slices"
-	"strconv"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -68,47 +64,7 @@ func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, fiel
 
 // digest of a struct: that of another one is another one.
 func digest(s *structpb.Struct) [sha256.Size]byte {
-	return sha256.Sum256(appendStruct(nil, s))
-}
-
-// appendStruct appends the fields in the order of their names. The deterministic encoding of the proto package
-// takes several times as long.
-func appendStruct(b []byte, s *structpb.Struct) []byte {
-	b = binary.AppendUvarint(b, uint64(len(s.GetFields())))
-
-	names := slices.AppendSeq(make([]string, 0, len(s.GetFields())), maps.Keys(s.GetFields()))
-	slices.Sort(names)
-
-	for _, k := range names {
-		b = appendValue(appendString(b, k), s.GetFields()[k])
-	}
-
-	return b
-}
-
-func appendString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// appendValue appends its kind, then the value, whose end is known from its start.
-func appendValue(b []byte, v *structpb.Value) []byte {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StructValue:
-		return appendStruct(append(b, 's'), k.StructValue)
-	case *structpb.Value_ListValue:
-		b = binary.AppendUvarint(append(b, 'l'), uint64(len(k.ListValue.GetValues())))
-		for _, v := range k.ListValue.GetValues() {
-			b = appendValue(b, v)
-		}
-
-		return b
-	case *structpb.Value_StringValue:
-		return appendString(append(b, 't'), k.StringValue)
-	case *structpb.Value_NumberValue:
-		return binary.BigEndian.AppendUint64(append(b, 'n'), math.Float64bits(k.NumberValue))
-	case *structpb.Value_BoolValue:
-		return strconv.AppendBool(append(b, 'b'), k.BoolValue)
-	default:
-		return append(b, '0')
-	}
+	// What cannot be encoded is text that is no UTF-8, which gRPC has refused already.
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(s)
+	return sha256.Sum256(b)
 }
