@@ -13,8 +13,8 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -34,17 +34,17 @@ func TestBackoff(t *testing.T) {
 	)
 
 	c := newClock()
-	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: faked(func(_ context.Context, p supervisor.Command) error {
 		runs++
 
 		if !down {
 			return install(p.Argv, "x", 1)
 		}
 
-		_, _ = io.WriteString(p.Out, "[ERROR]: no such collection\n")
+		_, _ = io.WriteString(p.Stdout, "[ERROR]: no such collection\n")
 
 		return errors.New("exit status 1")
-	}}})
+	})})
 
 	tries := func(reason string, req Request, want bool) error {
 		t.Helper()
@@ -107,7 +107,7 @@ func TestMaxInstallsTimeout(t *testing.T) {
 
 	begun := 0
 	first, leave := make(chan struct{}), make(chan struct{})
-	s := newStore(t, Config{Dir: t.TempDir(), maxInstalls: 1, Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
+	s := newStore(t, Config{Dir: t.TempDir(), maxInstalls: 1, Installer: faked(func(ctx context.Context, p supervisor.Command) error {
 		if begun++; begun == 1 {
 			close(first)
 			<-leave
@@ -118,7 +118,7 @@ func TestMaxInstallsTimeout(t *testing.T) {
 		<-ctx.Done()
 
 		return ctx.Err()
-	}}})
+	})})
 
 	var wg sync.WaitGroup
 
@@ -154,7 +154,7 @@ func TestMaxInstallsTimeout(t *testing.T) {
 func TestInstallMistake(t *testing.T) {
 	t.Parallel()
 
-	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(context.Context, galaxy.Program) error { panic("hunter2") }}})
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: faked(func(context.Context, supervisor.Command) error { panic("hunter2") })})
 
 	_, _, err := s.Ensure(t.Context(), requires(t, "x"))
 	if diff := cmp.Diff("the provider has made a mistake; its log has a stack trace", needs.Message(err)); diff != "" || !IsOwn(err) {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -25,38 +25,37 @@ func TestIsOwn(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	says := func(text string) galaxy.Command {
-		return func(_ context.Context, p galaxy.Program) error {
-			_, _ = io.WriteString(p.Out, text)
+	says := func(text string) galaxy.Installer {
+		return faked(func(_ context.Context, p supervisor.Command) error {
+			_, _ = io.WriteString(p.Stdout, text)
 
 			return errors.New("exit status 1")
-		}
+		})
 	}
 
 	for name, tc := range map[string]struct {
 		reason string
 		in     inputs.Inputs
-		run    galaxy.Command
+		by     galaxy.Installer
 		damage func(t *testing.T, dir string)
 		want   bool
 	}{
-		"Source":        {reason: "A source that does not have it is at fault.", run: says("[ERROR]: no such collection\n")},
+		"Source":        {reason: "A source that does not have it is at fault.", by: says("[ERROR]: no such collection\n")},
 		"Configuration": {reason: "So is a configuration that grants what no run may have.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
 		"Environment":   {reason: "And one whose variables fit into no environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
 		"Supervised": {
 			reason: "A program that fails under a supervisor says why.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
-			run: galaxy.Supervised(time.Second, nil),
 		},
 		"NoTools": {
 			reason: "Without ansible-galaxy nothing can be installed, whatever it is.",
-			run: func(ctx context.Context, p galaxy.Program) error {
+			by: galaxy.Installer{Run: func(p supervisor.Command, ctx context.Context) (int, error) {
 				p.Argv[0] = "/nonexistent/ansible-galaxy"
 
-				return galaxy.Supervised(time.Second, nil)(ctx, p)
-			},
+				return p.Run(ctx)
+			}},
 			want: true,
 		},
-		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", run: says("remote: No space left on device\n")},
+		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", by: says("remote: No space left on device\n")},
 		"Unusable": {
 			reason: "And a directory of its own that it cannot use.",
 			damage: func(t *testing.T, dir string) {
@@ -72,7 +71,7 @@ func TestIsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a", "b", "store")
-			s := newStore(t, Config{Dir: dir, Installer: galaxy.Installer{Command: tc.run}})
+			s := newStore(t, Config{Dir: dir, Installer: tc.by})
 
 			if tc.damage != nil {
 				tc.damage(t, dir)

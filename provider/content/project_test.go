@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -138,13 +139,13 @@ func TestProjectPartly(t *testing.T) {
 
 	var objects string
 
-	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
-		err := galaxy.Supervised(0, nil)(ctx, p)
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Run: func(p supervisor.Command, ctx context.Context) (int, error) {
+		code, err := p.Run(ctx)
 		if slices.Contains(p.Argv, "checkout") {
 			objects = git(t, p.Dir, "cat-file", "--batch-all-objects", "--batch-check")
 		}
 
-		return err
+		return code, err
 	}}})
 
 	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: repoURL(repo), Path: "web/prod"}}}

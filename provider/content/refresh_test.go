@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -63,9 +63,9 @@ func TestRefresh(t *testing.T) {
 	files, dir, c := 1, t.TempDir(), newClock()
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
 	open := func() *Store {
-		return newStore(t, Config{Dir: dir, TTL: ttl, now: c.Now, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+		return newStore(t, Config{Dir: dir, TTL: ttl, now: c.Now, Installer: faked(func(_ context.Context, p supervisor.Command) error {
 			return errors.Join(down, install(p.Argv, "x", files))
-		}}})
+		})})
 	}
 
 	// check what a request resolves to now.
@@ -133,9 +133,9 @@ func TestRefreshMissing(t *testing.T) {
 
 	c, down := newClock(), errors.New("down")
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
-	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: faked(func(_ context.Context, p supervisor.Command) error {
 		return errors.Join(down, install(p.Argv, "x", 1))
-	}}})
+	})})
 
 	if got := refreshed(s, req); got.Found || got.Err == nil {
 		t.Errorf("The store should say why it cannot be installed: %+v", got)
@@ -277,7 +277,7 @@ func TestRefreshBounded(t *testing.T) {
 
 	var slow atomic.Bool
 
-	s := newStore(t, Config{Dir: t.TempDir(), TTL: time.Hour, now: c.Now, Installer: galaxy.Installer{Command: func(ctx context.Context, p galaxy.Program) error {
+	s := newStore(t, Config{Dir: t.TempDir(), TTL: time.Hour, now: c.Now, Installer: faked(func(ctx context.Context, p supervisor.Command) error {
 		if !slow.Load() {
 			return install(p.Argv, "x", 1)
 		}
@@ -293,7 +293,7 @@ func TestRefreshBounded(t *testing.T) {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}}})
+	})})
 
 	var reqs []Request
 

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -23,11 +24,11 @@ const lease = time.Hour
 
 // installing counts installations, of a collection with a number of files.
 func installing(n *atomic.Int32, files int) galaxy.Installer {
-	return galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+	return faked(func(_ context.Context, p supervisor.Command) error {
 		n.Add(1)
 
 		return install(p.Argv, "x", files)
-	}}
+	})
 }
 
 // TestShared has stores, as those of Pods are, that install the same into one directory at the same time, and one that has
@@ -48,7 +49,7 @@ func TestShared(t *testing.T) {
 	half.Add(each)
 
 	for range each {
-		s := newStore(t, Config{Dir: dir, Lease: lease, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+		s := newStore(t, Config{Dir: dir, Lease: lease, Installer: faked(func(_ context.Context, p supervisor.Command) error {
 			if err := install(p.Argv, "x", 10); err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ func TestShared(t *testing.T) {
 			}
 
 			return install(p.Argv, "x", 20)
-		}}})
+		})})
 
 		done.Go(func() {
 			set, release, err := s.Ensure(t.Context(), requires(t, "x"))
@@ -156,13 +157,13 @@ func TestSharedResolvedAgain(t *testing.T) {
 	c := clocktesting.NewFakeClock(time.Now())
 	dir, private := t.TempDir(), t.TempDir()
 	open := func(files int) *Store {
-		return newStore(t, Config{Dir: dir, Lease: lease, TTL: time.Hour, now: c.Now, Private: private, Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+		return newStore(t, Config{Dir: dir, Lease: lease, TTL: time.Hour, now: c.Now, Private: private, Installer: faked(func(_ context.Context, p supervisor.Command) error {
 			if !strings.HasPrefix(p.Dir, private) {
 				t.Errorf("Credentials should not be in the store, but are in %s", p.Dir)
 			}
 
 			return install(p.Argv, "x", files)
-		}}})
+		})})
 	}
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
 

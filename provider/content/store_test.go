@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -49,7 +50,7 @@ func TestEnsureCanceled(t *testing.T) {
 	var running atomic.Int32
 
 	started := make(chan struct{})
-	s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(ctx context.Context, _ galaxy.Program) error {
+	s := newStore(t, Config{Dir: t.TempDir(), Installer: faked(func(ctx context.Context, _ supervisor.Command) error {
 		if running.Add(1) > 1 {
 			t.Error("There is one installation at a time.")
 		}
@@ -59,7 +60,7 @@ func TestEnsureCanceled(t *testing.T) {
 		<-ctx.Done()
 
 		return ctx.Err()
-	}}})
+	})})
 
 	ensure := func() (cancel func(), result chan error) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -107,8 +108,8 @@ func newStore(tb testing.TB, c Config) *Store {
 	tb.Helper()
 
 	c.Key = []byte("key")
-	if c.Installer.Command == nil {
-		c.Installer.Command = galaxy.Supervised(0, nil)
+	if c.Installer.Run == nil {
+		c.Installer.Run = supervisor.Command.Run
 	}
 
 	c.Installer.Environ = append(os.Environ(), c.Installer.Environ...)
@@ -117,6 +118,17 @@ func newStore(tb testing.TB, c Config) *Store {
 	needs.OK(tb, err)
 
 	return s
+}
+
+// faked has a function in place of the programs of an installation. Its error says that one has failed.
+func faked(run func(ctx context.Context, p supervisor.Command) error) galaxy.Installer {
+	return galaxy.Installer{Run: func(p supervisor.Command, ctx context.Context) (code int, err error) {
+		if run(ctx, p) != nil {
+			code = 1
+		}
+
+		return code, nil
+	}}
 }
 
 func request(tb testing.TB, in inputs.Inputs) Request {

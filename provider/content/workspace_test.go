@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -48,14 +48,14 @@ func TestTakenOverWorkspace(t *testing.T) {
 			before, err := os.Stat(victim)
 			needs.OK(t, err)
 
-			s := newStore(t, Config{Dir: t.TempDir(), Installer: galaxy.Installer{Command: func(_ context.Context, p galaxy.Program) error {
+			s := newStore(t, Config{Dir: t.TempDir(), Installer: faked(func(_ context.Context, p supervisor.Command) error {
 				// Once the set is there, before what is installed last.
 				if strings.Contains(strings.Join(p.Argv, " "), "role") {
 					tc.attack(t, filepath.Dir(p.Dir), victim)
 				}
 
 				return nil
-			}}})
+			})})
 
 			req, err := NewRequest(inputs.Inputs{Requirements: "collections: [a.b]\nroles: [{name: x, src: 'https://example.org/x.tar.gz'}]"})
 			needs.OK(t, err)

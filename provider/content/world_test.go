@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/certs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
@@ -141,16 +142,16 @@ func newSpy(t *testing.T) *spy {
 func (s *spy) installer() galaxy.Installer {
 	return galaxy.Installer{
 		Environ: []string{"PATH=" + s.bin + ":" + os.Getenv("PATH")},
-		Command: func(ctx context.Context, p galaxy.Program) error {
+		Run: func(p supervisor.Command, ctx context.Context) (int, error) {
 			f, err := os.OpenFile(s.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err != nil {
-				return err
+				return 0, err
 			}
 
 			_, _ = fmt.Fprintln(f, strings.Join(p.Argv, " ")+"\n"+strings.Join(p.Env, "\n"))
 			_ = f.Close()
 
-			return galaxy.Supervised(0, nil)(ctx, p)
+			return p.Run(ctx)
 		},
 	}
 }

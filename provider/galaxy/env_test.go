@@ -10,9 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -31,11 +30,11 @@ func TestEnvironment(t *testing.T) {
 
 	i := Installer{
 		Environ: []string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"},
-		Command: func(_ context.Context, p Program) error {
+		Run: func(p supervisor.Command, _ context.Context) (int, error) {
 			got, home, argv = p.Env, p.Dir, p.Argv
 			file, _ = os.ReadFile(filepath.Join(p.Dir, ".git-credentials"))
 
-			return errors.New("no")
+			return 1, nil
 		},
 	}
 

@@ -30,13 +30,6 @@ func (e *InstallError) Error() string { return "cannot install " + e.What + ": "
 // Unwrap returns the cause.
 func (e *InstallError) Unwrap() error { return e.Err }
 
-// A StartError says that a program could not be run, so that it says nothing about what the
-// program was to do.
-type StartError struct{ error }
-
-// Unwrap returns the error that says why.
-func (e *StartError) Unwrap() error { return e.error }
-
 // installErrorFrom returns the error for an ansible-galaxy that has failed, from its output.
 func installErrorFrom(what, output string, err error, req Request) *InstallError {
 	said := cmp.Or(reason(req.Redact(output, len(output))), err.Error())

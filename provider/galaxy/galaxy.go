@@ -8,8 +8,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -67,8 +69,12 @@ func (w Workspace) full(limit int64) bool {
 
 // An Installer runs ansible-galaxy.
 type Installer struct {
-	// Command runs programs.
-	Command Command
+	// Run a program to its end, and all that it starts, as supervisor.Command.Run does.
+	Run func(p supervisor.Command, ctx context.Context) (code int, err error)
+	// Grace is how long the processes may take to end on their own.
+	Grace time.Duration
+	// Lock that is held until the last of them is gone; it may be nil.
+	Lock *os.File
 	// Policy confines ansible-galaxy, and what it starts, to the workspace. Its RunSize
 	// is what the workspace may take on disk.
 	Policy sandbox.Policy
@@ -177,29 +183,31 @@ func (in *installation) run(ctx context.Context, what, dir string, argv ...strin
 	ctx, doneToo := workdir.WithLimit(ctx, in.w.Set, in.Policy.RunSize)
 	defer doneToo()
 
-	err = in.Command(ctx, Program{Argv: argv, Env: env, Dir: dir, Out: out, Domain: domain})
+	code, err := in.Run(supervisor.Command{
+		Argv: argv, Env: env, Dir: dir, Stdout: out, Stderr: out, Domain: domain, Grace: in.Grace, Lock: in.Lock,
+	}, ctx)
 	text := out.String()
 
-	if ctx.Err() != nil {
-		return "", stopError(what, context.Cause(ctx))
-	}
-
 	switch {
-	case err == nil:
-		return text, nil
-	case SaysFull(text) && in.w.full(in.Policy.RunSize):
-		// The text alone may be that of a source: a server's, or the name of a file.
-		return "", errors.Wrapf(unix.ENOSPC, "%s failed", argv[0])
+	case ctx.Err() != nil:
+		return "", stopError(what, context.Cause(ctx))
 	case errors.Is(err, unix.E2BIG):
 		// Of the environment only the variables of the configuration can be that long.
 		return "", NewInstallError(what, errors.New("spec.vars of the configuration are too long for an environment"))
 	case errors.As(err, new(*supervisor.MemoryError)):
-		return "", NewInstallError(what, err)
-	case errors.As(err, new(*StartError)):
+		return "", NewInstallError(what, errors.Wrap(err, filepath.Base(argv[0])))
+	case err != nil:
 		return "", errors.Wrapf(withReason(err, in.req.Redact(text, len(text))), "cannot run %s", argv[0])
+	case code == 0:
+		return text, nil
+	case SaysFull(text) && in.w.full(in.Policy.RunSize):
+		// The text alone may be that of a source: a server's, or the name of a file.
+		return "", errors.Wrapf(unix.ENOSPC, "%s failed", argv[0])
 	}
 
-	return "", installErrorFrom(what, text, err, in.req)
+	failed := errors.Errorf("%s failed with exit status %d", filepath.Base(argv[0]), code)
+
+	return "", installErrorFrom(what, text, failed, in.req)
 }
 
 // stopError returns the error of an installation after its context is done: an InstallError when

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -139,7 +140,7 @@ func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content
 	}
 
 	c.Installer = galaxy.Installer{
-		Command: galaxy.Supervised(KillGrace, at.lock), Policy: at.Policy, Environ: os.Environ(),
+		Run: supervisor.Command.Run, Grace: KillGrace, Lock: at.lock, Policy: at.Policy, Environ: os.Environ(),
 	}
 
 	return content.NewStore(c)

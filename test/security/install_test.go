@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
@@ -150,7 +151,7 @@ func (l *installFixture) install(t *testing.T, mode sandbox.Mode, in inputs.Inpu
 	needs.OK(t, os.Rename(store, hidden))
 
 	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
-		Command: galaxy.Supervised(0, nil), Policy: policy, Environ: []string{"PATH=" + path},
+		Run: supervisor.Command.Run, Policy: policy, Environ: []string{"PATH=" + path},
 	}})
 	needs.OK(t, err)
 

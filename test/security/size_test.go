@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -92,7 +93,7 @@ func TestInstallFills(t *testing.T) {
 	store := filepath.Join(l.dir, "store")
 
 	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
-		Command: galaxy.Supervised(0, nil), Policy: policy,
+		Run: supervisor.Command.Run, Policy: policy,
 		Environ: []string{"PATH=" + filepath.Join(l.mirror, "bin") + ":" + os.Getenv("PATH")},
 	}})
 	needs.OK(t, err)
