@@ -70,12 +70,10 @@ func parseRoot(n *yaml.Node) (f File, err error) {
 	collections, roles := &yaml.Node{}, n
 
 	switch {
-	case isNull(n):
-		return File{}, nil
 	case n.Kind == yaml.MappingNode:
 		roles = &yaml.Node{}
 		err = parseFields(n, nil, map[string]any{"collections": &collections, "roles": &roles})
-	case n.Kind != yaml.SequenceNode:
+	case n.Kind != yaml.SequenceNode && !isNull(n):
 		err = errors.New("must be a mapping with collections and roles, or a list of roles")
 	}
 
@@ -169,18 +167,13 @@ func parseRole(n *yaml.Node, path *field.Path) (r Role, err error) {
 // parseRoleLine reads src[,version[,name]].
 func parseRoleLine(n *yaml.Node, path *field.Path) (Role, error) {
 	line, err := text(n, path)
-	if err != nil {
-		return Role{}, err
+	parts := append(strings.Split(line, ","), "", "")
+
+	if err == nil && len(parts) > 5 {
+		err = errors.Errorf("%s must be src[,version[,name]]", path)
 	}
 
-	parts := strings.Split(line, ",")
-	if len(parts) > 3 {
-		return Role{}, errors.Errorf("%s must be src[,version[,name]]", path)
-	}
-
-	parts = append(parts, "", "")
-
-	return Role{Src: parts[0], Version: parts[1], Name: parts[2]}, nil
+	return Role{Src: parts[0], Version: parts[1], Name: parts[2]}, err
 }
 
 // parseFields of a mapping into variables by their names. Each is a text, or a list of texts, which may be a single

@@ -34,14 +34,14 @@ func (f File) Pinned() bool {
 func (c Collection) pinned() bool {
 	switch c.kind() {
 	case Git:
-		return isCommit(c.Version) || isVersion(c.Version)
+		return isFixed(c.Version)
 	case "url", "file":
 		return namesVersion(c.location())
 	case "dir", "subdirs":
 		return false
 	}
 
-	return isVersion(strings.TrimSpace(strings.TrimLeft(c.Version, "=")))
+	return exactVersion.MatchString(strings.TrimSpace(strings.TrimLeft(c.Version, "=")))
 }
 
 // kind of the source, as ansible-galaxy finds it out where the type is not
@@ -73,18 +73,13 @@ func (r Role) pinned() bool {
 		return namesVersion(r.Src)
 	}
 
-	return isCommit(r.Version) || isVersion(r.Version)
+	return isFixed(r.Version)
 }
 
-// isVersion is true for exact versions. A tag such as v1 moves by custom, from
-// one version to the next that starts with it.
-func isVersion(s string) bool {
-	return exactVersion.MatchString(s)
-}
-
-// isCommit is true for the hash of a commit, in full or abbreviated as git does.
-func isCommit(s string) bool {
-	return commitHash.MatchString(s)
+// isFixed is true for exact versions, and for the hash of a commit, in full or abbreviated as git does. A tag such as v1
+// moves by custom, from one version to the next that starts with it.
+func isFixed(version string) bool {
+	return exactVersion.MatchString(version) || commitHash.MatchString(version)
 }
 
 func isArchive(s string) bool {

@@ -25,14 +25,14 @@ type Project struct {
 func (p *Project) URL() string { return strings.TrimPrefix(p.Src, "git+") }
 
 // IsCommit is true when the version is the hash of a commit, in full or abbreviated.
-func (p *Project) IsCommit() bool { return isCommit(p.Version) }
+func (p *Project) IsCommit() bool { return commitHash.MatchString(p.Version) }
 
 func (p *Project) pinned() bool {
 	if p.IsArchive() {
 		return namesVersion(p.Src)
 	}
 
-	return isCommit(p.Version) || isVersion(p.Version)
+	return isFixed(p.Version)
 }
 
 // Under returns the requirements with those of a project in a directory. Of two that bring the same,
