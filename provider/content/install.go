@@ -99,17 +99,21 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, error) {
 	began := s.config.now()
 	e, result, err := s.tryInstall(ctx, digest, req, again)
-	s.config.Metrics.installed(again, result, s.config.now().Sub(began))
 
 	s.mu.Lock()
+	defer s.unlock()
+
+	if err != nil {
+		result = resultOf(ctx, err)
+	}
 
 	// An installation that was canceled has not failed, unless it was too slow.
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if result == resultFailed {
 		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
 	}
 
+	s.config.Metrics.installed(again, result, s.config.now().Sub(began))
 	s.tidy()
-	s.unlock()
 
 	return e, err
 }
@@ -119,7 +123,7 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool,
 ) (e *entry, result string, err error) {
 	defer redact.Panic(func() {
-		e, result, err = nil, resultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
+		e, err = nil, errors.New("the provider has made a mistake; its log has a stack trace")
 	})
 
 	e, result, err = s.attempt(ctx, digest, req)
@@ -132,11 +136,7 @@ func (s *Store) tryInstall(ctx context.Context, digest string, req Request, agai
 			"give the provider a bigger volume for its --state-dir", s.config.Dir)
 	}
 
-	if err != nil {
-		return nil, resultOf(ctx, err), err
-	}
-
-	return e, result, nil
+	return e, result, err
 }
 
 // attempt an installation in a workspace. What is installed there becomes the content set.

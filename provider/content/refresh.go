@@ -147,6 +147,6 @@ func (s *Store) resolve(digest string, req Request) {
 	defer cancel()
 
 	if e, _ := s.install(ctx, digest, req, true); e != nil {
-		s.drop(e)
+		s.release(e)
 	}
 }

@@ -38,18 +38,15 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, err
 	}
 
-	if in.Execution.Content == common.ContentImage && !r.Requirements.Empty() {
-		return Request{}, errors.Wrap(
-			errors.New(
-				"roles, requirements and projects are not installed where spec.execution.content is Image: leave out project, "+
-					"and src and version of roles"), in.Config)
+	if r.Requirements.Empty() { // Verification cannot be satisfied when nothing is installed.
+		err = installed.VerifyNothing(in.Verification)
+	} else if in.Execution.Content == common.ContentImage {
+		err = errors.New("roles, requirements and projects are not installed where spec.execution.content is Image: " +
+			"leave out project, and src and version of roles")
 	}
 
-	// Verification cannot be satisfied when nothing is installed.
-	if r.Requirements.Empty() {
-		if err := installed.VerifyNothing(in.Verification); err != nil {
-			return Request{}, r.Reported(errors.Wrap(err, in.Config))
-		}
+	if err != nil {
+		return Request{}, r.Reported(errors.Wrap(err, in.Config))
 	}
 
 	return Request{Request: r}, nil
@@ -63,9 +60,8 @@ func MayNeed(in inputs.Inputs) bool {
 		required, err = required.Merge(in.RequiredRoles(), func(string) bool { return false })
 	}
 
-	needs := in.Parameters.Project != nil || !required.Empty()
-
-	return err == nil && needs && in.Execution.Content != common.ContentImage
+	return err == nil && in.Execution.Content != common.ContentImage &&
+		(in.Parameters.Project != nil || !required.Empty())
 }
 
 // Digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;

@@ -128,9 +128,9 @@ func NewStore(c Config) (*Store, error) {
 	return s, err
 }
 
-// own makes the directories of the store.
-func (s *Store) own() error {
-	for _, dir := range []string{s.sets(), s.temp(), s.config.Private} {
+// own makes the directories of the store, and more.
+func (s *Store) own(more ...string) error {
+	for _, dir := range append(more, s.sets(), s.temp(), s.config.Private) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return errors.Wrap(err, "cannot use the content store")
 		}
@@ -199,20 +199,12 @@ func (s *Store) find(digest string) (*entry, error) {
 	return e, nil
 }
 
-// release a set after a run.
+// release a set after it was used.
 func (s *Store) release(e *entry) {
-	s.mu.Lock()
-	_ = s.use(e)
-	s.mu.Unlock()
-
-	s.drop(e)
-}
-
-// drop a use of a set. The set counts as used only after release.
-func (s *Store) drop(e *entry) {
 	s.mu.Lock()
 	defer s.unlock()
 
+	_ = s.use(e)
 	e.uses--
 	s.tidy()
 }

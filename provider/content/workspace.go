@@ -32,16 +32,10 @@ func (s *Store) newWorkspace(digest string) (*workspace, error) {
 		Set:     filepath.Join(dir, "set"),
 	}, dir: dir}
 
-	if err := s.own(); err != nil {
+	if err := s.own(w.Home(), w.Temp(), w.Collections(), w.Roles()); err != nil {
+		w.remove()
+
 		return nil, err
-	}
-
-	for _, dir := range []string{w.Home(), w.Temp(), w.Collections(), w.Roles()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			w.remove()
-
-			return nil, errors.Wrap(err, "cannot make a temporary directory")
-		}
 	}
 
 	return w, os.Chtimes(dir, time.Time{}, s.config.now())
