@@ -31,12 +31,6 @@ func (e *SizeError) Error() string {
 // disk, in bytes, with a SizeError as its cause; 0 means no limit. The cancel function returns
 // when the directory is not looked at any more.
 func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, context.CancelFunc) {
-	return withLimit(ctx, dir, limit, interval)
-}
-
-func withLimit(ctx context.Context, dir string, limit int64,
-	every time.Duration,
-) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if limit <= 0 {
 		return ctx, func() { cancel(nil) }
@@ -47,7 +41,7 @@ func withLimit(ctx context.Context, dir string, limit int64,
 	go func() {
 		defer close(done)
 
-		if err := watch(ctx, dir, limit, every); err != nil {
+		if err := watch(ctx, dir, limit); err != nil {
 			cancel(err)
 		}
 	}()
@@ -57,8 +51,8 @@ func withLimit(ctx context.Context, dir string, limit int64,
 
 // watch a directory until the context is done, or the limit is exceeded. What cannot be measured exceeds it, too. The
 // error is a SizeError.
-func watch(ctx context.Context, dir string, limit int64, every time.Duration) error {
-	for wait := every; ; {
+func watch(ctx context.Context, dir string, limit int64) error {
+	for wait := interval; ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -71,6 +65,6 @@ func watch(ctx context.Context, dir string, limit int64, every time.Duration) er
 			return &SizeError{Limit: limit}
 		}
 
-		wait = max(every, share*time.Since(began))
+		wait = max(interval, share*time.Since(began))
 	}
 }

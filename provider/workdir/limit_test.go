@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,19 +39,21 @@ func TestWithLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 
-			ctx, cancel := withLimit(t.Context(), dir, tc.limit, time.Millisecond)
-			defer cancel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := WithLimit(t.Context(), dir, tc.limit)
+				defer cancel()
 
-			if err := ctx.Err(); err != nil {
-				t.Fatalf("%s\nbefore: %v", tc.reason, err)
-			}
+				if err := ctx.Err(); err != nil {
+					t.Fatalf("%s\nbefore: %v", tc.reason, err)
+				}
 
-			tc.make(t, dir)
-			<-ctx.Done()
+				tc.make(t, dir)
+				<-ctx.Done()
 
-			if diff := cmp.Diff(tc.want, context.Cause(ctx)); diff != "" {
-				t.Errorf("%s\nCause(...): -want, +got:\n%s", tc.reason, diff)
-			}
+				if diff := cmp.Diff(tc.want, context.Cause(ctx)); diff != "" {
+					t.Errorf("%s\nCause(...): -want, +got:\n%s", tc.reason, diff)
+				}
+			})
 		})
 	}
 }
@@ -60,25 +63,28 @@ func TestWithoutLimit(t *testing.T) {
 	cause := errors.New("enough")
 
 	for _, limit := range []int64{0, 1 << 40} {
-		parent, end := context.WithCancelCause(t.Context())
-
 		dir := t.TempDir()
 		fill(t, filepath.Join(dir, "file"), mib)
 
-		ctx, cancel := withLimit(parent, dir, limit, time.Microsecond)
+		synctest.Test(t, func(t *testing.T) {
+			parent, end := context.WithCancelCause(t.Context())
 
-		if u, err := Measure(ctx, dir, Limits{}); err != nil || u.Size < mib || ctx.Err() != nil {
-			t.Errorf("withLimit(%d): %+v, %v, %v", limit, u, err, ctx.Err())
-		}
+			ctx, cancel := WithLimit(parent, dir, limit)
+			defer cancel()
 
-		end(cause)
-		<-ctx.Done()
+			time.Sleep(2 * interval)
 
-		if diff := cmp.Diff(cause, context.Cause(ctx), cmpopts.EquateErrors()); diff != "" {
-			t.Errorf("withLimit(%d): -want cause, +got cause:\n%s", limit, diff)
-		}
+			if err := ctx.Err(); err != nil {
+				t.Errorf("WithLimit(%d): %v", limit, err)
+			}
 
-		cancel()
+			end(cause)
+			<-ctx.Done()
+
+			if diff := cmp.Diff(cause, context.Cause(ctx), cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("WithLimit(%d): -want cause, +got cause:\n%s", limit, diff)
+			}
+		})
 	}
 }
 
