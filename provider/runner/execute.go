@@ -31,7 +31,7 @@ func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (cod
 
 	cold := "off"
 	if r.keeper != nil {
-		cmd.Warm, cold = r.keeper.Starter(p.Args...)
+		cmd.Warm, cold = r.keeper.Starter()
 	}
 
 	code, err = cmd.Run(ctx)

@@ -57,11 +57,11 @@ type Command struct {
 
 // A Starter starts a command by forking a process that has loaded it before.
 type Starter interface {
-	// Start a command, with the argv of its supervisor. The process that is returned, a child of this one, executes
+	// Start a command, with the argv self of its supervisor. The process that is returned, a child of this one, executes
 	// that, followed by the option --child with the id of the command's process, which enters the domain before it does
 	// anything. Both have the first two of the files as standard output and error; the supervisor has the others, the
 	// lifeline and the lock, as the descriptors 3 and 4. The error is an ErrNotStarted.
-	Start(c Command, files ...*os.File) (*os.Process, error)
+	Start(c Command, self []string, files ...*os.File) (*os.Process, error)
 }
 
 // Run the command until it and all of its descendants have ended, and return
@@ -183,9 +183,7 @@ func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error
 	self := []string{path, asSupervisor, "--grace=" + c.Grace.String()}
 
 	if c.Warm != nil {
-		c.Argv = self
-
-		return c.Warm.Start(c, stdout, stderr, l.theirs, c.Lock)
+		return c.Warm.Start(c, self, stdout, stderr, l.theirs, c.Lock)
 	}
 
 	domain, err := json.Marshal(c.Domain)

@@ -339,8 +339,8 @@ func TestRunSupervisorStopped(t *testing.T) {
 // A script in the place of a supervisor, whose argv are the arguments of the script.
 type script string
 
-func (s script) Start(c Command, files ...*os.File) (*os.Process, error) {
-	cmd := exec.Command("/bin/sh", append([]string{"-c", string(s), "sh"}, c.Argv...)...)
+func (s script) Start(_ Command, self []string, files ...*os.File) (*os.Process, error) {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", string(s), "sh"}, self...)...)
 	cmd.ExtraFiles = files[2:3]
 
 	err := cmd.Start()

@@ -2,11 +2,8 @@ package warm
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -34,7 +31,7 @@ const (
 type Options struct {
 	// Python is the path of the interpreter, and Playbook that of ansible-playbook.
 	Python, Playbook string
-	// Driver of ansible-runner: a Python module. Its main takes the arguments of Starter, and
+	// Driver of ansible-runner: a Python module. Its main takes what follows the module in the argv of a command, and
 	// its start(argv, cwd, env, descriptor) is replaced.
 	Driver []byte
 	// Make returns a new directory for a process, with a home and a tmp in it, and its environment.
@@ -67,14 +64,13 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// Starter that calls main of the driver with arguments. If it is nil, the run has to start cold, for
-// a reason.
-func (k *Keeper) Starter(args ...string) (s supervisor.Starter, cold string) {
+// Starter of commands that execute the driver. If it is nil, the run has to start cold, for a reason.
+func (k *Keeper) Starter() (s supervisor.Starter, cold string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
 	if k.process != nil {
-		return starter{k, k.process, args}, ""
+		return k.process, ""
 	}
 
 	if k.starting || k.start() {
@@ -93,7 +89,7 @@ func (k *Keeper) start() bool {
 	k.starting = true
 
 	k.processes.Go(func() {
-		p, err := start(k.closed, k.o)
+		p, err := start(k.closed, k)
 
 		k.mu.Lock()
 
@@ -135,8 +131,8 @@ func (k *Keeper) drop(p *process, why error, pause time.Duration) {
 
 // Failed is told why a run failed before it began. Another process is started later.
 func (k *Keeper) Failed(s supervisor.Starter, why error) {
-	if failed, ok := s.(starter); ok {
-		k.drop(failed.process, why, pause)
+	if p, ok := s.(*process); ok {
+		k.drop(p, why, pause)
 	}
 }
 
@@ -149,34 +145,4 @@ func (k *Keeper) Close() {
 	k.mu.Unlock()
 
 	k.processes.Wait()
-}
-
-// A starter is a process that is dropped when it cannot start a run.
-type starter struct {
-	keeper  *Keeper
-	process *process
-	args    []string
-}
-
-// Start a command.
-func (s starter) Start(c supervisor.Command, files ...*os.File) (*os.Process, error) {
-	size := 0
-	for _, kv := range c.Env {
-		size += len(kv) + 1
-	}
-
-	// It is nothing odd about the process.
-	if size > longestEnvironment {
-		return nil, unix.E2BIG
-	}
-
-	p, err := s.process.fork(c, files, s.args)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.keeper.drop(s.process, err, pause)
-	case err != nil: // One that has ended is replaced at once.
-		s.keeper.drop(s.process, err, 0)
-	}
-
-	return p, err
 }

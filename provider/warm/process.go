@@ -33,8 +33,9 @@ const (
 	forkPatience = 10 * time.Second
 )
 
-// A process that has imported Ansible.
+// A process that has imported Ansible. Its keeper drops it when it cannot start a run.
 type process struct {
+	keeper *Keeper
 	// dir is its own: runs can find out its path, and change its mode.
 	dir string
 	// control is the socket by which it gets that of each run.
@@ -56,7 +57,9 @@ type request struct {
 
 // start a process in a directory of its own, and wait until it has imported Ansible. It ends with
 // the context.
-func start(ctx context.Context, o Options) (_ *process, err error) {
+func start(ctx context.Context, k *Keeper) (_ *process, err error) {
+	o := k.o
+
 	dir, env, err := o.Make()
 	defer func() {
 		if err != nil {
@@ -105,7 +108,7 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 
 	context.AfterFunc(ctx, func() { _ = ours.Close() })
 
-	p := &process{dir: dir, control: ours, end: end, ended: ended}
+	p := &process{keeper: k, dir: dir, control: ours, end: end, ended: ended}
 
 	if _, err := p.read(startPatience); err != nil {
 		p.end()
@@ -117,8 +120,31 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 	return p, nil
 }
 
+// Start a command, whose argv has the interpreter, the driver, and the arguments of its main.
+func (p *process) Start(c supervisor.Command, self []string, files ...*os.File) (*os.Process, error) {
+	size := 0
+	for _, kv := range c.Env {
+		size += len(kv) + 1
+	}
+
+	// It is nothing odd about the process.
+	if size > longestEnvironment {
+		return nil, unix.E2BIG
+	}
+
+	child, err := p.fork(c, self, files)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		p.keeper.drop(p, err, pause)
+	case err != nil: // One that has ended is replaced at once.
+		p.keeper.drop(p, err, 0)
+	}
+
+	return child, err
+}
+
 // fork a run.
-func (p *process) fork(c supervisor.Command, files []*os.File, args []string) (*os.Process, error) {
+func (p *process) fork(c supervisor.Command, self []string, files []*os.File) (*os.Process, error) {
 	entry, ruleset, err := c.Domain.Entry()
 	if err != nil {
 		return nil, err
@@ -131,7 +157,7 @@ func (p *process) fork(c supervisor.Command, files []*os.File, args []string) (*
 	}
 
 	text, err := json.Marshal(request{
-		Supervisor: c.Argv, Environment: c.Env, Directory: c.Dir, Arguments: args, Confinement: entry,
+		Supervisor: self, Environment: c.Env, Directory: c.Dir, Arguments: c.Argv[2:], Confinement: entry,
 	})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode a run")
