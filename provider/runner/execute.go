@@ -23,6 +23,13 @@ func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (cod
 	ctx, done := workdir.WithLimit(ctx, p.Dir, r.Policy.RunSize)
 	defer done()
 
+	if p.Facts != "" {
+		var doneToo func()
+
+		ctx, doneToo = workdir.WithLimit(ctx, p.Facts, r.Policy.RunSize)
+		defer doneToo()
+	}
+
 	argv := slices.Concat(r.python, []string{filepath.Join(p.Dir, driverFile)}, p.Args)
 	cmd := supervisor.Command{
 		Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.Grace, Lock: r.Lock,

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,13 +17,9 @@ import (
 )
 
 const (
-	// factsDir is where the facts of objects are between their runs, beside the private data directories: no run reaches
-	// them there.
+	// factsDir has the facts of objects, beside the private data directories. A run reaches those of its own object.
 	factsDir = "facts"
-	// cacheDir of a private data directory is where ansible-runner has Ansible's plugin jsonfile keep facts, whatever
-	// variables say.
-	cacheDir = "artifacts/" + ident + "/fact_cache"
-	// maxFacts is how much the facts of an object may take on disk, in bytes.
+	// maxFacts is how much the facts of an object may take on disk between runs, in bytes.
 	maxFacts = 16 << 20
 	// spare is the part of the disk that is free while facts are kept: one in so many.
 	spare = 10
@@ -44,78 +39,41 @@ func factsEnv(env map[string]string, in inputs.Inputs) {
 	env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] = strconv.Itoa(int(timeout.Seconds()))
 }
 
-// facts of an object, between its runs. A UID that is none of an API server is that of a manifest, and may be a path.
+// facts of an object, in a directory. A UID that is none of an API server is that of a manifest, and may be a path.
 func (r *Runner) facts(uid types.UID) string {
 	return filepath.Join(r.dir, factsDir, url.PathEscape(string(uid))+".facts")
 }
 
-// takeFacts into the private data directory of a run, if there are any. An object without a UID is not in a cluster.
-func (r *Runner) takeFacts(run Spec, p plan) error {
-	switch {
-	case run.Object.UID == "":
-		return nil
-	case run.Inputs.Parameters.FactCachingTimeout == nil:
-		r.Forget(run.Object.UID)
-
-		return nil
+// factsOf a run are those of its object, if it keeps them; empty for none. An object without a UID is not in a cluster.
+func (r *Runner) factsOf(run Spec) string {
+	if run.Object.UID == "" || run.Inputs.Parameters.FactCachingTimeout == nil {
+		return ""
 	}
 
-	dir := filepath.Join(p.Dir, cacheDir)
-
-	err := os.MkdirAll(filepath.Dir(dir), modeDir)
-	if err == nil {
-		err = os.Rename(r.facts(run.Object.UID), dir)
-	}
-
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-
-	return errors.Wrap(err, "cannot use the facts of earlier runs")
+	return r.facts(run.Object.UID)
 }
 
-// keepFacts of a run that has ended. Those of a run that was ended are not kept, since its object may be gone, and too
-// many neither: they are gathered again. Where the disk is filling, the facts of all objects go.
-func (r *Runner) keepFacts(ctx context.Context, run Spec, p plan) {
-	dir := filepath.Join(p.Dir, cacheDir)
-	limit := workdir.Limits{Size: maxFacts}
-
-	if run.Inputs.Parameters.FactCachingTimeout == nil || run.Object.UID == "" || ctx.Err() != nil {
+// boundFacts when a run has ended. Too many are not kept, nor those of a run that was ended, since its object may be
+// gone, nor any where the disk is filling, nor what is no directory any more: they are gathered again.
+func (r *Runner) boundFacts(ctx context.Context, run Spec) {
+	if run.Object.UID == "" {
 		return
 	}
 
-	if !ownDirectory(p.Dir, cacheDir) {
-		return
-	}
+	if dir := r.factsOf(run); dir != "" {
+		var disk unix.Statfs_t
 
-	if used, err := workdir.Measure(ctx, dir, limit); err != nil || limit.Exceeded(used) || used.Entries == 0 {
-		return
-	}
+		limit := workdir.Limits{Size: maxFacts}
+		used, err := workdir.Measure(ctx, dir, limit)
+		info, lerr := os.Lstat(dir)
 
-	var disk unix.Statfs_t
-	if err := unix.Statfs(r.dir, &disk); err != nil || disk.Bavail < disk.Blocks/spare {
-		_ = workdir.Remove(filepath.Join(r.dir, factsDir))
-
-		return
-	}
-
-	kept := r.facts(run.Object.UID)
-	if err := os.MkdirAll(filepath.Dir(kept), modeDir); err == nil {
-		_ = os.Rename(dir, kept) // The private data directory is removed.
-	}
-}
-
-// ownDirectory is true for a path below a directory that content has left: each part of it is a directory, not a link.
-func ownDirectory(below, path string) bool {
-	for part := range strings.SplitSeq(path, "/") {
-		below = filepath.Join(below, part)
-
-		if info, err := os.Lstat(below); err != nil || !info.IsDir() {
-			return false
+		if errors.Join(err, lerr, unix.Statfs(r.dir, &disk)) == nil &&
+			info.IsDir() && !limit.Exceeded(used) && disk.Bavail >= disk.Blocks/spare {
+			return
 		}
 	}
 
-	return true
+	r.Forget(run.Object.UID)
 }
 
 // Forget the facts of an object that is gone. What cannot be removed now is removed with all others when a provider

@@ -13,14 +13,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestFacts has several runs tell when the facts that they see were gathered.
+// TestFacts has several confined runs tell when the facts that they see were gathered.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 
-	r := newRunner(t)
+	r := newRunner(t, Options{Policy: sandbox.Policy{Mode: sandbox.BestEffort, System: []string{"/"}}})
 
 	var disk unix.Statfs_t
 	if err := unix.Statfs(r.dir, &disk); err != nil || disk.Bavail < disk.Blocks/spare {
@@ -88,33 +89,40 @@ func TestFactsEnv(t *testing.T) {
 	}
 }
 
-// TestAttackFacts has content move a directory that is not its own, and an object whose UID is a path.
+// TestAttackFacts has content leave more than facts, and an object whose UID is a path.
 func TestAttackFacts(t *testing.T) {
 	t.Parallel()
 
-	r, other := newRunner(t), t.TempDir()
-	needs.OK(t, os.MkdirAll(filepath.Join(other, "fact_cache", "x"), 0o700))
+	other := t.TempDir()
+	needs.OK(t, os.WriteFile(filepath.Join(other, "x"), nil, 0o600))
 
-	run := inline(`
-- hosts: localhost
-  gather_facts: false
-  tasks:
-  - shell: rm -rf ../artifacts/run && ln -s ` + other + ` ../artifacts/run
-`)
-	run.Object.UID = "one"
-	run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
+	for name, script := range map[string]string{
+		"Large": `dd if=/dev/zero bs=1M count=17 of="$ANSIBLE_CACHE_PLUGIN_CONNECTION/x"`,
+		"Many":  `cd "$ANSIBLE_CACHE_PLUGIN_CONNECTION" && seq 5000 | xargs touch`,
+		"Link":  `rm -rf "$ANSIBLE_CACHE_PLUGIN_CONNECTION" && ln -s ` + other + ` "$ANSIBLE_CACHE_PLUGIN_CONNECTION"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-	if _, err := r.Run(t.Context(), run, events.Watch{}); err != nil {
-		t.Log(err)
-	}
+			r := newRunner(t)
 
-	r.Forget(types.UID("../../../../../../../.." + other))
+			run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - {ansible.builtin.shell: '" + script + "'}\n")
+			run.Object.UID = "one"
+			run.Inputs.Parameters.FactCachingTimeout = &metav1.Duration{Duration: time.Hour}
 
-	if _, err := os.Stat(filepath.Join(other, "fact_cache", "x")); err != nil {
-		t.Errorf("A directory of others stays where it is: %v", err)
-	}
+			if _, err := r.Run(t.Context(), run, events.Watch{}); err != nil {
+				t.Error(err)
+			}
 
-	if _, err := os.Stat(r.facts("one")); err == nil {
-		t.Error("A directory of others does not become the facts of an object.")
+			if _, err := os.Lstat(r.facts("one")); err == nil {
+				t.Error("What content leaves in place of facts is not kept.")
+			}
+
+			r.Forget(types.UID("../../../../../../../.." + other))
+
+			if _, err := os.Stat(filepath.Join(other, "x")); err != nil {
+				t.Errorf("A directory of others stays as it is: %v", err)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,6 +38,8 @@ type plan struct {
 	Files []file
 	// Project to copy into it before; empty for none.
 	Project string
+	// Facts is the directory where the run finds and leaves those of hosts; empty for none.
+	Facts string
 	// Args of the driver of ansible-runner.
 	Args []string
 	// Env is the whole environment of ansible-runner and of the play.
@@ -57,14 +60,22 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 
 	inv, vars := r.inventories(in), varFiles(run)
 	name, made := playbookOf(run)
+	facts, writes := r.factsOf(run), []string{dir}
+
+	// Events are read from the stream: a file of the output would be a second copy.
+	settings := map[string]any{"suppress_output_file": true}
+	if facts != "" {
+		settings["fact_cache"], writes = facts, append(writes, facts)
+	}
+
+	text, _ := json.Marshal(settings) //nolint:errchkjson // Nothing in it cannot be encoded.
 
 	files := []file{
 		{Path: filepath.Join(projectDir, name), Data: playbook(in), Given: !made},
 		// Where the credentials have no ansible.cfg, the machine's must not count.
 		{Path: inputs.AnsibleConfigFile},
 		{Path: driverFile, Data: driver},
-		// Events are read from the stream: a file of the output would be a second copy.
-		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n")},
+		{Path: filepath.Join(envDir, "settings"), Data: text},
 		{Path: argsFile, Data: commandLine(append(r.playArgv(run, dir, inv, vars), name))},
 	}
 	files = append(files, credentials(in)...)
@@ -72,7 +83,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	files = append(files, vars...)
 
 	// Content that is not there is left out.
-	domain, err := r.Policy.Domain([]string{run.Content.Dir, r.Shipped}, []string{dir}, in.Grant)
+	domain, err := r.Policy.Domain([]string{run.Content.Dir, r.Shipped}, writes, in.Grant)
 	if err != nil {
 		return plan{}, errors.Wrap(err, in.Config)
 	}
@@ -81,6 +92,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		Dir:     dir,
 		Files:   files,
 		Project: run.Content.ProjectPath(),
+		Facts:   facts,
 		Args:    []string{dir, name, ident, oldestCore, oldestRunner},
 		Env:     r.environment(run, dir, domain),
 		Domain:  domain,

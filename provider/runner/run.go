@@ -88,10 +88,6 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 				"secret into ConfigMaps or a project"), nil
 	}
 
-	if err := r.takeFacts(run, p); err != nil {
-		return Result{Untouched: true}, err
-	}
-
 	rec := events.NewRecorder(events.Options{
 		Secrets: secrets, Hidden: []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
 		Watch: withKinds(w, access), Tail: run.KeepOutput, Status: run.Reported, Withheld: run.Withheld,
@@ -99,7 +95,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 	access.Statuses(rec)
 
 	code, cause, err := r.execute(ctx, p, rec)
-	r.keepFacts(ctx, run, p)
+	r.boundFacts(ctx, run)
 
 	switch {
 	case errors.Is(err, unix.E2BIG):
