@@ -10,13 +10,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Names in a private data directory. The first four are ansible-runner's.
+// Names in a private data directory. The first one is ansible-runner's.
 // https://docs.ansible.com/projects/runner/en/stable/intro/#inputdir
 const (
 	projectDir   = "project"
 	inventoryDir = "inventory"
-	envDir       = "env"
-	argsFile     = "args"
 	varsDir      = "vars"
 	homeDir      = "home"
 	tempDir      = "tmp"

@@ -20,6 +20,8 @@ import ansible_runner.runner
 import pexpect
 
 
+# The name of the one directory of artifacts in a private data directory.
+IDENT = "run"
 # The most that is told of what set_stats published, in bytes of JSON.
 MAX_PUBLISHED = 4 << 20
 # The most hosts that failures are told of one by one.
@@ -97,15 +99,15 @@ def start(argv, cwd, env, output):
 class Play:
     """What ansible-runner needs of a pexpect.spawn, without a terminal.
 
-    Its attribute write is a function that writes an event.
+    Its attribute argv is that of the play, and write is a function that writes an event.
 
     A terminal is its user's: another run of the same user could open it, and
     what that writes would come out here.
     """
 
-    def __init__(self, command, args, cwd, env, **_):
+    def __init__(self, *_, cwd, env, **__):
         output, theirs = os.pipe()
-        self._process = start([command, *args], cwd, env, theirs)
+        self._process = start(self.argv, cwd, env, theirs)
         os.close(theirs)
 
         # Why it could not be forked, when that was tried.
@@ -179,7 +181,7 @@ def tools(core, runner):
     return {**found, "unfit": "; ".join(unfit)}
 
 
-def main(directory, playbook, ident, core, runner):
+def main(directory, facts, core, runner, *argv):
     events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
@@ -189,16 +191,20 @@ def main(directory, playbook, ident, core, runner):
         return False  # No file is to be made of it.
 
     found = tools(core, runner)
-    write({"event": "versions", "uuid": ident, "event_data": found})
+    write({"event": "versions", "uuid": IDENT, "event_data": found})
 
     if found["unfit"]:
         return 1
 
-    Play.write = staticmethod(write)
+    Play.argv, Play.write = list(argv), staticmethod(write)
     ansible_runner.runner.pexpect.spawn = Play
     ansible_runner.runner.OutputEventFilter = Filter
 
-    return ansible_runner.run(private_data_dir=directory, playbook=playbook, ident=ident, quiet=True, event_handler=write).rc
+    # Events are read from the stream: a file of the output would be a second copy. An absolute path of facts is taken.
+    settings = {"suppress_output_file": True, "fact_cache": facts or "fact_cache"}
+
+    return ansible_runner.run(
+        private_data_dir=directory, playbook=argv[-1], ident=IDENT, settings=settings, quiet=True, event_handler=write).rc
 
 
 if __name__ == "__main__":

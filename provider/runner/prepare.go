@@ -3,7 +3,6 @@ package runner
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
 // play is what ansible-playbook begins with.
@@ -26,9 +24,6 @@ var play string
 //
 //go:embed driver.py
 var driver []byte
-
-// ident names the one directory of artifacts in a private data directory.
-const ident = "run"
 
 // A plan is everything that ansible-runner needs to execute a run.
 type plan struct {
@@ -60,23 +55,17 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 
 	inv, vars := r.inventories(in), varFiles(run)
 	name, made := playbookOf(run)
+
 	facts, writes := r.factsOf(run), []string{dir}
-
-	// Events are read from the stream: a file of the output would be a second copy.
-	settings := map[string]any{"suppress_output_file": true}
 	if facts != "" {
-		settings["fact_cache"], writes = facts, append(writes, facts)
+		writes = append(writes, facts)
 	}
-
-	text, _ := json.Marshal(settings) //nolint:errchkjson // Nothing in it cannot be encoded.
 
 	files := []file{
 		{Path: filepath.Join(projectDir, name), Data: playbook(in), Given: !made},
 		// Where the credentials have no ansible.cfg, the machine's must not count.
 		{Path: inputs.AnsibleConfigFile},
 		{Path: driverFile, Data: driver},
-		{Path: filepath.Join(envDir, "settings"), Data: text},
-		{Path: argsFile, Data: commandLine(append(r.playArgv(run, dir, inv, vars), name))},
 	}
 	files = append(files, credentials(in)...)
 	files = append(files, inv...)
@@ -93,15 +82,15 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		Files:   files,
 		Project: run.Content.ProjectPath(),
 		Facts:   facts,
-		Args:    []string{dir, name, ident, oldestCore, oldestRunner},
+		Args:    append([]string{dir, facts, oldestCore, oldestRunner}, r.playArgv(run, dir, inv, vars, name)...),
 		Env:     r.environment(run, dir, domain),
 		Domain:  domain,
 	}, nil
 }
 
-// playArgv is the argv of ansible-playbook before the playbook. Values of users are joined to their options,
+// playArgv is the argv of ansible-playbook. Values of users are joined to their options,
 // so that no value is taken for an option.
-func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
+func (r *Runner) playArgv(run Spec, dir string, inv, vars []file, playbook string) []string {
 	p := run.Inputs.Parameters
 	argv := slices.Clone(r.play)
 
@@ -141,18 +130,7 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 		argv = append(argv, "--diff")
 	}
 
-	return append(argv, run.Only...)
-}
-
-// commandLine of an argv, quoted for a POSIX shell: ansible-runner splits it as a shell
-// does.
-func commandLine(argv []string) []byte {
-	quoted := make([]string, len(argv))
-	for i, a := range argv {
-		quoted[i] = shell.Quote(a)
-	}
-
-	return []byte(strings.Join(quoted, " ") + "\n")
+	return append(append(argv, run.Only...), playbook)
 }
 
 // credentials returns the files of the credentials, in the working directory of the

@@ -129,12 +129,12 @@ func TestPrepareAbsent(t *testing.T) {
 		// want are the arguments, and made the playbook that is not in the project.
 		want, made string
 	}{
-		"Tags":     {"Tags say what removes.", common.OnDelete{Tags: []string{"uninstall"}}, nil, "'--tags=uninstall' 'site.yml'\n", ""},
-		"SkipTags": {"Or what does not.", common.OnDelete{SkipTags: []string{"uninstall"}}, nil, "'--skip-tags=uninstall' 'site.yml'\n", ""},
-		"Playbook": {"Another playbook does.", common.OnDelete{Playbook: "remove.yml"}, nil, "'remove.yml'\n", ""},
-		"Inline":   {"So does the text of one.", common.OnDelete{PlaybookInline: "[]"}, nil, "'" + projectPlaybookFile + "'\n", "[]"},
-		"Role":     {"So does a role.", common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, "'" + projectPlaybookFile + "'\n", "- name: \"clean\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"clean\"\n"},
-		"Run":      {"What is asked for runs.", common.OnDelete{Policy: common.DeleteRun}, nil, "'site.yml'\n", ""},
+		"Tags":     {"Tags say what removes.", common.OnDelete{Tags: []string{"uninstall"}}, nil, "--tags=uninstall site.yml", ""},
+		"SkipTags": {"Or what does not.", common.OnDelete{SkipTags: []string{"uninstall"}}, nil, "--skip-tags=uninstall site.yml", ""},
+		"Playbook": {"Another playbook does.", common.OnDelete{Playbook: "remove.yml"}, nil, "remove.yml", ""},
+		"Inline":   {"So does the text of one.", common.OnDelete{PlaybookInline: "[]"}, nil, projectPlaybookFile, "[]"},
+		"Role":     {"So does a role.", common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, projectPlaybookFile, "- name: \"clean\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"clean\"\n"},
+		"Run":      {"What is asked for runs.", common.OnDelete{Policy: common.DeleteRun}, nil, "site.yml", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := ofProject(set, "site.yml")
@@ -150,7 +150,7 @@ func TestPrepareAbsent(t *testing.T) {
 				made = string(p.Files[0].Data)
 			}
 
-			_, args, _ := strings.Cut(commandLineOf(p), "/vars/000.yml' ")
+			_, args, _ := strings.Cut(commandLineOf(p), "/vars/000.yml ")
 			if diff := cmp.Diff([]string{tc.want, tc.made}, []string{args, made}); diff != "" {
 				t.Errorf("%s\nprepare(...): -want arguments and playbook, +got:\n%s", tc.reason, diff)
 			}

@@ -19,7 +19,7 @@ func TestRunVersions(t *testing.T) {
 	p, err := r.prepare(run)
 	needs.OK(t, err)
 
-	p.Args = append(p.Args[:len(p.Args)-2], "2.3", "98.7")
+	p.Args[2], p.Args[3] = "2.3", "98.7"
 
 	var seen []events.Summary
 

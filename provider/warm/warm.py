@@ -181,7 +181,6 @@ class Warm:
         for name, text in {
             "project/main.yml": PLAYBOOK,
             "inventory/hosts": f"localhost ansible_connection=local ansible_python_interpreter={sys.executable} directory={run}\n",
-            "args": json.dumps(sys.executable) + " -u " + json.dumps(self._script) + " --inventory=../inventory/hosts main.yml\n",
         }.items():
             with open(os.path.join(run, name), "w") as file:
                 file.write(text)
@@ -189,7 +188,7 @@ class Warm:
         descriptor = os.open(os.path.join(run, "events"), os.O_RDWR | os.O_CREAT, 0o600)
         os.dup2(descriptor, 1)
 
-        return self.driver.main(run, "main.yml", "run", "0", "0")
+        return self.driver.main(run, "", "0", "0", sys.executable, "-u", self._script, "--inventory=../inventory/hosts", "main.yml")
 
     def start(self, argv, cwd, env, output):
         """Start a play, for the driver."""
