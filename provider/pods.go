@@ -63,8 +63,7 @@ func (c *startCommand) lacking(kube client.Client, places config.Places) config.
 }
 
 // inPods returns the backend of runs in Pods.
-func (c *startCommand) inPods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte,
-	leads func() bool, log logging.Logger,
+func (c *startCommand) inPods(mgr ctrl.Manager, api *kubeapi.API, key []byte, leads func() bool, log logging.Logger,
 ) (*pods.Backend, error) {
 	// Its requests are bounded by the number of Pods, and the API server says when they are too many.
 	cfg := rest.CopyConfig(mgr.GetConfig())
@@ -84,7 +83,6 @@ func (c *startCommand) inPods(ctx context.Context, mgr ctrl.Manager, api *kubeap
 	}
 
 	x, err := pods.New(pods.Config{
-		Context:  ctx,
 		REST:     cfg,
 		Client:   kube,
 		Own:      pods.OwnOf(kube, c.Namespace, c.PodImage),

@@ -121,7 +121,7 @@ func (c *startCommand) Run(ctx context.Context) error {
 
 	leads := func() bool { return !c.LeaderElection || lease.leads() }
 
-	inPods, err := c.inPods(ctx, mgr, api, key, leads, log)
+	inPods, err := c.inPods(mgr, api, key, leads, log)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c.job.Inputs.Credentials = nil // They take several Secrets.
 
 	config := Config{
-		Context: t.Context(), REST: &rest.Config{Transport: c}, Client: interceptor.NewClient(c.kube, interceptor.Funcs{
+		REST: &rest.Config{Transport: c}, Client: interceptor.NewClient(c.kube, interceptor.Funcs{
 			Create: c.create, Delete: c.remove, Get: c.get, List: c.list, Patch: c.patch, Watch: c.watch,
 		}),
 		Own: func(context.Context) (Own, error) { return Own{Image: image}, nil },

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
@@ -111,22 +110,21 @@ func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	reader, err := sealed.NewReader(key, "id", "pod")
 	needs.OK(t, err)
 
-	reports := make(chan runs.Report)
-	l := &podLog{Backend: x, reader: reader, pace: pace, of: client.ObjectKey{Namespace: "ns", Name: "p"}, reports: reports, shown: &shown{}}
 	r := onCluster(t)
+	r.Backend, r.log.reader, r.log.pace = x, reader, pace
 	end := make(chan struct{})
 
 	go func() {
 		defer close(end)
 
-		if err := l.readOnce(ctx); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
+		if err := r.readOnce(ctx); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
 			t.Errorf("readOnce(...): %v", err)
 		}
 	}()
 	go func() {
 		for {
 			select {
-			case got := <-reports:
+			case got := <-r.reports:
 				r.take(got)
 			case <-ctx.Done():
 				return

@@ -3,16 +3,17 @@ package pods
 import (
 	"bufio"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -35,57 +36,33 @@ const (
 	logPatience = 12
 )
 
-// A podLog is the log of a run's Pod. It is read from its start as often as it breaks off: reports have numbers.
-type podLog struct {
-	*Backend
-
+// A log of a Pod.
+type log struct {
+	// reader of its reports, no faster than the pace; nil before it is read.
 	reader *sealed.Reader
 	pace   *rate.Limiter
-	of     client.ObjectKey
-	shown  *shown
-
-	reports chan<- runs.Report
-	reads   chan<- logRead
 	// over is true once its container has ended.
 	over atomic.Bool
+	// shown is what was read of it last other than reports; nil before.
+	shown atomic.Pointer[events.LogTail]
+	// secrets are not to be seen in that; nil before the inputs of the run are known.
+	secrets atomic.Pointer[func() *redact.Set]
+	// watched is true once a user has seen what is shown.
+	watched atomic.Bool
 }
 
-// A logRead is a time that a log was read until it broke off.
-type logRead struct {
-	// err for which it did; nil if it was read to its last report.
-	err error
-	// over is true if its container had ended before, and tries how often it was read since, or since it had a new report.
-	over  bool
-	tries int
-}
-
-// newLog of the Pod of the run.
-func (r *run) newLog() (*podLog, error) {
-	reader, err := sealed.NewReader(r.sealKey, r.todo.ID, string(r.pod.UID))
-
-	return &podLog{
-		Backend: r.Backend, reader: reader, pace: rate.NewLimiter(logRate, logBurst), of: r.ref, shown: r.shown,
-		reports: r.reports, reads: r.reads,
-	}, err
-}
-
-// read the log to its last report.
-func (l *podLog) read(ctx context.Context) {
+// readLog of the Pod to its last report, from its start as often as it breaks off: reports have numbers.
+func (r *run) readLog(ctx context.Context) {
 	for tries, over := 1, false; ctx.Err() == nil; tries++ {
-		known, was := l.reader.Number, over
-		over = l.over.Load()
+		known, was := r.log.reader.Number, over
+		over = r.log.over.Load()
 
-		err := l.readOnce(ctx)
-		if l.reader.Number > known || over != was {
+		err := r.readOnce(ctx)
+		if r.log.reader.Number > known || over != was {
 			tries = 1
 		}
 
-		select {
-		case l.reads <- logRead{err, over, tries}:
-		case <-ctx.Done():
-		}
-
-		if err == nil {
+		if r.tell(func() { r.logRead(err, tries, over) }); err == nil {
 			return
 		}
 
@@ -97,8 +74,8 @@ func (l *podLog) read(ctx context.Context) {
 }
 
 // readOnce reads the log from its start until it breaks off. What was read before is left out.
-func (l *podLog) readOnce(ctx context.Context) error {
-	stream, err := l.logs.CoreV1().Pods(l.of.Namespace).GetLogs(l.of.Name,
+func (r *run) readOnce(ctx context.Context) error {
+	stream, err := r.logs.CoreV1().Pods(r.ref.Namespace).GetLogs(r.ref.Name,
 		&corev1.PodLogOptions{Container: containerRun, Follow: true}).Stream(ctx)
 	if err != nil {
 		return errors.Wrap(err, "cannot read the log of the Pod")
@@ -108,38 +85,39 @@ func (l *podLog) readOnce(ctx context.Context) error {
 	// A run keeps it for as long as it takes. Longer lines are put together.
 	lines := bufio.NewReader(stream)
 
-	l.shown.again()
+	shown := &events.LogTail{}
+	r.log.shown.Store(shown)
 
 	for {
-		line, err := l.readLine(ctx, lines)
+		line, err := r.readLine(ctx, lines)
 		if err != nil {
 			return err
 		}
 
 		if !sealed.MayBeReport(line) {
-			l.shown.log.Load().Add(line)
+			shown.Add(line)
 			continue
 		}
 
-		if last, err := l.pass(ctx, line); last || err != nil {
+		if last, err := r.pass(ctx, line); last || err != nil {
 			return err
 		}
 	}
 }
 
 // pass on a line that may be a report. It is true for the last report.
-func (l *podLog) pass(ctx context.Context, line []byte) (last bool, err error) {
-	if err := l.unpacking.Acquire(ctx, 1); err != nil {
+func (r *run) pass(ctx context.Context, line []byte) (last bool, err error) {
+	if err := r.unpacking.Acquire(ctx, 1); err != nil {
 		return false, err
 	}
 
-	report, cost, ok := l.reader.Read(line)
+	report, cost, ok := r.log.reader.Read(line)
 	ok = ok && checked(&report)
-	l.unpacking.Release(1)
+	r.unpacking.Release(1)
 
 	if ok {
 		select {
-		case l.reports <- report:
+		case r.reports <- report:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
@@ -149,18 +127,18 @@ func (l *podLog) pass(ctx context.Context, line []byte) (last bool, err error) {
 		}
 	}
 
-	return false, l.pace.WaitN(ctx, cost)
+	return false, r.log.pace.WaitN(ctx, cost)
 }
 
 // readLine reads a line, no faster than the pace allows. What is longer than a report may be is left out, and of a long
 // line that is no report all but its beginning: many logs are read at a time.
-func (l *podLog) readLine(ctx context.Context, r *bufio.Reader) ([]byte, error) {
+func (r *run) readLine(ctx context.Context, log *bufio.Reader) ([]byte, error) {
 	var line []byte
 
 	for {
-		part, more, err := r.ReadLine()
+		part, more, err := log.ReadLine()
 		if err == nil {
-			err = l.pace.WaitN(ctx, len(part)+1)
+			err = r.log.pace.WaitN(ctx, len(part)+1)
 		}
 
 		if err != nil {
@@ -175,4 +153,34 @@ func (l *podLog) readLine(ctx context.Context, r *bufio.Reader) ([]byte, error) 
 			return line, nil
 		}
 	}
+}
+
+// mask the secrets of the inputs in what the log shows, and connection details.
+func (r *run) mask(details map[string][]byte) {
+	in := r.todo.Inputs
+	secrets := sync.OnceValue(func() *redact.Set {
+		all := in.Secrets()
+
+		for _, detail := range details {
+			for _, text := range append(redact.Scalars(detail), string(detail)) {
+				all.Add(redact.Secret{Text: text})
+			}
+		}
+
+		return all
+	})
+
+	r.log.secrets.Store(&secrets)
+}
+
+// tail is the end of what the log shows. The Pod redacts what a play displays; its image may write anything.
+func (r *run) tail() string {
+	r.log.watched.Store(true)
+
+	secrets, shown := r.log.secrets.Load(), r.log.shown.Load()
+	if secrets == nil || shown == nil {
+		return ""
+	}
+
+	return (*secrets)().Text(shown.Text())
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/time/rate"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
@@ -46,21 +46,41 @@ func TestLogAgain(t *testing.T) {
 			reader, err := sealed.NewReader(key, "id", "pod")
 			needs.OK(t, err)
 
-			c := newCluster(t)
-			l := &podLog{Backend: c.x, reader: reader, pace: rate.NewLimiter(logRate, logBurst), reports: make(chan runs.Report, len(tc.logs)+1), of: client.ObjectKey{Namespace: "ns", Name: "p"}, shown: &shown{}}
-			l.shown.know(inputs.Inputs{}, nil)
+			c, r := newCluster(t), onCluster(t)
+			r.Backend, r.log.reader, r.log.pace = c.x, reader, rate.NewLimiter(logRate, logBurst)
+			r.reports = make(chan runs.Report, len(tc.logs)+1)
+			r.mask(nil)
 
 			for n, text := range tc.logs {
 				c.log = text
 
-				if err := l.readOnce(t.Context()); (err == nil) != (n == len(tc.logs)-1) {
+				if err := r.readOnce(t.Context()); (err == nil) != (n == len(tc.logs)-1) {
 					t.Errorf("%s\nreadOnce(...): %v", tc.reason, err)
 				}
 			}
 
-			if diff := cmp.Diff(tc.want, l.shown.read()); diff != "" {
+			if diff := cmp.Diff(tc.want, r.tail()); diff != "" {
 				t.Errorf("%s\nshown: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestAttackShown is what a hostile image writes into its log.
+func TestAttackShown(t *testing.T) {
+	r, log := onCluster(t), &events.LogTail{}
+	r.log.shown.Store(log)
+	log.Add([]byte("ok: correct horse \x1b[2J"))
+
+	if got := r.tail(); got != "" {
+		t.Errorf("Nothing should be shown before the secrets are known, got %q", got)
+	}
+
+	r.todo.Inputs = inputs.Inputs{Credentials: []inputs.File{{Name: "password", Data: []byte("correct horse"), Secret: true}}}
+	r.mask(map[string][]byte{"password": []byte("battery staple"), "all": []byte(`{"host": "db.example.org"}`)})
+	log.Add([]byte("ok: battery staple, and db.example.org"))
+
+	if got := r.tail(); got != "ok: ********\nok: ********, and ********\n" {
+		t.Errorf("Secrets and connection details should be masked, and a terminal should obey nothing, got %q", got)
 	}
 }

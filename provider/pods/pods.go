@@ -52,8 +52,6 @@ const (
 
 // A Config of a Backend.
 type Config struct {
-	// Context of the provider.
-	Context context.Context //nolint:containedctx // It outlives each call of the backend.
 	// REST is how the API server is reached. Its requests must not be limited to few.
 	REST *rest.Config
 	// Client that reads from the API server, not from a cache.
@@ -151,7 +149,7 @@ func (x *Backend) Recorded(uid types.UID, runID string) {
 	}
 
 	go func() {
-		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		defer cancel()
 
 		if err := x.release(ctx, key, p); err != nil {
@@ -270,7 +268,7 @@ func (x *Backend) release(ctx context.Context, key runKey, p *corev1.Pod) error 
 	time.AfterFunc(left, func() {
 		defer x.mine.Delete(key)
 
-		ctx, cancel := context.WithTimeout(x.config.Context, requestTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		defer cancel()
 
 		_ = x.deletePod(ctx, p) // The sweep tries again.

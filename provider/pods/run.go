@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,9 +46,11 @@ type run struct {
 	// ctx is that of the run, which is canceled with it.
 	ctx context.Context //nolint:containedctx // It is not that of requests.
 
-	// ref names the Pod, of which sights come. Unseen is why the API server does not show it; nil if it does.
+	// news change what is known of the run, and reports come from its log.
+	news    chan func()
+	reports chan runs.Report
+	// ref names the Pod. Unseen is why the API server does not show it; nil if it does.
 	ref    client.ObjectKey
-	sights chan sight
 	unseen error
 	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
 	pod  *corev1.Pod
@@ -61,12 +64,8 @@ type run struct {
 	given, gave bool
 	// sealKey seals the reports of the run; nil if it is not known.
 	sealKey []byte
-	// log of the Pod, once that has begun. What it shows, other than reports, is shown. Reads says how each time that it
-	// was read has ended.
-	log     *podLog
-	shown   *shown
-	reports chan runs.Report
-	reads   chan logRead
+	// log of the Pod, which is read once that has begun.
+	log log
 	// begun is true once the container has started, and complete once the Pod has sent its last report. Its log was read
 	// to the end if read is true, and unread says that it cannot be, of a Pod that has succeeded.
 	begun, complete, read, unread bool
@@ -96,12 +95,11 @@ type run struct {
 // newRun of what is to be carried out. It is canceled with the context.
 func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run {
 	r := &run{
-		Backend: x, todo: todo, ctx: ctx, watch: w, report: todo.Report(), shown: &shown{}, sights: make(chan sight),
-		reports: make(chan runs.Report), reads: make(chan logRead),
-		ref: client.ObjectKey{Namespace: todo.Pod().Namespace, Name: todo.Pod().Name},
+		Backend: x, todo: todo, ctx: ctx, watch: w, report: todo.Report(), news: make(chan func()),
+		reports: make(chan runs.Report), ref: client.ObjectKey{Namespace: todo.Pod().Namespace, Name: todo.Pod().Name},
 	}
-	r.lasting, r.stop = context.WithCancel(x.config.Context)
-	r.report.Tail = r.shown.read
+	r.lasting, r.stop = context.WithCancel(w.Provider)
+	r.report.Tail = r.tail
 
 	if todo.Begun == nil {
 		r.report.Run.Pod, r.report.Run.StartTime = todo.Pod(), now()
@@ -123,7 +121,7 @@ func (r *run) execute() (report runs.Report) {
 	// A panic that one run causes must not end the provider, again and again.
 	defer redact.Panic(func() {
 		if r.pod != nil {
-			ctx, stop := context.WithTimeout(r.config.Context, requestTimeout)
+			ctx, stop := context.WithTimeout(context.Background(), requestTimeout)
 			defer stop()
 
 			_ = r.deletePod(ctx, r.pod) // The sweep finds what is left.
@@ -153,10 +151,8 @@ func (r *run) execute() (report runs.Report) {
 			}
 
 			continue
-		case read := <-r.reads:
-			r.logRead(read)
-		case s := <-r.sights:
-			r.sees(s)
+		case news := <-r.news:
+			news()
 		case <-timer.C:
 		case <-canceled:
 			canceled = nil
@@ -235,11 +231,11 @@ func (r *run) revoked() bool  { return r.watch.Wanted.Err() != nil }
 func (r *run) giveUp(why end) { r.why, r.again = &why, 0 }
 
 // sees how the Pod is. A status may name the Pod of a neighbour, and another Pod have its name by now.
-func (r *run) sees(s sight) {
-	r.unseen = s.err
+func (r *run) sees(p *corev1.Pod, err error) {
+	r.unseen = err
 
-	switch p := s.pod; {
-	case s.err != nil:
+	switch {
+	case err != nil:
 	case p == nil, r.pod == nil && p.Labels[labelObject] != string(r.todo.Object.UID), r.pod != nil && p.UID != r.pod.UID:
 		r.gone = true
 	default:
@@ -260,7 +256,7 @@ func (r *run) find(ctx context.Context) error {
 		r.adopt(*payload)
 	}
 
-	r.shown.know(r.todo.Inputs, nil)
+	r.mask(nil)
 
 	return nil
 }
@@ -281,7 +277,7 @@ func (r *run) adopt(p Payload) {
 	r.todo.Inputs.Execution = was.Inputs.Execution
 
 	r.report = r.todo.Report()
-	r.report.Tail = r.shown.read
+	r.report.Tail = r.tail
 	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
 	r.report.Run = shown
 }
@@ -340,7 +336,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 		r.plan = r.todo.Plan()
 	}
 
-	r.shown.know(r.todo.Inputs, nil)
+	r.mask(nil)
 
 	return nil
 }
@@ -404,12 +400,14 @@ func (r *run) await(ctx context.Context) {
 
 // follow the log of the run.
 func (r *run) follow(ctx context.Context) (err error) {
-	if r.log == nil {
-		if r.log, err = r.newLog(); err != nil {
+	if r.log.reader == nil {
+		if r.log.reader, err = sealed.NewReader(r.sealKey, r.todo.ID, string(r.pod.UID)); err != nil {
 			return err
 		}
 
-		go r.log.read(r.lasting)
+		r.log.pace = rate.NewLimiter(logRate, logBurst)
+
+		go r.readLog(r.lasting)
 	}
 
 	if r.gone || isOver(r.pod) {
@@ -426,21 +424,22 @@ func (r *run) follow(ctx context.Context) (err error) {
 	return nil
 }
 
-// logRead notes how the log was read. Without the last report of a Pod that has succeeded the run would be repeated.
-func (r *run) logRead(l logRead) {
-	missing := errors.Is(l.err, io.EOF) || kerrors.IsNotFound(l.err) || kerrors.IsBadRequest(l.err)
+// logRead says why the log broke off, unless it was read to its last report: after how many tries, and whether the
+// container had ended before. Without the last report of a Pod that has succeeded the run would be repeated.
+func (r *run) logRead(err error, tries int, over bool) {
+	missing := errors.Is(err, io.EOF) || kerrors.IsNotFound(err) || kerrors.IsBadRequest(err)
 
 	switch {
-	case l.err == nil, l.over && missing && l.tries >= logTries:
+	case err == nil, over && missing && tries >= logTries:
 		r.read = true
-	case !l.over || missing || l.tries < logPatience:
+	case !over || missing || tries < logPatience:
 	case r.gone || !succeeded(r.pod):
 		r.read = true
 	default:
 		r.unread = true
 		r.says(fmt.Sprintf(
 			"the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
-			clip.Text(l.err.Error(), maxMessage)))
+			clip.Text(err.Error(), maxMessage)))
 	}
 }
 
@@ -578,12 +577,12 @@ func (r *run) adoptReport(got runs.Report) {
 	}
 
 	if len(got.ConnectionDetails) > 0 {
-		r.shown.know(r.todo.Inputs, got.ConnectionDetails)
+		r.mask(got.ConnectionDetails)
 	}
 
 	// A watch of the log has begun after the run.
-	if n.Phase.Finished() && got.Output == "" && r.shown.watched.Load() {
-		got.Output = r.shown.read()
+	if n.Phase.Finished() && got.Output == "" && r.log.watched.Load() {
+		got.Output = r.tail()
 	}
 
 	got.Untouched = got.Untouched && was.Untouched

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
@@ -17,38 +18,28 @@ import (
 // ends it when rights are taken away, and it may hang.
 const watchFor = time.Minute
 
-// A sight is how a Pod was seen; nil if there is none. The error says why it could not be seen.
-type sight struct {
-	pod *corev1.Pod
-	err error
+// tell the run its news, unless it has ended.
+func (r *run) tell(news func()) {
+	select {
+	case r.news <- news:
+	case <-r.lasting.Done():
+	}
 }
 
 // observe the Pod until it is gone, or the run is left: ask for it unless it was just made, watch it, and again.
 func (r *run) observe(made *corev1.Pod) {
 	for p := made; r.lasting.Err() == nil; p = nil {
-		if p == nil {
-			s := r.ask()
-			if r.tell(s); s.pod == nil && s.err == nil {
-				return
-			}
+		gone, err := r.watchPod(p)
+		pause := time.Second
 
-			p = s.pod
+		if gone || err != nil {
+			r.tell(func() { r.sees(nil, err) })
+
+			pause = lookEvery
 		}
 
-		pause := lookEvery
-
-		if p != nil {
-			gone, err := r.watchPod(p)
-
-			switch {
-			case gone:
-				r.tell(sight{})
-				return
-			case err != nil:
-				r.tell(sight{err: err})
-			default:
-				pause = time.Second
-			}
+		if gone {
+			return
 		}
 
 		select {
@@ -58,31 +49,25 @@ func (r *run) observe(made *corev1.Pod) {
 	}
 }
 
-// tell the run how the Pod is.
-func (r *run) tell(s sight) {
-	select {
-	case r.sights <- s:
-	case <-r.lasting.Done():
-	}
-}
-
-// ask the API server for the Pod.
-func (r *run) ask() sight {
-	ctx, cancel := context.WithTimeout(r.lasting, requestTimeout)
-	defer cancel()
-
-	p := &corev1.Pod{}
-	if err := r.config.Client.Get(ctx, r.ref, p); err != nil {
-		return sight{err: errors.Wrap(client.IgnoreNotFound(err), "cannot get the Pod of the run")}
-	}
-
-	return sight{pod: p}
-}
-
 // watchPod for some time. It is true once the Pod is gone.
 func (r *run) watchPod(p *corev1.Pod) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(r.lasting, watchFor)
 	defer cancel()
+
+	if p == nil {
+		p = &corev1.Pod{}
+
+		err := r.config.Client.Get(ctx, r.ref, p)
+		if kerrors.IsNotFound(err) {
+			return true, nil
+		}
+
+		if err != nil {
+			return false, errors.Wrap(err, "cannot get the Pod of the run")
+		}
+
+		r.tell(func() { r.sees(p, nil) })
+	}
 
 	w, err := r.config.Client.Watch(ctx, &corev1.PodList{}, &client.ListOptions{
 		Namespace: p.Namespace, FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, p.Name),
@@ -104,7 +89,7 @@ func (r *run) watchPod(p *corev1.Pod) (gone bool, err error) {
 			is.DeletionTimestamp = new(metav1.Now())
 		}
 
-		if r.tell(sight{pod: is}); e.Type == watch.Deleted {
+		if r.tell(func() { r.sees(is, nil) }); e.Type == watch.Deleted {
 			return is.UID == p.UID, nil
 		}
 	}
