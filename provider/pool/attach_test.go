@@ -257,18 +257,20 @@ func TestFollowLate(t *testing.T) {
 		// before the run is found.
 		before func(p *Pool, x *outliving)
 		want   string
+		// forgotten is how many runs the backend has nothing of any more.
+		forgotten int
 	}{
-		"Turn":  {"A run that no status shows gives way.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), func() {}) }, "former"},
-		"Begun": {"One that a status has shown may have begun.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), func() {}) }, "run-of-a"},
+		"Turn":  {"A run that no status shows gives way.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), func() {}) }, "former", 0},
+		"Begun": {"One that a status has shown may have begun.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), func() {}) }, "run-of-a", 0},
 		"Followed": {"A run that was followed is over.", func(p *Pool, x *outliving) {
 			follow(p, "before")
 			<-x.began
-		}, "former"},
+		}, "former", 0},
 		"Ended": {"So it is when its end is known, which could not be recorded.", func(p *Pool, x *outliving) {
 			follow(p, "before")
 			<-x.began
 			x.end <- common.PhaseSucceeded
-		}, "former"},
+		}, "former", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -282,6 +284,10 @@ func TestFollowLate(t *testing.T) {
 
 				if r, _ := p.Report("a"); r.Run.ID != tc.want {
 					t.Errorf("%s\nwant the run %q, got %+v", tc.reason, tc.want, r.Run)
+				}
+
+				if got := len(x.forgotten); got != tc.forgotten {
+					t.Errorf("%s\nwant %d runs to be forgotten, got %d", tc.reason, tc.forgotten, got)
 				}
 
 				if got := <-x.began; got.ID != tc.want || began(&x.scripted) {

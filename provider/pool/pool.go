@@ -39,8 +39,11 @@ type Pool struct {
 	leads func() bool
 	now   func() time.Time
 
+	// provider is done, and leave makes it so, once the pool takes no more runs.
+	provider context.Context //nolint:containedctx // It is not that of a call.
+	leave    context.CancelFunc
+
 	mu      sync.Mutex
-	stopped bool
 	entries map[types.UID]*entry
 	queues  map[common.Place]*queue
 	// preparations in progress, by their keys.
@@ -86,9 +89,6 @@ type entry struct {
 	// run that has taken its place, and what cancels it; nil before that.
 	run    runs.Run
 	cancel context.CancelFunc
-	// provider is done, and leave makes it so, when the run is left to the next one.
-	provider context.Context //nolint:containedctx // It is not that of the run.
-	leave    context.CancelFunc
 	// wanted is done, and revoke makes it so, when another run is due in place of this one.
 	wanted context.Context //nolint:containedctx // It is not that of the run.
 	revoke context.CancelFunc
@@ -112,6 +112,7 @@ func New(places map[common.Place]Place, leads func() bool) *Pool {
 		leads: leads, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
 		queues: map[common.Place]*queue{}, gone: lru.New(maxGone),
 	}
+	p.provider, p.leave = context.WithCancel(context.Background())
 
 	for name, place := range places {
 		p.queues[name] = newQueue(place)
@@ -144,10 +145,15 @@ type Want struct {
 // run has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process if
 // this one were killed. Nothing is kept of a run that waits but its report and its needs.
 func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
-	var needs runs.Needs
+	var (
+		q     *queue
+		needs runs.Needs
+	)
+
 	if w.Run != nil {
-		needs, r = p.queues[w.Run.Place()].Needs(*w.Run), w.Run.Report()
+		q, r = p.queues[w.Run.Place()], w.Run.Report()
 		r.Waits = true
+		needs = q.Needs(*w.Run)
 	}
 
 	p.mu.Lock()
@@ -182,11 +188,57 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		if w.Shown == nil || w.Shown.ID != e.report.Run.ID {
 			delete(p.entries, w.UID)
 		}
-	case w.Run != nil && !gone && (known || !p.stopped):
-		return p.wait(w, r, needs)
+
+		return runs.Report{}, false
+	case w.Run == nil || gone || !known && p.Stopping():
+		return runs.Report{}, false
+	case !known:
+		e = &entry{uid: w.UID, tenant: w.Run.Object.Tenant(), queue: q}
+		p.entries[w.UID] = e
+	case e.queue != q: // The configuration may say another place than when the object began to wait.
+		p.dequeue(e)
+		e.queue = q
 	}
 
-	return runs.Report{}, false
+	e.report, e.wake = r, w.Wake
+
+	switch {
+	case p.Stopping():
+	case !p.prepared(e, needs):
+		e.report.Run.Phase = common.PhaseInstalling
+
+		p.dequeue(e)
+		p.dispatch(nil)
+	case e.reservation == nil:
+		p.enqueue(e, w.Run.Class())
+	}
+
+	if e.reservation == nil {
+		e.forgetStart(w.Shown)
+
+		return e.report, false
+	}
+
+	e.report.Run.StartTime, e.report.Run.Pod = e.start, w.Run.Pod()
+
+	if isShown := equality.Semantic.DeepEqual(w.Shown, &e.report.Run); !isShown || !p.leads() {
+		return e.report, false
+	}
+
+	// It begins in the place that was kept for it.
+	e.reservation.Stop()
+	e.reservation = nil
+	run := *w.Run
+	run.Queued = e.queued
+
+	if e.preparation != nil {
+		run.Missing = e.preparation.err
+	}
+
+	p.unprepare(e)
+	p.begin(e, run)
+
+	return e.report, true
 }
 
 // forgetStart of a run that has no turn any more, unless the status shows it still.
@@ -205,62 +257,6 @@ func (e *entry) heed(w Want) {
 	case e.report.Plan != "" && !w.Keep && (w.Run == nil || w.Run.Plan() != e.report.Plan):
 		e.revoke()
 	}
-}
-
-// wait for what a run needs, and for the turn of its object, and begin what the status shows.
-func (p *Pool) wait(w Want, report runs.Report, needs runs.Needs) (_ runs.Report, begun bool) {
-	r := *w.Run
-
-	e, known := p.entries[w.UID]
-	if !known {
-		e = &entry{uid: w.UID, tenant: r.Object.Tenant(), queue: p.queues[r.Place()]}
-		p.entries[w.UID] = e
-	}
-
-	// The configuration may say another place than when the object began to wait.
-	if q := p.queues[r.Place()]; q != e.queue {
-		p.dequeue(e)
-		e.queue = q
-	}
-
-	e.report, e.wake = report, w.Wake
-
-	switch {
-	case p.stopped:
-	case !p.prepared(e, needs):
-		e.report.Run.Phase = common.PhaseInstalling
-
-		p.dequeue(e)
-		p.dispatch(nil)
-	case e.reservation == nil:
-		p.enqueue(e, r.Class())
-	}
-
-	if e.reservation == nil {
-		e.forgetStart(w.Shown)
-
-		return e.report, false
-	}
-
-	e.report.Run.StartTime, e.report.Run.Pod = e.start, r.Pod()
-
-	if isShown := equality.Semantic.DeepEqual(w.Shown, &e.report.Run); !isShown || !p.leads() {
-		return e.report, false
-	}
-
-	// It begins in the place that was kept for it.
-	e.reservation.Stop()
-	e.reservation = nil
-	r.Queued = e.queued
-
-	if e.preparation != nil {
-		r.Missing = e.preparation.err
-	}
-
-	p.unprepare(e)
-	p.begin(e, r)
-
-	return e.report, true
 }
 
 // enqueue an object, or leave it where it waits.
@@ -285,20 +281,15 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 	_, gone := p.gone.Get(uid)
 	e, known := p.entries[uid]
 
-	switch {
-	case gone, p.stopped, known && e.report.Run.ID == r.ID:
+	madeUp := known && e.cancel != nil && e.run.Begun == nil
+
+	if gone || p.Stopping() || madeUp || known && e.report.Run.ID == r.ID {
 		return
-	case !known:
+	}
+
 	// The cache did not show the run yet when another one was decided on, which no status shows, or was followed, which
 	// is over then.
-	case e.cancel == nil:
-		p.unprepare(e)
-		p.dequeue(e)
-	case e.run.Begun != nil:
-		e.leave()
-	default:
-		return // The status was made up.
-	}
+	p.abandon(e)
 
 	e = &entry{
 		uid: uid, tenant: r.Object.Tenant(), queue: p.queues[r.Place()], class: r.Class(), wake: wake, report: r.Report(),
@@ -318,7 +309,6 @@ func (p *Pool) Follow(r runs.Run, wake func()) {
 func (p *Pool) begin(e *entry, r runs.Run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.run, e.report.Waits, e.cancel = r, false, cancel
-	e.provider, e.leave = context.WithCancel(context.Background())
 	e.wanted, e.revoke = context.WithCancel(context.Background())
 	e.begun, e.told = p.now(), p.now()
 
@@ -465,12 +455,7 @@ func (p *Pool) Unrecorded() int {
 }
 
 // Stopping is true once the pool takes no more runs.
-func (p *Pool) Stopping() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	return p.stopped
-}
+func (p *Pool) Stopping() bool { return p.provider.Err() != nil }
 
 // stopTaking refuses new runs from now on, drops those that have not begun, and leaves those
 // that outlive the provider.
@@ -478,19 +463,15 @@ func (p *Pool) stopTaking() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	p.stopped = true
+	p.leave()
 
 	for _, e := range p.entries {
-		switch {
-		case e.cancel != nil && e.queue == p.queues[common.PlacePod]:
-			e.leave()
-		case e.cancel != nil:
-		default:
-			p.withdraw(e)
+		if e.cancel != nil {
+			continue
+		}
 
-			if e.start != nil {
-				e.wake() // Its status may show that it has begun.
-			}
+		if p.withdraw(e); e.start != nil {
+			e.wake() // Its status may show that it has begun.
 		}
 	}
 }
@@ -498,7 +479,7 @@ func (p *Pool) stopTaking() {
 // dispatch gives free places to objects that wait, and wakes these, except one that is looked at now.
 func (p *Pool) dispatch(but *entry) {
 	for _, q := range p.queues {
-		for !p.stopped {
+		for !p.Stopping() {
 			e := q.next()
 			if e == nil {
 				break
@@ -537,15 +518,14 @@ func (p *Pool) reserve(e *entry) {
 // carryOut a run that has its place, to its end, and free the place. The backend blocks meanwhile.
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	report := e.queue.Execute(ctx, e.run, runs.Watch{
-		Provider: e.provider, Wanted: e.wanted, Progress: func(r runs.Report) { p.progress(e, r) },
+		Provider: p.provider, Wanted: e.wanted, Progress: func(r runs.Report) { p.progress(e, r) },
 	})
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	e.cancel()
-	defer e.leave()
-	defer e.revoke()
+	e.revoke()
 	e.stopNews()
 	e.report, e.report.Tail = report, nil
 
@@ -553,7 +533,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.run = runs.Run{Begun: e.run.Begun}
 
 	// The next provider reports a run that was left to it.
-	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()
+	detached := !report.Run.Phase.Finished()
 
 	if e.abandoned && !detached {
 		e.queue.Recorded(e.uid, report.Run.ID)
