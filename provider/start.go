@@ -117,8 +117,6 @@ func (c *startCommand) Run(ctx context.Context) error {
 	defer local.Close()
 
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible")) //nolint:staticcheck // What event.NewAPIRecorder takes.
-	observer := telemetry.NewObserver(log, recorder, metrics.Registry)
-
 	leads := func() bool { return !c.LeaderElection || lease.leads() }
 
 	inPods, err := c.inPods(mgr, api, key, leads, log)
@@ -129,14 +127,12 @@ func (c *startCommand) Run(ctx context.Context) error {
 	here := executor.Local{Installer: store, Runner: local, Kernel: at.Policy.Kernel}
 	runs := pool.New(map[common.Place]pool.Place{
 		common.PlaceProvider: {
-			Execute: telemetry.Observed(here.Execute, observer), Needs: here.Needs,
-			Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
+			Execute: here.Execute, Needs: here.Needs, Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
 		},
 		common.PlacePod: {
-			Execute: telemetry.Observed(inPods.Execute, observer), Recorded: inPods.Recorded,
-			Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
+			Execute: inPods.Execute, Recorded: inPods.Recorded, Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
 		},
-	}, leads)
+	}, leads, telemetry.NewObserver(log, recorder, metrics.Registry))
 
 	places := config.Places{Default: c.Place, Namespace: c.Namespace}
 	objects, states := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()

@@ -24,6 +24,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -33,6 +34,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -118,14 +120,18 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func untilCanceled(ctx context.Context, r runs.Run, _ runs.Watch) runs.Report {
 	<-ctx.Done()
 
-	return r.Report()
+	report := r.Report()
+	report.Run.Phase = common.PhaseCanceled
+
+	return report
 }
 
 // newRuns are one run that ends when it is canceled, and that nothing is recorded of, and a store.
 func newRuns(t *testing.T) (*pool.Pool, *content.Store) {
 	t.Helper()
 
-	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Execute: untilCanceled, Runs: 1, PerTenant: 1}}, func() bool { return true })
+	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Execute: untilCanceled, Runs: 1, PerTenant: 1}}, func() bool { return true },
+		telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), nil))
 	want := pool.Want{Run: &runs.Run{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}, Wake: func() {}}
 	r, _ := p.Want(want)
 	want.Shown = &r.Run

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -25,6 +27,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -98,7 +101,7 @@ func newFleet(t *testing.T, size int) *fleet {
 func (f *fleet) start() {
 	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {
 		Execute: f.execute, Needs: func(runs.Run) runs.Needs { return f.needs }, Runs: 1, PerTenant: 1,
-	}}, func() bool { return true })
+	}}, func() bool { return true }, telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), nil))
 
 	c := newConnector(f.pool, func(c *connector) {
 		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil })

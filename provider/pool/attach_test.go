@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -18,8 +21,16 @@ type outliving struct {
 	scripted
 
 	forgotten chan string
+	// told of runs as their observer.
+	told []string
 	// plans that the run of a reports.
 	plans chan string
+}
+
+func (o *outliving) Started(r runs.Run) { o.told = append(o.told, "started "+r.ID) }
+
+func (o *outliving) Ended(r runs.Run, _ runs.Report, _ time.Duration) {
+	o.told = append(o.told, "ended "+r.ID)
 }
 
 func (o *outliving) recorded(_ types.UID, id string) { o.forgotten <- id }
@@ -67,7 +78,7 @@ func inPod(uid string) runs.Run {
 // begun is a run that a former provider has begun in its Pod.
 func begun(j runs.Run) runs.Run {
 	r := j.Report().Run
-	r.Phase, r.Pod = common.PhaseRunning, j.Pod()
+	r.Phase, r.Pod, r.StartTime = common.PhaseRunning, j.Pod(), new(metav1.Now())
 	j.Begun = &r
 
 	return j
@@ -78,7 +89,7 @@ func newPlaces(t *testing.T) (*Pool, *outliving) {
 
 	x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
 
-	return New(map[common.Place]Place{common.PlaceProvider: x.places(1, 1), common.PlacePod: x.places(1, 1)}, leading), x
+	return New(map[common.Place]Place{common.PlaceProvider: x.places(1, 1), common.PlacePod: x.places(1, 1)}, leading, x), x
 }
 
 // Runs in Pods do not wait for the places of the provider, and the other way round.
@@ -168,6 +179,10 @@ func TestDetachAndFollow(t *testing.T) {
 		t.Error("Nothing should be recorded or forgotten of a run that goes on.")
 	}
 
+	if !slices.Equal(x.told, []string{"started " + j.ID}) {
+		t.Errorf("Its end is for the next provider to tell: %q", x.told)
+	}
+
 	p, x = newPlaces(t)
 	j = begun(j)
 
@@ -188,6 +203,10 @@ func TestDetachAndFollow(t *testing.T) {
 	await(t, p, "a", woken, common.PhaseSucceeded)
 	p.Recorded("a", j.ID)
 
+	if !slices.Equal(x.told, []string{"ended " + j.ID}) {
+		t.Errorf("Its start was told: %q", x.told)
+	}
+
 	if id := <-x.forgotten; id != j.ID {
 		t.Errorf("The backend should forget what was recorded, not %q", id)
 	}
@@ -207,7 +226,7 @@ func TestFollowShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(map[common.Place]Place{common.PlacePod: x.places(3, 1)}, leading)
+				p := New(map[common.Place]Place{common.PlacePod: x.places(3, 1)}, leading, silent{})
 
 				for n := range tc.attached {
 					for _, tenant := range []string{"a", "b"} {
@@ -275,7 +294,7 @@ func TestFollowLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
-				p := New(map[common.Place]Place{common.PlacePod: x.places(2, 2)}, leading)
+				p := New(map[common.Place]Place{common.PlacePod: x.places(2, 2)}, leading, silent{})
 
 				tc.before(p, x)
 				synctest.Wait()
@@ -342,7 +361,7 @@ func TestLend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
-				p := New(map[common.Place]Place{common.PlacePod: x.places(1, tc.perTenant)}, leading)
+				p := New(map[common.Place]Place{common.PlacePod: x.places(1, tc.perTenant)}, leading, silent{})
 				begin := func(uid string) bool {
 					j := inPod(uid)
 					j.Trigger = tc.trigger

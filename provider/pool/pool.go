@@ -36,8 +36,9 @@ const maxGone = 1024
 // pool remembers the report of each run until the status shows its end.
 type Pool struct {
 	// leads is false when another provider may carry out runs.
-	leads func() bool
-	now   func() time.Time
+	leads    func() bool
+	observer Observer
+	now      func() time.Time
 
 	// provider is done, and leave makes it so, once the pool takes no more runs.
 	provider context.Context //nolint:containedctx // It is not that of a call.
@@ -52,6 +53,14 @@ type Pool struct {
 	work sync.WaitGroup
 	// gone has the uids of the objects that were deleted last.
 	gone *lru.Cache
+}
+
+// An Observer is told of runs.
+type Observer interface {
+	// Started is called once, when a run begins. It does not block.
+	Started(r runs.Run)
+	// Ended is called once, when a run has ended, with how long it took. It does not block.
+	Ended(r runs.Run, report runs.Report, took time.Duration)
 }
 
 // A Place where runs are carried out.
@@ -107,9 +116,9 @@ type entry struct {
 }
 
 // New returns a pool of places, in which nothing begins while leads is false.
-func New(places map[common.Place]Place, leads func() bool) *Pool {
+func New(places map[common.Place]Place, leads func() bool, o Observer) *Pool {
 	p := &Pool{
-		leads: leads, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
+		leads: leads, observer: o, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
 		queues: map[common.Place]*queue{}, gone: lru.New(maxGone),
 	}
 	p.provider, p.leave = context.WithCancel(context.Background())
@@ -517,9 +526,23 @@ func (p *Pool) reserve(e *entry) {
 
 // carryOut a run that has its place, to its end, and free the place. The backend blocks meanwhile.
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
-	report := e.queue.Execute(ctx, e.run, runs.Watch{
+	run, start := e.run, e.begun
+
+	if run.Begun == nil {
+		p.observer.Started(run)
+	} else {
+		start = run.Begun.StartTime.Time
+	}
+
+	report := e.queue.Execute(ctx, run, runs.Watch{
 		Provider: p.provider, Wanted: e.wanted, Progress: func(r runs.Report) { p.progress(e, r) },
 	})
+
+	// The next provider reports a run that was left to it.
+	detached := !report.Run.Phase.Finished()
+	if !detached {
+		p.observer.Ended(run, report, p.now().Sub(start))
+	}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -530,10 +553,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.report, e.report.Tail = report, nil
 
 	// Its inputs take memory, and hold secrets.
-	e.run = runs.Run{Begun: e.run.Begun}
-
-	// The next provider reports a run that was left to it.
-	detached := !report.Run.Phase.Finished()
+	e.run = runs.Run{Begun: run.Begun}
 
 	if e.abandoned && !detached {
 		e.queue.Recorded(e.uid, report.Run.ID)

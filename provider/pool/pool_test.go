@@ -21,6 +21,12 @@ import (
 // leading is true in tests in which no other provider may lead.
 func leading() bool { return true }
 
+// silent observers are told of runs.
+type silent struct{}
+
+func (silent) Started(runs.Run)                           {}
+func (silent) Ended(runs.Run, runs.Report, time.Duration) {}
+
 // scripted carries out runs as the test tells it to.
 type scripted struct {
 	began chan runs.Run
@@ -370,5 +376,5 @@ func TestNews(t *testing.T) {
 
 // newPool returns a pool for runs in the provider.
 func newPool(limit, perTenant int, execute runs.Execute) *Pool {
-	return New(map[common.Place]Place{common.PlaceProvider: {Execute: execute, Runs: limit, PerTenant: perTenant}}, leading)
+	return New(map[common.Place]Place{common.PlaceProvider: {Execute: execute, Runs: limit, PerTenant: perTenant}}, leading, silent{})
 }

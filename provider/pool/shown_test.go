@@ -142,7 +142,7 @@ func TestNotBegun(t *testing.T) {
 func TestNotLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leads := newScripted(), &atomic.Bool{}
-		p := New(map[common.Place]Place{common.PlaceProvider: {Execute: s.execute, Runs: 1, PerTenant: 1}}, leads.Load)
+		p := New(map[common.Place]Place{common.PlaceProvider: {Execute: s.execute, Runs: 1, PerTenant: 1}}, leads.Load, silent{})
 
 		if enter(p, newApply("a"), func() {}); began(s) {
 			t.Error("A run should not begin while another provider may lead.")

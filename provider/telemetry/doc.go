@@ -1,3 +1,3 @@
 // Package telemetry writes about runs to the log, to Kubernetes events of their objects, and
-// to metrics. Observed wraps a backend so that it tells the Observer of each run.
+// to metrics. The pool tells the Observer of each run.
 package telemetry

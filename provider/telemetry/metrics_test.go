@@ -25,21 +25,21 @@ func TestMetrics(t *testing.T) {
 		return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}}
 	})
 
-	execute(t, o, common.PhaseFailed)
-	execute(t, o, common.PhaseFailed)
+	execute(o, common.PhaseFailed)
+	execute(o, common.PhaseFailed)
 
 	retry := example
 	retry.Trigger = common.TriggerRetry
 	retry.Queued = time.Now().Add(-10 * time.Minute)
-	o.started(retry)
+	o.Started(retry)
 
 	forged := runs.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}
 	forged.Run.Hosts = &common.HostTotals{OK: -1, Skipped: math.MaxInt64}
-	o.ended(retry, forged, time.Hour)
+	o.Ended(retry, forged, time.Hour)
 
 	inPod := example
 	inPod.Inputs.Execution.Place = common.PlacePod
-	o.started(inPod)
+	o.Started(inPod)
 
 	want := `
 # HELP provider_ansible_queue_length Runs that wait for their content or for their turn, by queue and place.

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,8 +25,8 @@ func NewObserver(log logging.Logger, recorder event.Recorder, r prometheus.Regis
 	return &Observer{log, recorder, newMetrics(r)}
 }
 
-// started is called once, when a run starts.
-func (o *Observer) started(run runs.Run) {
+// Started is called once, when a run begins.
+func (o *Observer) Started(run runs.Run) {
 	o.logOf(run).Info("Run begins", "policy", run.Policy, "mode", run.Mode, "state", run.State, "trigger", run.Trigger,
 		"attempt", run.Attempt)
 	o.metrics.started(run)
@@ -39,8 +38,8 @@ func (o *Observer) started(run runs.Run) {
 	}
 }
 
-// ended is called once, when a run has ended, with how long it took.
-func (o *Observer) ended(run runs.Run, r runs.Report, took time.Duration) {
+// Ended is called once, when a run has ended, with how long it took.
+func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
 	kv := []any{
 		"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration",
 		took.Round(time.Millisecond).String(),
@@ -51,6 +50,8 @@ func (o *Observer) ended(run runs.Run, r runs.Report, took time.Duration) {
 	}
 
 	o.logOf(run).Info("Run ended", kv...)
+
+	run.Before.Run = r.Before // The status shows a run that is followed, and no longer the one before.
 
 	for _, news := range announce(run, r, took) {
 		o.recorder.Event(reference(run), news)
@@ -71,31 +72,5 @@ func reference(run runs.Run) *corev1.ObjectReference {
 
 	return &corev1.ObjectReference{
 		APIVersion: version, Kind: kind, Namespace: run.Object.Namespace, Name: run.Object.Name, UID: run.Object.UID,
-	}
-}
-
-// Observed tells an observer of the runs that are executed.
-func Observed(execute runs.Execute, o *Observer) runs.Execute {
-	return func(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
-		start := time.Now()
-
-		if run.Begun != nil {
-			start = run.Begun.StartTime.Time
-		} else {
-			o.started(run)
-		}
-
-		r := execute(ctx, run, w)
-
-		if run.Begun != nil {
-			run.Before.Run = r.Before // The status shows the run, and no longer the one before.
-		}
-
-		// The next provider tells of a run that was left to it.
-		if r.Run.Phase.Finished() {
-			o.ended(run, r, time.Since(start))
-		}
-
-		return r
 	}
 }
