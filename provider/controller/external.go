@@ -55,10 +55,30 @@ type external struct {
 	content    content.Set
 }
 
-// Observe loads what is known, decides, tells the pool what is wanted, and shows what follows, each once. It writes
-// nothing to the object: the reconciler does.
+// Observe finds what is known, decides, tells the pool what is wanted, and shows what follows, each once. It writes
+// nothing to the object: the reconciler does. What is known is the report of the pool, which the status takes over, the
+// inputs, and Approvals.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
-	err := e.load(ctx, run)
+	o := run.Observation()
+	lifecycle.Own(o, run.GetUID())
+	e.keepOutput(ctx, run)
+	e.recordReport(ctx, run)
+
+	err := e.situate(ctx, run)
+	if err == nil {
+		err = e.judge(ctx, run)
+	} else {
+		e.rejectInputs(ctx, run, err)
+	}
+
+	// Its inputs are known once its content is installed.
+	if err == nil && lifecycle.Adopts(e.Situation) && e.resolution.Found {
+		o.UID = run.GetUID()
+		lifecycle.Adopt(o, e.Digest, e.Request, e.newID(), e.Now)
+		e.Recorded = *o
+		e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
+	}
+
 	e.decision = lifecycle.Decide(e.Situation)
 
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -22,41 +21,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
-
-// load what the decision depends on: the report of the pool, which the status takes over, the inputs, and Approvals.
-// The error says why nothing can be decided.
-func (e *external) load(ctx context.Context, run common.AnsibleRun) error {
-	o := run.Observation()
-	lifecycle.Own(o, run.GetUID())
-	e.keepOutput(ctx, run)
-
-	e.recordReport(ctx, run)
-
-	if err := e.situate(ctx, run); err != nil {
-		return e.rejectInputs(ctx, run, err)
-	}
-
-	if !e.Deleted {
-		e.Recorded = lifecycle.Rebase(e.Situation, run.GetCondition(xpv2.TypeReady))
-		*o = e.Recorded
-
-		e.Unpublished, e.refused = e.publish(ctx, run, e.report)
-	}
-
-	if err := e.judge(ctx, run); err != nil {
-		return err
-	}
-
-	// Its inputs are known once its content is installed.
-	if lifecycle.Adopts(e.Situation) && e.resolution.Found {
-		o.UID = run.GetUID()
-		lifecycle.Adopt(o, e.Digest, e.Request, e.newID(), e.Now)
-		e.Recorded = *o
-		e.recorder.Event(run, event.Normal(ReasonAdopted, "the first apply is recorded, and not run, as an annotation says"))
-	}
-
-	return nil
-}
 
 // recordReport records in the status what the pool knows. The pool forgets a finished run once
 // the object that was read from the API server has its result. A run that waits, for its turn or for its Pod, is
@@ -225,9 +189,15 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun) (err erro
 		e.content = e.resolution.Set
 	}
 
-	e.Digest, err = e.digest(e.content)
+	if e.Digest, err = e.digest(e.content); err != nil {
+		return err
+	}
 
-	return err
+	e.Recorded = lifecycle.Rebase(e.Situation, run.GetCondition(xpv2.TypeReady))
+	*run.Observation() = e.Recorded
+	e.Unpublished, e.refused = e.publish(ctx, run, e.report)
+
+	return nil
 }
 
 // readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
@@ -258,9 +228,9 @@ func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Res
 	return e.Contents.Resolution(e.request)
 }
 
-// rejectInputs returns the error about inputs that cannot be run. If the spec was changed
-// since the object became ready, the object is not ready any more.
-func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err error) error {
+// rejectInputs that cannot be run. If the spec was changed since the object became ready, the object is not ready any
+// more.
+func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err error) {
 	// A watch tells when inputs that are missing, such as a Secret, appear. Retries of thousands of such objects would
 	// keep the provider and the API server busy for nothing.
 	if config.IsMissing(err) {
@@ -270,7 +240,7 @@ func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err 
 
 	was := run.GetCondition(xpv2.TypeReady)
 	if was.ObservedGeneration == run.GetGeneration() {
-		return err
+		return
 	}
 
 	now := common.NotReady(common.ReasonInputsChanged)
@@ -279,8 +249,6 @@ func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err 
 	}
 
 	set(run, now)
-
-	return err
 }
 
 func (e *external) digest(set content.Set) (string, error) {
