@@ -1,15 +1,20 @@
 package config
 
 import (
+	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // Kinds that hold files.
@@ -37,24 +42,47 @@ type Reference struct {
 // String that the index has.
 func (r Reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
+// References are those that a source has read, in their order. As a Reader they have nothing.
+type references []string
+
+func (r *references) add(kind string, key types.NamespacedName) {
+	if s := (Reference{kind, key}).String(); !slices.Contains(*r, s) {
+		*r = append(*r, s)
+	}
+}
+
+// Get notes what is referred to.
+func (r *references) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	kind := KindSecret
+	if _, ok := o.(*corev1.ConfigMap); ok {
+		kind = KindConfigMap
+	}
+
+	r.add(kind, key)
+
+	return kerrors.NewNotFound(schema.GroupResource{Resource: kind}, key.Name)
+}
+
 // IndexReferences returns an object's value of FieldReferences: what the Resolver reads for an AnsibleRun or a
 // configuration, and the Secret for its connection details. Those of an AnsibleRun are without those of
 // its configuration.
 func IndexReferences(o client.Object) []string {
+	var refs references
+
+	s := source{reader: &refs, namespace: o.GetNamespace()}
+
 	switch o := o.(type) {
 	case common.AnsibleRun:
-		refs := referencesOf(source{namespace: o.GetNamespace()}, runSelectors(o.Parameters()))
+		s.ofRun(context.Background(), &inputs.Inputs{Parameters: *o.Parameters()})
 
-		if key, ok := ConnectionSecret(o); ok && !slices.Contains(refs, Reference{KindSecret, key}.String()) {
-			refs = append(refs, Reference{KindSecret, key}.String())
+		if key, ok := ConnectionSecret(o); ok {
+			refs.add(KindSecret, key)
 		}
-
-		return refs
 	case common.Config:
-		return referencesOf(source{namespace: o.GetNamespace()}, configSelectors(o.ConfigSpec()))
+		s.ofConfig(context.Background(), o.ConfigSpec(), &inputs.Inputs{})
 	}
 
-	return nil
+	return refs
 }
 
 // ConnectionSecret is the Secret that the connection details of an AnsibleRun go
@@ -74,8 +102,7 @@ func ConnectionSecret(run common.AnsibleRun) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-// A selector is a key of a Secret or of a ConfigMap; without a key it is all of the object, and without a reference
-// neither.
+// A selector is a key of a Secret or of a ConfigMap; without a key it is all of the object.
 type selector struct {
 	kind string
 	ref  *common.KeySelector
@@ -99,79 +126,6 @@ func varsSelector(v common.VarFile) selector {
 	}
 
 	return selector{KindSecret, v.SecretKeyRef, "secretKeyRef"}
-}
-
-func envSelector(v common.EnvVar) selector {
-	switch from := v.ValueFrom; {
-	case from == nil:
-		return selector{}
-	case from.SecretKeyRef != nil:
-		return selector{KindSecret, from.SecretKeyRef, "valueFrom.secretKeyRef"}
-	default:
-		return selector{KindConfigMap, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef"}
-	}
-}
-
-// fileSelector has no reference for sources that are neither a Secret nor a ConfigMap.
-func fileSelector(f common.FileSelector) selector {
-	switch f.Source { //nolint:exhaustive // The others have none.
-	case common.FileSourceSecret:
-		return selector{KindSecret, f.SecretRef, "secretRef"}
-	case common.FileSourceConfigMapKey:
-		return selector{KindConfigMap, f.ConfigMapKeyRef, "configMapKeyRef"}
-	}
-
-	return selector{}
-}
-
-func runSelectors(p *common.AnsibleRunParameters) []selector {
-	all := selectors(p.VarFiles, p.Env)
-	for _, inv := range p.Inventories {
-		all = append(all, fileSelector(inv.FileSelector))
-	}
-
-	return all
-}
-
-func configSelectors(c *common.ProviderConfigSpec) []selector {
-	all := selectors(c.VarFiles, c.Env)
-	for _, cred := range c.Credentials {
-		all = append(all, fileSelector(cred.FileSelector))
-	}
-
-	return all
-}
-
-func selectors(vars []common.VarFile, env []common.EnvVar) []selector {
-	var all []selector
-
-	for _, v := range vars {
-		all = append(all, varsSelector(v))
-	}
-
-	for _, v := range env {
-		all = append(all, envSelector(v))
-	}
-
-	return all
-}
-
-func referencesOf(s source, selectors []selector) []string {
-	var refs []string
-
-	for _, sel := range selectors {
-		if sel.ref == nil {
-			continue
-		}
-
-		key, err := s.key(sel)
-		// A reference that may not be read need not be watched.
-		if r := (Reference{sel.kind, key}).String(); err == nil && !slices.Contains(refs, r) {
-			refs = append(refs, r)
-		}
-	}
-
-	return refs
 }
 
 // IndexConfig returns an AnsibleRun's value of FieldConfig.

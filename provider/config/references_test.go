@@ -65,7 +65,7 @@ func TestIndexReferences(t *testing.T) {
 		},
 		"Connected":             {"A run refers to the Secret that its connection details go to.", connected, []string{"Secret d/connection"}},
 		"ConnectedNamespaced":   {"That of a namespaced run is in its namespace.", connectedHere, []string{"Secret a/connection"}},
-		"ClusterProviderConfig": {"A configuration refers to its variables and its credentials.", shared, []string{"Secret c/vars", "Secret c/key"}},
+		"ClusterProviderConfig": {"A configuration refers to its variables and its credentials.", shared, []string{"Secret c/key", "Secret c/vars"}},
 		"Other":                 {"Others refer to nothing of ours.", &corev1.Secret{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -170,53 +169,15 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 	return in, nil
 }
 
-// files that the run and its configuration refer to. All that are missing are
-// named in one error.
+// files that the configuration and the run refer to.
 func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
-	of := source{
-		reader: r.Reader, left: new(maxReferred), missing: &MissingError{}, host: r.Host && !IsTenant(run),
-		namespace: run.GetNamespace(), kind: common.KindAnsibleRun,
-	}
-	path := field.NewPath("spec", "forProvider")
+	s := source{reader: r.Reader, host: r.Host && !IsTenant(run)}
 
-	ofRun, err := of.varFiles(ctx, in.Parameters.VarFiles, path.Child("varFiles"))
-	if err != nil {
-		return err
-	}
+	s.namespace, s.kind, s.at = c.GetNamespace(), kindOf(c), in.Config+": "
+	s.ofConfig(ctx, c.ConfigSpec(), in)
 
-	if err := of.inventories(ctx, in, path.Child("inventories")); err != nil {
-		return err
-	}
+	s.namespace, s.kind, s.at = run.GetNamespace(), common.KindAnsibleRun, ""
+	s.ofRun(ctx, in)
 
-	vars, err := of.variables(ctx, in.Parameters.Env, path.Child("env"))
-	if err != nil {
-		return err
-	}
-
-	of.namespace, of.kind, of.at = c.GetNamespace(), kindOf(c), in.Config+": "
-	path = field.NewPath("spec")
-
-	if err := of.credentials(ctx, c.ConfigSpec().Credentials, in, path.Child("credentials")); err != nil {
-		return err
-	}
-
-	ofConfig, err := of.variables(ctx, c.ConfigSpec().Env, path.Child("env"))
-	if err != nil {
-		return err
-	}
-
-	files, err := of.varFiles(ctx, c.ConfigSpec().VarFiles, path.Child("varFiles"))
-	if err != nil {
-		return err
-	}
-
-	// What a run says itself wins over what it shares with others.
-	in.VarFiles = slices.Concat(files, ofRun)
-	in.PlayEnv = slices.Concat(ofConfig, vars)
-
-	if len(*of.missing) > 0 {
-		return *of.missing
-	}
-
-	return nil
+	return s.err()
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
@@ -146,10 +148,11 @@ func TestResolve(t *testing.T) {
 				secrets,
 			},
 			want: want{
-				err: `spec.forProvider.varFiles[0]: Secret "team/none" not found; spec.forProvider.varFiles[1]: Secret "team/db" has no key "none.yml"; ` +
-					`spec.forProvider.env[0]: ConfigMap "team/gone" not found; ProviderConfig "team/local": spec.credentials[0]: Secret "team/none" not found; ` +
+				err: `ProviderConfig "team/local": spec.credentials[0]: Secret "team/none" not found; ` +
 					`ProviderConfig "team/local": spec.env[0]: Secret "team/gone" not found; ` +
-					`ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/none" not found`,
+					`ProviderConfig "team/local": spec.varFiles[0]: ConfigMap "team/none" not found; ` +
+					`spec.forProvider.varFiles[0]: Secret "team/none" not found; spec.forProvider.varFiles[1]: Secret "team/db" has no key "none.yml"; ` +
+					`spec.forProvider.env[0]: ConfigMap "team/gone" not found`,
 				missing: true,
 			},
 		},
@@ -405,18 +408,39 @@ func TestResolveTooMuch(t *testing.T) {
 	}
 	run := namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, valueFrom: {secretKeyRef: " + ref + "}}]}}"
 
+	tooMuch := `Secret "team/big", key "text" is too much: the values of all Secrets and ConfigMaps that an AnsibleRun ` +
+		`and its configuration refer to may have 4 MiB together; put large files into a project or a role`
+
 	for n, want := range map[int]string{
 		3: "",
-		4: `ProviderConfig "team/local": spec.credentials[3]: Secret "team/big", key "text" is too much: the values of all Secrets and ConfigMaps that an AnsibleRun ` +
-			`and its configuration refer to may have 4 MiB together; put large files into a project or a role`,
+		4: "spec.forProvider.env[0]: " + tooMuch,
+		9: `ProviderConfig "team/local": spec.credentials[4]: ` + tooMuch,
 	} {
 		m := manifests(t, run, namespacedConfig+"spec: {credentials: ["+of(n)+"]}", big)
+		r := &counted{Reader: m}
 
-		_, err := (&Resolver{Reader: m}).Resolve(t.Context(), m.Runs[0])
+		_, err := (&Resolver{Reader: r}).Resolve(t.Context(), m.Runs[0])
 		if got := fmt.Sprint(err); want != "" && got != want || strings.Contains(got, "too much") && want == "" {
 			t.Errorf("%d credentials of a quarter each, and a variable.\nResolve(...): got error %q, want %q", n, got, want)
 		}
+
+		if r.gets > 1+5 {
+			t.Errorf("Nothing more should be read than that, and the configuration, got %d objects", r.gets)
+		}
 	}
+}
+
+// A counted Reader counts what it reads.
+type counted struct {
+	Reader
+
+	gets int
+}
+
+func (c *counted) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	c.gets++
+
+	return c.Reader.Get(ctx, key, into, opts...)
 }
 
 // TestOtherNamespace says that no reference of what is in a namespace can reach into another one.
@@ -449,7 +473,7 @@ func TestOtherNamespace(t *testing.T) {
 	}
 
 	// Not even if an API server had kept one.
-	got, err := source{namespace: "team"}.key(selector{ref: &common.KeySelector{Namespace: "other", Name: "db"}})
+	got, err := (&source{namespace: "team"}).key(selector{ref: &common.KeySelector{Namespace: "other", Name: "db"}})
 	if want := (types.NamespacedName{Namespace: "team", Name: "db"}); got != want || err != nil {
 		t.Errorf("key(...): got %v, %v, want %v", got, err, want)
 	}

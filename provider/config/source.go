@@ -12,6 +12,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -27,12 +28,9 @@ import (
 // bytes, each counted as often as it is referred to. They are in memory at each reconcile, several times over.
 const maxReferred = 4 << 20
 
-// A source of files reads what one object, the referrer, refers to.
+// A source of files reads what an AnsibleRun and its configuration refer to, one referrer after the other.
 type source struct {
 	reader Reader
-	// left of maxReferred, and what is missing. The sources of a run and of its configuration share both.
-	left    *int
-	missing *MissingError
 	// host is true when the referrer may read files and environment variables of the
 	// provider.
 	host bool
@@ -40,43 +38,65 @@ type source struct {
 	namespace string
 	// kind of the referrer, and what comes before the path of a field in it, for error messages.
 	kind, at string
+
+	// size of what was read so far, all references that are missing, and the first other mistake.
+	size    int
+	missing MissingError
+	mistake error
 }
 
-// note what is missing for a field, so that one error names all. Any other error is returned.
-func (s source) note(err error, path *field.Path) error {
-	err = errors.Wrap(err, s.at+path.String())
-	if !IsMissing(err) {
-		return err
+// note what is wrong with a field. The fields after it are read all the same.
+func (s *source) note(err error, path *field.Path) {
+	switch err = errors.Wrap(err, s.at+path.String()); {
+	case IsMissing(err):
+		s.missing = append(s.missing, err.Error())
+	case s.mistake == nil:
+		s.mistake = err
+	}
+}
+
+// err is the first mistake, or else a MissingError with all that is missing.
+func (s *source) err() error {
+	if s.mistake == nil && len(s.missing) > 0 {
+		return s.missing
 	}
 
-	*s.missing = append(*s.missing, err.Error())
+	return s.mistake
+}
 
-	return nil
+// ofConfig adds the files that a configuration refers to.
+func (s *source) ofConfig(ctx context.Context, c *common.ProviderConfigSpec, in *inputs.Inputs) {
+	path := field.NewPath("spec")
+
+	s.credentials(ctx, c.Credentials, in, path.Child("credentials"))
+	s.variables(ctx, c.Env, in, path.Child("env"))
+	s.varFiles(ctx, c.VarFiles, in, path.Child("varFiles"))
+}
+
+// ofRun adds the files that the parameters of a run refer to. They win over those of its configuration.
+func (s *source) ofRun(ctx context.Context, in *inputs.Inputs) {
+	path := field.NewPath("spec", "forProvider")
+
+	s.varFiles(ctx, in.Parameters.VarFiles, in, path.Child("varFiles"))
+	s.inventories(ctx, in, path.Child("inventories"))
+	s.variables(ctx, in.Parameters.Env, in, path.Child("env"))
 }
 
 // varFiles are files of variables as Ansible reads them, without those that have none.
-func (s source) varFiles(ctx context.Context, vars []common.VarFile, path *field.Path) ([]inputs.File, error) {
-	var all []inputs.File
-
+func (s *source) varFiles(ctx context.Context, vars []common.VarFile, in *inputs.Inputs, path *field.Path) {
 	for i, v := range vars {
 		f, err := s.varFile(ctx, v)
-		if v.Optional && IsMissing(err) {
-			continue
-		}
-
-		if err := s.note(err, path.Index(i)); err != nil {
-			return nil, err
+		if !v.Optional || !IsMissing(err) {
+			s.note(err, path.Index(i))
 		}
 
 		if len(f.Data) > 0 {
-			all = append(all, f)
+			in.VarFiles = append(in.VarFiles, f)
 		}
 	}
-
-	return all, nil
 }
 
-func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, error) {
+func (s *source) varFile(ctx context.Context, v common.VarFile) (inputs.File, error) {
 	sel := varsSelector(v)
 
 	f, data, err := s.read(ctx, sel)
@@ -99,7 +119,7 @@ func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, err
 	return f, errors.Wrap(err, f.Name)
 }
 
-func (s source) inventories(ctx context.Context, in *inputs.Inputs, path *field.Path) error {
+func (s *source) inventories(ctx context.Context, in *inputs.Inputs, path *field.Path) {
 	for i, inv := range in.Parameters.Inventories {
 		if inv.Source == common.FileSourceProject {
 			in.Inventories = append(in.Inventories, inputs.File{Name: inv.Path, Path: inv.Path})
@@ -107,9 +127,7 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, path *field.
 		}
 
 		f, ok, err := s.file(ctx, inv.FileSelector)
-		if err := s.note(err, path.Index(i)); err != nil {
-			return err
-		}
+		s.note(err, path.Index(i))
 
 		if ok {
 			in.Inventories = append(in.Inventories, f)
@@ -120,16 +138,12 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, path *field.
 	if text := in.Parameters.InventoryInline; text != "" {
 		in.Inventories = append(in.Inventories, inputs.File{Name: "spec.forProvider.inventoryInline", Data: []byte(text)})
 	}
-
-	return nil
 }
 
-func (s source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, path *field.Path) error {
+func (s *source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, path *field.Path) {
 	for i, c := range cs {
 		f, ok, err := s.file(ctx, c.FileSelector)
-		if err := s.note(err, path.Index(i)); err != nil {
-			return err
-		}
+		s.note(err, path.Index(i))
 
 		if ok {
 			if c.Rotates {
@@ -140,43 +154,39 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 			in.Credentials = append(in.Credentials, f)
 		}
 	}
-
-	return nil
 }
 
 // variables of the environment, with the values that they refer to.
-func (s source) variables(ctx context.Context, vars []common.EnvVar, path *field.Path) ([]inputs.File, error) {
-	var all []inputs.File
-
+func (s *source) variables(ctx context.Context, vars []common.EnvVar, in *inputs.Inputs, path *field.Path) {
 	for i, v := range vars {
 		var (
 			f   inputs.File
 			err error
 		)
 
-		if v.Value != nil {
-			f.Data = []byte(*v.Value)
-		} else {
-			f, err = s.value(ctx, envSelector(v))
+		switch from := v.ValueFrom; {
+		case from == nil:
+			f.Data = []byte(ptr.Deref(v.Value, ""))
+		case from.SecretKeyRef != nil:
+			f, err = s.value(ctx, selector{KindSecret, from.SecretKeyRef, "valueFrom.secretKeyRef"})
+		default:
+			f, err = s.value(ctx, selector{KindConfigMap, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef"})
 		}
 
-		if err := s.note(err, path.Index(i)); err != nil {
-			return nil, err
-		}
+		s.note(err, path.Index(i))
 
 		if err := environ.ValidatePlay(v.Name, string(f.Data)); err != nil {
-			return nil, errors.Errorf("%s%w", s.at, field.Invalid(path.Index(i).Child("name"), v.Name, err.Error()))
+			name := path.Index(i).Child("name")
+			s.note(errors.New(field.Invalid(name, v.Name, err.Error()).ErrorBody()), name)
 		}
 
 		f.Name = v.Name
-		all = append(all, f)
+		in.PlayEnv = append(in.PlayEnv, f)
 	}
-
-	return all, nil
 }
 
 // file that is selected; false for sources that have none.
-func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
+func (s *source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
 	var (
 		f   inputs.File
 		err error
@@ -185,8 +195,10 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 	switch sel.Source {
 	case common.FileSourceNone, common.FileSourceInjectedIdentity, common.FileSourceProject:
 		return inputs.File{}, false, nil
-	case common.FileSourceSecret, common.FileSourceConfigMapKey:
-		f, err = s.value(ctx, fileSelector(sel))
+	case common.FileSourceSecret:
+		f, err = s.value(ctx, selector{KindSecret, sel.SecretRef, "secretRef"})
+	case common.FileSourceConfigMapKey:
+		f, err = s.value(ctx, selector{KindConfigMap, sel.ConfigMapKeyRef, "configMapKeyRef"})
 	case common.FileSourceEnvironment:
 		f, err = s.env(sel.Env)
 	case common.FileSourceFilesystem:
@@ -197,7 +209,7 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 }
 
 // value of a key, as a file.
-func (s source) value(ctx context.Context, sel selector) (inputs.File, error) {
+func (s *source) value(ctx context.Context, sel selector) (inputs.File, error) {
 	f, data, err := s.read(ctx, sel)
 	if err != nil {
 		return inputs.File{}, err
@@ -210,7 +222,7 @@ func (s source) value(ctx context.Context, sel selector) (inputs.File, error) {
 
 // read what is selected: the file that it is, without data, and the values by their keys. They must not be too much
 // together with what was read before.
-func (s source) read(ctx context.Context, sel selector) (inputs.File, map[string][]byte, error) {
+func (s *source) read(ctx context.Context, sel selector) (inputs.File, map[string][]byte, error) {
 	key, err := s.key(sel)
 	if err != nil {
 		return inputs.File{}, nil, err
@@ -237,10 +249,10 @@ func (s source) read(ctx context.Context, sel selector) (inputs.File, map[string
 	}
 
 	for _, value := range data {
-		*s.left -= len(value)
+		s.size += len(value)
 	}
 
-	if *s.left < 0 {
+	if s.size > maxReferred {
 		return inputs.File{}, nil, errors.Errorf(
 			"%s is too much: the values of all Secrets and ConfigMaps that an AnsibleRun and its configuration refer to "+
 				"may have %d MiB together; put large files into a project or a role", f.Name, maxReferred>>20)
@@ -250,7 +262,11 @@ func (s source) read(ctx context.Context, sel selector) (inputs.File, map[string
 }
 
 // get the data of a Secret or a ConfigMap.
-func (s source) get(ctx context.Context, kind string, key types.NamespacedName) (map[string][]byte, error) {
+func (s *source) get(ctx context.Context, kind string, key types.NamespacedName) (map[string][]byte, error) {
+	if s.size > maxReferred {
+		return nil, s.mistake // Nothing more is read.
+	}
+
 	var secret corev1.Secret
 
 	var texts corev1.ConfigMap
@@ -282,7 +298,11 @@ func (s source) get(ctx context.Context, kind string, key types.NamespacedName) 
 
 // key of the object that is referred to. A namespaced referrer reaches its own
 // namespace only, and names none.
-func (s source) key(sel selector) (types.NamespacedName, error) {
+func (s *source) key(sel selector) (types.NamespacedName, error) {
+	if sel.ref == nil {
+		return types.NamespacedName{}, errors.Errorf("%s must be set", sel.field)
+	}
+
 	namespace := cmp.Or(s.namespace, sel.ref.Namespace)
 
 	if namespace == "" {
@@ -293,7 +313,7 @@ func (s source) key(sel selector) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: sel.ref.Name}, nil
 }
 
-func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
+func (s *source) env(ref *common.EnvSelector) (inputs.File, error) {
 	if err := s.mayReadHost(common.FileSourceEnvironment); err != nil {
 		return inputs.File{}, err
 	}
@@ -306,7 +326,7 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 	return inputs.File{Name: fmt.Sprintf("environment variable %q", ref.Name), Data: []byte(v), Secret: true}, nil
 }
 
-func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
+func (s *source) fs(ref *common.FsSelector) (inputs.File, error) {
 	if err := s.mayReadHost(common.FileSourceFilesystem); err != nil {
 		return inputs.File{}, err
 	}
@@ -319,7 +339,7 @@ func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
 	return inputs.File{Name: fmt.Sprintf("file %q", ref.Path), Data: data, Secret: true}, nil
 }
 
-func (s source) mayReadHost(f common.FileSource) error {
+func (s *source) mayReadHost(f common.FileSource) error {
 	if s.host {
 		return nil
 	}
