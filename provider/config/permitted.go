@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -24,13 +25,13 @@ type Lacking func(ctx context.Context, c common.Config) (string, error)
 // to the account of the last version are lost when a version has another account.
 type permitted struct {
 	kube    client.Client
-	kind    Kind
+	kind    schema.GroupVersionKind
 	lacking Lacking
 }
 
 // Reconcile a configuration. It is looked at again for as long as rights are missing.
 func (p *permitted) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	c := p.kind.Object()
+	c, _ := New(p.kind, p.kube.Scheme()).(common.Config)
 	if err := p.kube.Get(ctx, req.NamespacedName, c); err != nil || meta.WasDeleted(c) {
 		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the configuration")
 	}

@@ -40,7 +40,7 @@ func TestPermitted(t *testing.T) {
 		{"The condition says that it was granted.", lacks, "", xpv2.Condition{Status: "True"}, 0},
 		{"A configuration that lacks nothing needs no condition.", has, "", xpv2.Condition{Status: "Unknown"}, 0},
 	} {
-		p := &permitted{kube, Kinds()[1], func(context.Context, common.Config) (string, error) { return step.missing, nil }}
+		p := &permitted{kube, Kinds()[1].Config, func(context.Context, common.Config) (string, error) { return step.missing, nil }}
 		key := client.ObjectKeyFromObject(step.config)
 
 		result, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})

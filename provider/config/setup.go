@@ -1,6 +1,7 @@
 package config
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -13,51 +14,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// A Kind of configuration.
-type Kind struct {
-	resource.ProviderConfigKinds
-
-	config common.Config
-	usage  client.Object
-	list   client.ObjectList
-}
-
-// Object of the kind, empty.
-func (k Kind) Object() common.Config {
-	c, _ := k.config.DeepCopyObject().(common.Config)
-
-	return c
-}
-
-// List of the kind, empty.
-func (k Kind) List() client.ObjectList {
-	l, _ := k.list.DeepCopyObject().(client.ObjectList)
-
-	return l
-}
-
 // Kinds of configuration, of both groups. One kind of usage serves both kinds of
 // the namespaced group.
-func Kinds() []Kind {
+func Kinds() []resource.ProviderConfigKinds {
 	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
 
-	return []Kind{
-		{
-			kinds(cluster, "ProviderConfig"), &clusterv1alpha1.ProviderConfig{}, &clusterv1alpha1.ProviderConfigUsage{},
-			&clusterv1alpha1.ProviderConfigList{},
-		},
-		{
-			kinds(namespaced, "ProviderConfig"), &namespacedv1alpha1.ProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{},
-			&namespacedv1alpha1.ProviderConfigList{},
-		},
-		{
-			kinds(namespaced, "ClusterProviderConfig"), &namespacedv1alpha1.ClusterProviderConfig{},
-			&namespacedv1alpha1.ProviderConfigUsage{}, &namespacedv1alpha1.ClusterProviderConfigList{},
-		},
+	return []resource.ProviderConfigKinds{
+		kinds(cluster, kindProviderConfig), kinds(namespaced, kindProviderConfig), kinds(namespaced, kindClusterProviderConfig),
 	}
 }
 
@@ -69,21 +35,26 @@ func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
 	}
 }
 
+// New object of a kind in a scheme.
+func New(k schema.GroupVersionKind, s *runtime.Scheme) client.Object {
+	return resource.MustCreateObject(k, s).(client.Object) //nolint:forcetypeassert // All kinds here are objects.
+}
+
 // Setup the reconcilers of a kind. One counts the users of a configuration, and keeps it for as long as there are any.
 // The other shows which rights are missing, for which usages that come and go with runs are no reason. They take no
 // turns from AnsibleRuns, of which many may use one configuration.
-func Setup(mgr ctrl.Manager, k Kind, o controller.Options, lacking Lacking) error {
+func Setup(mgr ctrl.Manager, k resource.ProviderConfigKinds, o controller.Options, lacking Lacking) error {
 	name := providerconfig.ControllerName(k.Config.GroupKind().String())
 
-	r := providerconfig.NewReconciler(mgr, k.ProviderConfigKinds,
+	r := providerconfig.NewReconciler(mgr, k,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
 		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // What event.NewAPIRecorder takes.
 
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.config).
-		Watches(k.usage, &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
+		For(New(k.Config, mgr.GetScheme())).
+		Watches(New(k.Usage, mgr.GetScheme()), &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
 		Complete(r)
 	if err != nil {
 		return err
@@ -92,6 +63,6 @@ func Setup(mgr ctrl.Manager, k Kind, o controller.Options, lacking Lacking) erro
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name+"/rights").
 		WithOptions(o.ForControllerRuntime()).
-		For(k.config, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Complete(&permitted{mgr.GetClient(), k, lacking})
+		For(New(k.Config, mgr.GetScheme()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(&permitted{mgr.GetClient(), k.Config, lacking})
 }

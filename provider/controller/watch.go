@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -44,13 +45,14 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder.Bu
 			continue
 		}
 
-		if err := index.IndexField(ctx, c.Object(), config.FieldReferences, config.IndexReferences); err != nil {
+		o := config.New(c.Config, mgr.GetScheme())
+		if err := index.IndexField(ctx, o, config.FieldReferences, config.IndexReferences); err != nil {
 			return errors.Wrapf(err, "cannot index %s by references", c.Config.GroupKind())
 		}
 
-		w.configs = append(w.configs, c.List)
+		w.configs = append(w.configs, c.Config.GroupVersion().WithKind(c.Config.Kind+"List"))
 
-		b.Watches(c.Object(), handler.EnqueueRequestsFromMapFunc(w.users),
+		b.Watches(o, handler.EnqueueRequestsFromMapFunc(w.users),
 			builder.WithPredicates(resource.DesiredStateChanged()))
 	}
 
@@ -103,10 +105,11 @@ func showsStart(before, now *common.Run) bool {
 // and its indexes, which does not fail; if it did, the next poll would see the
 // change.
 type watcher struct {
-	reader client.Reader
-	// runs and configs make empty lists of the kinds to look for.
-	runs    func() resource.ManagedList
-	configs []func() client.ObjectList
+	reader client.Client
+	// runs makes an empty list.
+	runs func() resource.ManagedList
+	// configs are the kinds of lists of configurations.
+	configs []schema.GroupVersionKind
 }
 
 // users returns the AnsibleRuns that use a configuration.
@@ -127,7 +130,7 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 		rs := w.runsBy(ctx, config.FieldReferences, ref)
 
 		for _, list := range w.configs {
-			l := list()
+			l, _ := resource.MustCreateObject(list, w.reader.Scheme()).(client.ObjectList)
 			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref},
 				client.UnsafeDisableDeepCopy); err != nil {
 				continue
