@@ -39,6 +39,15 @@ func (r *Recorder) ReportStatus(status json.RawMessage, replace bool) error {
 	return nil
 }
 
+// ReportKinds records the kinds of objects that the content has made in the cluster so far. The next progress tells
+// them: otherwise they would be lost when the run is interrupted.
+func (r *Recorder) ReportKinds(kinds []common.DependentKind) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.summary.Kinds = kinds
+}
+
 func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

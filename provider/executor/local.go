@@ -246,7 +246,7 @@ func ended(r *runs.Report, run runner.Spec, result runner.Result) {
 	r.ConnectionDetails = result.ConnectionDetails
 	r.Output = result.Output
 	r.Withheld = result.Summary.Withheld
-	r.Dependents = result.Dependents
+	r.Dependents, r.Kinds = result.Dependents, nil
 
 	r.IgnoresState = result.IgnoresState
 

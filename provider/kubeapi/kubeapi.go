@@ -30,6 +30,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -116,13 +117,13 @@ func to(cfg *rest.Config) (*API, error) {
 }
 
 // Open a proxy for a run. The error is a rights.Error if there is no token to be had.
-func (a *API) Open(_ context.Context, run runner.Spec) (runner.Access, error) {
+func (a *API) Open(run runner.Spec, secret string, rec *events.Recorder) (runner.Access, error) {
 	t := a.tokens(*run.Inputs.Kubernetes)
 	if _, err := t.Token(); err != nil {
 		return nil, err
 	}
 
-	p, err := a.listen(run, t)
+	p, err := a.listen(run, secret, rec, t)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open a way to the API server for the run")
 	}

@@ -53,7 +53,7 @@ func TestOpen(t *testing.T) {
 			a, err := New(&rest.Config{Host: "https://127.0.0.1:1"}, granting(t, tc.err, tc.allowed))
 			needs.OK(t, err)
 
-			_, err = a.Open(t.Context(), spec())
+			_, err = a.Open(spec(), "", nil)
 			if err == nil {
 				t.Fatalf("%s\nwant an error", tc.reason)
 			}

@@ -356,13 +356,19 @@ func (p *proxy) learn(rsp *http.Response) {
 	}
 }
 
-// add a kind, unless it is known or there are too many.
-func (p *proxy) add(k common.DependentKind) {
+// add kinds, unless they are known or there are too many. If dependents are watched, those so far are recorded.
+func (p *proxy) add(kinds ...common.DependentKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if k.Digest = ""; !knows(p.kinds, k) && len(p.kinds) < maxKinds {
-		p.kinds = append(p.kinds, k)
+	for _, k := range kinds {
+		if k.Digest = ""; !knows(p.kinds, k) && len(p.kinds) < maxKinds {
+			p.kinds = append(p.kinds, k)
+		}
+	}
+
+	if p.k.WatchDependents {
+		p.rec.ReportKinds(append([]common.DependentKind{}, p.kinds[:min(len(p.kinds), common.MaxDependents)]...))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -21,7 +22,8 @@ func marking(t *testing.T, object runner.Object, k inputs.Kubernetes, there stri
 
 	var got []string
 
-	p, way := openedFor(t, runner.Spec{Object: object, Inputs: inputs.Inputs{Kubernetes: &k}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	run := runner.Spec{Object: object, Inputs: inputs.Inputs{Kubernetes: &k}}
+	p, way := openedFor(t, run, events.NewRecorder(events.Options{}), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 
 		if r.Method == http.MethodGet {
@@ -152,7 +154,7 @@ func TestLearn(t *testing.T) {
 		{APIVersion: "apps/v1", Kind: "Deployment", Resource: "deployments", Namespace: "team-a"},
 		{APIVersion: "v1", Kind: "Namespace", Resource: "namespaces"},
 	}
-	if diff := cmp.Diff(want, p.Kinds()); diff != "" {
+	if diff := cmp.Diff(want, p.rec.Summary().Kinds); diff != "" {
 		t.Errorf("Kinds of what was really labeled should be known: -want, +got:\n%s", diff)
 	}
 
@@ -181,7 +183,8 @@ func TestHasDeleted(t *testing.T) {
 		"Subresource": {"A subresource is no object.", "/apis/apps/v1/namespaces/team-a/deployments/a/scale", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, way := openedFor(t, runner.Spec{Object: runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, Inputs: inputs.Inputs{Kubernetes: &k}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			run := runner.Spec{Object: runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, Inputs: inputs.Inputs{Kubernetes: &k}}
+			p, way := openedFor(t, run, events.NewRecorder(events.Options{}), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Query().Has("refuse") {
 					w.WriteHeader(http.StatusForbidden)
 				}

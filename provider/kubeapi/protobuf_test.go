@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -54,7 +55,7 @@ func TestMarkProtobuf(t *testing.T) {
 			run.Object = runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}
 			run.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", OwnerReferences: true, WatchDependents: true}
 
-			_, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, way := openedFor(t, run, events.NewRecorder(events.Options{}), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 
 				w.Header().Set("Content-Type", r.Header.Get("Content-Type"))

@@ -3,7 +3,6 @@ package kubeapi
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
 	"crypto/tls"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -28,6 +26,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -45,6 +44,8 @@ const (
 type proxy struct {
 	run runner.Spec
 	k   inputs.Kubernetes
+	// rec has what the run sets of the status of its XR, and what it makes.
+	rec *events.Recorder
 	// secret that the run has to show.
 	secret     string
 	kubeconfig []byte
@@ -58,8 +59,6 @@ type proxy struct {
 	reading *semaphore.Weighted
 	// decoding is locked while something is decoded: one request at a time.
 	decoding sync.Mutex
-	// status of the XR of the run.
-	status atomic.Pointer[runner.Status]
 
 	mu    sync.Mutex
 	kinds []common.DependentKind
@@ -70,15 +69,13 @@ type proxy struct {
 var _ runner.Access = &proxy{}
 
 // listen for the requests of a run.
-func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
+func (a *API) listen(run runner.Spec, secret string, rec *events.Recorder, t oauth2.TokenSource) (*proxy, error) {
 	p := &proxy{
-		run: run, k: *run.Inputs.Kubernetes, secret: rand.Text() + rand.Text(), reading: semaphore.NewWeighted(maxRead),
+		run: run, k: *run.Inputs.Kubernetes, rec: rec, secret: secret, reading: semaphore.NewWeighted(maxRead),
 		deleted: map[target]struct{}{},
 	}
 
-	for _, known := range run.Dependents {
-		p.add(known)
-	}
+	p.add(run.Dependents...)
 
 	var err error
 	if p.kube, err = metadata.NewForConfig(a.config(t)); err != nil {
@@ -126,9 +123,6 @@ func (a *API) listen(run runner.Spec, t oauth2.TokenSource) (*proxy, error) {
 // Kubeconfig for the proxy.
 func (p *proxy) Kubeconfig() []byte { return p.kubeconfig }
 
-// Secret in the kubeconfig.
-func (p *proxy) Secret() []byte { return []byte(p.secret) }
-
 // Dependents of the run and of earlier ones; nil if they are not watched.
 func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
 	if !p.k.WatchDependents {
@@ -140,17 +134,6 @@ func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
 	}
 
 	return dependents.Survey(ctx, p.kube, run, p.known())
-}
-
-// Kinds of the dependents so far; nil if they are not watched.
-func (p *proxy) Kinds() []common.DependentKind {
-	if !p.k.WatchDependents {
-		return nil
-	}
-
-	kinds := p.known()
-
-	return kinds[:min(len(kinds), common.MaxDependents)]
 }
 
 // Close the proxy with all connections.
@@ -191,8 +174,7 @@ func (p *proxy) change(next http.Handler) http.Handler {
 		}
 
 		r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
-		way, status := wayOf(r), p.status.Load()
-		xr := status != nil && isXR(p.run.Object, t)
+		way, xr := wayOf(r), isXR(p.run.Object, t)
 		shows := xr && r.Method == http.MethodGet
 		takes := xr && t.subresource == "status" && (way == wayReplace || way == wayMerge)
 		marked := way != "" && t.markable() && (p.k.OwnerReferences || p.k.WatchDependents)
@@ -224,7 +206,7 @@ func (p *proxy) change(next http.Handler) http.Handler {
 			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
 				"the object is longer than the API server takes")
 			return
-		case takes && p.takeStatus(w, r, *status, body):
+		case takes && p.takeStatus(w, r, body):
 			return
 		case marked:
 			body, err = p.marked(r, way, t, body)

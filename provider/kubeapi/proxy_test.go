@@ -28,6 +28,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -40,11 +41,11 @@ const tokenOfAccount = "token-of-the-account"
 func opened(tb testing.TB, h http.Handler) (*proxy, *rest.Config) {
 	tb.Helper()
 
-	return openedFor(tb, spec(), h)
+	return openedFor(tb, spec(), events.NewRecorder(events.Options{}), h)
 }
 
 // openedFor a run.
-func openedFor(tb testing.TB, run runner.Spec, h http.Handler) (*proxy, *rest.Config) {
+func openedFor(tb testing.TB, run runner.Spec, rec *events.Recorder, h http.Handler) (*proxy, *rest.Config) {
 	tb.Helper()
 
 	server := httptest.NewUnstartedServer(h)
@@ -58,7 +59,7 @@ func openedFor(tb testing.TB, run runner.Spec, h http.Handler) (*proxy, *rest.Co
 	a, err := New(cfg, granting(tb, nil, true))
 	needs.OK(tb, err)
 
-	opened, err := a.Open(tb.Context(), run)
+	opened, err := a.Open(run, "secret-of-the-run", rec)
 	needs.OK(tb, err)
 
 	tb.Cleanup(opened.Close)

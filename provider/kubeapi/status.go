@@ -15,9 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// Statuses has what the run sets of the status of its XR kept, and shown to it.
-func (p *proxy) Statuses(s runner.Status) { p.status.Store(&s) }
-
 // An object of the API, of which the status is read and the rest passes.
 type object struct {
 	metav1.TypeMeta
@@ -33,7 +30,7 @@ func (o object) is(x runner.Owner) bool {
 
 // takeStatus of the XR that the run belongs to as a report: a Composition decides what the XR shows. Content of
 // Ansible operators sets it with operator_sdk.util.k8s_status. It is false for another object.
-func (p *proxy) takeStatus(w http.ResponseWriter, r *http.Request, status runner.Status, body []byte) bool {
+func (p *proxy) takeStatus(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	var o object
 	if json.Unmarshal(body, &o) != nil || !o.is(p.run.Object.Owner) {
 		return false
@@ -41,7 +38,7 @@ func (p *proxy) takeStatus(w http.ResponseWriter, r *http.Request, status runner
 
 	// A check reports nothing.
 	if p.run.Mode == common.ModeApply && !r.URL.Query().Has("dryRun") {
-		if err := status.ReportStatus(o.Status, wayOf(r) == wayReplace); err != nil {
+		if err := p.rec.ReportStatus(o.Status, wayOf(r) == wayReplace); err != nil {
 			refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 			return true
 		}
@@ -64,9 +61,8 @@ func bodyOf(c io.Closer, readers ...io.Reader) io.ReadCloser {
 // showStatus that the run has set, in an answer with its XR. The XR itself has it some time after the run has set it.
 func (p *proxy) showStatus(rsp *http.Response) error {
 	t, ok := rsp.Request.Context().Value(targetKey{}).(target)
-	status := p.status.Load()
 
-	if !ok || status == nil || !isXR(p.run.Object, t) || rsp.Request.Method != http.MethodGet ||
+	if !ok || !isXR(p.run.Object, t) || rsp.Request.Method != http.MethodGet ||
 		contentType(rsp.Header) != typeJSON {
 		return nil
 	}
@@ -95,7 +91,7 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 		return nil
 	}
 
-	shown, err := show(*status, fields["status"], p.run.Mode)
+	shown, err := p.show(fields["status"])
 	if err != nil {
 		return err
 	}
@@ -125,9 +121,9 @@ func gone(t target, kind string) map[string]json.RawMessage {
 
 // show the status of an XR as a run is to see it. Conditions that a check sets are not kept: it is to see all that
 // there are, and to find that nothing would change.
-func show(s runner.Status, status json.RawMessage, mode common.RunMode) (json.RawMessage, error) {
-	text, err := s.ShowStatus(status)
-	if err != nil || mode == common.ModeApply {
+func (p *proxy) show(status json.RawMessage) (json.RawMessage, error) {
+	text, err := p.rec.ShowStatus(status)
+	if err != nil || p.run.Mode == common.ModeApply {
 		return text, err
 	}
 

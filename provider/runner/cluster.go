@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,55 +19,37 @@ const kubeconfigFile = "kubeconfig"
 
 // A Cluster opens ways to its API server.
 type Cluster interface {
-	// Open a way for a run, with the rights that its inputs name.
-	Open(ctx context.Context, run Spec) (Access, error)
+	// Open a way for a run that shows a secret, with the rights that the inputs of the run name. What the run says by it
+	// is recorded: what it sets of the status of its XR, and what it makes.
+	Open(run Spec, secret string, rec *events.Recorder) (Access, error)
 }
 
 // Access to an API server, for one run.
-type Access interface { //nolint:interfacebloat // What a run has of the API server begins and ends together.
+type Access interface {
 	// Kubeconfig with which the processes of the run reach it.
 	Kubeconfig() []byte
-	// Secret in the kubeconfig.
-	Secret() []byte
-	// Statuses has the way keep what the run sets of the status of its XR, and show it to the run.
-	Statuses(s Status)
 	// Close the way.
 	Close()
 	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
 	// state if it is known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
-	// Kinds are those of the dependents so far, without their state.
-	Kinds() []common.DependentKind
-}
-
-// A Status is that of the XR of a run, which has only later what the run sets of it.
-type Status interface {
-	// ReportStatus keeps what the run sets: merged over what is there, or in its place. The error is for the run.
-	ReportStatus(status json.RawMessage, replace bool) error
-	// ShowStatus returns what the run is to see of a status that the XR has.
-	ShowStatus(status json.RawMessage) (json.RawMessage, error)
 }
 
 // noAccess is that of a run that has none.
 type noAccess struct{}
 
 func (noAccess) Kubeconfig() []byte { return nil }
-func (noAccess) Secret() []byte     { return nil }
 func (noAccess) Close()             {}
-
-func (noAccess) Statuses(Status) {}
 
 func (noAccess) Dependents(context.Context) []common.DependentKind { return nil }
 
-func (noAccess) Kinds() []common.DependentKind { return nil }
-
 // open the way to the API server that a run has, and add the kubeconfig to its files.
-func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
+func (r *Runner) open(run Spec, secret string, rec *events.Recorder, p *plan) (Access, error) {
 	if run.Inputs.Kubernetes == nil {
 		return noAccess{}, nil
 	}
 
-	a, err := r.Cluster.Open(ctx, run)
+	a, err := r.Cluster.Open(run, secret, rec)
 	if err != nil {
 		return nil, errors.Wrap(err, run.Inputs.Config)
 	}
@@ -76,19 +57,6 @@ func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 	p.Files = append(p.Files, file{Path: kubeconfigFile, Data: a.Kubeconfig()})
 
 	return a, nil
-}
-
-// withKinds has the progress of a run tell what it has made in the cluster: otherwise that would be lost when the run
-// is interrupted.
-func withKinds(w events.Watch, a Access) events.Watch {
-	if progress := w.Progress; progress != nil {
-		w.Progress = func(s events.Summary) {
-			s.Kinds = a.Kinds()
-			progress(s)
-		}
-	}
-
-	return w
 }
 
 // surveyTimeout of what a run has made.

@@ -19,18 +19,17 @@ import (
 // fakeCluster gives each run a kubeconfig.
 type fakeCluster struct {
 	err    error
+	secret string
 	closed int
 }
 
-func (c *fakeCluster) Open(context.Context, Spec) (Access, error) { return c, c.err }
-func (c *fakeCluster) Kubeconfig() []byte                         { return []byte("token: the-secret-of-the-run\n") }
+func (c *fakeCluster) Open(_ Spec, secret string, rec *events.Recorder) (Access, error) {
+	c.secret = secret
+	rec.ReportKinds(c.Dependents(context.Background()))
 
-func (c *fakeCluster) Secret() []byte  { return []byte("the-secret-of-the-run") }
-func (c *fakeCluster) Statuses(Status) {}
-func (c *fakeCluster) Kinds() []common.DependentKind {
-	return []common.DependentKind{{Kind: "ConfigMap"}}
+	return c, c.err
 }
-
+func (c *fakeCluster) Kubeconfig() []byte { return []byte("token: " + c.secret + "\n") }
 func (c *fakeCluster) Dependents(context.Context) []common.DependentKind {
 	return []common.DependentKind{{Kind: "ConfigMap"}}
 }
@@ -69,7 +68,7 @@ func TestRunCluster(t *testing.T) {
 		t.Errorf("The run should find the kubeconfig, and no report show the secret: %s, -want withheld, +got:\n%s", res.Message, diff)
 	}
 
-	if diff := cmp.Diff(c.Kinds(), told); diff != "" {
+	if diff := cmp.Diff(c.Dependents(t.Context()), told); diff != "" {
 		t.Errorf("Progress should tell what the run has made so far: -want, +got:\n%s", diff)
 	}
 

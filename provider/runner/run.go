@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +61,15 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 		defer cancel()
 	}
 
-	access, err := r.open(ctx, run, &p)
+	secret, secrets := rand.Text()+rand.Text(), run.Inputs.Secrets()
+	secrets.Add(redact.Secret{Text: secret})
+
+	rec := events.NewRecorder(events.Options{
+		Secrets: secrets, Hidden: []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
+		Watch: w, Tail: run.KeepOutput, Status: run.Reported, Withheld: run.Withheld,
+	})
+
+	access, err := r.open(run, secret, rec, &p)
 	if err != nil {
 		return Result{Untouched: true}, err
 	}
@@ -79,20 +88,11 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil
 	}
 
-	secrets := run.Inputs.Secrets()
-	secrets.Add(redact.Secret{Text: string(access.Secret())})
-
 	if secrets.Excess() {
 		return invalid(
 			"the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no " +
 				"secret into ConfigMaps or a project"), nil
 	}
-
-	rec := events.NewRecorder(events.Options{
-		Secrets: secrets, Hidden: []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
-		Watch: withKinds(w, access), Tail: run.KeepOutput, Status: run.Reported, Withheld: run.Withheld,
-	})
-	access.Statuses(rec)
 
 	code, cause, err := r.execute(ctx, p, rec)
 	r.boundFacts(ctx, run)
