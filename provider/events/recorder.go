@@ -95,12 +95,8 @@ func NewRecorder(o Options) *Recorder {
 		r.hidden = append(r.hidden, o.Secrets.Text(h))
 	}
 
-	if o.Tail || o.Watch.Tail != nil {
-		r.tail = &LogTail{}
-	}
-
-	if o.Watch.Tail != nil {
-		o.Watch.Tail(r.Tail)
+	if o.Tail {
+		r.tail, r.summary.Tail = &LogTail{}, r.Tail
 	}
 
 	if r.watch.Progress == nil {

@@ -94,4 +94,7 @@ type Summary struct {
 	// MaxDetails, or have more values than can be looked for, and once one was too long to be read whole. Nothing is
 	// shown of a run from then on.
 	ExcessDetails bool
+	// Tail reads the end of what a terminal would have shown so far: redacted, with all secrets that are known by then,
+	// and at most MaxTail long. It is nil unless that is kept.
+	Tail func() string `json:"-"`
 }

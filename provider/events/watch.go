@@ -8,7 +8,4 @@ type Watch struct {
 	// Display is called with what a terminal would show, redacted: one or more lines. Connection
 	// details that the content publishes later are not known yet.
 	Display func(text string)
-	// Tail is called once, before the run begins, with what reads the end of what a terminal would have
-	// shown so far: redacted, with all secrets that are known by then, and at most MaxTail long.
-	Tail func(read func() string)
 }

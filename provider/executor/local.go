@@ -87,15 +87,10 @@ func (l Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.
 
 	run.Content = set
 
-	watch := events.Watch{Display: w.Display, Progress: func(s events.Summary) {
+	result, err := l.Runner.Run(ctx, run.Spec, events.Watch{Display: w.Display, Progress: func(s events.Summary) {
 		summarize(&r, s)
 		w.Progress(r)
-	}}
-	if run.KeepOutput {
-		watch.Tail = func(read func() string) { r.Tail = read }
-	}
-
-	result, err := l.Runner.Run(ctx, run.Spec, watch)
+	}})
 	if err != nil {
 		r.Untouched = result.Untouched
 		fault(&r, err)
@@ -275,6 +270,7 @@ func summarize(r *runs.Report, s events.Summary) {
 	r.Reported = s.Report
 	r.Kinds = s.Kinds
 	r.Requeue = s.Requeue
+	r.Tail = s.Tail
 }
 
 // now returns the present time in seconds, as the API server keeps times.

@@ -334,18 +334,16 @@ func TestExecuteApproved(t *testing.T) {
 // TestExecuteProgress: a run says how the kernel has confined it. While it goes on, it is certain that nothing was changed
 // until a task has begun, and what it has displayed can be read.
 func TestExecuteProgress(t *testing.T) {
-	x := Local{Kernel: sandbox.Kernel{Landlock: 6, Seccomp: true}, Installer: installs(content.Set{}, nil), Runner: runnerFn(func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
-		w.Tail(func() string { return "PLAY" })
-
-		return ends(runner.Result{Phase: common.PhaseSucceeded}, nil, events.Summary{Play: "p"}, events.Summary{Task: "t", Started: true})(ctx, r, w)
-	})}
+	x := Local{Kernel: sandbox.Kernel{Landlock: 6, Seccomp: true}, Installer: installs(content.Set{}, nil), Runner: ends(
+		runner.Result{Phase: common.PhaseSucceeded}, nil, events.Summary{Play: "p"}, events.Summary{Task: "t", Started: true, Tail: func() string { return "PLAY" }},
+	)}
 
 	var (
 		got  []bool
 		last runs.Report
 	)
 
-	r := x.Execute(t.Context(), runs.Run{Spec: runner.Spec{KeepOutput: true}}, runs.Watch{Progress: func(r runs.Report) {
+	r := x.Execute(t.Context(), runs.Run{}, runs.Watch{Progress: func(r runs.Report) {
 		got, last = append(got, r.Untouched), r
 	}})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
