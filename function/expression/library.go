@@ -89,7 +89,23 @@ func ownFunctions() []cel.EnvOption {
 	}
 
 	write := func(name string, marshal func(any) ([]byte, error)) cel.EnvOption {
-		return unary(name, cel.DynType, cel.StringType, func(v ref.Val) ref.Val { return encode(v, marshal) })
+		return unary(name, cel.DynType, cel.StringType, func(v ref.Val) ref.Val {
+			plain, ok, err := (&writer{}).json(v)
+			if err == nil && !ok {
+				err = errors.New("there is no value to encode; use orValue")
+			}
+
+			var text []byte
+			if err == nil {
+				text, err = marshal(plain)
+			}
+
+			if err != nil {
+				return types.WrapErr(err)
+			}
+
+			return types.String(text)
+		})
 	}
 
 	return []cel.EnvOption{
@@ -136,23 +152,4 @@ func merge(a, b ref.Val) ref.Val {
 	}
 
 	return types.NewRefValMap(types.DefaultTypeAdapter, entries)
-}
-
-// encode a value as text.
-func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
-	plain, ok, err := (&writer{}).json(v)
-	if err == nil && !ok {
-		return types.NewErr("there is no value to encode; use orValue")
-	}
-
-	if err != nil {
-		return types.WrapErr(err)
-	}
-
-	text, err := marshal(plain)
-	if err != nil {
-		return types.WrapErr(err)
-	}
-
-	return types.String(text)
 }
