@@ -51,7 +51,7 @@ runs[2].schedule.cron: Invalid value: "0 4 * *"` + cron + `[0 4 * *]`,
 			reason:   "A mistake in the defaults is one of the runs that have it: items are those of sets alone.",
 			defaults: `vars: {key: "${each.key}"}`, runs: `[{name: a}, {name: b, forEach: [x]}]`,
 			said: `
-defaults.vars.key: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,
+defaults.vars.key: Invalid value: "${each.key}": each is there only in a run with forEach, and in no local, here: ▸each.key`,
 		},
 		"InInventory": {
 			reason: "The YAML of an inventory holds expressions, too.",
@@ -264,7 +264,7 @@ runs: Invalid value: "single → single": a run cannot depend on itself, directl
 runs[0].dependsOn[1]: Invalid value: "nobody": there is no such run
 runs[0].dependsOn[3]: Duplicate value: "list"
 runs[0].forEachKey: Forbidden: only with forEach
-runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key
+runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, and in no local, here: ▸each.key
 runs[10].atATime: Invalid value: "${xr.spec.n}"` + literal + `
 runs[10].atATime: Invalid value: "${xr.spec.n}": must be 1 or more, or a share from 1% to 100%
 runs[11].atATime: Forbidden: only with forEach

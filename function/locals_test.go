@@ -50,7 +50,7 @@ func TestLocalsInvalid(t *testing.T) {
 		`locals.a: Invalid value: "${locals.b}": a local cannot depend on itself: a → b → a`,
 		`locals.a-b: Invalid value: "a-b": the name of a local must be letters, digits and _`,
 		`locals.in: Invalid value: "in": the name of a local`,
-		`locals.each: Invalid value: "${each.key}": a local cannot use each, because a local is the same for all items`,
+		`locals.each: Invalid value: "${each.key}": each is there only in a run with forEach, and in no local`,
 		`requiredResources.net.matchName: Forbidden: what is required cannot depend on runs`,
 		`runs[0].vars.a: Invalid value: "${locals.c}": there is no local "c"`,
 	)

@@ -8,23 +8,22 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// compile an expression. Each error shows the expression, and points into it.
-func (e *Environment) compile(path *field.Path, source string) (*program, field.ErrorList) {
-	out, ok := e.programs[source]
-	if !ok {
-		out.program, out.mistakes = e.compileSource(source)
-		e.programs[source] = out
+// compile an expression, once.
+func (e *Environment) compile(source string) *program {
+	if p, ok := e.programs[source]; ok {
+		return p
 	}
 
-	var errs field.ErrorList
-	for _, m := range out.mistakes {
-		errs = append(errs, field.Invalid(path, "${"+source+"}", m))
+	p, mistakes := e.compileSource(source)
+	if len(mistakes) > 0 {
+		p = &program{mistakes: mistakes}
 	}
 
-	return out.program, errs
+	e.programs[source] = p
+
+	return p
 }
 
 // compileSource of an expression. Each mistake points into it.

@@ -13,21 +13,13 @@ import (
 // anything. It is not safe for concurrent use, unlike what it compiles.
 type Environment struct {
 	declared Declarations
-	// inLocals is true while locals are compiled.
-	inLocals bool
 
 	cel *cel.Env
 	// known are the schemas of roots by name, and types the types that they become.
 	known map[string]map[string]any
 	types provider
 	// programs that were compiled, by their sources.
-	programs map[string]outcome
-}
-
-// An outcome of compiling an expression: a program, or what is wrong with it.
-type outcome struct {
-	program  *program
-	mistakes []string
+	programs map[string]*program
 }
 
 // base is what all environments extend.
@@ -64,7 +56,7 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	}
 
 	e := &Environment{
-		declared: d, known: d.schemas(), programs: map[string]outcome{},
+		declared: d, known: d.schemas(), programs: map[string]*program{},
 		types: provider{Provider: b.CELTypeProvider(), objects: map[string]map[string]any{}},
 	}
 	options := []cel.EnvOption{cel.CustomTypeProvider(e.types)}

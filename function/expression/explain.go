@@ -76,10 +76,8 @@ func (e *Environment) explainOne(source string, err *common.Error) string {
 // undeclared says why there is no such root, or what may be meant.
 func (e *Environment) undeclared(message, name string) string {
 	switch {
-	case name == rootEach && e.inLocals:
-		return "a local cannot use each, because a local is the same for all items; write the expression where it is used"
 	case name == rootEach:
-		return "each is there only in a run with forEach"
+		return "each is there only in a run with forEach, and in no local"
 	case e.declared.Operation && isRoot(name):
 		return inOperation[name] + " in an Operation"
 	}

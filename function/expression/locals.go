@@ -90,8 +90,7 @@ func (l *Locals) find(path []string) (*Template, []string) {
 // know of which types they are. The errors are all mistakes in them, such as one that refers to itself.
 func (e *Environment) CompileLocals(at *field.Path) field.ErrorList {
 	l := e.declared.Locals
-	e.inLocals, l.at = true, at
-	defer func() { e.inLocals = false }()
+	l.at = at
 
 	for _, name := range slices.Sorted(maps.Keys(l.values)) {
 		e.compileLocal(name)

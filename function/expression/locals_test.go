@@ -127,7 +127,7 @@ func TestLocalsMistakes(t *testing.T) {
 		`locals.a: Invalid value: "${locals.b + 'x'}": a local cannot depend on itself: a → b → c → a`,
 		`locals.self: Invalid value: "${locals.?self}": a local cannot depend on itself: self → self`,
 		`locals.typo: Invalid value: "${locals.domian}": there is no local "domian" (did you mean "domain"?)`,
-		`locals.each: Invalid value: "${each.key}": a local cannot use each`,
+		`locals.each: Invalid value: "${each.key}": each is there only in a run with forEach, and in no local`,
 		`locals.all: Invalid value: "${locals}": locals must be followed by a name`,
 		`locals.typed: Invalid value: "${locals.domain + 1}": found no matching overload for '_+_' applied to '(string, int)'`,
 		`locals.field: Invalid value: "${locals.spec.sise}": locals.spec has no field "sise" (did you mean "size"?)`,

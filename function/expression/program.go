@@ -15,8 +15,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
-// A program is one expression, compiled. It is safe for concurrent use.
+// A program is one expression, compiled, or the mistakes in it alone. It is safe for concurrent use.
 type program struct {
+	mistakes []string
+
 	source string
 	cel    cel.Program
 	ast    *ast.AST

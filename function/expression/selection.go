@@ -229,7 +229,7 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 // it.
 func (e *Environment) compileIndex(index ast.Expr, info *ast.SourceInfo) (*program, []string) {
 	if source, err := parser.Unparse(index, info); err == nil {
-		if p, errs := e.compile(nil, source); len(errs) == 0 {
+		if p := e.compile(source); len(p.mistakes) == 0 {
 			return p, nil
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type part struct {
 	text       string
 	expression bool
-	// program of an expression, once it is compiled without a mistake.
+	// program of an expression, once it is compiled.
 	program *program
 	// path of the value that it is in.
 	path string

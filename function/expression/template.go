@@ -104,19 +104,17 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 			continue
 		}
 
-		p, perrs := e.compile(at, parts[i].text)
-		errs = append(errs, perrs...)
+		p := e.compile(parts[i].text)
 		t.computed, parts[i].program = true, p
+		t.join(p.uses, false)
 
-		if p != nil {
-			t.join(p.uses, false)
+		// Each mistake shows the expression, and points into it.
+		for _, m := range p.mistakes {
+			errs = append(errs, field.Invalid(at, "${"+parts[i].text+"}", m))
 		}
 
 		if len(parts) == 1 {
-			t.schema = nil
-			if p != nil {
-				t.schema = p.schema
-			}
+			t.schema = p.schema
 		}
 	}
 
