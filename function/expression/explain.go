@@ -3,6 +3,7 @@ package expression
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,25 +18,15 @@ const (
 	messageUndefined  = "undefined field '"
 	messageUndeclared = "undeclared reference to '"
 	messageNoMatch    = "found no matching overload for '"
-	messageRange      = "cannot be range of a comprehension"
 )
 
-// isMistake is false for errors that only a schema brings about.
+// ofSchema are errors that only a schema may bring about. What a list or a map holds is looked at when it is used.
+var ofSchema = regexp.MustCompile(regexp.QuoteMeta(prefix) + `|cannot be range of a comprehension|` +
+	messageNoMatch + `((_\?_:_|_==_|_!=_|@in|_\[_\])'|.*(list|map|optional_type)\()`)
+
+// isMistake is false for errors that only a schema may bring about.
 func isMistake(err *common.Error) bool {
-	says := func(texts ...string) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Message, text) })
-	}
-
-	switch {
-	case says(messageUndefined):
-		return true
-	case says(prefix, messageRange):
-		return false
-	}
-
-	// What a list or a map holds is looked at when it is used.
-	return !says(messageNoMatch) ||
-		!says("'_?_:_'", "'_==_'", "'_!=_'", "'@in'", "'_[_]'", "list(", "map(", "optional_type(")
+	return strings.Contains(err.Message, messageUndefined) || !ofSchema.MatchString(err.Message)
 }
 
 // explain what is wrong with an expression, and where.
