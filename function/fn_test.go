@@ -150,25 +150,22 @@ desired:
 	})
 }
 
-// failing is the status of an AnsibleRun that has failed.
-func failing(failures string) string {
+// failing is the status of an AnsibleRun that has failed, and runs again in some phases.
+func failing(phase, message string) string {
 	return `status:
-          conditions: [{type: Ready, status: "False", reason: RunFailed, observedGeneration: 1}, {type: Synced, status: "False", reason: ReconcileError, observedGeneration: 1}]
-          atProvider: {lastRun: {phase: Failed, ` + failures + `}}
+          conditions: [{type: Ready, status: "False", reason: RunFailed, message: ` + quoted(message) + `, observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}]
+          atProvider: {lastRun: {phase: ` + phase + `}}
 `
 }
 
 // A failing run shows in Ansible's own words, without what changes at each attempt, and is an event once.
 func TestFailures(t *testing.T) {
 	const (
-		failures = `failures: [{task: Install, host: web1, message: "No package\nmatching"}, {host: web2, message: unreachable}]`
-		failure  = "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable"
-		retried  = `status: {conditions: [{type: Ready, status: "False", reason: RunFailed, observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}],
-          atProvider: {lastRun: {phase: Running, trigger: Retry}}}
-`
+		message  = "task \"Install\" failed on host \"web1\": No package\nmatching (and 1 more)"
+		failure  = "database: task \"Install\" failed on host \"web1\": No package matching (and 1 more)"
+		check    = `status: {conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "False", observedGeneration: 1}], atProvider: {lastRun: {phase: Failed, message: "No\npackage"}}}`
 		paused   = `status: {conditions: [{type: Synced, status: "False", reason: ReconcilePaused, observedGeneration: 1}]}`
 		awaiting = `status: {conditions: [{type: Ready, status: "False", reason: AwaitingApproval, message: "says\nwhy", observedGeneration: 1}]}`
-		awaits   = "database: a check predicts 1 change by a.b, see status.atProvider.drift, and awaits approval of digest 1: kubectl ansible approve run"
 	)
 
 	elsewhere := strings.NewReplacer("matching", "matching /tmp/a8")
@@ -179,36 +176,24 @@ func TestFailures(t *testing.T) {
 		before, said string
 		event        bool
 	}{
-		"Failed":      {reason: "A failure is said, and is an event.", status: failing(failures), said: "RunFailed " + failure, event: true},
-		"StillFailed": {reason: "It is one once.", status: failing(failures), before: failure, said: "RunFailed " + failure},
+		"Failed":      {reason: "A failure is said, and is an event.", status: failing("Failed", message), said: "RunFailed " + failure, event: true},
+		"StillFailed": {reason: "It is one once.", status: failing("Failed", message), before: failure, said: "RunFailed " + failure},
 		"FailedAgain": {
-			reason: "So is one with another random path.", status: failing(strings.Replace(failures, "matching", "matching /tmp/xy", 1)),
+			reason: "So is one with another random path.", status: failing("Failed", strings.Replace(message, "matching", "matching /tmp/xy", 1)),
 			before: elsewhere.Replace(failure), said: "RunFailed " + elsewhere.Replace(failure),
 		},
-		"Together": {
-			reason: "Equal failures of several hosts are one line, with what was rescued before.",
-			status: failing(`failures: [{task: Install, host: a, message: No space left on device, rescued: true}, {task: Give up, host: a, message: it fails}, ` +
-				`{task: Give up, host: b, message: it fails}, {task: Give up, host: c, message: it fails}]`),
-			said: "RunFailed database: task \"Give up\" failed on hosts \"a\", \"b\" and 1 more: it fails; before, task \"Install\" failed and was rescued: " +
-				"No space left on device",
-			event: true,
-		},
-		"Awaiting": {reason: "A run that is not ready for want of an approval says so.", status: awaiting, said: "AwaitingApproval database: says why", event: true},
-		"Paused":   {reason: "A run that is paused is no error.", status: paused, said: "Paused database: is paused"},
-		"Retried":  {reason: "While a failed run is tried again it is still known why it failed.", status: retried, before: failure, said: "RunFailed " + failure},
-		"Approved": {reason: "What awaited an approval, which was given, is no failure.", status: retried, before: awaits, said: "RunFailed database: failed, and is running again", event: true},
+		"OtherFailure": {reason: "Another one is news.", status: failing("Failed", message), before: "database: no disk", said: "RunFailed " + failure, event: true},
+		"Check":        {reason: "So is a check that failed.", status: check, said: "RunFailed database: No package", event: true},
+		"Awaiting":     {reason: "A run that is not ready for want of an approval says so.", status: awaiting, said: "AwaitingApproval database: says why", event: true},
+		"Paused":       {reason: "A run that is paused is no error.", status: paused, said: "Paused database: is paused"},
+		"Retried":      {reason: "While a failed run is tried again it is still known why it failed.", status: failing("Running", message), before: failure, said: "RunFailed " + failure},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			why := "RunFailed"
-			if tc.before == awaits {
-				why = "AwaitingApproval"
-			}
-
 			rsp := step{
 				runs: "[{name: database}]", observed: aRun("database", tc.status),
-				status: `conditions: [{type: AnsibleRunsReady, status: "False", reason: ` + why + `, message: ` + quoted(tc.before) + `}]`,
+				status: `conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: ` + quoted(tc.before) + `}]`,
 			}.respond(t)
 
 			if got := said(rsp); got != tc.said || len(rsp.GetResults()) > 0 != tc.event {

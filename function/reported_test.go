@@ -139,16 +139,16 @@ func TestOperatorConditions(t *testing.T) {
 		},
 		"Failed": {
 			reason:   "A failure says which task failed, and why.",
-			observed: aRun("server", status("False", "Failed", "failures: [{task: Start it, host: localhost, message: broken}, {task: Stop it, message: never}]")),
+			observed: aRun("server", failing("Failed", `task "Start it" failed on host "localhost": broken`)),
 			want: []string{
 				"Running|FALSE|Running|Running reconciliation", failed,
-				"Failure|TRUE|Failed|task \"Start it\" failed on host \"localhost\": broken\ntask \"Stop it\" failed: never",
+				`Failure|TRUE|Failed|task "Start it" failed on host "localhost": broken`,
 			},
 		},
 		"Retry": {
 			reason:   "It stays one while it is tried again.",
-			observed: strings.Replace(aRun("server", status("False", "Running", "trigger: Retry")), `Synced, status: "False"`, `Synced, status: "True"`, 1),
-			want:     []string{running, failed, "Failure|TRUE|Failed|failed, and is running again"},
+			observed: aRun("server", failing("Running", "it broke")),
+			want:     []string{running, failed, "Failure|TRUE|Failed|it broke"},
 		},
 		"Several": {
 			reason:   "All runs count, and a failure names its run.",

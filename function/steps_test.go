@@ -20,7 +20,7 @@ func TestToldIsBounded(t *testing.T) {
 	items, resources := make([]string, 100), ""
 	for i := range items {
 		items[i] = fmt.Sprintf("i%02d", i)
-		resources += aRun("all["+items[i]+"]", failing("message: "+strings.Repeat("ä", 500)))
+		resources += aRun("all["+items[i]+"]", failing("Failed", strings.Repeat("ä", 500)))
 	}
 
 	req := step{runs: "[{name: other}, {name: all, forEach: [" + strings.Join(items, ", ") + "]}]", observed: resources}.request(t)

@@ -19,7 +19,7 @@ func replicas(members string) string {
 	}
 
 	states := map[string]string{
-		"ready": readyOf, "deleted": readyOf, "failed": failing("message: disk is full"),
+		"ready": readyOf, "deleted": readyOf, "failed": failing("Failed", "disk is full"),
 		"running": `status: {atProvider: {lastRun: {phase: Running}}, conditions: [{type: Ready, status: "False", observedGeneration: 1}]}`,
 	}
 

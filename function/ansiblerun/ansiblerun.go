@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
@@ -129,35 +131,39 @@ func CompositionResource(o map[string]any) string {
 	return manifest.Annotation(o, "crossplane.io/composition-resource-name")
 }
 
-// Condition returns the status and the message of a condition of an AnsibleRun. The
-// status is Unknown when the condition does not tell of the current generation.
-func Condition(o map[string]any, typ string) (status, message string) {
-	c := manifest.Condition(o, typ)
+// Condition of an AnsibleRun, with a message of one line. It has nothing but the status Unknown when it does not tell
+// of the current generation.
+func Condition(o map[string]any, typ xpv2.ConditionType) xpv2.Condition {
+	c := manifest.Condition(o, string(typ))
 	if c == nil || !manifest.IsCurrent(o, c) {
-		return ConditionUnknown, ""
+		return xpv2.Condition{Status: ConditionUnknown}
 	}
 
-	return manifest.Text(c, "status"), manifest.Text(c, "message")
+	return xpv2.Condition{
+		Status: corev1.ConditionStatus(manifest.Text(c, "status")),
+		Reason: xpv2.ConditionReason(manifest.Text(c, "reason")), Message: OneLine(manifest.Text(c, "message")),
+	}
 }
+
+// OneLine joins the lines of a message.
+func OneLine(message string) string { return strings.Join(strings.Fields(message), " ") }
 
 // Deleting says for a message that an AnsibleRun is being deleted, and why that is not done yet, as far as its
 // condition says so: "is being deleted: the run failed".
 func Deleting(o map[string]any) string {
-	deletable, message := Condition(o, string(common.TypeDeletable))
-	if deletable != ConditionFalse || message == "" {
+	c := Condition(o, common.TypeDeletable)
+	if c.Status != ConditionFalse || c.Message == "" {
 		return "is being deleted"
 	}
 
-	return "is being deleted: " + strings.Join(strings.Fields(message), " ")
+	return "is being deleted: " + c.Message
 }
 
 // IsReady is true when an observed AnsibleRun is Ready and Synced in its current
 // generation, and not being deleted.
 func IsReady(o map[string]any) bool {
-	ready, _ := Condition(o, ConditionReady)
-	synced, _ := Condition(o, ConditionSynced)
-
-	return ready == ConditionTrue && synced == ConditionTrue && !manifest.IsDeleted(o)
+	return Condition(o, ConditionReady).Status == ConditionTrue &&
+		Condition(o, ConditionSynced).Status == ConditionTrue && !manifest.IsDeleted(o)
 }
 
 // DependsOn returns the entries of AnnotationDependsOn.

@@ -261,7 +261,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 
 	// What is being deleted runs with the values that were applied, never with others.
 	if was, ok := r.Observed.Run(out.Resource); ok && manifest.IsDeleted(was) {
-		out.Reason, out.Messages = reasonOf(observed.Resource{Object: was}, nil, nil)
+		out.Reason, out.Messages = reasonOf(observed.Resource{Object: was}, nil)
 		return r.Keep(out)
 	}
 
@@ -286,8 +286,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 
 	was := r.Observed.Resources[out.Resource]
 	rendered := ansiblerun.StillAfter(object, was.Object)
-	out.Reason, out.Messages = reasonOf(was, rendered,
-		r.Observed.FailuresReported(observed.Called(out.Name, out.Resource)))
+	out.Reason, out.Messages = reasonOf(was, rendered)
 
 	// What it does without from now on may go once it has run so.
 	if out.Desired = rendered; out.Reason == Ready {

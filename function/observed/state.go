@@ -96,10 +96,6 @@ func (o State) Run(resource string) (map[string]any, bool) {
 	return r, ansiblerun.Is(r)
 }
 
-// unfailed are the starts of the other messages about a run: what goes on, and what it waits for. Approvals and windows
-// say so in the words of the AnsibleRun's conditions.
-var unfailed = []string{"is ", ansiblerun.WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
-
 // Reported returns the message of the condition AnsibleRunsReady that an XR has. Each
 // line about a run starts with what the run is Called and a colon.
 func Reported(xr map[string]any) string {
@@ -114,20 +110,6 @@ func Called(name, resource string) string {
 	}
 
 	return name + " (" + resource + ")"
-}
-
-// FailuresReported returns the messages about the failure of a run that the XR has.
-func (o State) FailuresReported(called string) []string {
-	var messages []string
-
-	for l := range strings.Lines(Reported(o.XR)) {
-		m, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), called+": ")
-		if ok && !slices.ContainsFunc(unfailed, func(start string) bool { return strings.HasPrefix(m, start) }) {
-			messages = append(messages, m)
-		}
-	}
-
-	return messages
 }
 
 // contextEnvironment is the key of the context under which earlier steps put the merged

@@ -12,6 +12,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
@@ -99,7 +100,7 @@ func bySeverity(runs []desired.Outcome) []desired.Outcome {
 
 // summarize returns the reason and the message of the condition that tells what became of the runs. It is true when all
 // are done. Lines of another reason than that of the condition come below one that names it, for kubectl-ansible, too.
-func summarize(all step) (reason desired.Reason, message string, done bool) {
+func summarize(all step, before []string) (reason desired.Reason, message string, done bool) {
 	var lines []string
 
 	runs := bySeverity(all.Runs)
@@ -124,7 +125,7 @@ func summarize(all step) (reason desired.Reason, message string, done bool) {
 	}
 
 	for _, r := range runs {
-		add(r.Reason, describe(r))
+		add(r.Reason, describe(r, before))
 	}
 
 	add(ReasonInvalidStatus, all.Problems)
@@ -201,20 +202,28 @@ func countedAs(reason desired.Reason) string {
 
 // tells is true for a message with a line about a run or a field that another one does not have. That may be the
 // message of a later step, with more lines. Other counts of runs alone are no news.
-func tells(message, before string) bool {
-	was := strings.Split(before, "\n")
-
+func tells(message string, before []string) bool {
 	return slices.ContainsFunc(strings.Split(message, "\n"), func(l string) bool {
-		return strings.Contains(l, ": ") && !slices.Contains(was, l)
+		return strings.Contains(l, ": ") && !slices.Contains(before, l)
 	})
 }
 
-// describe returns a line for each message of a run.
-func describe(r desired.Outcome) []string {
+// describe returns a line for each message of a run. The line about a failure stays as it was before, if it differs in
+// random paths and times: these are no news.
+func describe(r desired.Outcome, before []string) []string {
 	lines := make([]string, 0, len(r.Messages))
+	name := observed.Called(r.Name, r.Resource) + ": "
 
 	for _, m := range r.Messages {
-		lines = append(lines, line(observed.Called(r.Name, r.Resource)+": "+m))
+		same := slices.IndexFunc(before, func(was string) bool {
+			was, ok := strings.CutPrefix(was, name)
+			return ok && r.Reason == desired.RunFailed && common.Gist(was) == common.Gist(m)
+		})
+		if same < 0 {
+			lines = append(lines, line(name+m))
+		} else {
+			lines = append(lines, before[same])
+		}
 	}
 
 	return lines
@@ -235,7 +244,8 @@ func line(message string) string {
 // tellXR adds the condition to a response, and an event when there is something new to warn of. An earlier
 // step of a pipeline does not know whether all is ready.
 func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
-	reason, message, done := summarize(all)
+	before := strings.Split(observed.Reported(xr), "\n")
+	reason, message, done := summarize(all, before)
 
 	status := response.ConditionFalse
 	if done {
@@ -244,7 +254,7 @@ func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
 
 	status(rsp, ansiblerun.TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
 
-	if warns(reason) && tells(message, observed.Reported(xr)) {
+	if warns(reason) && tells(message, before) {
 		response.Warning(rsp, errors.New(clip.Text(message, maxEvent))).TargetCompositeAndClaim().WithReason(string(reason))
 	}
 }

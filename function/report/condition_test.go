@@ -40,7 +40,7 @@ func TestTally(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, message, _ := summarize(step{Runs: tc.runs})
+			_, message, _ := summarize(step{Runs: tc.runs}, nil)
 
 			first, _, _ := strings.Cut(message, "\n")
 			if !strings.Contains(first, " runs are ready; ") {
