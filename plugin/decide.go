@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (p *plugin) decide(ctx context.Context, nodes []*tree.Node, spec common.App
 	}
 
 	if !yes {
-		switch agreed, err := p.agreed(ctx, strings.ToLower(string(spec.Decision))); {
+		switch agreed, err := p.agreed(strings.ToLower(string(spec.Decision))); {
 		case err != nil:
 			return err
 		case !agreed:
@@ -99,14 +100,16 @@ func (p *plugin) decide(ctx context.Context, nodes []*tree.Node, spec common.App
 }
 
 // agreed asks a person at a terminal.
-func (p *plugin) agreed(ctx context.Context, what string) (bool, error) {
+func (p *plugin) agreed(what string) (bool, error) {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return false, errors.New("there is no terminal to ask at: look at the above, and add --yes")
 	}
 
+	signal.Reset() // An interrupt of the question ends the command: reading does not.
+
 	p.printf("%s this? [y/N] ", what)
 
-	answer, err := read(ctx, os.Stdin)
+	answer, err := read(os.Stdin)
 	if err != nil {
 		p.printf("\n")
 		return false, err
@@ -115,26 +118,11 @@ func (p *plugin) agreed(ctx context.Context, what string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-// read a line as the answer. If the context is over first, it returns an error, and a later line is dropped.
-func read(ctx context.Context, in io.Reader) (string, error) {
-	type result struct {
-		line string
-		err  error
-	}
+// read a line as the answer.
+func read(in io.Reader) (string, error) {
+	line, err := bufio.NewReader(in).ReadString('\n')
 
-	results := make(chan result, 1)
-
-	go func() {
-		line, err := bufio.NewReader(in).ReadString('\n')
-		results <- result{line, err}
-	}()
-
-	select {
-	case <-ctx.Done():
-		return "", errors.New("interrupted: nothing was decided")
-	case r := <-results:
-		return strings.ToLower(strings.TrimSpace(r.line)), errors.Wrap(r.err, "cannot read the answer")
-	}
+	return strings.ToLower(strings.TrimSpace(line)), errors.Wrap(err, "cannot read the answer")
 }
 
 func (p *plugin) historyCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 
 // The end of the input is no answer.
 func TestRead(t *testing.T) {
-	if got, err := read(t.Context(), strings.NewReader("")); got != "" || err == nil {
+	if got, err := read(strings.NewReader("")); got != "" || err == nil {
 		t.Errorf("read(...): want an error, got %q, %v", got, err)
 	}
 }

@@ -152,7 +152,7 @@ func TestKubectlTerminal(t *testing.T) {
 	term = inTmux(t, d, "", "approve", "guardeds/site")
 	term.waitFor("Write the network on localhost", "Write the page on localhost", "approve this? [y/N]")
 	term.send("C-c")
-	term.waitFor("interrupted: nothing was decided", "exit status 1")
+	term.waitFor("exit status 130")
 
 	// Two runs are rejected by their label. Nothing follows from a request then.
 	inOrder(t, ansible(t, 0, d, "reject", runs, selector, "--yes", "--reason=not today"), "rejected by", "rejected by")
