@@ -39,7 +39,7 @@ func (p *plugin) follow(ctx context.Context, seen func(now []*tree.Node) (enough
 		case err == nil:
 			failures = 0
 
-			if enough, err := seen(now); enough || err != nil {
+			if enough, err := seen(now); enough || err != nil && ctx.Err() == nil {
 				return err
 			}
 		case failures == maxErrors, kerrors.IsForbidden(err), kerrors.IsUnauthorized(err):
