@@ -157,18 +157,20 @@ func filesOf(args []string, in io.Reader) ([]validate.File, error) {
 			continue
 		}
 
-		err := filepath.WalkDir(arg, func(path string, entry fs.DirEntry, err error) error {
+		// Unlike a walk of a path, one of what is in a directory follows a link to it.
+		err := fs.WalkDir(os.DirFS(arg), ".", func(path string, entry fs.DirEntry, err error) error {
+			hidden := path != "." && strings.HasPrefix(filepath.Base(path), ".")
+
 			switch {
 			case err != nil:
 				return err
-			case path != arg && strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
+			case hidden && entry.IsDir():
 				return fs.SkipDir
-			case strings.HasPrefix(entry.Name(), ".") || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) ||
-				entry.IsDir():
+			case hidden || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
 				return nil
 			}
 
-			return read(path, true)
+			return read(filepath.Join(arg, path), true)
 		})
 		if err != nil {
 			return nil, errors.Wrap(err, "cannot read the directory")

@@ -123,6 +123,17 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// A directory may be a link to it.
+func TestValidateLink(t *testing.T) {
+	website, err := filepath.Abs("../examples/website")
+	needs.OK(t, err)
+
+	link := filepath.Join(t.TempDir(), "website")
+	needs.OK(t, os.Symlink(website, link))
+
+	command(t, "validate", link)
+}
+
 // Inputs in the documentation are copied, too. A block that does not begin like a
 // manifest shows a part of one.
 func TestDocumentation(t *testing.T) {
