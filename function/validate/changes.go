@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
@@ -128,7 +130,13 @@ func pipelines(files []File) (map[string][]map[string]any, error) {
 // under new names, package removal decides, as it does for the function.
 func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
-	names, succession := namesOf(now), removal.Succeed(planned(before), planned(after))
+	succession := removal.Succeed(planned(before), planned(after))
+
+	// Runs know what an XR has by their names, and by previous ones.
+	names := sets.KeySet(now)
+	for _, run := range now {
+		names = names.Union(previousNames(run))
+	}
 
 	var changes []Change
 
@@ -153,7 +161,7 @@ func changesOf(before, after []map[string]any) []Change {
 		}
 
 		c := differ(resource, old[from], now[resource])
-		if slices.ContainsFunc(previousNames(old[from]), func(name string) bool { return !names[name] }) {
+		if !names.IsSuperset(previousNames(old[from])) {
 			c.Action = mostOf(c.Action, fields.MayRemove)
 			c.Fields = slices.Sorted(slices.Values(append(c.Fields, "previousNames")))
 		}
@@ -214,28 +222,12 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	return runs
 }
 
-// previousNames returns the previous names of a run that are literal.
-func previousNames(run map[string]any) []string {
-	var names []string
-
-	list, _ := run["previousNames"].([]any)
-	for _, v := range list {
-		if name, ok := v.(string); ok && !strings.Contains(name, "${") {
-			names = append(names, name)
-		}
-	}
-
-	return names
-}
-
-// namesOf returns the names by which runs know what an XR has: their own and previous ones.
-func namesOf(runs map[string]map[string]any) map[string]bool {
-	names := map[string]bool{}
-
-	for resource, run := range runs {
-		names[resource] = true
-		for _, name := range previousNames(run) {
-			names[name] = true
+// previousNames of a run that are literal.
+func previousNames(run map[string]any) sets.Set[string] {
+	names := sets.KeySet(manifest.Set(run["previousNames"]))
+	for name := range names {
+		if strings.Contains(name, "${") {
+			names.Delete(name)
 		}
 	}
 
