@@ -58,10 +58,10 @@ func (p project) crds() (map[schema.GroupKind]crd, error) {
 				continue
 			case v != "apiextensions.k8s.io/v1":
 				return nil, errors.Errorf("%s: a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: "+
-					"write it for apiextensions.k8s.io/v1", path.Base(file), v)
+					"write it for apiextensions.k8s.io/v1", file, v)
 			case c.stored()["served"] != true:
 				return nil, errors.Errorf("%s: %s does not serve the version that it stores, %s: of an XRD one version is both",
-					path.Base(file), c.name(), manifest.Text(c.stored(), "name"))
+					file, c.name(), manifest.Text(c.stored(), "name"))
 			}
 
 			all[schema.GroupKind{Group: c.text("group"), Kind: c.text("names", "kind")}] = c

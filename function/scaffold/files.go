@@ -3,7 +3,6 @@ package scaffold
 import (
 	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func (f files) decode(name string, into any) error {
 		err = yaml.Unmarshal([]byte(f[name]), into)
 	}
 
-	return errors.Wrapf(inYAML(err), "cannot read %s", path.Base(name))
+	return errors.Wrapf(inYAML(err), "cannot read %s", name)
 }
 
 // documents in a YAML file, as JSON; none if it is not there.
@@ -59,7 +58,7 @@ func (f files) documents(name string) ([]any, error) {
 	for _, text := range regexp.MustCompile(`(?m)^---(\s|$)`).Split(f[name], -1) {
 		var v any
 		if err := syaml.Unmarshal([]byte(text), &v); err != nil {
-			return nil, errors.Wrapf(err, "cannot read %s", path.Base(name))
+			return nil, errors.Wrapf(err, "cannot read %s", name)
 		}
 
 		if v != nil {

@@ -240,12 +240,12 @@ func TestLoadErrors(t *testing.T) {
 		"WrongForm": {
 			"What is written wrongly is said in terms of YAML.",
 			written(t, t.TempDir(), map[string]string{"meta/main.yml": "galaxy_info: {namespace: acme, role_name: web}\nargument_specs: {main: {options: {port: here}}}\n"}), EntryPointMain,
-			"cannot read main.yml: cannot read the specification of port: line 2: cannot read str `here` as mapping",
+			"cannot read meta/main.yml: cannot read the specification of port: line 2: cannot read str `here` as mapping",
 		},
 		"InItself": {
 			"A specification that is a part of itself has no end.",
 			written(t, t.TempDir(), map[string]string{"meta/main.yml": "argument_specs: {main: {options: {port: &port {options: {port: *port}}}}}\n"}), EntryPointMain,
-			"cannot read main.yml: yaml: anchor 'port' value contains itself",
+			"cannot read meta/main.yml: yaml: anchor 'port' value contains itself",
 		},
 		"UndocumentedEntryPoint": {
 			"Defaults say nothing of entry points.", "testdata/acme.plain", "restore",
