@@ -74,10 +74,6 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 
 	result := validate.Files(files...)
 
-	for _, note := range result.Notes {
-		_, _ = fmt.Fprintln(out, note)
-	}
-
 	for _, m := range slices.Concat(result.Warnings, result.Mistakes) {
 		_, _ = fmt.Fprintln(out, m)
 	}

@@ -24,10 +24,8 @@ import (
 type Result struct {
 	// Mistakes, sorted by file and line.
 	Mistakes []Mistake
-	// Warnings are about inputs that are valid, and may not do what is meant.
+	// Warnings are about what is valid, and may not do what is meant, and about what has nothing to check.
 	Warnings []Mistake
-	// Notes say what was not checked, and why.
-	Notes []string
 	// Inputs is how many inputs were checked.
 	Inputs int
 }
@@ -157,9 +155,8 @@ func (c *checker) warn(all ...Mistake) { c.result.Warnings = append(c.result.War
 func (c *checker) pipeline(d document, steps []step, versions ...version) {
 	inputs := ours(steps)
 	if len(inputs) == 0 {
-		c.result.Notes = append(c.result.Notes,
-			fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"),
-				manifest.Name(d.object)))
+		c.warn(d.mistake("", "", fmt.Sprintf("%s %s has no input of function-ansible", manifest.Text(d.object, "kind"),
+			manifest.Name(d.object))))
 	}
 
 	for _, in := range inputs {

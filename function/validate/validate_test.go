@@ -15,7 +15,7 @@ func TestFiles(t *testing.T) {
 		reason string
 		files  string
 		inputs int
-		// want are the notes, the warnings and the mistakes.
+		// want are the warnings and the mistakes.
 		want []string
 	}{
 		"Valid": {"Inputs of other functions are not looked at.", "composition.yaml", 1, nil},
@@ -285,7 +285,7 @@ func TestFiles(t *testing.T) {
 
 			result := Files(files...)
 
-			got := result.Notes
+			var got []string
 			for _, m := range append(result.Warnings, result.Mistakes...) {
 				got = append(got, m.String())
 			}
