@@ -5,7 +5,6 @@ provider decides what a link may lead to.
 """
 
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -82,6 +81,7 @@ def main(url, path, to):
     try:
         digest = download(url, path)
         what = "read the archive"
+        os.mkdir(to)
         tar = tarfile.is_tarfile(path)
         if not tar and not zipfile.is_zipfile(path):
             raise ValueError("it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing")
@@ -94,5 +94,4 @@ def main(url, path, to):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1]) as f:
-        main(*json.load(f))
+    main(*sys.argv[1:])

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -62,7 +61,14 @@ func environment(own []string, req Request, w Workspace) []string {
 	env, config, credentials := passed(own), req.Env, req.Credentials
 
 	maps.Copy(env, config)
-	maps.Copy(env, credentialPaths(config, credentials, w.Home()))
+
+	for _, name := range fileVariables() {
+		file := strings.TrimPrefix(config[name], "./")
+		if _, ok := inputs.Find(credentials, file); ok {
+			env[name] = filepath.Join(w.Home(), file)
+		}
+	}
+
 	maps.Copy(env, map[string]string{
 		"HOME":                            w.Home(),
 		"TMPDIR":                          w.Temp(),
@@ -101,41 +107,25 @@ func environment(own []string, req Request, w Workspace) []string {
 		env[gpgOff] = "0"
 	}
 
-	for _, f := range credentials {
-		switch f.Name {
-		case inputs.AnsibleConfigFile:
-			env["ANSIBLE_CONFIG"] = filepath.Join(w.Home(), inputs.AnsibleConfigFile)
-		case gitCredentials:
-			maps.Copy(env, credentialHelper(filepath.Join(w.Home(), gitCredentials)))
-		}
+	if _, ok := inputs.Find(credentials, inputs.AnsibleConfigFile); ok {
+		env["ANSIBLE_CONFIG"] = filepath.Join(w.Home(), inputs.AnsibleConfigFile)
+	}
+
+	if _, ok := inputs.Find(credentials, gitCredentials); ok {
+		maps.Copy(env, credentialHelper(filepath.Join(w.Home(), gitCredentials)))
 	}
 
 	return environ.List(env)
 }
 
 // fileVariables returns the variables with values that name files. In a configuration they may
-// name a credential, relative to the working directory of ansible-galaxy.
+// name a credential, relative to the working directory of ansible-galaxy; programs get its absolute path.
 func fileVariables() []string {
 	return []string{
 		"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC",
 		"GIT_SSL_CAINFO", "GIT_SSL_CERT", "GIT_SSL_KEY",
 		"ANSIBLE_GALAXY_TOKEN_PATH", "ANSIBLE_GALAXY_GPG_KEYRING",
 	}
-}
-
-// credentialPaths returns the variables of the configuration that name credentials, with the
-// absolute paths of these in a directory.
-func credentialPaths(config map[string]string, credentials []inputs.File, dir string) map[string]string {
-	env := map[string]string{}
-
-	for _, name := range fileVariables() {
-		file := strings.TrimPrefix(config[name], "./")
-		if slices.ContainsFunc(credentials, func(f inputs.File) bool { return f.Name == file }) {
-			env[name] = filepath.Join(dir, file)
-		}
-	}
-
-	return env
 }
 
 // credentialHelper returns variables with which git uses a file of credentials, in place of

@@ -110,32 +110,19 @@ func (i Installer) Install(ctx context.Context, req Request, w Workspace) (proje
 		}
 	}
 
-	if err := in.collections(ctx); err != nil {
-		return nil, err
+	var signed []string
+	if v := req.Verification; v != nil && v.Keyring != "" {
+		signed = []string{"--keyring", filepath.Join(w.Home(), v.Keyring), "--required-valid-signature-count", v.Signatures}
 	}
 
-	if roles := in.req.Requirements.Roles; len(roles) > 0 {
-		err = in.step(ctx, "role", w.Roles(), requirements.File{Roles: roles})
+	required := in.req.Requirements
+
+	err = in.step(ctx, "collection", w.Collections(), requirements.File{Collections: required.Collections}, signed...)
+	if err == nil {
+		err = in.step(ctx, "role", w.Roles(), requirements.File{Roles: required.Roles})
 	}
 
 	return project, err
-}
-
-func (in *installation) collections(ctx context.Context) error {
-	var options []string
-	if v := in.req.Verification; v != nil && v.Keyring != "" {
-		options = []string{
-			"--keyring", filepath.Join(in.w.Home(), v.Keyring), "--required-valid-signature-count",
-			v.Signatures,
-		}
-	}
-
-	all := in.req.Requirements.Collections
-	if len(all) == 0 {
-		return nil
-	}
-
-	return in.step(ctx, "collection", in.w.Collections(), requirements.File{Collections: all}, options...)
 }
 
 // writeCredentials into the working directory. What fetched the project may have put anything in their place.
@@ -154,6 +141,10 @@ func (in *installation) writeCredentials() error {
 func (in *installation) step(ctx context.Context, kind, dir string, required requirements.File,
 	options ...string,
 ) error {
+	if required.Empty() {
+		return nil
+	}
+
 	text, _ := json.Marshal(required) //nolint:errchkjson // It has texts only.
 	file := filepath.Join(in.w.Private, kind+"s.yml")
 
@@ -186,11 +177,13 @@ func (in *installation) run(ctx context.Context, what, dir string, argv ...strin
 	code, err := in.Run(supervisor.Command{
 		Argv: argv, Env: env, Dir: dir, Stdout: out, Stderr: out, Domain: domain, Grace: in.Grace, Lock: in.Lock,
 	}, ctx)
-	text := out.String()
+	text, cause := out.String(), context.Cause(ctx)
 
 	switch {
-	case ctx.Err() != nil:
-		return "", stopError(what, context.Cause(ctx))
+	case errors.As(cause, new(*workdir.SizeError)): // It is the fault of the content.
+		return "", NewInstallError(what, cause)
+	case cause != nil:
+		return "", cause
 	case errors.Is(err, unix.E2BIG):
 		// Of the environment only the variables of the configuration can be that long.
 		return "", NewInstallError(what, errors.New("spec.vars of the configuration are too long for an environment"))
@@ -208,14 +201,4 @@ func (in *installation) run(ctx context.Context, what, dir string, argv ...strin
 	failed := errors.Errorf("%s failed with exit status %d", filepath.Base(argv[0]), code)
 
 	return "", installErrorFrom(what, text, failed, in.req)
-}
-
-// stopError returns the error of an installation after its context is done: an InstallError when
-// the workspace got too large, which is the fault of the content.
-func stopError(what string, cause error) error {
-	if e := new(workdir.SizeError); errors.As(cause, &e) {
-		return NewInstallError(what, e)
-	}
-
-	return cause
 }

@@ -67,60 +67,43 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 func (in *installation) fetch(ctx context.Context, p *requirements.Project) (version string, err error) {
 	defer workdir.Remove(in.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
 
-	if p.Tree != "" {
-		if err := os.CopyFS(in.w.repository(), workTree{os.DirFS(p.Tree)}); err != nil { // It may be a link.
-			return "", errors.Wrap(err, "cannot copy the project")
+	switch {
+	case p.Tree != "":
+		// The tree may be a link. That of a directory reads links.
+		tree, _ := os.DirFS(p.Tree).(fs.ReadLinkFS)
+		err = errors.Wrap(os.CopyFS(in.w.repository(), workTree{tree}), "cannot copy the project")
+	case p.IsArchive():
+		version, err = in.unpack(ctx, p)
+	default:
+		version, err = in.clone(ctx, p, "--filter=blob:none")
+
+		// Some servers leave out files, and do not hand them over afterwards.
+		if e := new(InstallError); errors.As(err, &e) && strings.Contains(e.Reason, "unadvertised object") {
+			err = errors.Wrap(workdir.Remove(in.w.repository()), "cannot remove a temporary directory")
+			if err == nil {
+				version, err = in.clone(ctx, p, "--no-filter")
+			}
 		}
-
-		return "", in.take(ctx, p, in.w.repository())
-	}
-
-	if p.IsArchive() {
-		if version, err = in.unpack(ctx, p); err != nil {
-			return "", err
-		}
-
-		dir, err := inside(in.w.repository())
-		if err != nil {
-			return "", err
-		}
-
-		return version, in.take(ctx, p, dir)
-	}
-
-	version, err = in.clone(ctx, p, "--filter=blob:none")
-
-	// Some servers leave out files, and do not hand them over afterwards.
-	if e := new(InstallError); errors.As(err, &e) && strings.Contains(e.Reason, "unadvertised object") {
-		if err := workdir.Remove(in.w.repository()); err != nil {
-			return "", errors.Wrap(err, "cannot remove a temporary directory")
-		}
-
-		version, err = in.clone(ctx, p, "--no-filter")
 	}
 
 	if err != nil {
 		return "", err
 	}
 
-	return version, in.take(ctx, p, in.w.repository())
+	return version, in.take(ctx, p)
 }
 
 // A workTree is the file system of a directory without what git has there for itself, and without what is neither a
 // directory, a link nor a file.
-type workTree struct{ fs.FS }
+type workTree struct{ fs.ReadLinkFS }
 
 func (t workTree) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, err := fs.ReadDir(t.FS, name)
+	entries, err := fs.ReadDir(t.ReadLinkFS, name)
 
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
 		return e.Name() == ".git" || e.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0
 	}), err
 }
-
-func (t workTree) ReadLink(name string) (string, error) { return fs.ReadLink(t.FS, name) }
-
-func (t workTree) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(t.FS, name) }
 
 // clone the repository, with a filter of objects, and check out what the project needs.
 func (in *installation) clone(ctx context.Context, p *requirements.Project, filter string) (commit string, err error) {
@@ -177,18 +160,22 @@ func (in *installation) find(ctx context.Context, p *requirements.Project, filte
 	return p.Version, err
 }
 
-// take the directory of the project out of the directory of its repository, or its archive.
-func (in *installation) take(ctx context.Context, p *requirements.Project, from string) error {
+// take the directory of the project out of that of its repository, or of its archive. Archives of git hosts have all
+// files in a directory that is named by the version.
+func (in *installation) take(ctx context.Context, p *requirements.Project) error {
+	from, at := in.w.repository(), ""
+
+	if !p.IsArchive() {
+		at = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
+	} else if top, _ := os.ReadDir(from); p.Tree == "" && len(top) == 1 && top[0].IsDir() {
+		from = filepath.Join(from, top[0].Name())
+	}
+
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return errors.Wrap(err, "cannot read a repository")
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
-
-	at := ""
-	if !p.IsArchive() {
-		at = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
-	}
 
 	info, err := root.Lstat(cmp.Or(p.Path, "."))
 	if err != nil || !info.IsDir() {
