@@ -15,11 +15,12 @@ import (
 func TestManifestOfAttacks(t *testing.T) {
 	const canary, info = "stolen-from-the-provider", "roles/x/meta/.galaxy_install_info"
 
-	out := touch(t, t.TempDir(), "canary", "version: "+canary+"\n")
+	out := filepath.Join(t.TempDir(), "canary")
+	needs.OK(t, os.WriteFile(out, []byte("version: "+canary+"\n"), 0o600))
 
 	for reason, attack := range map[string]func(dir string){
 		"A file of the provider's is not read by way of a link.": func(dir string) { needs.OK(t, os.Symlink(out, filepath.Join(dir, info))) },
-		"An error does not quote what is no YAML.":               func(dir string) { touch(t, dir, info, canary) },
+		"An error does not quote what is no YAML.":               func(dir string) { needs.Write(t, dir, map[string]string{info: canary}) },
 	} {
 		dir := t.TempDir()
 		needs.OK(t, os.MkdirAll(filepath.Join(dir, "collections"), 0o700))

@@ -65,7 +65,7 @@ func TestBounds(t *testing.T) {
 			dir := t.TempDir()
 			needs.OK(t, os.Mkdir(filepath.Join(dir, "collections"), 0o700))
 			needs.OK(t, os.Mkdir(filepath.Join(dir, "roles"), 0o700))
-			write(t, dir, tc.files)
+			needs.Write(t, dir, tc.files)
 
 			if tc.length > 0 {
 				needs.OK(t, os.Truncate(filepath.Join(dir, role), tc.length))

@@ -77,7 +77,7 @@ func TestRevisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			revisions := func(change func(dir string) error) []common.ContentItem {
 				dir := t.TempDir()
-				write(t, dir, base)
+				needs.Write(t, dir, base)
 				needs.OK(t, change(dir))
 
 				m, err := New(t.Context(), dir, "x", requirements.File{Roles: []requirements.Role{{Name: "r"}}}, nil, nil, Bounds(0))
@@ -99,7 +99,7 @@ func TestStrip(t *testing.T) {
 	const web = "collections/ansible_collections/acme/web/"
 
 	dir := t.TempDir()
-	write(t, dir, map[string]string{
+	needs.Write(t, dir, map[string]string{
 		web + "MANIFEST.json":               `{"collection_info": {"namespace": "acme", "name": "web", "version": "1.0.0", "description": "built today"}}`,
 		web + "FILES.json":                  "{}",
 		web + "plugins/x.py":                "x",
