@@ -3,7 +3,6 @@ package content
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -28,31 +27,16 @@ func requires(t *testing.T, name string) Request {
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 
-	var (
-		runs int
-		down = true
-	)
-
-	c := newClock()
-	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: faked(func(_ context.Context, p supervisor.Command) error {
-		runs++
-
-		if !down {
-			return install(p.Argv, "x", 1)
-		}
-
-		_, _ = io.WriteString(p.Stdout, "[ERROR]: no such collection\n")
-
-		return errors.New("exit status 1")
-	})})
+	c, src := newClock(), &source{files: 1, down: true}
+	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: src.installer()})
 
 	tries := func(reason string, req Request, want bool) error {
 		t.Helper()
 
-		was := runs
+		was := src.tries.Load()
 		_, _, err := s.Ensure(t.Context(), req)
 
-		if tried := runs > was; tried != want {
+		if tried := src.tries.Load() > was; tried != want {
 			t.Errorf("\n%s\nEnsure(...): want tried %t, got %v", reason, want, err)
 		}
 
@@ -90,7 +74,7 @@ func TestBackoff(t *testing.T) {
 		_ = tries(fmt.Sprintf("It is tried again after %s.", pause), x, true)
 	}
 
-	down = false
+	src.down = false
 
 	if err := tries("Once the source is back, a request may ask.", asked, true); err != nil {
 		t.Errorf("Ensure(...): %v", err)

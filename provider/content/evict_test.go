@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,7 +50,7 @@ func TestMaxSize(t *testing.T) {
 	dir, c, registry := t.TempDir(), newClock(), prometheus.NewRegistry()
 	m := NewMetrics(registry)
 	open := func() *Store {
-		return newStore(t, Config{Dir: dir, maxSize: room, now: c.Now, Metrics: m, Installer: installing(new(atomic.Int32), 10)})
+		return newStore(t, Config{Dir: dir, maxSize: room, now: c.Now, Metrics: m, Installer: (&source{files: 10}).installer()})
 	}
 	there := func(s *Store) string {
 		var names []string

@@ -103,12 +103,12 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 	s.mu.Lock()
 	defer s.unlock()
 
-	if err != nil {
-		result = resultOf(ctx, err)
-	}
-
-	// An installation that was canceled has not failed, unless it was too slow.
-	if result == resultFailed {
+	switch {
+	case err == nil:
+	case (ctx.Err() != nil || errors.Is(err, context.Canceled)) && !errors.Is(err, context.DeadlineExceeded):
+		result = resultCanceled // One that was too slow has failed.
+	default:
+		result = resultFailed
 		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
 	}
 
@@ -144,12 +144,13 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry
 	resolved := s.config.now()
 
 	w, err := s.newWorkspace(digest)
+	defer discard(w)
+
 	if err != nil {
 		return nil, "", err
 	}
-	defer w.remove()
 
-	project, err := s.config.Installer.Install(ctx, req.Request, w.Workspace)
+	project, err := s.config.Installer.Install(ctx, req.Request, w)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,13 +1,10 @@
 package content
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Results of installations.
@@ -83,16 +80,4 @@ func (m *Metrics) installed(again bool, result string, took time.Duration) {
 
 	m.installs.WithLabelValues(cause, result).Inc()
 	m.duration.WithLabelValues(result).Observe(took.Seconds())
-}
-
-// resultOf returns the result of an installation that has not succeeded by its error.
-func resultOf(ctx context.Context, err error) string {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return resultFailed // It was too slow.
-	case ctx.Err() != nil, errors.Is(err, context.Canceled):
-		return resultCanceled
-	}
-
-	return resultFailed
 }

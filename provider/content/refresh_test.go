@@ -14,8 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/crossplane/function-sdk-go/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -58,14 +56,10 @@ func TestRefresh(t *testing.T) {
 
 	const ttl = time.Hour
 
-	var down error
-
-	files, dir, c := 1, t.TempDir(), newClock()
+	src, dir, c := &source{files: 1}, t.TempDir(), newClock()
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.x]"})
 	open := func() *Store {
-		return newStore(t, Config{Dir: dir, TTL: ttl, now: c.Now, Installer: faked(func(_ context.Context, p supervisor.Command) error {
-			return errors.Join(down, install(p.Argv, "x", files))
-		})})
+		return newStore(t, Config{Dir: dir, TTL: ttl, now: c.Now, Installer: src.installer()})
 	}
 
 	// check what a request resolves to now.
@@ -73,7 +67,7 @@ func TestRefresh(t *testing.T) {
 	check := func(reason string, got Resolution) {
 		t.Helper()
 
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Resolution{}, "Err")); diff != "" || (got.Err != nil) != (down != nil) {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Resolution{}, "Err")); diff != "" || (got.Err != nil) != src.down {
 			t.Errorf("\n%s\nResolution(...): -want, +got:\n%s\n%v", reason, diff, got.Err)
 		}
 	}
@@ -94,7 +88,7 @@ func TestRefresh(t *testing.T) {
 	check("Content that has not changed is the same set, and serves for another TTL.", refreshed(s, req))
 	c.Step(ttl)
 
-	files++
+	src.files++
 	r := refreshed(s, req)
 
 	was, is := first.Collections[0], r.Set.Collections[0]
@@ -108,7 +102,7 @@ func TestRefresh(t *testing.T) {
 
 	c.Step(ttl)
 
-	want.Set, down = r.Set, errors.New("exit status 1")
+	want.Set, src.down = r.Set, true
 
 	for _, after := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
 		want.Due = c.Now().Add(after)
@@ -119,7 +113,7 @@ func TestRefresh(t *testing.T) {
 	ensure(t, s, req)
 
 	// A restart takes no time here.
-	s, down = open(), nil
+	s, src.down = open(), false
 	want.Stale, want.Due = true, want.Set.Resolved.Add(ttl)
 	check("A store knows what it had, and how old it is.", s.Resolution(req))
 	resolved()
@@ -131,17 +125,15 @@ func TestRefresh(t *testing.T) {
 func TestRefreshMissing(t *testing.T) {
 	t.Parallel()
 
-	c, down := newClock(), errors.New("down")
+	c, src := newClock(), &source{files: 1, down: true}
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
-	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: faked(func(_ context.Context, p supervisor.Command) error {
-		return errors.Join(down, install(p.Argv, "x", 1))
-	})})
+	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: src.installer()})
 
 	if got := refreshed(s, req); got.Found || got.Err == nil {
 		t.Errorf("The store should say why it cannot be installed: %+v", got)
 	}
 
-	down = nil
+	src.down = false
 	s.Refresh(req, "me", func() { t.Error("What has just failed should not be tried again at once.") })
 	c.Step(lastBackoff)
 
@@ -228,8 +220,8 @@ func TestResolutionMissing(t *testing.T) {
 		"Other":   {reason: "Other requirements were never resolved, as nothing was when a store was lost.", req: req("collections: [acme.y]", "old"), stale: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, n := newClock(), new(atomic.Int32)
-			s := newStore(t, Config{Dir: t.TempDir(), TTL: ttl, now: c.Now, Installer: installing(n, 1), maxSize: 1})
+			c, src := newClock(), &source{files: 1}
+			s := newStore(t, Config{Dir: t.TempDir(), TTL: ttl, now: c.Now, Installer: src.installer(), maxSize: 1})
 			_, release := ensure(t, s, was)
 			release()
 			c.Step(ttl - time.Second)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,22 +37,20 @@ func TestRepair(t *testing.T) {
 	} {
 		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/Restarted=%t", name, restarted), func(t *testing.T) {
-				var installs atomic.Int32
-
-				dir := t.TempDir()
-				s := newStore(t, Config{Dir: dir, Installer: installing(&installs, 3)})
+				src, dir := &source{files: 3}, t.TempDir()
+				s := newStore(t, Config{Dir: dir, Installer: src.installer()})
 
 				first, release := ensure(t, s, requires(t, "x"))
 				release()
 				needs.OK(t, tc.damage(first.Dir))
 
 				if restarted {
-					s = newStore(t, Config{Dir: dir, Installer: installing(&installs, 3)})
+					s = newStore(t, Config{Dir: dir, Installer: src.installer()})
 				}
 
 				second, _ := ensure(t, s, requires(t, "x"))
 
-				if diff := cmp.Diff(tc.damaged, installs.Load() == 2); diff != "" {
+				if diff := cmp.Diff(tc.damaged, src.tries.Load() == 2); diff != "" {
 					t.Errorf("\n%s\nEnsure(...): -want installed again, +got:\n%s", tc.reason, diff)
 				}
 

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -21,15 +20,6 @@ import (
 )
 
 const lease = time.Hour
-
-// installing counts installations, of a collection with a number of files.
-func installing(n *atomic.Int32, files int) galaxy.Installer {
-	return faked(func(_ context.Context, p supervisor.Command) error {
-		n.Add(1)
-
-		return install(p.Argv, "x", files)
-	})
-}
 
 // TestShared has stores, as those of Pods are, that install the same into one directory at the same time, and one that has
 // ended in the middle.
@@ -88,14 +78,13 @@ func TestShared(t *testing.T) {
 
 	done.Wait()
 
-	var installs atomic.Int32
-
-	later := newStore(t, Config{Dir: dir, Lease: lease, Installer: installing(&installs, 20)})
+	src := &source{files: 20}
+	later := newStore(t, Config{Dir: dir, Lease: lease, Installer: src.installer()})
 	set, _ := ensure(t, later, requires(t, "x"))
 	dirs[set.Dir] = true
 
-	if len(dirs) != 1 || seen.Load() != 0 || installs.Load() != 0 {
-		t.Errorf("All should use one set, complete: %v, %d seen before, %d installed again", dirs, seen.Load(), installs.Load())
+	if len(dirs) != 1 || seen.Load() != 0 || src.tries.Load() != 0 {
+		t.Errorf("All should use one set, complete: %v, %d seen before, %d installed again", dirs, seen.Load(), src.tries.Load())
 	}
 
 	w, err := later.newWorkspace("of a process that was killed")
@@ -107,7 +96,7 @@ func TestShared(t *testing.T) {
 	for _, after := range []time.Duration{lease, lease + clocks + time.Minute} {
 		newStore(t, Config{Dir: dir, Lease: lease, now: func() time.Time { return time.Now().Add(after) }})
 
-		if want := after == lease; exists(w.dir) != want || exists(trash) {
+		if want := after == lease; exists(w.Set) != want || exists(trash) {
 			t.Errorf("What was being removed goes at once, and what a process has left once it cannot be in use: after %s it should be there: %t", after, want)
 		}
 	}
@@ -117,11 +106,10 @@ func TestShared(t *testing.T) {
 func TestSharedEviction(t *testing.T) {
 	t.Parallel()
 
-	var installs atomic.Int32
-
+	src := &source{files: 10}
 	dir, c := t.TempDir(), clocktesting.NewFakeClock(time.Now())
 	open := func() *Store {
-		return newStore(t, Config{Dir: dir, Lease: lease, now: c.Now, maxSize: 30 * block, Installer: installing(&installs, 10)})
+		return newStore(t, Config{Dir: dir, Lease: lease, now: c.Now, maxSize: 30 * block, Installer: src.installer()})
 	}
 
 	a, _ := ensure(t, open(), requires(t, "a"))
@@ -142,8 +130,8 @@ func TestSharedEviction(t *testing.T) {
 		t.Error("Then it goes.")
 	}
 
-	if ensure(t, late, requires(t, "a")); installs.Load() != 3 {
-		t.Errorf("It is installed again, also by a store that has seen it before: %d installations", installs.Load())
+	if ensure(t, late, requires(t, "a")); src.tries.Load() != 3 {
+		t.Errorf("It is installed again, also by a store that has seen it before: %d installations", src.tries.Load())
 	}
 
 	wantNoLeftovers(t, late)

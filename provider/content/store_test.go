@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -19,13 +20,11 @@ import (
 func TestEnsureOnce(t *testing.T) {
 	t.Parallel()
 
-	var (
-		runs atomic.Int32
-		wg   sync.WaitGroup
-	)
+	var wg sync.WaitGroup
 
+	src := &source{files: 3}
 	dir, req := t.TempDir(), requires(t, "x")
-	s := newStore(t, Config{Dir: dir, Installer: installing(&runs, 3)})
+	s := newStore(t, Config{Dir: dir, Installer: src.installer()})
 
 	for range 10 {
 		wg.Go(func() {
@@ -36,9 +35,9 @@ func TestEnsureOnce(t *testing.T) {
 	}
 
 	wg.Wait()
-	ensure(t, newStore(t, Config{Dir: dir, Installer: installing(&runs, 3)}), req)
+	ensure(t, newStore(t, Config{Dir: dir, Installer: src.installer()}), req)
 
-	if n := runs.Load(); n != 1 {
+	if n := src.tries.Load(); n != 1 {
 		t.Errorf("\nAll share one installation, which outlives the store.\nEnsure(...): %d installations", n)
 	}
 }
@@ -129,6 +128,29 @@ func faked(run func(ctx context.Context, p supervisor.Command) error) galaxy.Ins
 
 		return code, nil
 	}}
+}
+
+// A source has a collection of a number of files, each of one block.
+type source struct {
+	files int
+	down  bool
+	// tries to install from it.
+	tries atomic.Int32
+}
+
+// installer does what ansible-galaxy would.
+func (s *source) installer() galaxy.Installer {
+	return faked(func(_ context.Context, p supervisor.Command) error {
+		s.tries.Add(1)
+
+		if s.down {
+			_, err := io.WriteString(p.Stdout, "[ERROR]: no such collection\n")
+
+			return errors.Join(err, errors.New("exit status 1"))
+		}
+
+		return install(p.Argv, "x", s.files)
+	})
 }
 
 func request(tb testing.TB, in inputs.Inputs) Request {

@@ -16,35 +16,23 @@ import (
 // trashSuffix ends the names of directories that are being removed.
 const trashSuffix = ".trash"
 
-// A workspace is the temporary directory of one installation, and its private one.
-type workspace struct {
-	galaxy.Workspace
-
-	dir string
-}
-
-func (s *Store) newWorkspace(digest string) (*workspace, error) {
+// newWorkspace is the place of one installation: a temporary directory with the set, and a private one.
+func (s *Store) newWorkspace(digest string) (galaxy.Workspace, error) {
 	// Runs must not know the path, so it has a random part.
 	name := digest + "-" + rand.Text()
-	dir := filepath.Join(s.temp(), name)
-	w := &workspace{Workspace: galaxy.Workspace{
-		Private: filepath.Join(s.config.Private, name),
-		Set:     filepath.Join(dir, "set"),
-	}, dir: dir}
+	w := galaxy.Workspace{Private: filepath.Join(s.config.Private, name), Set: filepath.Join(s.temp(), name, "set")}
 
 	if err := s.own(w.Home(), w.Temp(), w.Collections(), w.Roles()); err != nil {
-		w.remove()
-
-		return nil, err
+		return w, err
 	}
 
-	return w, os.Chtimes(dir, time.Time{}, s.config.now())
+	return w, os.Chtimes(filepath.Dir(w.Set), time.Time{}, s.config.now())
 }
 
-// remove the workspace. What cannot be removed now is removed at the next start.
-func (w *workspace) remove() {
+// discard a workspace. What cannot be removed now is removed at the next start.
+func discard(w galaxy.Workspace) {
 	_ = workdir.Remove(w.Private)
-	_ = workdir.Remove(w.dir)
+	_ = workdir.Remove(filepath.Dir(w.Set))
 }
 
 // removeLeftovers removes the workspaces of processes that are gone, and directories that were
