@@ -76,8 +76,8 @@ func (r Role) pinned() bool {
 	return isFixed(r.Version)
 }
 
-// isFixed is true for exact versions, and for the hash of a commit, in full or abbreviated as git does. A tag such as v1
-// moves by custom, from one version to the next that starts with it.
+// isFixed is true for exact versions, and for the hash of a commit, in full or abbreviated as git does. A tag such as
+// v1 moves by custom, from one version to the next that starts with it.
 func isFixed(version string) bool {
 	return exactVersion.MatchString(version) || commitHash.MatchString(version)
 }
