@@ -180,7 +180,6 @@ class Settings:
 
         # A setting that was read more often than that is somewhere else, too.
         self._fixed = [name for name, times in reads.settings.items() if name in self._before and times > seen[name]]
-        self._configured = self._has_settings()
         # What is a setting, too, is compared as one.
         self._variables = {name for name in reads.environment - UNUSED if not name.startswith("ANSIBLE_")}
 
@@ -201,14 +200,12 @@ class Settings:
         constants.config._read_config_yaml_file = lambda _: definitions
         constants.config.__init__()
         del constants.config._read_config_yaml_file
-        configured = self._configured or self._has_settings()
 
         for name in definitions:
             vars(constants).pop(name, None)
 
-        for name, definition in definitions.items():
-            value = self._before[name] if not configured and self._unset(definition, now) else constants.config.get_config_value(name, variables=vars(constants))
-            constants.set_constant(name, value)
+        for name in definitions:
+            constants.set_constant(name, constants.config.get_config_value(name, variables=vars(constants)))
 
         for name in self._fixed:
             if self._before[name] != vars(constants).get(name):
@@ -219,17 +216,3 @@ class Settings:
 
         for attribute, name in self._keywords:
             attribute.default = vars(constants)[name]
-
-    def _has_settings(self):
-        """True if the ansible.cfg has settings, as far as its size says that."""
-        file = self._constants.config._config_file
-
-        return bool(file and os.path.getsize(file))
-
-    def _unset(self, definition, now):
-        """True for a setting that has its default, here as in this process so far, and one that depends on nothing, if no ansible.cfg has settings."""
-        # Paths depend on the home directory, and what is temporary is made.
-        if definition.get("type") not in (None, "bool", "boolean", "int", "integer", "float", "str", "string", "list", "dict"):
-            return False
-
-        return not str(definition.get("default")).startswith("{{") and not any(entry["name"] in now or entry["name"] in self._environment for entry in definition.get("env") or ())
