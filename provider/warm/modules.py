@@ -28,35 +28,18 @@ USED = """
 """.split()
 
 # The first that a module imports of its archive. It has no other name and no other line for anything than
-# source has: a module's files and errors show what they would show otherwise. Python
-# looks for the code of each module twice, once for its path.
+# source has: a module's files and errors show what they would show otherwise.
 FIRST = "ansible/__init__.py"
 AS_SOURCE = """
-def as_source():
-    import _imp, zipimport
-    original, found = zipimport._get_module_code, {}
+import _imp, zipimport
+def as_source(self, name, original=zipimport._get_module_code, fix=_imp._fix_co_filename):
+    code, package, path = original(self, name)
+    path = path.removesuffix("c")
+    fix(code, path)
+    return code, package, path
 
-    def get_module_code(self, name):
-        key = self.archive, self.prefix, name
-        if key in found:
-            return found.pop(key)
-
-        code, package, path = original(self, name)
-        if path.endswith(".pyc"):
-            path = path[:-1]
-            _imp._fix_co_filename(code, path)
-
-        found[key] = code, package, path
-
-        return found[key]
-
-    zipimport._get_module_code = get_module_code
-
-as_source()
-del as_source
-__file__ = __spec__.origin = __file__.removesuffix("c")
-__spec__.cached = None
-__cached__ = __spec__.cached
+zipimport._get_module_code = as_source
+del _imp, zipimport, as_source
 """
 
 
