@@ -107,11 +107,6 @@ func configured(cfg string, inventories ...string) func(*inputs.Inputs) {
 	}
 }
 
-// failing is the result of a run that has failed.
-func failing(reason, message string) Result {
-	return Result{Phase: common.PhaseFailed, Reason: reason, Message: message}
-}
-
 // refused is one that has failed before a task.
 func refused(reason, message string) Result {
 	r := failing(reason, message)

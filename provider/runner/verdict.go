@@ -46,19 +46,8 @@ func verdict(run Spec, e ending) Result {
 	s := e.summary
 
 	if e.code == 0 && s.Finished {
-		phase, reason, message := accomplished(run, e)
-		r := Result{Phase: phase, Reason: reason, Message: message, Summary: s}
-
-		if phase != common.PhaseSucceeded || !publishes(run) {
-			return r
-		}
-
-		details, err := connectionDetails(s.ConnectionDetails)
-		if err != nil {
-			r.Phase, r.Reason, r.Message = common.PhaseFailed, ReasonInvalidConnectionDetails, err.Error()
-		}
-
-		r.ConnectionDetails = details
+		r := accomplished(run, e)
+		r.Summary = s
 
 		return r
 	}
@@ -130,33 +119,44 @@ func idle(run Spec, s events.Summary) bool {
 
 // accomplished judges a run that Ansible has ended as a success. Ansible does so, too, when no
 // host or no task matched.
-func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
+func accomplished(run Spec, e ending) Result {
 	s := e.summary
 
 	switch {
 	case idle(run, s) && tagged(run):
-		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, or no task has the tags" + suffix(e.warnings)
+		return failing(ReasonNoHostsMatched, "no host matched, or no task has the tags"+suffix(e.warnings))
 	case idle(run, s):
-		return common.PhaseFailed, ReasonNoHostsMatched, unmatched + suffix(e.warnings)
+		return failing(ReasonNoHostsMatched, unmatched+suffix(e.warnings))
 	case s.Tasks == 0 && tagged(run):
-		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
+		return failing(ReasonNoTasksMatched, "no task has the tags, so that nothing was done")
 	case s.OutputsSize > events.MaxOutputs && publishes(run):
-		return common.PhaseFailed, ReasonOutputsTooLarge,
-			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, events.MaxOutputs)
+		return failing(ReasonOutputsTooLarge, fmt.Sprintf(
+			"the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, events.MaxOutputs))
 	case s.InvalidOutput != "" && publishes(run):
-		return common.PhaseFailed, ReasonInvalidOutputs, s.InvalidOutput
+		return failing(ReasonInvalidOutputs, s.InvalidOutput)
 	case s.ExcessDetails:
-		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf(
-				"the content published a connection detail of %d characters or more, more than %d bytes of connection details, "+
-					"or too many values, counting each change; nothing is shown of the run since then", events.MaxDetail,
-				events.MaxDetails)
+		return failing(ReasonInvalidConnectionDetails, fmt.Sprintf(
+			"the content published a connection detail of %d characters or more, more than %d bytes of connection details, "+
+				"or too many values, counting each change; nothing is shown of the run since then",
+			events.MaxDetail, events.MaxDetails))
 	case s.Report.Excess:
-		return common.PhaseFailed, ReasonTooManyConditions,
-			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", events.MaxConditions)
+		return failing(ReasonTooManyConditions, fmt.Sprintf(
+			"the content reported more than %d types of conditions, which cannot be kept", events.MaxConditions))
+	case !publishes(run):
+		return Result{Phase: common.PhaseSucceeded}
 	}
 
-	return common.PhaseSucceeded, "", ""
+	details, err := connectionDetails(s.ConnectionDetails)
+	if err != nil {
+		return failing(ReasonInvalidConnectionDetails, err.Error())
+	}
+
+	return Result{Phase: common.PhaseSucceeded, ConnectionDetails: details}
+}
+
+// failing is the result of a run that has failed.
+func failing(reason, message string) Result {
+	return Result{Phase: common.PhaseFailed, Reason: reason, Message: message}
 }
 
 // publishes is true for runs of which the outputs and connection details are kept.
