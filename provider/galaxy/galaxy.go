@@ -168,11 +168,8 @@ func (in *installation) run(ctx context.Context, what, dir string, argv ...strin
 	out := &tail{max: maxOutput}
 	env := environment(in.Environ, in.req, in.w)
 
-	ctx, done := workdir.WithLimit(ctx, in.w.Private, in.Policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, in.Policy.RunSize, in.w.Private, in.w.Set)
 	defer done()
-
-	ctx, doneToo := workdir.WithLimit(ctx, in.w.Set, in.Policy.RunSize)
-	defer doneToo()
 
 	code, err := in.Run(supervisor.Command{
 		Argv: argv, Env: env, Dir: dir, Stdout: out, Stderr: out, Domain: domain, Grace: in.Grace, Lock: in.Lock,

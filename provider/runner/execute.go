@@ -20,15 +20,8 @@ import (
 func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (code int, cause, err error) {
 	defer rec.Close()
 
-	ctx, done := workdir.WithLimit(ctx, p.Dir, r.Policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, r.Policy.RunSize, p.Dir, p.Facts)
 	defer done()
-
-	if p.Facts != "" {
-		var doneToo func()
-
-		ctx, doneToo = workdir.WithLimit(ctx, p.Facts, r.Policy.RunSize)
-		defer doneToo()
-	}
 
 	argv := slices.Concat(r.python, []string{filepath.Join(p.Dir, driverFile)}, p.Args)
 	cmd := supervisor.Command{

@@ -27,10 +27,10 @@ func (e *SizeError) Error() string {
 		resource.NewQuantity(e.Limit, resource.BinarySI))
 }
 
-// WithLimit returns a context that is done soon after a directory takes more than the limit on
-// disk, in bytes, with a SizeError as its cause; 0 means no limit. The cancel function returns
-// when the directory is not looked at any more.
-func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, context.CancelFunc) {
+// WithLimit returns a context that is done soon after one of several directories takes more than the
+// limit on disk, in bytes, with a SizeError as its cause; 0 means no limit. The cancel function returns
+// when the directories are not looked at any more.
+func WithLimit(ctx context.Context, limit int64, dirs ...string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if limit <= 0 {
 		return ctx, func() { cancel(nil) }
@@ -41,7 +41,7 @@ func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, c
 	go func() {
 		defer close(done)
 
-		if err := watch(ctx, dir, limit); err != nil {
+		if err := watch(ctx, limit, dirs); err != nil {
 			cancel(err)
 		}
 	}()
@@ -49,9 +49,9 @@ func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, c
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// watch a directory until the context is done, or the limit is exceeded. What cannot be measured exceeds it, too. The
+// watch directories until the context is done, or the limit is exceeded. What cannot be measured exceeds it, too. The
 // error is a SizeError.
-func watch(ctx context.Context, dir string, limit int64) error {
+func watch(ctx context.Context, limit int64, dirs []string) error {
 	for wait := interval; ; {
 		select {
 		case <-ctx.Done():
@@ -61,8 +61,10 @@ func watch(ctx context.Context, dir string, limit int64) error {
 
 		began := time.Now()
 
-		if u, err := Measure(ctx, dir, Limits{Size: limit}); err != nil || u.Size > limit {
-			return &SizeError{Limit: limit}
+		for _, dir := range dirs {
+			if u, err := Measure(ctx, dir, Limits{Size: limit}); err != nil || u.Size > limit {
+				return &SizeError{Limit: limit}
+			}
 		}
 
 		wait = max(interval, share*time.Since(began))

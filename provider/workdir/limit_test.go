@@ -29,6 +29,12 @@ func TestWithLimit(t *testing.T) {
 			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir, "file"), 2*mib) },
 			want:   &SizeError{Limit: mib},
 		},
+		"Other": {
+			reason: "So is that of another directory.",
+			limit:  mib,
+			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir+".other", "file"), 2*mib) },
+			want:   &SizeError{Limit: mib},
+		},
 		"Hidden": {
 			reason: "So is what hides how much it takes.",
 			limit:  1 << 40,
@@ -40,7 +46,7 @@ func TestWithLimit(t *testing.T) {
 			dir := t.TempDir()
 
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := WithLimit(t.Context(), dir, tc.limit)
+				ctx, cancel := WithLimit(t.Context(), tc.limit, dir, dir+".other")
 				defer cancel()
 
 				if err := ctx.Err(); err != nil {
@@ -69,7 +75,7 @@ func TestWithoutLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			parent, end := context.WithCancelCause(t.Context())
 
-			ctx, cancel := WithLimit(parent, dir, limit)
+			ctx, cancel := WithLimit(parent, limit, dir)
 			defer cancel()
 
 			time.Sleep(2 * interval)
