@@ -28,6 +28,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -160,20 +161,13 @@ func (x *Backend) Recorded(uid types.UID, runID string) {
 
 // Start to look after Pods of runs that are not followed, until the context is done.
 func (x *Backend) Start(ctx context.Context) error {
-	t := time.NewTicker(sweepEvery)
-	defer t.Stop()
-
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := x.sweep(ctx); err != nil {
 			x.config.Log.Info("Cannot look for the Pods of former runs, trying again", "error", err)
 		}
+	}, sweepEvery)
 
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	return nil
 }
 
 // A runKey identifies a run. The id alone is what the status of an object says, which may be the

@@ -96,7 +96,7 @@ func (r *run) failed(ctx context.Context, err error) {
 		r.giveUp(end{common.PhaseFailed, common.ReasonPodNotStarted, err.Error(), true})
 	}
 
-	if r.begun || r.pod == nil && r.attached {
+	if r.begun || r.pod == nil && r.todo.Begun != nil {
 		r.says(err.Error())
 		return
 	}

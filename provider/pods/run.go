@@ -40,6 +40,7 @@ const (
 type run struct {
 	*Backend
 
+	// todo is the run. It says that a former provider has begun it until the inputs that it was given were looked for.
 	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report
@@ -55,13 +56,11 @@ type run struct {
 	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
 	pod  *corev1.Pod
 	gone bool
-	// made is the Pod that the run makes, and packed what it then gets.
+	// made is the Pod that the run makes, and packed what it then gets; nil once it has.
 	made   *corev1.Pod
 	packed []byte
-	// attached is true for a run that a former provider has begun, until its inputs were looked for.
-	attached bool
-	// given is true once the Pod may have its inputs, so that it may begin, and gave once it has.
-	given, gave bool
+	// given is true once the Pod may have its inputs, so that it may begin.
+	given bool
 	// sealKey seals the reports of the run; nil if it is not known.
 	sealKey []byte
 	// log of the Pod, which is read once that has begun.
@@ -106,7 +105,7 @@ func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run 
 		return r
 	}
 
-	r.attached, r.given, r.gave = true, true, true
+	r.given = true
 
 	return r
 }
@@ -134,7 +133,7 @@ func (r *run) execute() (report runs.Report) {
 		report = r.report
 	})
 
-	if r.attached {
+	if r.todo.Begun != nil {
 		go r.observe(nil)
 	}
 
@@ -198,13 +197,13 @@ func (r *run) step(ctx context.Context) (ended bool, err error) {
 	switch {
 	case r.unseen != nil:
 		return false, r.unseen
-	case r.pod == nil && r.attached && !r.gone: // It is seen soon.
+	case r.pod == nil && r.todo.Begun != nil && !r.gone: // It is seen soon.
 	case r.pod == nil && (r.gone || ends):
 		r.conclude()
 		return true, nil
 	case r.pod == nil:
 		return false, r.create(ctx)
-	case r.attached:
+	case r.todo.Begun != nil:
 		return false, r.find(ctx)
 	case over && r.begun && r.sealKey != nil && !r.read && (!r.unread || !r.canceled()):
 		return false, r.follow(ctx)
@@ -213,7 +212,7 @@ func (r *run) step(ctx context.Context) (ended bool, err error) {
 		return true, nil
 	case !r.deleted && (ends || r.sealKey == nil):
 		return false, r.remove(ctx)
-	case !r.gave && !r.deleted:
+	case r.packed != nil && !r.deleted:
 		return false, r.give(ctx)
 	case r.begun:
 		return false, r.follow(ctx)
@@ -252,7 +251,7 @@ func (r *run) find(ctx context.Context) error {
 		return err
 	}
 
-	if r.attached, r.again = false, 0; payload != nil {
+	if r.todo.Begun, r.again = nil, 0; payload != nil {
 		r.adopt(*payload)
 	}
 
@@ -266,7 +265,7 @@ func (r *run) adopt(p Payload) {
 	was, shown := r.todo, r.report.Run
 	r.sealKey = p.Key
 
-	r.todo.Spec, r.todo.Request, r.todo.Before.Run, r.todo.Begun = p.Spec, p.Request, p.Before, nil
+	r.todo.Spec, r.todo.Request, r.todo.Before.Run = p.Spec, p.Request, p.Before
 
 	// One that has begun may wait, too.
 	if shown.Phase == common.PhaseQueued {
@@ -359,8 +358,8 @@ func (r *run) give(ctx context.Context) error {
 	}
 
 	err := r.post(ctx, secrets[0])
-	if r.gave = err == nil; r.gave {
-		r.again = 0
+	if err == nil {
+		r.packed, r.again = nil, 0
 	}
 
 	r.given = r.given || !isRefusal(err) && !isQuota(err) // The answer to an earlier request may be lost.

@@ -63,7 +63,7 @@ func (e *entry) due(n news) time.Time {
 
 // tell the object its news when they are due. The start of a run and its end are told at once.
 func (p *Pool) tell(e *entry, n news) {
-	now, at := p.now(), e.due(n)
+	now, at := time.Now(), e.due(n)
 
 	switch {
 	case !now.Before(at):

@@ -38,7 +38,6 @@ type Pool struct {
 	// leads is false when another provider may carry out runs.
 	leads    func() bool
 	observer Observer
-	now      func() time.Time
 
 	// provider is done, and leave makes it so, once the pool takes no more runs.
 	provider context.Context //nolint:containedctx // It is not that of a call.
@@ -118,7 +117,7 @@ type entry struct {
 // New returns a pool of places, in which nothing begins while leads is false.
 func New(places map[common.Place]Place, leads func() bool, o Observer) *Pool {
 	p := &Pool{
-		leads: leads, observer: o, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
+		leads: leads, observer: o, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
 		queues: map[common.Place]*queue{}, gone: lru.New(maxGone),
 	}
 	p.provider, p.leave = context.WithCancel(context.Background())
@@ -181,7 +180,7 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	case known && w.End && e.report.Waits:
 		p.withdraw(e)
 
-		e.report = e.report.Canceled(p.now())
+		e.report = e.report.Canceled(time.Now())
 		e.wake()
 
 		return e.report, true
@@ -272,7 +271,7 @@ func (e *entry) heed(w Want) {
 func (p *Pool) enqueue(e *entry, c runs.Class) {
 	if q := e.queue; e.class != c || !slices.Contains(q.waiting[c], e) {
 		q.drop(e)
-		e.class, e.queued = c, p.now()
+		e.class, e.queued = c, time.Now()
 		q.waiting[c] = append(q.waiting[c], e)
 	}
 
@@ -319,7 +318,7 @@ func (p *Pool) begin(e *entry, r runs.Run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.run, e.report.Waits, e.cancel = r, false, cancel
 	e.wanted, e.revoke = context.WithCancel(context.Background())
-	e.begun, e.told = p.now(), p.now()
+	e.begun, e.told = time.Now(), time.Now()
 
 	p.work.Go(func() { p.carryOut(ctx, e) })
 }
@@ -497,7 +496,7 @@ func (p *Pool) dispatch(but *entry) {
 			p.reserve(e)
 
 			if e.start == nil {
-				e.start = new(metav1.NewTime(p.now().Truncate(time.Second)))
+				e.start = new(metav1.NewTime(time.Now().Truncate(time.Second)))
 			}
 
 			if e != but {
@@ -541,7 +540,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	// The next provider reports a run that was left to it.
 	detached := !report.Run.Phase.Finished()
 	if !detached {
-		p.observer.Ended(run, report, p.now().Sub(start))
+		p.observer.Ended(run, report, time.Since(start))
 	}
 
 	p.mu.Lock()
