@@ -1,17 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"maps"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -26,122 +21,61 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestDashboard checks that the provider has every metric that the dashboard
-// shows, and that the dashboard shows every metric that the provider has.
-func TestDashboard(t *testing.T) {
-	text, err := os.ReadFile("../docs/dashboard.json")
-	needs.OK(t, err)
+// inPromQL matches a metric in an expression: each has the label job, or namespace, and names of functions have none.
+var inPromQL = regexp.MustCompile(`([a-zA-Z_:]+)\{`)
 
-	var dashboard struct {
-		Panels []struct {
-			Title   string `json:"title"`
-			Type    string `json:"type"`
-			Targets []struct {
-				Expr string `json:"expr"`
-			} `json:"targets"`
-		} `json:"panels"`
-	}
+// TestMetricsAreKnown has the dashboard, the alerts and the documentation be about metrics that the provider has. Those of
+// its own are all in the dashboard and in the documentation.
+func TestMetricsAreKnown(t *testing.T) {
+	known := metricNames(t)
 
-	needs.OK(t, json.Unmarshal(text, &dashboard))
+	for file, tc := range map[string]struct {
+		// each begins what is about a metric, and metric matches its name.
+		each   string
+		metric *regexp.Regexp
+		all    bool
+	}{
+		"../docs/dashboard.json":             {`"targets": [`, inPromQL, true},
+		"../docs/observability.md":           {"## Metrics\n", regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (?:counter|gauge|histogram|summary) "), true},
+		"../examples/operations/alerts.yaml": {"alert: ", inPromQL, false},
+	} {
+		all := strings.Split(needs.Read(t, file), tc.each)
+		has := map[string]bool{}
 
-	known, shown := metricNames(t), map[string]bool{}
+		for _, text := range all[1:] {
+			found := tc.metric.FindAllStringSubmatch(text, -1)
+			if found == nil {
+				t.Errorf("%s: this should be about a metric: %s", file, text)
+			}
 
-	for _, p := range dashboard.Panels {
-		if p.Type != "row" && len(p.Targets) == 0 {
-			t.Errorf("Panel %q should show something.", p.Title)
-		}
-
-		for _, target := range p.Targets {
-			for _, name := range metricsIn(t, known, "Panel "+p.Title, target.Expr) {
-				shown[name] = true
+			for _, m := range found {
+				name := strings.TrimSuffix(m[1], "_bucket")
+				if has[name] = true; !known[name] {
+					t.Errorf("%s is about %q, which the provider does not have.", file, name)
+				}
 			}
 		}
-	}
 
-	for name := range known {
-		if strings.HasPrefix(name, "provider_ansible_") && !shown[name] {
-			t.Errorf("The dashboard should show %q.", name)
+		for name := range known {
+			if tc.all && strings.HasPrefix(name, "provider_ansible_") && !has[name] {
+				t.Errorf("%s should have %q.", file, name)
+			}
+		}
+
+		if len(has) == 0 {
+			t.Errorf("%s should have metrics.", file)
 		}
 	}
 }
 
-// metricsIn an expression of PromQL, which have to be known.
-func metricsIn(t *testing.T, known map[string]bool, what, expr string) []string {
-	t.Helper()
-
-	var names []string
-
-	// Every metric has the label job, names of functions have none.
-	for _, m := range regexp.MustCompile(`([a-zA-Z_:]+)\{`).FindAllStringSubmatch(expr, -1) {
-		name := strings.TrimSuffix(m[1], "_bucket")
-		if names = append(names, name); !known[name] {
-			t.Errorf("%s is about %q, which the provider does not have.", what, m[1])
-		}
-	}
-
-	if names == nil {
-		t.Errorf("%s should be about a metric, got %s", what, expr)
-	}
-
-	return names
-}
-
-// TestAlerts checks that the provider has every metric that the alerts are about.
+// TestAlerts looks for what the documentation says to do about each alert.
 func TestAlerts(t *testing.T) {
-	text, err := os.ReadFile("../examples/operations/alerts.yaml")
-	needs.OK(t, err)
+	operations := needs.Read(t, "../docs/operations.md")
 
-	var rule struct {
-		Spec struct {
-			Groups []struct {
-				Rules []struct {
-					Alert string `json:"alert"`
-					Expr  string `json:"expr"`
-				} `json:"rules"`
-			} `json:"groups"`
-		} `json:"spec"`
-	}
-
-	needs.OK(t, yaml.Unmarshal(text, &rule))
-
-	operations, err := os.ReadFile("../docs/operations.md")
-	needs.OK(t, err)
-
-	known, alerts := metricNames(t), 0
-
-	for _, g := range rule.Spec.Groups {
-		for _, r := range g.Rules {
-			alerts++
-
-			metricsIn(t, known, "Alert "+r.Alert, r.Expr)
-
-			if !strings.Contains(string(operations), "| `"+r.Alert+"` |") {
-				t.Errorf("The documentation should say what to do about %q.", r.Alert)
-			}
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(needs.Read(t, "../examples/operations/alerts.yaml"), -1) {
+		if !strings.Contains(operations, "| `"+m[1]+"` |") {
+			t.Errorf("The documentation should say what to do about %q.", m[1])
 		}
-	}
-
-	if alerts == 0 {
-		t.Error("There should be alerts.")
-	}
-}
-
-// TestMetricsDocumented checks that the documentation lists the provider's own
-// metrics, and no others.
-func TestMetricsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/observability.md")
-	needs.OK(t, err)
-
-	listed := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (?:counter|gauge|histogram|summary) ").FindAllStringSubmatch(string(text), -1) {
-		listed[m[1]] = true
-	}
-
-	own := metricNames(t)
-	maps.DeleteFunc(own, func(name string, _ bool) bool { return !strings.HasPrefix(name, "provider_ansible_") })
-
-	if diff := cmp.Diff(own, listed); diff != "" {
-		t.Errorf("-want metrics, +listed metrics:\n%s", diff)
 	}
 }
 
