@@ -94,7 +94,13 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 			"it a Pod with spec.execution: {place: Pod}", in.Config, r.Unconfined)
 	}
 
-	in.Kubernetes = kubernetes(run, c)
+	if k := c.ConfigSpec().Kubernetes; k != nil {
+		in.Kubernetes = &inputs.Kubernetes{
+			// A run of a ServiceAccount without a namespace has one.
+			Namespace: cmp.Or(k.ServiceAccountRef.Namespace, run.GetNamespace()), ServiceAccount: k.ServiceAccountRef.Name,
+			OwnerReferences: k.OwnerReferences, WatchDependents: k.WatchDependents, Ignore: k.IgnoreDependents,
+		}
+	}
 
 	if err := r.files(ctx, run, c, &in); err != nil {
 		return inputs.Inputs{}, err

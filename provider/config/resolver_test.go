@@ -366,6 +366,22 @@ spec:
 				},
 			}},
 		},
+		"ServiceAccount": {
+			reason: "The account of a configuration without a namespace is in that of the run.",
+			docs:   []string{namespacedRun + inline, clusterProviderConfig + "spec: {kubernetes: {serviceAccountRef: {name: deployer}, ownerReferences: true}}"},
+			want: want{in: inputs.Inputs{
+				Config:     `ClusterProviderConfig "default"`,
+				Kubernetes: &inputs.Kubernetes{Namespace: "team", ServiceAccount: "deployer", OwnerReferences: true},
+			}},
+		},
+		"ServiceAccountNamed": {
+			reason: "Or a shared configuration names one for all.",
+			docs:   []string{namespacedRun + inline, clusterProviderConfig + "spec: {kubernetes: {serviceAccountRef: {namespace: ops, name: deployer}, watchDependents: true}}"},
+			want: want{in: inputs.Inputs{
+				Config:     `ClusterProviderConfig "default"`,
+				Kubernetes: &inputs.Kubernetes{Namespace: "ops", ServiceAccount: "deployer", WatchDependents: true},
+			}},
+		},
 		"Roles": {
 			reason: "The error says which item is wrong.",
 			docs:   []string{clusterRun + `spec: {forProvider: {roles: [a.b, 1]}}`, clusterConfig},
