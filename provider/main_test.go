@@ -34,8 +34,9 @@ func parser(t *testing.T, stateDir string, options ...kong.Option) (*kong.Kong, 
 // TestFlags shows which values of flags are refused: those with which a provider would wait in silence, or never rest,
 // and those of run that contradict one another.
 func TestFlags(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "pod.yaml")
-	write(t, file, `{"spec": {"nodeSelectors": {"pool": "a"}}}`)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "pod.yaml")
+	needs.Write(t, dir, map[string]string{"pod.yaml": `{"spec": {"nodeSelectors": {"pool": "a"}}}`})
 
 	for name, tc := range map[string]struct{ args, want string }{
 		"Defaults":                {"", ""},
@@ -70,12 +71,12 @@ func TestFlags(t *testing.T) {
 
 // TestPodTemplate keeps a template as it is written, so that nothing that it does not say is merged.
 func TestPodTemplate(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "pod.yaml")
-	write(t, file, "spec:\n  nodeSelector: {pool: a}\n")
+	dir := t.TempDir()
+	needs.Write(t, dir, map[string]string{"pod.yaml": "spec:\n  nodeSelector: {pool: a}\n"})
 
-	p, c := parser(t, t.TempDir())
+	p, c := parser(t, dir)
 
-	_, err := p.Parse([]string{"--pod-template=" + file})
+	_, err := p.Parse([]string{"--pod-template=" + filepath.Join(dir, "pod.yaml")})
 	needs.OK(t, err)
 
 	if diff := cmp.Diff(`{"spec":{"nodeSelector":{"pool":"a"}}}`, string(c.Start.PodTemplate)); diff != "" {

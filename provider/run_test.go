@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // TestRunProject runs playbooks of a git repository without a cluster.
@@ -27,18 +27,13 @@ func TestRunProject(t *testing.T) {
 	}
 
 	repo := t.TempDir()
-	for name, text := range map[string]string{
+	test.Write(t, repo, map[string]string{
 		"web/site.yml":                     play("site"),
 		"web/playbooks/report.yml":         play("report"),
 		"web/group_vars/all.yml":           "greeting: of the project\n",
 		"web/playbooks/group_vars/all.yml": "greeting: beside the playbook\n",
-	} {
-		write(t, filepath.Join(repo, name), text)
-	}
-
-	git(t, repo, "init", "-q")
-	commitAll(t, repo)
-	git(t, repo, "tag", "v1.0.0")
+	})
+	sources.Commit(t, repo, "v1.0.0")
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -97,29 +92,22 @@ func TestRunProject(t *testing.T) {
 func manifest(t *testing.T, config, run, metadata string) string {
 	t.Helper()
 
-	file := filepath.Join(t.TempDir(), "run.yaml")
-	write(t, file, `
+	dir := t.TempDir()
+	test.Write(t, dir, map[string]string{"run.yaml": `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {name: default}
-spec: {`+config+`}
+spec: {` + config + `}
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {name: site, `+metadata+`}
+metadata: {name: site, ` + metadata + `}
 spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
-`+run)
+` + run})
 
-	return file
-}
-
-func write(t *testing.T, file, text string) {
-	t.Helper()
-
-	test.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	test.OK(t, os.WriteFile(file, []byte(text), 0o600))
+	return filepath.Join(dir, "run.yaml")
 }
 
 // written into a file by a play; nothing if it is not there.
@@ -132,26 +120,6 @@ func written(t *testing.T, file string) string {
 	}
 
 	return string(text)
-}
-
-// git in a directory.
-func git(t *testing.T, dir string, args ...string) {
-	t.Helper()
-
-	cmd := exec.CommandContext(t.Context(), test.Program(t, "git"), args...)
-	cmd.Dir = dir
-
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
-
-// commitAll files of a repository.
-func commitAll(t *testing.T, repo string) {
-	t.Helper()
-
-	git(t, repo, "add", ".")
-	git(t, repo, "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "change")
 }
 
 // runCLI runs provider-ansible run, and returns its error.
@@ -177,8 +145,7 @@ func TestRunGrants(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, "run.yaml")
 
-	write(t, filepath.Join(home, "key"), "mine")
-	write(t, file, `
+	test.Write(t, home, map[string]string{"key": "mine", "run.yaml": `
 apiVersion: v1
 kind: Namespace
 metadata: {name: a}
@@ -193,14 +160,14 @@ spec:
       - hosts: localhost
         gather_facts: false
         tasks:
-        - ansible.builtin.copy: {src: `+home+`/key, dest: `+home+`/copy, mode: "0600"}
+        - ansible.builtin.copy: {src: ` + home + `/key, dest: ` + home + `/copy, mode: "0600"}
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig
 metadata: {name: mine}
 spec:
-  confinement: {readPaths: [/usr/share], writePaths: [`+home+`/copy, `+home+`]}
-`)
+  confinement: {readPaths: [/usr/share], writePaths: [` + home + `/copy, ` + home + `]}
+`})
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -253,16 +220,14 @@ func TestRunLocalContent(t *testing.T) {
 `, "")
 
 	play := func(word string) {
-		write(t, filepath.Join(repo, "site.yml"), `- hosts: localhost
+		test.Write(t, repo, map[string]string{"site.yml": `- hosts: localhost
   gather_facts: false
   tasks:
-  - ansible.builtin.copy: {dest: "{{ ledger }}", content: `+word+`, mode: "0600"}
-`)
-		commitAll(t, repo)
-		git(t, repo, "tag", "--force", "v1.0.0")
+  - ansible.builtin.copy: {dest: "{{ ledger }}", content: ` + word + `, mode: "0600"}
+`})
+		sources.Commit(t, repo)
+		sources.InGit(t, repo, "tag", "--force", "v1.0.0")
 	}
-
-	git(t, repo, "init", "-q")
 
 	for _, word := range []string{"first", "second"} {
 		play(word)
@@ -298,7 +263,7 @@ func TestRunVariables(t *testing.T) {
 	dir := t.TempDir()
 	others := filepath.Join(dir, "others.yaml")
 
-	write(t, others, `
+	test.Write(t, dir, map[string]string{"others.yaml": `
 apiVersion: v1
 kind: Secret
 metadata: {name: connection}
@@ -308,7 +273,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: site}
 data: {region: eu-central-1, username: other, text: "{% raw %}\u2028\U0001f600"}
-`)
+`})
 
 	file := manifest(t, `varFiles: [
   {source: ConfigMap, configMapRef: {name: site}},
@@ -351,18 +316,19 @@ func TestRunSettings(t *testing.T) {
 
 	outside, repo := t.TempDir(), t.TempDir()
 
-	write(t, filepath.Join(repo, "ansible.cfg"), "[defaults]\ncallback_plugins = plugins\ncallbacks_enabled = told\n")
-	write(t, filepath.Join(repo, "plugins", "told.py"), `
+	test.Write(t, repo, map[string]string{
+		"ansible.cfg": "[defaults]\ncallback_plugins = plugins\ncallbacks_enabled = told\n",
+		"site.yml":    "- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.ping: ]\n",
+		"plugins/told.py": `
 DOCUMENTATION = "name: told\ntype: notification\nshort_description: x\ndescription: [x]\n"
 from ansible.plugins.callback import CallbackBase
 class CallbackModule(CallbackBase):
     CALLBACK_VERSION, CALLBACK_NAME, CALLBACK_NEEDS_ENABLED = 2.0, "told", True
     def v2_playbook_on_stats(self, stats):
-        open("`+outside+`/told", "w").write("told")
-`)
-	write(t, filepath.Join(repo, "site.yml"), "- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.ping: ]\n")
-	git(t, repo, "init", "-q")
-	commitAll(t, repo)
+        open("` + outside + `/told", "w").write("told")
+`,
+	})
+	sources.Commit(t, repo)
 
 	// logs has a run log to a directory.
 	logs := func(dir string) string {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // workTree is a directory as the author of its roles has it: nothing of it is committed, and the role and the
@@ -23,7 +24,7 @@ func workTree(t *testing.T) string {
 	}
 	dir := filepath.Join(t.TempDir(), "site")
 
-	for name, text := range map[string]string{
+	test.Write(t, dir, map[string]string{
 		"site.yml": "- hosts: web\n  gather_facts: false\n  roles: [page, acme.site.box]\n  tasks:\n  - " +
 			note("{{ inventory_hostname }} {{ stage }} {{ word | default('none') }}") + "    tags: [web]\n",
 		"roles/page/tasks/main.yml": "- " + note("page {{ inventory_hostname }}") + "  tags: [page]\n",
@@ -32,14 +33,12 @@ func workTree(t *testing.T) string {
 		"inventories/stage/group_vars/all.yml": "stage: staging\nansible_connection: local\nansible_python_interpreter: '{{ ansible_playbook_python }}'\n",
 		"vars.yml":                             "word: of a file\n",
 		"ansible.cfg":                          "[defaults]\nforks = 1\n",
-	} {
-		write(t, filepath.Join(dir, name), text)
-	}
+	})
 
 	// What a program beside the roles listens on is no content.
 	test.OK(t, unix.Mkfifo(filepath.Join(dir, "roles", "page", "agent"), 0o600))
 
-	git(t, dir, "init", "-q")
+	sources.InGit(t, dir, "init", "-q")
 
 	return dir
 }
@@ -105,7 +104,7 @@ func TestRunShows(t *testing.T) {
 	test.Ansible(t)
 
 	dir := workTree(t)
-	write(t, filepath.Join(dir, "wrong.yml"), "- hosts: web\n  taskz: []\n")
+	test.Write(t, dir, map[string]string{"wrong.yml": "- hosts: web\n  taskz: []\n"})
 
 	for name, tc := range map[string]struct {
 		reason string
