@@ -6,6 +6,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,11 +33,8 @@ import (
 // Manifests are objects that were read from files. They are valid, and have the defaults that the API server would have
 // given them.
 type Manifests struct {
-	scheme *runtime.Scheme
-	// definitions of the kinds of this API that runs need.
-	definitions map[kschema.GroupVersionKind][]byte
-	schemas     map[kschema.GroupVersionKind]*schema.Schema
-	objects     map[objectKey]client.Object
+	scheme  *runtime.Scheme
+	objects map[objectKey]client.Object
 
 	// Runs that were added, in order.
 	Runs []common.AnsibleRun
@@ -49,24 +47,27 @@ type objectKey struct {
 	types.NamespacedName
 }
 
+// definitions of the kinds of this API that runs need.
+var definitions = map[kschema.GroupVersionKind]func() (*schema.Schema, error){
+	clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun):        defined(crds.ClusterAnsibleRuns),
+	clusterv1alpha1.SchemeGroupVersion.WithKind(kindProviderConfig):           defined(crds.ClusterProviderConfigs),
+	namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun):     defined(crds.AnsibleRuns),
+	namespacedv1alpha1.SchemeGroupVersion.WithKind(kindProviderConfig):        defined(crds.ProviderConfigs),
+	namespacedv1alpha1.SchemeGroupVersion.WithKind(kindClusterProviderConfig): defined(crds.SharedProviderConfigs),
+}
+
+// defined returns the schema of a definition, which takes a moment to be made, once.
+func defined(crd []byte) func() (*schema.Schema, error) {
+	return sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crd) })
+}
+
 // NewManifests returns no manifests yet.
 func NewManifests() *Manifests {
 	s := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(corev1.AddToScheme, clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme)
 	utilruntime.Must(types.AddToScheme(s))
 
-	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
-
-	return &Manifests{
-		scheme: s, objects: map[objectKey]client.Object{}, schemas: map[kschema.GroupVersionKind]*schema.Schema{},
-		definitions: map[kschema.GroupVersionKind][]byte{
-			cluster.WithKind(common.KindAnsibleRun):        crds.ClusterAnsibleRuns,
-			cluster.WithKind(kindProviderConfig):           crds.ClusterProviderConfigs,
-			namespaced.WithKind(common.KindAnsibleRun):     crds.AnsibleRuns,
-			namespaced.WithKind(kindProviderConfig):        crds.ProviderConfigs,
-			namespaced.WithKind(kindClusterProviderConfig): crds.SharedProviderConfigs,
-		},
-	}
+	return &Manifests{scheme: s, objects: map[objectKey]client.Object{}}
 }
 
 // Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
@@ -159,7 +160,7 @@ func (m *Manifests) object(object runtime.Object) error {
 // kind that the groups of this API do not have is a mistake.
 func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error) {
 	k := u.GroupVersionKind()
-	definition, ours := m.definitions[k]
+	definition, ours := definitions[k]
 
 	switch {
 	case ours:
@@ -173,15 +174,14 @@ func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error)
 		return k.Group == corev1.GroupName && (k.Kind == KindSecret || k.Kind == KindConfigMap), nil
 	}
 
-	if m.schemas[k] == nil {
-		if m.schemas[k], err = schema.New(definition); err != nil {
-			return false, errors.Wrapf(err, "cannot use the definition of %s", k.Kind)
-		}
+	s, err := definition()
+	if err != nil {
+		return false, errors.Wrapf(err, "cannot use the definition of %s", k.Kind)
 	}
 
-	m.schemas[k].Default(u.Object)
+	s.Default(u.Object)
 
-	return true, m.schemas[k].Validate(u.Object).ToAggregate()
+	return true, s.Validate(u.Object).ToAggregate()
 }
 
 // Get a copy of an object that was added.

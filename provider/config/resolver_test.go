@@ -12,12 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -546,14 +544,10 @@ func TestResolveDeleted(t *testing.T) {
 	}
 }
 
-// schemas take a moment to be made.
-var schemas = map[kschema.GroupVersionKind]*schema.Schema{}
-
 func manifests(t *testing.T, docs ...string) *Manifests {
 	t.Helper()
 
 	m := NewManifests()
-	m.schemas = schemas
 
 	for _, d := range docs {
 		needs.OK(t, m.Add("file.yaml", strings.NewReader(d)))
