@@ -162,7 +162,7 @@ func (r *Recorder) Summary() Summary {
 	s := r.summary
 	s.Failures = slices.Clone(s.Failures)
 	s.Changed = slices.Clone(s.Changed)
-	s.Report = s.Report.clone()
+	s.Report.Conditions = slices.Clone(s.Report.Conditions) // Its maps are made anew.
 
 	return s
 }

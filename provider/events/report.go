@@ -88,14 +88,6 @@ func (r Report) Check() error {
 	return CheckOutputs(Encode(r.Outputs))
 }
 
-func (r Report) clone() Report {
-	r.Outputs = maps.Clone(r.Outputs)
-	r.Withheld, r.WithheldStatus = maps.Clone(r.Withheld), maps.Clone(r.WithheldStatus)
-	r.Conditions = slices.Clone(r.Conditions)
-
-	return r
-}
-
 // reported is the result of the action crossplane.ansible.status.
 type reported struct {
 	Reported   bool                       `json:"reported"`

@@ -204,7 +204,9 @@ func (p *proxy) makes(ctx context.Context, way string, t target) bool {
 		return false
 	}
 
-	o, err := p.metadataOf(ctx, t)
+	gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
+
+	o, err := p.kube.Resource(gvr).Namespace(t.namespace).Get(ctx, t.name, metav1.GetOptions{})
 	if err != nil {
 		return kerrors.IsNotFound(err) && way == wayApply
 	}

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/transport"
@@ -242,13 +241,6 @@ func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 			refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "cannot reach the API server: "+err.Error())
 		},
 	}
-}
-
-// metadataOf a target.
-func (p *proxy) metadataOf(ctx context.Context, t target) (*metav1.PartialObjectMetadata, error) {
-	gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
-
-	return p.kube.Resource(gvr).Namespace(t.namespace).Get(ctx, t.name, metav1.GetOptions{})
 }
 
 // kindOf the resource of a target; empty if that cannot be told.
