@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -85,13 +84,10 @@ func TestCauses(t *testing.T) {
 
 	for _, version := range []string{"2.16", "2.19", "2.21"} {
 		t.Run(version, func(t *testing.T) {
-			raw, err := os.ReadFile("testdata/causes/" + version + ".jsonl")
-			needs.OK(t, err)
-
 			// A summary has the first few failures, so that each host has one of its own.
 			streams, got := map[string]string{}, map[string]string{}
 
-			for line := range strings.Lines(string(raw)) {
+			for line := range strings.Lines(golden(t, "causes/"+version)) {
 				var e struct {
 					Data struct {
 						Host string `json:"host"`

@@ -3,8 +3,6 @@ package events
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // record a stream in pieces, as a pipe delivers it.
@@ -124,10 +121,7 @@ func TestStreams(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := os.ReadFile(filepath.Join("testdata", tc.stream+".jsonl"))
-			needs.OK(t, err)
-
-			r := record(t, string(raw), Options{Hidden: []string{playDir + "/project/"}, Secrets: redact.New(redact.InFile("hunter22", redact.Source{}))})
+			r := record(t, golden(t, tc.stream), Options{Hidden: []string{playDir + "/project/"}, Secrets: redact.New(redact.InFile("hunter22", redact.Source{}))})
 			got := want{summary: r.Summary(), text: r.Text(), warnings: r.Warnings()}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -333,12 +327,9 @@ func heap() uint64 {
 }
 
 func TestBehind(t *testing.T) {
-	raw, err := os.ReadFile("testdata/failures.jsonl")
-	needs.OK(t, err)
-
 	var got []string
 
-	record(t, string(raw), Options{Watch: Watch{Progress: func(s Summary) {
+	record(t, golden(t, "failures"), Options{Watch: Watch{Progress: func(s Summary) {
 		if s.Task != "" && !s.Finished {
 			got = append(got, s.Behind)
 		}

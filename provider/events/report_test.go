@@ -3,7 +3,6 @@ package events
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +22,7 @@ import (
 func golden(t *testing.T, name string) string {
 	t.Helper()
 
-	raw, err := os.ReadFile("testdata/" + name + ".jsonl")
-	needs.OK(t, err)
-
-	return string(raw)
+	return needs.Read(t, "testdata/"+name+".jsonl")
 }
 
 func condition(typ, status, reason, message string) xpv2.Condition {

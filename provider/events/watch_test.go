@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,9 +13,6 @@ import (
 
 func TestTail(t *testing.T) {
 	const secret = "correct horse battery staple"
-
-	raw, err := os.ReadFile("testdata/tags.jsonl")
-	needs.OK(t, err)
 
 	shown := func(text string) string {
 		raw, err := json.Marshal(map[string]any{"event": "verbose", "uuid": "u", "stdout": text})
@@ -32,7 +28,7 @@ func TestTail(t *testing.T) {
 	}{
 		"Play": {
 			reason: "What is kept is what a terminal would have shown.",
-			stream: string(raw),
+			stream: golden(t, "tags"),
 			want: "\nPLAY [Only facts] **************************************************************\n" +
 				"\nTASK [Gathering Facts] *********************************************************\n" +
 				"ok: [localhost]\n" +
