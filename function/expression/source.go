@@ -27,37 +27,32 @@ func split(s string) ([]part, error) {
 		text  strings.Builder
 	)
 
-	for len(s) > 0 {
-		switch {
-		case strings.HasPrefix(s, "$${"):
-			text.WriteString("${")
+	for {
+		before, after, found := strings.Cut(s, "${")
+		if found && strings.HasSuffix(before, "$") {
+			text.WriteString(before + "{")
+			s = after
 
-			s = s[len("$${"):]
-		case strings.HasPrefix(s, "${"):
-			n := end(s[len("${"):])
-			if n < 0 {
-				return nil, errors.Errorf("the expression %q has no end: a } or a closing quote is missing", s)
-			}
-
-			if text.Len() > 0 {
-				parts = append(parts, part{text: text.String()})
-				text.Reset()
-			}
-
-			parts = append(parts, part{text: s[len("${") : len("${")+n], expression: true})
-			s = s[len("${")+n+len("}"):]
-		default:
-			text.WriteByte(s[0])
-
-			s = s[1:]
+			continue
 		}
-	}
 
-	if text.Len() > 0 {
-		parts = append(parts, part{text: text.String()})
-	}
+		if text.WriteString(before); text.Len() > 0 {
+			parts = append(parts, part{text: text.String()})
+			text.Reset()
+		}
 
-	return parts, nil
+		if !found {
+			return parts, nil
+		}
+
+		n := end(after)
+		if n < 0 {
+			return nil, errors.Errorf("the expression %q has no end: a } or a closing quote is missing", "${"+after)
+		}
+
+		parts = append(parts, part{text: after[:n], expression: true})
+		s = after[n+len("}"):]
+	}
 }
 
 // tokens of CEL that matter for where an expression ends: string literals, comments and braces. A quote alone is that
