@@ -1,7 +1,6 @@
 package ansiblerun
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -23,22 +22,29 @@ const FieldManaged = "managedFields"
 // kind, and the labels, annotations and spec. It has all of spec.forProvider, also what other managers have applied,
 // because an apply replaces that as a whole. It is nil when the managed fields have no apply by core.
 func Applied(o map[string]any, managed *structpb.Struct) map[string]any {
-	set := owned(managed)
-	if set == nil {
+	var applied map[string]any
+
+	fields := managed.GetFields()["metadata"].GetStructValue().GetFields()[FieldManaged]
+	for _, e := range fields.GetListValue().GetValues() {
+		entry := e.GetStructValue().GetFields()
+		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" &&
+			strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
+			owned, _ := extract(o, entry["fieldsV1"].GetStructValue()).(map[string]any)
+			applied = manifest.Overlay(applied, owned)
+		}
+	}
+
+	if applied == nil {
 		return nil
 	}
 
-	metadata, _ := extract(o["metadata"], set.GetFields()["f:metadata"].GetStructValue()).(map[string]any)
-	spec, _ := extract(o["spec"], set.GetFields()["f:spec"].GetStructValue()).(map[string]any)
+	metadata, _ := applied["metadata"].(map[string]any)
+	spec, _ := o["spec"].(map[string]any)
 
-	if p := manifest.Nested(o, "spec", "forProvider"); p != nil {
-		spec["forProvider"] = p
-	}
-
-	return map[string]any{
-		"apiVersion": o["apiVersion"], "kind": o["kind"], "spec": spec,
+	return manifest.Overlay(manifest.Pick(applied, "spec"), map[string]any{
+		"apiVersion": o["apiVersion"], "kind": o["kind"], "spec": manifest.Pick(spec, "forProvider"),
 		"metadata": manifest.Pick(metadata, "labels", "annotations"),
-	}
+	})
 }
 
 // Again returns what core has to apply again in order to change nothing of an observed AnsibleRun: what it has applied,
@@ -52,37 +58,6 @@ func Again(o, applied map[string]any) map[string]any {
 		"apiVersion": o["apiVersion"], "kind": o["kind"], "spec": o["spec"],
 		"metadata": map[string]any{"annotations": ownAnnotations(o)},
 	}
-}
-
-// owned returns the fields of an observed object that core has applied, as a FieldsV1 set;
-// nil when the managed fields of the object have no apply by core.
-func owned(o *structpb.Struct) *structpb.Struct {
-	var set *structpb.Struct
-
-	fields := o.GetFields()["metadata"].GetStructValue().GetFields()[FieldManaged]
-	for _, e := range fields.GetListValue().GetValues() {
-		entry := e.GetStructValue().GetFields()
-		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" &&
-			strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
-			set = union(set, entry["fieldsV1"].GetStructValue())
-		}
-	}
-
-	return set
-}
-
-// union of two FieldsV1 sets.
-func union(a, b *structpb.Struct) *structpb.Struct {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-
-	fields := maps.Clone(a.GetFields())
-	for k, v := range b.GetFields() {
-		fields[k] = structpb.NewStructValue(union(fields[k].GetStructValue(), v.GetStructValue()))
-	}
-
-	return &structpb.Struct{Fields: fields}
 }
 
 // extract returns the fields of a value that a FieldsV1 set names. The set names members
