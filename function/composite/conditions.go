@@ -32,7 +32,7 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 		needs := t.Runs()
 
 		for _, name := range manifest.SortedKeys(needs) {
-			if needs[name] && e.runs.Instances[name].Unwanted {
+			if needs[name] && e.runs.Instances[name].Unwanted() {
 				out.Reason, out.Message = string(desired.Skipped), name+" is not wanted"
 				return out
 			}

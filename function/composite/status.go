@@ -199,7 +199,7 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, observed 
 // is not wanted. Waiting is true while runs, or resources of earlier steps, are not ready.
 func (e *evaluator) availability(ctx context.Context, t *expression.Template) (gone, waiting bool) {
 	for name, needed := range t.Runs() {
-		gone = gone || needed && e.runs.Instances[name].Unwanted
+		gone = gone || needed && e.runs.Instances[name].Unwanted()
 		waiting = waiting || !e.runs.Instances[name].Done()
 	}
 

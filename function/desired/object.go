@@ -98,7 +98,7 @@ func (r *renderer) dependsOn(run *plan.Run, resource string, data expression.Dat
 	key, _ := data.Each["key"].(string)
 
 	for name := range run.Needs {
-		if !r.dependency(run, name, data).Unwanted {
+		if !r.dependency(run, name, data).Unwanted() {
 			resources = append(resources, r.dependsOnEntries(run, r.plan.ByResource[name], key)...)
 		}
 	}

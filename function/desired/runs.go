@@ -52,11 +52,26 @@ type Runs struct {
 	Unresolved map[*plan.Run]bool
 }
 
+// Instances are the outcomes of a run of the plan: one, or those of a set.
+type Instances []Outcome
+
+// Unwanted is true when there are outcomes, and none of them is wanted.
+func (o Instances) Unwanted() bool {
+	return len(o) > 0 && !slices.ContainsFunc(o, func(r Outcome) bool { return r.Reason != Skipped })
+}
+
+// Done is true when no run has to wait for any of the instances.
+func (o Instances) Done() bool {
+	return !slices.ContainsFunc(o, func(r Outcome) bool { return !r.Done() })
+}
+
 // A renderer adds runs to Runs, one after the other.
 type renderer struct {
 	Runs
 
 	plan *plan.Plan
+	// named are the outcomes so far, by their names.
+	named map[string]Outcome
 	// missing says why required resources are not there, by their names.
 	missing map[string][]expression.Problem
 	// former are the previous names of composed resources, by the names that they have now.
@@ -70,6 +85,7 @@ type renderer struct {
 func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 	r := &renderer{
 		plan:   p,
+		named:  map[string]Outcome{},
 		former: map[string][]string{},
 		Runs: Runs{
 			Observed: state,
@@ -97,38 +113,16 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 	for _, run := range p.Runs {
 		instances := r.instancesFor(ctx, run)
 		r.Instances[run.Name] = instances
-		r.Outcomes = append(r.Outcomes, instances.outcomes...)
+		r.Outcomes = append(r.Outcomes, instances...)
+
+		for _, out := range instances {
+			r.named[out.Name] = out
+		}
+
 		r.addRunData(run, instances)
 	}
 
 	return r.Runs
-}
-
-// Instances are the outcomes of a run of the plan: one, or those of a set.
-type Instances struct {
-	outcomes []Outcome
-	// members of a set among them, by key.
-	members map[string]Outcome
-	// Unwanted is true when there are outcomes, and none of them is wanted.
-	Unwanted bool
-}
-
-// instancesOf a run of the plan with these outcomes.
-func instancesOf(runs []Outcome) Instances {
-	out := Instances{outcomes: runs, Unwanted: len(runs) > 0 &&
-		!slices.ContainsFunc(runs, func(r Outcome) bool { return r.Reason != Skipped })}
-
-	for _, r := range runs {
-		if _, key, ok := plan.Member(r.Name); ok {
-			if out.members == nil {
-				out.members = map[string]Outcome{}
-			}
-
-			out.members[key] = r
-		}
-	}
-
-	return out
 }
 
 // dependency returns the instances of another run that a run needs: those of a set, or
@@ -141,27 +135,22 @@ func (r *renderer) dependency(run *plan.Run, name string, data expression.Data) 
 		return out
 	}
 
-	if m, ok := out.members[key]; ok {
-		return Instances{outcomes: []Outcome{m}, Unwanted: m.Reason == Skipped}
+	if m, ok := r.named[plan.MemberName(name, key)]; ok {
+		return Instances{m}
 	}
 
 	// The set has one outcome for all of its members.
-	if len(out.outcomes) > 0 && out.outcomes[0].Name == name {
-		return Instances{outcomes: out.outcomes[:1], Unwanted: out.Unwanted}
+	if len(out) > 0 && out[0].Name == name {
+		return out[:1]
 	}
 
-	return Instances{}
-}
-
-// Done is true when no run has to wait for any of the instances.
-func (o Instances) Done() bool {
-	return !slices.ContainsFunc(o.outcomes, func(r Outcome) bool { return !r.Done() })
+	return nil
 }
 
 // addRunData adds what is observed of a run to the data that the expressions of later runs
 // see. A run that is not wanted is left out.
 func (r *renderer) addRunData(run *plan.Run, out Instances) {
-	if out.Unwanted || !run.Referenced {
+	if out.Unwanted() || !run.Referenced {
 		return
 	}
 
@@ -175,7 +164,7 @@ func (r *renderer) addRunData(run *plan.Run, out Instances) {
 
 	set := map[string]any{}
 
-	for _, m := range out.outcomes {
+	for _, m := range out {
 		key, member := run.Key(m.Resource)
 		if o, ok := r.Observed.Run(m.Resource); ok && member && m.Reason != Skipped {
 			set[key] = observed.ViewRun(o)
@@ -191,26 +180,26 @@ func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
 
 	if run.ForEach == nil {
 		if problems := r.adopt(ctx, run, run.Name, r.Data, nil); len(problems) > 0 {
-			return instancesOf([]Outcome{r.Hold(out, problems)})
+			return Instances{r.Hold(out, problems)}
 		}
 	}
 
 	// A when that refers to the item is decided for each item.
 	if !run.WhenPerItem() {
 		if decided, ok := r.decide(ctx, run, out, r.Data); ok {
-			return instancesOf(r.withMembers(run, decided))
+			return r.withMembers(run, decided)
 		}
 	}
 
 	if run.ForEach != nil {
-		return instancesOf(r.renderSet(ctx, run, out))
+		return r.renderSet(ctx, run, out)
 	}
 
 	if problems := r.limitUsages(run, 1); len(problems) > 0 {
-		return instancesOf([]Outcome{r.Hold(out, problems)})
+		return Instances{r.Hold(out, problems)}
 	}
 
-	return instancesOf([]Outcome{r.render(ctx, run, out, r.Data)})
+	return Instances{r.render(ctx, run, out, r.Data)}
 }
 
 // decide whether a run is wanted. The outcome is final (true) when the run is not
@@ -366,7 +355,7 @@ func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression
 		needs := t.Runs()
 
 		for _, name := range manifest.SortedKeys(needs) {
-			if !needs[name] || !r.dependency(run, name, data).Unwanted {
+			if !needs[name] || !r.dependency(run, name, data).Unwanted() {
 				continue
 			}
 
@@ -417,8 +406,8 @@ func (r *renderer) unready(run *plan.Run, needs map[string]bool, data expression
 			continue
 		}
 
-		if run.SameKey[name] && len(on.outcomes) == 1 {
-			name = on.outcomes[0].Name
+		if run.SameKey[name] && len(on) == 1 {
+			name = on[0].Name
 		}
 
 		names = append(names, name)

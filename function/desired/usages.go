@@ -22,11 +22,11 @@ func (r *renderer) limitUsages(run *plan.Run, instances int) []expression.Proble
 
 	for name := range run.Needs {
 		switch {
-		case r.Instances[name].Unwanted:
+		case r.Instances[name].Unwanted():
 		case run.SameKey[name]:
 			dependencies++
 		default:
-			dependencies += len(r.Instances[name].outcomes)
+			dependencies += len(r.Instances[name])
 		}
 	}
 
