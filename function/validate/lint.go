@@ -3,6 +3,7 @@ package validate
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -142,18 +143,12 @@ func misfits(path *field.Path, of map[string]any, t *expression.Template) field.
 // coercible is true when some values of a type can be converted to the wanted one, or when
 // one of the types is not known.
 func coercible(is, want expression.Type) bool {
-	if is == "" || want == "" || is == want {
-		return true
-	}
+	from := map[expression.Type][]expression.Type{
+		expression.Boolean: {expression.String},
+		expression.Integer: {expression.String, expression.Number},
+		expression.Number:  {expression.String, expression.Integer},
+		expression.String:  {expression.Boolean, expression.Integer, expression.Number},
+	}[want]
 
-	switch want {
-	case expression.Boolean:
-		return is == expression.String
-	case expression.Integer, expression.Number:
-		return is == expression.String || is == expression.Integer || is == expression.Number
-	case expression.String:
-		return is == expression.Boolean || is == expression.Integer || is == expression.Number
-	}
-
-	return false
+	return is == "" || want == "" || is == want || slices.Contains(from, is)
 }
