@@ -132,7 +132,7 @@ func newRuns(t *testing.T) (*pool.Pool, *content.Store) {
 
 	p := pool.New(map[common.Place]pool.Place{common.PlaceProvider: {Execute: untilCanceled, Runs: 1, PerTenant: 1}}, func() bool { return true },
 		telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), nil))
-	want := pool.Want{Run: &runs.Run{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}, Wake: func() {}}
+	want := pool.Want{Run: &runs.Run{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}, Wake: func(time.Duration) {}}
 	r, _ := p.Want(want)
 	want.Shown = &r.Run
 

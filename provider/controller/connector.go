@@ -38,7 +38,7 @@ type Tracker interface {
 type Pool interface {
 	Report(uid types.UID) (runs.Report, bool)
 	Want(w pool.Want) (r runs.Report, begun bool)
-	Follow(r runs.Run, wake func())
+	Follow(r runs.Run, wake func(after time.Duration))
 	Recorded(uid types.UID, runID string)
 	Stopping() bool
 }
@@ -69,16 +69,16 @@ type connector struct {
 	recorder  event.Recorder
 	secrets   secrets
 	schedule  *schedule
-	wake      func(types.NamespacedName)
+	wake      func(name types.NamespacedName, after time.Duration)
 	now       func() time.Time
 	newID     func() string
 }
 
-// waker returns a function that wakes an object. It may be kept for long, and holds nothing but the name.
-func (c *connector) waker(run common.AnsibleRun) func() {
+// waker returns a function that wakes an object after a while. It may be kept for long, and holds nothing but the name.
+func (c *connector) waker(run common.AnsibleRun) func(after time.Duration) {
 	name := client.ObjectKeyFromObject(run)
 
-	return func() { c.wake(name) }
+	return func(after time.Duration) { c.wake(name, after) }
 }
 
 // Connect reads what the run depends on, and notes that its configuration is in use. A mistake in the inputs is kept

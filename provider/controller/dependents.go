@@ -48,7 +48,9 @@ func (e *external) watchDependents(run common.AnsibleRun) (changed bool, err err
 		return false, nil
 	}
 
-	changed, err = e.Dependents.Watch(dependents.Subject{UID: run.GetUID(), Account: *k, Kinds: kinds}, e.waker(run))
+	s, wake := dependents.Subject{UID: run.GetUID(), Account: *k, Kinds: kinds}, e.waker(run)
+
+	changed, err = e.Dependents.Watch(s, func() { wake(0) })
 	if err == nil && len(all) >= common.MaxDependents {
 		err = errors.Errorf("objects of %d kinds are watched, and no others", common.MaxDependents)
 	}

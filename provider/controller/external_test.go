@@ -92,7 +92,7 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 		kind:     runKinds()[1],
 		recorder: event.NewNopRecorder(),
 		schedule: newSchedule(10*time.Minute, time.Second),
-		wake:     func(types.NamespacedName) {},
+		wake:     func(types.NamespacedName, time.Duration) {},
 		now:      func() time.Time { return t0 },
 		newID:    func() string { return "new" },
 	}

@@ -121,7 +121,12 @@ func (f *fleet) newID() string {
 	return "id-" + strconv.Itoa(f.ids)
 }
 
-func (f *fleet) wake(name types.NamespacedName) {
+func (f *fleet) wake(name types.NamespacedName, after time.Duration) {
+	if after > 0 {
+		time.AfterFunc(after, func() { f.wake(name, 0) })
+		return
+	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -213,7 +218,7 @@ func (f *fleet) update(n types.NamespacedName, fn func(r *v1alpha1.AnsibleRun)) 
 
 	needs.OK(f.t, f.kube.Update(f.t.Context(), run))
 
-	f.wake(n)
+	f.wake(n, 0)
 }
 
 // TestDrain stops a provider with one run in progress and others that wait: the

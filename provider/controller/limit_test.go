@@ -73,7 +73,7 @@ func TestLimited(t *testing.T) {
 
 		time.Sleep(3 * time.Minute)
 		woken.Store(count.Load())
-		q.wake(news.NamespacedName)
+		q.wake(news.NamespacedName, 0)
 
 		if others := <-heard; others > 2*workers {
 			t.Errorf("What has news should be reconciled at once, not after %d others", others)

@@ -128,7 +128,7 @@ func (p *fakePool) Recorded(_ types.UID, id string) {
 }
 
 // Follow a run of a former provider. One without a Pod has ended with that.
-func (p *fakePool) Follow(r runs.Run, _ func()) {
+func (p *fakePool) Follow(r runs.Run, _ func(time.Duration)) {
 	known := p.report != nil && (!p.report.Waits || p.report.Run.ID == r.ID)
 	if p.followed = append(p.followed, r); known || r.Pod() != nil {
 		return

@@ -186,8 +186,8 @@ func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface
 	return nil
 }
 
-// wake has an object reconciled before those without news. It does not block.
-func (q *queue) wake(name types.NamespacedName) {
+// wake has an object reconciled before those without news, after a while unless it is before. It does not block.
+func (q *queue) wake(name types.NamespacedName, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
@@ -196,8 +196,8 @@ func (q *queue) wake(name types.NamespacedName) {
 	switch wq := q.q.(type) {
 	case nil:
 	case priorityqueue.PriorityQueue[reconcile.Request]:
-		wq.AddWithOpts(priorityqueue.AddOpts{Priority: new(newsPriority)}, req)
+		wq.AddWithOpts(priorityqueue.AddOpts{Priority: new(newsPriority), After: after}, req)
 	default:
-		wq.Add(req)
+		wq.AddAfter(req, after)
 	}
 }

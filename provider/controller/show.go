@@ -171,6 +171,7 @@ func outdated(r content.Resolution) xpv2.Condition {
 func (e *external) refresh(run common.AnsibleRun) {
 	r, applied := e.resolution, e.Recorded.AppliedDigest != "" && e.Recorded.AppliedDigest == e.Digest
 	if r.Stale && (r.Found || applied) || lifecycle.Adopts(e.Situation) {
-		e.Contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
+		wake := e.waker(run)
+		e.Contents.Refresh(e.request, string(run.GetUID()), func() { wake(0) })
 	}
 }

@@ -85,9 +85,9 @@ func (c *connector) changes() handler.EventHandler {
 			// A watch that was interrupted shows an object that was made again as a change of the former one.
 			case was.GetUID() != run.GetUID():
 				gone(was)
-				c.wake(client.ObjectKeyFromObject(run))
+				c.wake(client.ObjectKeyFromObject(run), 0)
 			case showsStart(was.Observation().LastRun, run.Observation().LastRun):
-				c.wake(client.ObjectKeyFromObject(run))
+				c.wake(client.ObjectKeyFromObject(run), 0)
 			}
 		},
 	}

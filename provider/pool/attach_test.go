@@ -233,7 +233,7 @@ func TestFollowShare(t *testing.T) {
 						j := inPod(fmt.Sprint(tenant, n))
 						j.Object.Namespace = tenant
 						j = begun(j)
-						p.Follow(j, func() {})
+						p.Follow(j, asleep)
 						<-x.began
 					}
 				}
@@ -241,7 +241,7 @@ func TestFollowShare(t *testing.T) {
 				j := inPod("c")
 				j.Object.Namespace = "c"
 
-				if wait(p, j, func() {}).Run.StartTime == nil {
+				if wait(p, j, asleep).Run.StartTime == nil {
 					t.Errorf("%s\nThere should be a place for another tenant.", tc.reason)
 				}
 
@@ -268,7 +268,7 @@ func TestFollowLate(t *testing.T) {
 	follow := func(p *Pool, id string) {
 		j := inPod("a")
 		j.ID = id
-		p.Follow(begun(j), func() {})
+		p.Follow(begun(j), asleep)
 	}
 
 	for name, tc := range map[string]struct {
@@ -279,8 +279,8 @@ func TestFollowLate(t *testing.T) {
 		// forgotten is how many runs the backend has nothing of any more.
 		forgotten int
 	}{
-		"Turn":  {"A run that no status shows gives way.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), func() {}) }, "former", 0},
-		"Begun": {"One that a status has shown may have begun.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), func() {}) }, "run-of-a", 0},
+		"Turn":  {"A run that no status shows gives way.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), asleep) }, "former", 0},
+		"Begun": {"One that a status has shown may have begun.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), asleep) }, "run-of-a", 0},
 		"Followed": {"A run that was followed is over.", func(p *Pool, x *outliving) {
 			follow(p, "before")
 			<-x.began
@@ -366,7 +366,7 @@ func TestLend(t *testing.T) {
 					j := inPod(uid)
 					j.Trigger = tc.trigger
 
-					begun := begin(p, j, func() {})
+					begun := begin(p, j, asleep)
 					if begun {
 						<-x.began
 					}

@@ -110,7 +110,7 @@ func TestFairness(t *testing.T) {
 					n := rand.IntN(50)
 					j := newRun(strconv.Itoa(n), triggers[rand.IntN(len(triggers))])
 					j.Object.Namespace = strconv.Itoa(n % 3)
-					enter(p, j, func() { go p.Recorded(j.Object.UID, j.ID) })
+					enter(p, j, func(time.Duration) { go p.Recorded(j.Object.UID, j.ID) })
 
 					switch uid := strconv.Itoa(rand.IntN(50)); rand.IntN(20) {
 					case 0:
@@ -181,11 +181,11 @@ func TestOrder(t *testing.T) {
 				s := newScripted()
 				p := newPool(1, 1, s.execute)
 
-				enter(p, newRun("first", common.TriggerCreated), func() {})
+				enter(p, newRun("first", common.TriggerCreated), asleep)
 				<-s.began
 
 				for _, j := range tc.waits {
-					enter(p, j, func() {})
+					enter(p, j, asleep)
 				}
 
 				var got []string
@@ -213,15 +213,15 @@ func TestUrgentPlace(t *testing.T) {
 		s := newScripted()
 		p := newPool(2, 2, s.execute)
 
-		enter(p, newRun("poll1", common.TriggerPoll), func() {})
+		enter(p, newRun("poll1", common.TriggerPoll), asleep)
 		<-s.began
-		enter(p, newRun("poll2", common.TriggerPoll), func() {})
+		enter(p, newRun("poll2", common.TriggerPoll), asleep)
 
 		if began(s) {
 			t.Error("The last place should be kept for something urgent.")
 		}
 
-		enter(p, newRun("urgent", common.TriggerDeleted), func() {})
+		enter(p, newRun("urgent", common.TriggerDeleted), asleep)
 
 		if j := <-s.began; j.Object.UID != "urgent" {
 			t.Errorf("What is urgent should begin at once, not %s", j.Object.UID)

@@ -61,32 +61,14 @@ func (e *entry) due(n news) time.Time {
 	return e.told.Add(min(max(e.told.Sub(e.begun)/2, firstPause), lastPause))
 }
 
-// tell the object its news when they are due. The start of a run and its end are told at once.
-func (p *Pool) tell(e *entry, n news) {
-	now, at := time.Now(), e.due(n)
-
-	switch {
-	case !now.Before(at):
-		e.stopNews()
-		e.told, e.reported = now, e.reported || n == reported
-		e.wake()
-	case e.newsTimer == nil || at.Before(e.newsAt):
-		e.stopNews()
-		e.newsAt = at
-
-		e.newsTimer = time.AfterFunc(at.Sub(now), func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-
-			p.tell(e, n)
-		})
+// tell the object its news when they are due, unless it is told something before. The start of a run and its end are
+// told at once.
+func (e *entry) tell(n news) {
+	at := e.due(n)
+	if !e.at.IsZero() && !at.Before(e.at) {
+		return
 	}
-}
 
-// stopNews stops the timer of news that were to be told later.
-func (e *entry) stopNews() {
-	if e.newsTimer != nil {
-		e.newsTimer.Stop()
-		e.newsTimer = nil
-	}
+	e.at, e.reported = at, e.reported || n == reported
+	e.wake(max(time.Until(at), 0))
 }

@@ -84,7 +84,7 @@ type entry struct {
 	class  runs.Class
 	queued time.Time
 	report runs.Report
-	wake   func()
+	wake   func(after time.Duration)
 
 	// preparation for what the object waits for; nil when it needs nothing.
 	preparation *preparation
@@ -103,13 +103,10 @@ type entry struct {
 	// lent is true while the run waits in its Pod, so that its place does not count: then there may be more runs than
 	// places. Its tenant keeps its share, so that its runs do not fill the cluster while they wait.
 	lent bool
-	// begun is when the run was, told when its object was told something last, and reported is true once that was a
-	// report of its content.
-	begun, told time.Time
-	reported    bool
-	// newsTimer wakes the object at newsAt, for news that have to wait.
-	newsTimer *time.Timer
-	newsAt    time.Time
+	// begun is when the run was, told when its object was told something last, and at when it is woken for more; zero
+	// if it is not. Reported is true once there was a report of its content.
+	begun, told, at time.Time
+	reported        bool
 	// abandoned is true for an object that is gone.
 	abandoned bool
 }
@@ -144,8 +141,9 @@ type Want struct {
 	End bool
 	// Gone is true for an object that is gone: its run is ended, and forgotten once it is over.
 	Gone bool
-	// Wake is called whenever there is something new to report, and must not block.
-	Wake func()
+	// Wake is called whenever there is something new to report, and must not block. The object is to be looked at after a
+	// while, unless it is before.
+	Wake func(after time.Duration)
 }
 
 // Want says what an object wants. It returns the report to show, and whether its run has begun. Without a run, the run
@@ -181,7 +179,7 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		p.withdraw(e)
 
 		e.report = e.report.Canceled(time.Now())
-		e.wake()
+		e.wake(0)
 
 		return e.report, true
 	case known && !e.report.Waits:
@@ -281,7 +279,7 @@ func (p *Pool) enqueue(e *entry, c runs.Class) {
 // Follow a run that a former provider has begun. It takes a place at once, since it may have one already, but no tenant
 // has more than its share of those: the status may be made up, or show a run that has ended.
 // Until more is known, its report says that it is in progress.
-func (p *Pool) Follow(r runs.Run, wake func()) {
+func (p *Pool) Follow(r runs.Run, wake func(after time.Duration)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -323,7 +321,7 @@ func (p *Pool) begin(e *entry, r runs.Run) {
 	p.work.Go(func() { p.carryOut(ctx, e) })
 }
 
-// Report returns what is known of the run of an object; false if nothing is.
+// Report tells an object what is known of its run; false if nothing is.
 func (p *Pool) Report(uid types.UID) (runs.Report, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -332,6 +330,8 @@ func (p *Pool) Report(uid types.UID) (runs.Report, bool) {
 	if !known {
 		return runs.Report{}, false
 	}
+
+	e.told, e.at = time.Now(), time.Time{}
 
 	return e.report, true
 }
@@ -479,7 +479,7 @@ func (p *Pool) stopTaking() {
 		}
 
 		if p.withdraw(e); e.start != nil {
-			e.wake() // Its status may show that it has begun.
+			e.wake(0) // Its status may show that it has begun.
 		}
 	}
 }
@@ -500,7 +500,7 @@ func (p *Pool) dispatch(but *entry) {
 			}
 
 			if e != but {
-				e.wake()
+				e.wake(0)
 			}
 		}
 	}
@@ -517,7 +517,7 @@ func (p *Pool) reserve(e *entry) {
 		// The object may have another reservation by now.
 		if e.reservation == t {
 			p.withdraw(e)
-			e.wake()
+			e.wake(0)
 		}
 	})
 	e.reservation = t
@@ -548,7 +548,6 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 
 	e.cancel()
 	e.revoke()
-	e.stopNews()
 	e.report, e.report.Tail = report, nil
 
 	// Its inputs take memory, and hold secrets.
@@ -564,7 +563,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	}
 
 	if !detached {
-		e.wake()
+		e.wake(0)
 	}
 
 	e.queue.free(e)
@@ -583,5 +582,5 @@ func (p *Pool) progress(e *entry, r runs.Report) {
 		p.dispatch(nil)
 	}
 
-	p.tell(e, n)
+	e.tell(n)
 }

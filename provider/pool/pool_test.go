@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -60,11 +61,11 @@ func newRun(uid string, trigger common.RunTrigger) runs.Run {
 }
 
 // enter a run, as reconcilers do: they want it each time when the object is woken, and show what there is to show.
-func enter(p *Pool, j runs.Run, wake func()) {
-	var woken func()
+func enter(p *Pool, j runs.Run, wake func(time.Duration)) {
+	var woken func(time.Duration)
 
-	woken = func() {
-		wake()
+	woken = func(after time.Duration) {
+		wake(after)
 
 		go func() {
 			if r, _ := p.Report(j.Object.UID); r.Waits {
@@ -77,7 +78,7 @@ func enter(p *Pool, j runs.Run, wake func()) {
 }
 
 // begin a run, if its turn has come.
-func begin(p *Pool, j runs.Run, wake func()) bool {
+func begin(p *Pool, j runs.Run, wake func(time.Duration)) bool {
 	r := wait(p, j, wake)
 	if r.Run.StartTime == nil {
 		return false
@@ -89,7 +90,7 @@ func begin(p *Pool, j runs.Run, wake func()) bool {
 }
 
 // wait for the turn of a run, and return what is to be shown. It has a start if the turn has come.
-func wait(p *Pool, j runs.Run, wake func()) runs.Report {
+func wait(p *Pool, j runs.Run, wake func(time.Duration)) runs.Report {
 	r, _ := p.Want(Want{UID: j.Object.UID, Run: &j, Wake: wake})
 
 	return r
@@ -120,10 +121,13 @@ func await(t *testing.T, p *Pool, uid string, woken <-chan struct{}, want common
 	}
 }
 
-func wakes() (chan struct{}, func()) {
+func wakes() (chan struct{}, func(time.Duration)) {
 	c := make(chan struct{}, 16)
-	return c, func() { c <- struct{}{} }
+	return c, func(after time.Duration) { time.AfterFunc(after, func() { c <- struct{}{} }) }
 }
+
+// asleep is an object that nothing wakes.
+func asleep(time.Duration) {}
 
 func TestOneJobOfAnObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +225,7 @@ func TestGone(t *testing.T) {
 		}
 	}
 
-	if begin(p, newRun("a", common.TriggerCreated), func() {}) {
+	if begin(p, newRun("a", common.TriggerCreated), asleep) {
 		t.Error("A reconcile that began before should get no run for an object that is gone.")
 	}
 }
@@ -249,7 +253,7 @@ func TestNothing(t *testing.T) {
 		t.Errorf("A run that its object does not show any more should be forgotten: %+v", p.entries)
 	}
 
-	enter(p, newRun("b", common.TriggerChanged), func() {})
+	enter(p, newRun("b", common.TriggerChanged), asleep)
 
 	if j := <-s.began; j.Trigger != common.TriggerChanged {
 		t.Errorf("The run that was withdrawn should not begin, got %s", j.Trigger)
@@ -271,7 +275,7 @@ func TestStop(t *testing.T) {
 		runtime.Gosched()
 	}
 
-	if r := wait(p, newRun("c", common.TriggerCreated), func() {}); r.Run.ID != "" {
+	if r := wait(p, newRun("c", common.TriggerCreated), asleep); r.Run.ID != "" {
 		t.Error("A pool that stops should take no runs.")
 	}
 
@@ -344,11 +348,17 @@ func TestNews(t *testing.T) {
 
 		var got []told
 
-		woken := make(chan struct{}, 100)
+		q := priorityqueue.New[string]("test")
+		defer q.ShutDown()
 
-		enter(p, newRun("a", common.TriggerCreated), func() { woken <- struct{}{} })
+		begin(p, newRun("a", common.TriggerCreated), func(after time.Duration) {
+			q.AddWithOpts(priorityqueue.AddOpts{After: after}, "a")
+		})
 
-		for range woken {
+		for {
+			a, _ := q.Get()
+			q.Done(a)
+
 			r, _ := p.Report("a")
 			got = append(got, told{time.Since(start) / time.Second, r.Run.Phase, r.Run.CurrentTask, string(r.Reported.Outputs["a"])})
 

@@ -59,7 +59,7 @@ func (p *Pool) prepare(n runs.Needs) *preparation {
 		p.end(pr)
 
 		for e := range pr.waiting {
-			e.wake()
+			e.wake(0)
 		}
 	})
 

@@ -52,7 +52,7 @@ func TestNeedsShared(t *testing.T) {
 		p := s.pool(2, 2)
 
 		for _, uid := range []string{"a", "b", "c"} {
-			enter(p, newRun(uid, common.TriggerCreated), func() {})
+			enter(p, newRun(uid, common.TriggerCreated), asleep)
 		}
 
 		if got := p.Stats()[common.PlaceProvider].Installing; got != 3 {
@@ -91,7 +91,7 @@ func TestNeedsMissing(t *testing.T) {
 		s := preparing{newScripted(), map[types.UID]runs.Needs{"a": failing}}
 		p := s.pool(1, 1)
 
-		enter(p, newRun("a", common.TriggerCreated), func() {})
+		enter(p, newRun("a", common.TriggerCreated), asleep)
 		give <- boom
 
 		if j := <-s.began; !errors.Is(j.Missing, boom) {
@@ -107,11 +107,11 @@ func TestNeedsChange(t *testing.T) {
 	gone := map[string]func(*Pool, preparing){
 		"Another": func(p *Pool, s preparing) {
 			s.needs["a"], _, _ = something("another")
-			enter(p, newRun("a", common.TriggerCreated), func() {})
+			enter(p, newRun("a", common.TriggerCreated), asleep)
 		},
 		"Nothing": func(p *Pool, s preparing) {
 			delete(s.needs, "a")
-			wait(p, newRun("a", common.TriggerCreated), func() {})
+			wait(p, newRun("a", common.TriggerCreated), asleep)
 		},
 		"Withdrawn": func(p *Pool, _ preparing) { nothing(p, "a") },
 		"Deleted":   func(p *Pool, _ preparing) { p.Want(Want{UID: "a", Gone: true}) },
@@ -125,7 +125,7 @@ func TestNeedsChange(t *testing.T) {
 				s := preparing{newScripted(), map[types.UID]runs.Needs{"a": old}}
 				p := s.pool(1, 1)
 
-				wait(p, newRun("a", common.TriggerCreated), func() {})
+				wait(p, newRun("a", common.TriggerCreated), asleep)
 				change(p, s)
 				<-ended
 				synctest.Wait()
@@ -155,14 +155,14 @@ func TestNeedsKeptPlace(t *testing.T) {
 		s := preparing{newScripted(), map[types.UID]runs.Needs{}}
 		p := s.pool(1, 1)
 
-		if wait(p, newRun("a", common.TriggerCreated), func() {}).Run.StartTime == nil {
+		if wait(p, newRun("a", common.TriggerCreated), asleep).Run.StartTime == nil {
 			t.Fatal("There should be a place.")
 		}
 
 		var give chan error
 
 		s.needs["a"], give, _ = something("new")
-		if enter(p, newRun("a", common.TriggerCreated), func() {}); p.Stats()[common.PlaceProvider].Running != 0 {
+		if enter(p, newRun("a", common.TriggerCreated), asleep); p.Stats()[common.PlaceProvider].Running != 0 {
 			t.Error("An object that waits for something else should have no place.")
 		}
 

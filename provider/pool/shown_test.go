@@ -60,7 +60,7 @@ func TestShown(t *testing.T) {
 				p := newPool(1, 1, s.execute)
 				j := newApply("a")
 
-				r := wait(p, j, func() {})
+				r := wait(p, j, asleep)
 				if r.Run.StartTime == nil || r.Run.Phase != common.PhaseQueued {
 					t.Errorf("What is to be shown is a run that is about to begin, got %+v", r.Run)
 				}
@@ -69,7 +69,7 @@ func TestShown(t *testing.T) {
 					t.Errorf("It waits until then, got %+v", known.Run)
 				}
 
-				p.Want(Want{UID: "a", Run: &j, Shown: tc.shown(r.Run), Wake: func() {}})
+				p.Want(Want{UID: "a", Run: &j, Shown: tc.shown(r.Run), Wake: asleep})
 
 				if got := began(s); got != tc.want {
 					t.Fatalf("%s\nIt has begun: %t", tc.reason, got)
@@ -90,7 +90,7 @@ func TestShownLate(t *testing.T) {
 		p := newPool(1, 1, s.execute)
 		woken := 0
 		j := newApply("a")
-		r := wait(p, j, func() { woken++ })
+		r := wait(p, j, func(time.Duration) { woken++ })
 
 		time.Sleep(reservationLimit)
 		synctest.Wait()
@@ -99,7 +99,7 @@ func TestShownLate(t *testing.T) {
 			t.Errorf("The place should be free, and the object be looked at: woken %d times, %+v", woken, p.Stats())
 		}
 
-		p.Want(Want{UID: "a", Run: &j, Shown: &r.Run, Wake: func() {}})
+		p.Want(Want{UID: "a", Run: &j, Shown: &r.Run, Wake: asleep})
 
 		if !began(s) {
 			t.Error("The run should begin as it is shown.")
@@ -124,8 +124,8 @@ func TestNotBegun(t *testing.T) {
 				s := newScripted()
 				p := newPool(1, 1, s.execute)
 
-				wait(p, newApply("a"), func() {})
-				enter(p, newRun("b", common.TriggerCreated), func() {})
+				wait(p, newApply("a"), asleep)
+				enter(p, newRun("b", common.TriggerCreated), asleep)
 				tc.do(p)
 
 				if !began(s) {
@@ -144,7 +144,7 @@ func TestNotLeading(t *testing.T) {
 		s, leads := newScripted(), &atomic.Bool{}
 		p := New(map[common.Place]Place{common.PlaceProvider: {Execute: s.execute, Runs: 1, PerTenant: 1}}, leads.Load, silent{})
 
-		if enter(p, newApply("a"), func() {}); began(s) {
+		if enter(p, newApply("a"), asleep); began(s) {
 			t.Error("A run should not begin while another provider may lead.")
 		}
 
