@@ -48,7 +48,7 @@ type objectKey struct {
 }
 
 // definitions of the kinds of this API that runs need.
-var definitions = map[kschema.GroupVersionKind]func() (*schema.Schema, error){
+var definitions = map[kschema.GroupVersionKind]func() (*schema.Schema, error){ //nolint:gochecknoglobals // They are constants that have to be compiled.
 	clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun):        defined(crds.ClusterAnsibleRuns),
 	clusterv1alpha1.SchemeGroupVersion.WithKind(kindProviderConfig):           defined(crds.ClusterProviderConfigs),
 	namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun):     defined(crds.AnsibleRuns),

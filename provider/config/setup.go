@@ -23,7 +23,8 @@ func Kinds() []resource.ProviderConfigKinds {
 	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
 
 	return []resource.ProviderConfigKinds{
-		kinds(cluster, kindProviderConfig), kinds(namespaced, kindProviderConfig), kinds(namespaced, kindClusterProviderConfig),
+		kinds(cluster, kindProviderConfig), kinds(namespaced, kindProviderConfig),
+		kinds(namespaced, kindClusterProviderConfig),
 	}
 }
 
