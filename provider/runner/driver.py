@@ -204,7 +204,8 @@ def main(directory, facts, core, runner, *argv):
     settings = {"suppress_output_file": True, "fact_cache": facts or "fact_cache"}
 
     return ansible_runner.run(
-        private_data_dir=directory, playbook=argv[-1], ident=IDENT, settings=settings, quiet=True, event_handler=write).rc
+        private_data_dir=directory, playbook=argv[-1], ident=IDENT, settings=settings, quiet=True, event_handler=write,
+    ).rc
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ func TestPlayLoads(t *testing.T) {
 		return
 	}
 
-	link := "cd $HOME/.. && for f in args project/playbook.yml env/settings; do rm $f && ln -s VICTIM $f; done"
-	pipe := "cd $HOME/.. && for f in args project/playbook.yml env/settings; do rm $f && mkfifo $f; done"
+	link := "cd $HOME/.. && for f in project/playbook.yml env/settings; do rm $f && ln -s VICTIM $f; done"
+	pipe := "cd $HOME/.. && for f in project/playbook.yml env/settings; do rm $f && mkfifo $f; done"
 
 	for name, attack := range map[string]string{"Link": link, "Pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
