@@ -84,7 +84,8 @@ func Against(before, after []File) ([]Change, error) {
 	maps.DeleteFunc(now, func(name string, _ []map[string]any) bool { return old[name] == nil })
 
 	if len(now) == 0 {
-		return nil, errors.New("cannot compare: no Composition of these files has the name of one that they are compared with")
+		return nil, errors.New(
+			"cannot compare: no Composition of these files has the name of one that they are compared with")
 	}
 
 	var changes []Change

@@ -92,8 +92,8 @@ func unnamed(path *field.Path, s plan.VarsSource) field.ErrorList {
 	return errs
 }
 
-// undeclared is the mistake that an object has a field which its schema in the XRD does not have, or those in the value of
-// the field.
+// undeclared is the mistake that an object has a field which its schema in the XRD does not have, or those in the value
+// of the field.
 func undeclared(above *field.Path, of map[string]any, name string, t *expression.Template) field.ErrorList {
 	below, known := schema.Property(of, name)
 	if !known {
