@@ -130,7 +130,8 @@ func (c *startCommand) Run(ctx context.Context) error {
 			Execute: here.Execute, Needs: here.Needs, Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
 		},
 		common.PlacePod: {
-			Execute: inPods.Execute, Recorded: inPods.Recorded, Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
+			Execute: inPods.Execute, Recorded: inPods.Recorded,
+			Runs: c.MaxConcurrentPods, PerTenant: (c.MaxConcurrentPods + 1) / 2,
 		},
 	}, leads, telemetry.NewObserver(log, recorder, metrics.Registry))
 

@@ -23,9 +23,9 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// text returns what is in the place of a text of a reference: a *plan.Value for a name of another object, for content and
-// for a variable of the environment that the run computes. A run may choose any object in the namespace of its XR. The
-// name of any other object must hold the uid of the XR, so that it cannot be an object of another owner.
+// text returns what is in the place of a text of a reference: a *plan.Value for a name of another object, for content
+// and for a variable of the environment that the run computes. A run may choose any object in the namespace of its XR.
+// The name of any other object must hold the uid of the XR, so that it cannot be an object of another owner.
 func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
 	if !t.Computes() || !strings.Contains(t.Value, "${") {
 		return t.Value

@@ -40,7 +40,8 @@ const (
 type run struct {
 	*Backend
 
-	// todo is the run. It says that a former provider has begun it until the inputs that it was given were looked for.
+	// What is to be carried out. The run says that a former provider has begun it until the inputs that it was given
+	// were looked for.
 	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report
