@@ -1,14 +1,9 @@
 package main
 
 import (
-	"runtime"
-
 	"github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/errors"
 )
-
-// idleHeap is how many bytes of garbage may be on the heap beside what is in use.
-const idleHeap = 64 << 20
 
 // A serveCommand answers Crossplane.
 type serveCommand struct {
@@ -28,11 +23,6 @@ func (c *serveCommand) Run() error {
 	if err != nil {
 		return errors.Wrap(err, "cannot make a logger")
 	}
-
-	// A request is garbage as soon as it is answered, and next to nothing else is on the heap: with memory that is never
-	// touched the collector lets the heap grow by as much before it runs, instead of within each request.
-	heap := make([]byte, idleHeap)
-	defer runtime.KeepAlive(heap)
 
 	return function.Serve(NewFunction(log),
 		function.Listen(c.Network, c.Address),
