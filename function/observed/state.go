@@ -52,8 +52,8 @@ type Resource struct {
 // Again returns what core has to apply again in order to change nothing of an AnsibleRun.
 func (r Resource) Again() map[string]any { return ansiblerun.Again(r.Object, r.Applied) }
 
-// Controls is true for an object if the XR is its controller.
-func (o State) Controls(composed map[string]any) bool {
+// controls is true for an object if the XR is its controller.
+func (o State) controls(composed map[string]any) bool {
 	c := controllerOf(composed)
 
 	return c != nil && manifest.Text(c, "uid") == o.UID()

@@ -36,7 +36,7 @@ func (d Terminating) String() string {
 func (o State) IsLost(found map[string]any) bool {
 	_, known := o.Resources[ansiblerun.CompositionResource(found)]
 
-	return !known && ansiblerun.Is(found) && o.Controls(found) && !manifest.IsDeleted(found) &&
+	return !known && ansiblerun.Is(found) && o.controls(found) && !manifest.IsDeleted(found) &&
 		manifest.NestedText(found, "metadata", "labels", ansiblerun.LabelCompositeName) != ""
 }
 
@@ -55,7 +55,7 @@ func (o State) HasLost() bool {
 // any more, in the order of their names.
 func (o State) Terminating() []Terminating {
 	// Any client may write the label.
-	return o.terminating(RequirementTerminating, o.Controls)
+	return o.terminating(RequirementTerminating, o.controls)
 }
 
 // Predecessors returns the AnsibleRuns of earlier XRs of the same name that core has fetched, in the order of their

@@ -112,7 +112,7 @@ func (c *Plan) RunOf(resource string) *Run {
 // the set may have been: core goes on calling it by the name that it had first.
 func (c *Plan) MayBeOf(run *Run, resource string) bool {
 	by := c.RunOf(resource)
-	return by == run || by == nil && run.MayHaveHad(resource)
+	return by == run || by == nil && run.mayHaveHad(resource)
 }
 
 // Templates returns all templates of the plan.

@@ -89,9 +89,9 @@ func (run *Run) Owns(resource string) bool {
 	return ok
 }
 
-// MayHaveHad is true for a set of which a member may have had this name: it looks like one
+// mayHaveHad is true for a set of which a member may have had this name: it looks like one
 // of the previous names.
-func (run *Run) MayHaveHad(name string) bool {
+func (run *Run) mayHaveHad(name string) bool {
 	return run.ForEach != nil && run.PreviousNames != nil &&
 		slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// EntryPointMain is the entry point of a role that is there without asking.
-const EntryPointMain = "main"
+// entryPointMain is the entry point of a role that is there without asking.
+const entryPointMain = "main"
 
 // A Role is what a role says of itself.
 type Role struct {
@@ -104,7 +104,7 @@ func Load(dir, name, entryPoint string) (Role, error) {
 	case len(specs) > 0:
 		return role, errors.Errorf("the role %s has no entry point %q, only %s", role.Name, entryPoint,
 			strings.Join(slices.Sorted(maps.Keys(specs)), ", "))
-	case entryPoint != EntryPointMain:
+	case entryPoint != entryPointMain:
 		return role, errors.Errorf("the role %s has no argument specifications, so nothing is known of its entry point %q",
 			role.Name, entryPoint)
 	default:

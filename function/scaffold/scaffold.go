@@ -163,7 +163,7 @@ func (s *scaffold) content() {
 			"roles, or have a requirement install it by this name.")
 
 	content := part{field: fieldRole, name: s.role.Name}
-	if s.role.EntryPoint != EntryPointMain {
+	if s.role.EntryPoint != entryPointMain {
 		content.tasks = s.role.EntryPoint
 	}
 

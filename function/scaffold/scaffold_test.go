@@ -34,11 +34,11 @@ func TestWrite(t *testing.T) {
 		config     Config
 	}{
 		"site": {
-			"All that argument specifications can say.", siteRole, EntryPointMain,
+			"All that argument specifications can say.", siteRole, entryPointMain,
 			Config{Group: "platform.example.org", Scope: "Namespaced", Requirements: "collections:\n- name: acme.web\n  version: 1.0.0\n"},
 		},
 		"site-cluster": {
-			"A cluster-scoped XR with names of its own.", siteRole, EntryPointMain,
+			"A cluster-scoped XR with names of its own.", siteRole, entryPointMain,
 			Config{Group: "example.org", Kind: "WebSite", Plural: "sites", Scope: "Cluster", Requirements: "collections: [acme.web]\n"},
 		},
 		"backup": {
@@ -46,11 +46,11 @@ func TestWrite(t *testing.T) {
 			Config{Group: "platform.example.org", Scope: "Namespaced", Kind: "Backup"},
 		},
 		"plain": {
-			"A role without argument specifications, from its defaults.", "testdata/acme.plain", EntryPointMain,
+			"A role without argument specifications, from its defaults.", "testdata/acme.plain", entryPointMain,
 			Config{Group: "platform.example.org", Scope: "Namespaced"},
 		},
 		"server": {
-			"Argument specifications in meta/main.yml, and the name of a role from there.", "testdata/server", EntryPointMain,
+			"Argument specifications in meta/main.yml, and the name of a role from there.", "testdata/server", entryPointMain,
 			Config{Group: "platform.example.org", Scope: "Namespaced"},
 		},
 	}
@@ -158,10 +158,10 @@ func TestInstall(t *testing.T) {
 	dir, err := Install(t.Context(), "acme.web.site", requirements, t.TempDir())
 	needs.OK(t, err)
 
-	got, err := Load(dir, "", EntryPointMain)
+	got, err := Load(dir, "", entryPointMain)
 	needs.OK(t, err)
 
-	want, err := Load(siteRole, "", EntryPointMain)
+	want, err := Load(siteRole, "", entryPointMain)
 	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" || got.Name != "acme.web.site" {
@@ -186,7 +186,7 @@ func TestOnDelete(t *testing.T) {
 	for text, keeps := range map[string]bool{"[]\n": true, "- debug: {var: ansible_provider_meta}\n": false} {
 		dir := written(t, t.TempDir(), map[string]string{"acme.web/tasks/main.yml": text})
 
-		role, err := Load(filepath.Join(dir, "acme.web"), "", EntryPointMain)
+		role, err := Load(filepath.Join(dir, "acme.web"), "", entryPointMain)
 		needs.OK(t, err)
 
 		documents, err := Write(role, Config{Group: "platform.example.org", Scope: "Namespaced"})
@@ -209,7 +209,7 @@ func TestLoadProject(t *testing.T) {
 		"other/vars/main.yml":                      "title: other\n",
 	})
 
-	role, err := Load(filepath.Join(project, "roles", "web"), "", EntryPointMain)
+	role, err := Load(filepath.Join(project, "roles", "web"), "", entryPointMain)
 	needs.OK(t, err)
 
 	got := map[string][]any{}
@@ -239,12 +239,12 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"WrongForm": {
 			"What is written wrongly is said in terms of YAML.",
-			written(t, t.TempDir(), map[string]string{"meta/main.yml": "galaxy_info: {namespace: acme, role_name: web}\nargument_specs: {main: {options: {port: here}}}\n"}), EntryPointMain,
+			written(t, t.TempDir(), map[string]string{"meta/main.yml": "galaxy_info: {namespace: acme, role_name: web}\nargument_specs: {main: {options: {port: here}}}\n"}), entryPointMain,
 			"cannot read meta/main.yml: cannot read the specification of port: line 2: cannot read str `here` as mapping",
 		},
 		"InItself": {
 			"A specification that is a part of itself has no end.",
-			written(t, t.TempDir(), map[string]string{"meta/main.yml": "argument_specs: {main: {options: {port: &port {options: {port: *port}}}}}\n"}), EntryPointMain,
+			written(t, t.TempDir(), map[string]string{"meta/main.yml": "argument_specs: {main: {options: {port: &port {options: {port: *port}}}}}\n"}), entryPointMain,
 			"cannot read meta/main.yml: yaml: anchor 'port' value contains itself",
 		},
 		"UndocumentedEntryPoint": {

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Refuses says why no run would answer a request, if that is so.
-func (n *Node) Refuses(token string) error {
+// refuses says why no run would answer a request, if that is so.
+func (n *Node) refuses(token string) error {
 	switch {
 	case n.Paused && n.Unmanaged:
 		return errors.New("is paused by spec.managementPolicies: []")
@@ -80,7 +80,7 @@ func NewRequest(token string, runs []*Node) (*Request, error) {
 	r := &Request{Token: token}
 
 	for _, n := range runs {
-		if err := n.Refuses(token); err != nil {
+		if err := n.refuses(token); err != nil {
 			return nil, errors.Wrap(err, n.called())
 		}
 

@@ -40,7 +40,7 @@ func TestRefuses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := tc.n.Refuses(tc.token); err != nil {
+			if err := tc.n.refuses(tc.token); err != nil {
 				got = err.Error()
 			}
 

@@ -31,7 +31,7 @@ type Resolution struct {
 
 // Resolution of a request. It reads nothing from the disk.
 func (s *Store) Resolution(req Request) Resolution {
-	digest := s.Digest(req)
+	digest := s.digest(req)
 	if digest == "" {
 		return Resolution{Found: true}
 	}
@@ -71,7 +71,7 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 // Refresh resolves a request in the background if it is stale, or its set is not in the store. Wake is called when that
 // has ended, once for each caller, however often Refresh was called.
 func (s *Store) Refresh(req Request, caller string, wake func()) {
-	digest := s.Digest(req)
+	digest := s.digest(req)
 	if digest == "" {
 		return
 	}

@@ -64,10 +64,10 @@ func MayNeed(in inputs.Inputs) bool {
 		(in.Parameters.Project != nil || !required.Empty())
 }
 
-// Digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;
+// digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;
 // empty when nothing is required. It is keyed since credentials are part of it and it
 // is shown in the status.
-func (s *Store) Digest(req Request) string {
+func (s *Store) digest(req Request) string {
 	if req.Requirements.Empty() {
 		return ""
 	}
@@ -90,5 +90,5 @@ func (s *Store) lasting(req Request) string {
 		}
 	}
 
-	return s.Digest(req)
+	return s.digest(req)
 }

@@ -76,14 +76,14 @@ func TestDigest(t *testing.T) {
 			Installer: galaxy.Installer{Environ: []string{"PATH=/bin", "HTTPS_PROXY=a", own}},
 		}}
 
-		return s.Digest(request(t, in))
+		return s.digest(request(t, in))
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := digest(tc.in, tc.key, tc.tools, tc.own)
 			if diff := cmp.Diff(tc.same, got == digest(same, "", "", "")); diff != "" {
-				t.Errorf("\n%s\nDigest(...): -want same, +got same:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\ndigest(...): -want same, +got same:\n%s", tc.reason, diff)
 			}
 		})
 	}

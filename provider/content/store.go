@@ -148,7 +148,7 @@ func (s *Store) Stop() {
 // Installed returns the digest of a request, and whether Ensure would find its set without an
 // installation. That is true for a request that requires nothing.
 func (s *Store) Installed(req Request) (digest string, ok bool) {
-	return s.Digest(req), s.Resolution(req).Found
+	return s.digest(req), s.Resolution(req).Found
 }
 
 // Ensure returns the set that is requested. It installs the set if need be, once for all callers. The set is in use
@@ -159,7 +159,7 @@ func (s *Store) Installed(req Request) (digest string, ok bool) {
 // The installation ends when the context is done, or the timeout of the request is over. Then the next caller that
 // waits begins another one: the pool has one caller for all runs that need the same.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
-	digest := s.Digest(req)
+	digest := s.digest(req)
 	if digest == "" {
 		return Set{}, func() {}, nil
 	}

@@ -79,12 +79,12 @@ func FuzzRecorder(f *testing.F) {
 		}
 
 		if len(s.Failures) > MaxFailures || len(s.Changed) > MaxChanged || len(s.Report.Conditions) > MaxConditions ||
-			len(r.Text()) > MaxMessage || len(r.Warnings()) > MaxMessage || len(r.Tail()) > MaxTail || len(s.Outputs) > MaxOutputs {
+			len(r.Text()) > maxMessage || len(r.Warnings()) > maxMessage || len(r.Tail()) > MaxTail || len(s.Outputs) > MaxOutputs {
 			t.Errorf("What is recorded of %q is too much:\n%s", stream, all)
 		}
 
 		for _, f := range s.Failures {
-			if len(f.Message) > MaxMessage || len(f.Task) > MaxName || len(f.Host) > MaxName {
+			if len(f.Message) > maxMessage || len(f.Task) > MaxName || len(f.Host) > MaxName {
 				t.Errorf("What is recorded of a failure in %q is too much: %v", stream, f)
 			}
 		}

@@ -168,21 +168,21 @@ func (r *Recorder) Summary() Summary {
 }
 
 // Text explains a failure by what was written besides the events: Ansible's own error, or else
-// the last lines. It is redacted, and at most MaxMessage long.
+// the last lines. It is redacted, and at most maxMessage long.
 func (r *Recorder) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(r.textLog.failure(), MaxMessage)
+	return r.field(r.textLog.failure(), maxMessage)
 }
 
 // Warnings that Ansible displayed, the first few, redacted and together at most
-// MaxMessage long.
+// maxMessage long.
 func (r *Recorder) Warnings() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(strings.Join(r.textLog.warnings(), "\n"), MaxMessage)
+	return r.field(strings.Join(r.textLog.warnings(), "\n"), maxMessage)
 }
 
 // Tail is the end of what a terminal would have shown, redacted and at most
@@ -325,7 +325,7 @@ func (r *Recorder) learnTools(e event) {
 
 	r.summary.Versions = r.name(
 		"ansible-core " + t.AnsibleCore + ", ansible-runner " + t.AnsibleRunner + ", Python " + t.Python)
-	r.summary.Unfit = r.field(t.Unfit, MaxMessage)
+	r.summary.Unfit = r.field(t.Unfit, maxMessage)
 }
 
 func (r *Recorder) startTask(d data) {

@@ -147,7 +147,7 @@ func failed(host string, res any) string {
 }
 
 func TestMessages(t *testing.T) {
-	long := strings.Repeat("ä", MaxMessage)
+	long := strings.Repeat("ä", maxMessage)
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -157,7 +157,7 @@ func TestMessages(t *testing.T) {
 		"Long": {
 			reason: "A long message is cut between characters.",
 			stream: failed("h", map[string]any{"msg": long}),
-			want:   long[:MaxMessage-4] + "…",
+			want:   long[:maxMessage-4] + "…",
 		},
 		"Types": {
 			reason: "Fields of unexpected types do not cost the message.",

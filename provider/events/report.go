@@ -27,8 +27,8 @@ const actionStatus = "crossplane.ansible.status"
 const (
 	// MaxConditions is the number of types of conditions that a run reports.
 	MaxConditions = 20
-	// MaxConditionMessage is the length of a condition's message, in bytes.
-	MaxConditionMessage = 4 << 10
+	// maxConditionMessage is the length of a condition's message, in bytes.
+	maxConditionMessage = 4 << 10
 	// maxWord is the length of a condition's reason, in bytes.
 	maxWord = 1 << 10
 )
@@ -72,7 +72,7 @@ func (r Report) Check() error {
 
 	for _, c := range r.Conditions {
 		if types[c.Type] || status(string(c.Status)) != c.Status || len(c.Type)+len(c.Reason) > 2*maxWord ||
-			len(c.Message) > MaxConditionMessage {
+			len(c.Message) > maxConditionMessage {
 			return errors.New("a condition is there twice, is neither True, False nor Unknown, or is too long")
 		}
 
@@ -242,7 +242,7 @@ func (r *Recorder) condition(c xpv2.Condition) (xpv2.Condition, bool) {
 		c.Reason = common.ReasonContainsSecret
 	}
 
-	c.Message = r.field(c.Message, MaxConditionMessage)
+	c.Message = r.field(c.Message, maxConditionMessage)
 	_, secret := r.secrets.In(string(c.Type))
 
 	return c, !secret && !common.IsOwn(c)
@@ -297,7 +297,7 @@ func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.R
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if err := storable(values[name]); err != nil {
 			r.summary.InvalidOutput = r.field("output "+strconv.Quote(clip.Text(name, MaxName))+" cannot be kept: "+err.Error(),
-				MaxMessage)
+				maxMessage)
 
 			continue
 		}
@@ -330,11 +330,11 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	s.Play, s.Task = r.name(s.Play), r.name(s.Task)
 
 	for i, f := range s.Failures {
-		s.Failures[i].Task, s.Failures[i].Message = r.name(f.Task), r.field(f.Message, MaxMessage)
+		s.Failures[i].Task, s.Failures[i].Message = r.name(f.Task), r.field(f.Message, maxMessage)
 	}
 
 	for i, c := range s.Changed {
-		s.Changed[i] = common.DriftTask{Task: r.name(c.Task), Host: c.Host, Diff: r.field(c.Diff, MaxDiff)}
+		s.Changed[i] = common.DriftTask{Task: r.name(c.Task), Host: c.Host, Diff: r.field(c.Diff, maxDiff)}
 	}
 
 	var conditions []xpv2.Condition

@@ -13,10 +13,10 @@ const (
 	MaxFailures = 10
 	// MaxChanged is the number of changed tasks that a summary lists.
 	MaxChanged = 20
-	// MaxMessage is the length of a failure's message, in bytes.
-	MaxMessage = 1 << 10
-	// MaxDiff is the length of a changed task's diff, in bytes.
-	MaxDiff = 2 << 10
+	// maxMessage is the length of a failure's message, in bytes.
+	maxMessage = 1 << 10
+	// maxDiff is the length of a changed task's diff, in bytes.
+	maxDiff = 2 << 10
 	// MaxName is the length of the name of a play, a task or a host, in bytes.
 	MaxName = 253
 	// ConnectionDetails is the name of the outputs that are for the connection

@@ -133,13 +133,13 @@ func (r *Recorder) recordChange(e event, d data) {
 
 	c := common.DriftTask{Task: r.task(d), Host: r.hostname(d.Host)}
 	if r.diff.of(d) {
-		c.Diff = r.field(r.diff.text, MaxDiff)
+		c.Diff = r.field(r.diff.text, maxDiff)
 	}
 
 	r.summary.Changed = append(r.summary.Changed, c)
 }
 
-// explain a failure, redacted and at most MaxMessage long. One of a loop is that of the first item that has failed: its
+// explain a failure, redacted and at most maxMessage long. One of a loop is that of the first item that has failed: its
 // own result is too long for an event, or does not say why.
 func (r *Recorder) explain(e event, d data) string {
 	res := parseResult(d.Result)
@@ -149,9 +149,9 @@ func (r *Recorder) explain(e event, d data) string {
 	case res.Censored != "" && d.ResolvedAction == actionStatus:
 		return noLogMessage
 	case res.Censored != "":
-		return r.field(res.Censored, MaxMessage)
+		return r.field(res.Censored, maxMessage)
 	case e.Kind != itemFailed && failed.of(d):
-		return r.field(failed.text, MaxMessage)
+		return r.field(failed.text, maxMessage)
 	}
 
 	m := res.explain()
@@ -169,7 +169,7 @@ func (r *Recorder) explain(e event, d data) string {
 		m = "item " + label + ": " + m
 	}
 
-	return r.field(m, MaxMessage)
+	return r.field(m, maxMessage)
 }
 
 // recordFailure records a failure. When there are too many, the last failure of a host replaces

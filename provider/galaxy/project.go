@@ -26,8 +26,8 @@ const project = "project"
 // maxRequirements is the size of the largest file of requirements in a project, in bytes.
 const maxRequirements = 1 << 20
 
-// Project is where the project is.
-func (w Workspace) Project() string { return filepath.Join(w.Set, ProjectDir) }
+// project is where the project is.
+func (w Workspace) project() string { return filepath.Join(w.Set, ProjectDir) }
 
 // repository is where the project is fetched to. It is beside the set's own directories, so that
 // the project need not be copied.
@@ -47,12 +47,12 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 		return nil, err
 	}
 
-	required, err := requiredBy(in.w.Project())
+	required, err := requiredBy(in.w.project())
 	if err != nil {
 		return nil, NewInstallError(project, err)
 	}
 
-	all, err := in.req.Requirements.Under(required, in.w.Project())
+	all, err := in.req.Requirements.Under(required, in.w.project())
 	if err != nil {
 		return nil, NewInstallError(project, err)
 	}
@@ -183,11 +183,11 @@ func (in *installation) take(ctx context.Context, p *requirements.Project) error
 			errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.URL()), p.Path, at))
 	}
 
-	if err := os.Rename(filepath.Join(from, p.Path), in.w.Project()); err != nil {
+	if err := os.Rename(filepath.Join(from, p.Path), in.w.project()); err != nil {
 		return errors.Wrap(err, "cannot move a project to its place")
 	}
 
-	return checkProject(ctx, in.w.Project())
+	return checkProject(ctx, in.w.project())
 }
 
 // checkProject removes what git has left in a project for itself, and returns an error when a link leads out of

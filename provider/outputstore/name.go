@@ -11,10 +11,10 @@ import (
 // hashed is how many characters of a digest stand for the end of a long name.
 const hashed = 10
 
-// Name of the ConfigMap for an AnsibleRun of a group: its own name and a suffix
+// nameOf is that of the ConfigMap for an AnsibleRun of a group: its own name and a suffix
 // that tells the groups apart, site.output.ansible.m.crossplane.io. The end of a
 // name that would be too long with it is replaced.
-func Name(group, name string) string {
+func nameOf(group, name string) string {
 	suffix := ".output." + group
 
 	room := validation.DNS1123SubdomainMaxLength - len(suffix)

@@ -134,7 +134,7 @@ func ours(m *corev1.ConfigMap, kind schema.GroupVersionKind, name string) bool {
 }
 
 func (s *Store) name(run common.AnsibleRun, kind schema.GroupVersionKind) types.NamespacedName {
-	n := types.NamespacedName{Namespace: run.GetNamespace(), Name: Name(kind.Group, run.GetName())}
+	n := types.NamespacedName{Namespace: run.GetNamespace(), Name: nameOf(kind.Group, run.GetName())}
 	if n.Namespace == "" {
 		n.Namespace = s.namespace
 	}

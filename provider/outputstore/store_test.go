@@ -129,7 +129,7 @@ func TestName(t *testing.T) {
 			strings.Repeat("a", 222), strings.Repeat("a", 225), strings.Repeat("a", 252) + "b", strings.Repeat("a", 252) + "c",
 			strings.Repeat("a.", 126) + "b",
 		} {
-			got := Name(group, name)
+			got := nameOf(group, name)
 
 			if problems := validation.IsDNS1123Subdomain(got); len(problems) > 0 {
 				t.Errorf("Name(%q, %q): %q should be a name, but %v", group, name, got, problems)
@@ -143,7 +143,7 @@ func TestName(t *testing.T) {
 		}
 	}
 
-	if diff := cmp.Diff("site.output.ansible.m.crossplane.io", Name(common.GroupNamespaced, "site")); diff != "" {
+	if diff := cmp.Diff("site.output.ansible.m.crossplane.io", nameOf(common.GroupNamespaced, "site")); diff != "" {
 		t.Errorf("A short name should stay readable: -want, +got:\n%s", diff)
 	}
 }

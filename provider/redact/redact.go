@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// Mask stands for a secret.
-	Mask = "********"
+	// mask stands for a secret.
+	mask = "********"
 	// minSecret is the length of the shortest secret, in bytes. Shorter ones are easy to guess, and part of many words.
 	minSecret = 8
 	// maxKey is the length of the name of a secret, in bytes.
@@ -176,7 +176,7 @@ func (s *Set) End(text string, limit int) string {
 // and for several that touch.
 func (s *Set) between(text string, from, to int) string {
 	if s.Excess() && text != "" {
-		return Mask
+		return mask
 	}
 
 	var b strings.Builder
@@ -196,7 +196,7 @@ func (s *Set) between(text string, from, to int) string {
 
 		if i > masked {
 			b.WriteString(text[at:max(i, at)])
-			b.WriteString(Mask)
+			b.WriteString(mask)
 		}
 
 		at, masked = i+n, i+n

@@ -66,7 +66,7 @@ func TestTextBase64(t *testing.T) {
 
 			for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 				got := of(secret).Text(enc.EncodeToString([]byte(text)))
-				if !strings.Contains(got, Mask) || len(got) > len(Mask)+12 {
+				if !strings.Contains(got, mask) || len(got) > len(mask)+12 {
 					t.Errorf("A secret in base64 is found wherever it starts.\nText(base64(%q)): got %q", text, got)
 				}
 			}
@@ -135,7 +135,7 @@ func TestClip(t *testing.T) {
 			t.Errorf("Clip(..., %d): got %q", limit, got)
 		}
 
-		if got := set.End(text, limit); strings.Contains(got, "ret ") || len(got) > max(limit, len(Mask)+limit) {
+		if got := set.End(text, limit); strings.Contains(got, "ret ") || len(got) > max(limit, len(mask)+limit) {
 			t.Errorf("End(..., %d): got %q", limit, got)
 		}
 	}
@@ -164,7 +164,7 @@ func TestWork(t *testing.T) {
 		}
 	}
 
-	if got := set.Text(strings.Repeat("a", 80_000) + "!"); got != Mask+"!" {
+	if got := set.Text(strings.Repeat("a", 80_000) + "!"); got != mask+"!" {
 		t.Errorf("Text(...): got %.40q", got)
 	}
 }
@@ -213,7 +213,7 @@ func TestExcess(t *testing.T) {
 	for name, set := range map[string]*Set{"AtOnce": New(all), "OneByOne": slowly} {
 		set.Add(Secret{Text: "one more secret"})
 
-		if _, secret := set.In("hello"); !set.Excess() || !secret || set.Text("hello") != Mask || set.Text("") != "" {
+		if _, secret := set.In("hello"); !set.Excess() || !secret || set.Text("hello") != mask || set.Text("") != "" {
 			t.Errorf("%s: nothing should be shown.", name)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Umask of the provider and of all that it starts: files are their owner's from
+// umask of the provider and of all that it starts: files are their owner's from
 // the moment they exist.
-const Umask = 0o077
+const umask = 0o077
 
 // killMeFirst makes the kernel end a process of a run rather than the provider when memory runs
 // out. The most is 1000.
@@ -41,7 +41,7 @@ const (
 // Self keeps the memory and the environment of this process from other processes of the same
 // user, and the files that it makes from other users.
 func Self() error {
-	unix.Umask(Umask)
+	unix.Umask(umask)
 
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("cannot turn core dumps off: %w", err)
