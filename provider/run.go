@@ -196,7 +196,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 
 	w := runs.Watch{Progress: t.Progress, Display: t.Display}
 
-	here := executor.Local{Installer: store, Runner: local, Kernel: at.Policy.Kernel}
+	here := executor.Local{Ensure: store.Ensure, Run: local.Run, Kernel: at.Policy.Kernel}
 
 	return t.End(here.Execute(ctx, todo, w))
 }

@@ -124,7 +124,9 @@ func (c *startCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	here := executor.Local{Installer: store, Runner: local, Kernel: at.Policy.Kernel}
+	here := executor.Local{
+		Ensure: store.Ensure, Installed: store.Installed, Run: local.Run, Kernel: at.Policy.Kernel,
+	}
 	runs := pool.New(map[common.Place]pool.Place{
 		common.PlaceProvider: {
 			Execute: here.Execute, Needs: here.Needs, Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,

@@ -21,27 +21,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// An Installer installs the content that inputs require, or finds it installed.
-// The set stays installed until it is released.
-type Installer interface {
-	// Installed returns the digest that identifies a request, and whether there is
-	// nothing to install for it.
-	Installed(r content.Request) (digest string, ok bool)
-	// Ensure that the content is installed.
-	Ensure(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
-}
-
-// A Runner executes installed content. A play that failed is a result; an error is
-// about the provider or its machine. With an error, too, the result says whether it is
-// certain that no task was carried out.
-type Runner interface {
-	Run(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
-}
-
 // Local is the backend that works on this machine: it installs content, and executes it.
 type Local struct {
-	Installer Installer
-	Runner    Runner
+	// Ensure that the content of a request is installed. The set stays installed until it is released.
+	Ensure func(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
+	// Installed returns the digest that identifies a request, and whether there is nothing to install for it. Needs asks
+	// for it.
+	Installed func(r content.Request) (digest string, ok bool)
+	// Run installed content. A play that failed is a result; an error is about the provider or its machine. With an error,
+	// too, the result says whether it is certain that no task was carried out.
+	Run func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
 	// Kernel, of which the runs say how it has confined them.
 	Kernel sandbox.Kernel
 }
@@ -87,7 +76,7 @@ func (l Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.
 
 	run.Content = set
 
-	result, err := l.Runner.Run(ctx, run.Spec, events.Watch{Display: w.Display, Progress: func(s events.Summary) {
+	result, err := l.Run(ctx, run.Spec, events.Watch{Display: w.Display, Progress: func(s events.Summary) {
 		summarize(&r, s)
 		w.Progress(r)
 	}})
@@ -136,7 +125,7 @@ func (l Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 		progress(*r)
 	}
 
-	set, release, err := l.Installer.Ensure(ctx, request)
+	set, release, err := l.Ensure(ctx, request)
 	if err != nil {
 		notInstalled(ctx, r, run, err)
 		return content.Set{}, nil, false
@@ -152,13 +141,13 @@ func (l Local) Needs(run runs.Run) runs.Needs {
 		return runs.Needs{}
 	}
 
-	digest, ok := l.Installer.Installed(request)
+	digest, ok := l.Installed(request)
 	if ok {
 		return runs.Needs{}
 	}
 
 	n := runs.Needs{Key: digest + " " + run.Timeout.String(), Get: func(ctx context.Context) error {
-		_, release, err := l.Installer.Ensure(ctx, request)
+		_, release, err := l.Ensure(ctx, request)
 		if err == nil {
 			release()
 		}

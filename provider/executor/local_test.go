@@ -25,33 +25,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-type installerFn func(ctx context.Context, r content.Request) (content.Set, func(), error)
-
-func (fn installerFn) Installed(r content.Request) (string, bool) {
-	if r.Requirements.Empty() {
-		return "", true
-	}
-
-	return r.Requirements.Collections[0].Name, false
-}
-
-func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Set, func(), error) {
-	return fn(ctx, r)
-}
-
-type runnerFn func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
-
-func (fn runnerFn) Run(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
-	return fn(ctx, r, w)
-}
+type (
+	ensure = func(ctx context.Context, r content.Request) (content.Set, func(), error)
+	run    = func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
+)
 
 // installs a set, or fails to.
-func installs(set content.Set, err error) installerFn {
+func installs(set content.Set, err error) ensure {
 	return func(context.Context, content.Request) (content.Set, func(), error) { return set, func() {}, err }
 }
 
 // ends a run, after some progress.
-func ends(r runner.Result, err error, progress ...events.Summary) runnerFn {
+func ends(r runner.Result, err error, progress ...events.Summary) run {
 	return func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
 		for _, s := range progress {
 			w.Progress(s)
@@ -105,8 +90,8 @@ func TestExecute(t *testing.T) {
 		reason    string
 		ctx       context.Context
 		inputs    inputs.Inputs
-		installer installerFn
-		runner    runnerFn
+		installer ensure
+		runner    run
 		want      runs.Report
 		phases    []common.RunPhase
 	}{
@@ -195,7 +180,7 @@ func TestExecute(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := Local{Installer: tc.installer, Runner: tc.runner}
+			x := Local{Ensure: tc.installer, Run: tc.runner}
 
 			var phases []common.RunPhase
 
@@ -231,7 +216,7 @@ func TestExecute(t *testing.T) {
 // TestExecuteBegun follows a run that a former provider has begun.
 func TestExecuteBegun(t *testing.T) {
 	begun := &common.Run{ID: "1", Phase: common.PhaseRunning, CurrentTask: "Install", StartTime: &metav1.Time{}}
-	got := Local{Installer: installs(content.Set{}, nil)}.Execute(t.Context(), runs.Run{Begun: begun}, runs.Watch{})
+	got := Local{Ensure: installs(content.Set{}, nil)}.Execute(t.Context(), runs.Run{Begun: begun}, runs.Watch{})
 
 	if r := got.Run; r.Phase != common.PhaseInterrupted || r.CurrentTask != "" || r.CompletionTime == nil || got.Untouched || !got.Blameless {
 		t.Errorf("It has ended with that provider, and is not carried out again: %+v", got)
@@ -245,13 +230,22 @@ func TestNeeds(t *testing.T) {
 
 	var got content.Request
 
-	x := Local{Installer: installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
-		if got = r; r.Asked {
-			return content.Set{}, nil, boom
-		}
+	x := Local{
+		Ensure: func(_ context.Context, r content.Request) (content.Set, func(), error) {
+			if got = r; r.Asked {
+				return content.Set{}, nil, boom
+			}
 
-		return content.Set{}, func() { released++ }, nil
-	})}
+			return content.Set{}, func() { released++ }, nil
+		},
+		Installed: func(r content.Request) (string, bool) {
+			if r.Requirements.Empty() {
+				return "", true
+			}
+
+			return r.Requirements.Collections[0].Name, false
+		},
+	}
 
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	j := runs.Run{
@@ -311,10 +305,10 @@ func TestExecuteApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := 0
-			x := Local{Installer: installs(tc.now, nil), Runner: runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
+			x := Local{Ensure: installs(tc.now, nil), Run: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
 				begun++
 				return runner.Result{Phase: common.PhaseSucceeded}, nil
-			})}
+			}}
 
 			j := runs.Run{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved, Content: set("1.0.0")}}
 			r := x.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
@@ -334,7 +328,7 @@ func TestExecuteApproved(t *testing.T) {
 // TestExecuteProgress: a run says how the kernel has confined it. While it goes on, it is certain that nothing was changed
 // until a task has begun, and what it has displayed can be read.
 func TestExecuteProgress(t *testing.T) {
-	x := Local{Kernel: sandbox.Kernel{Landlock: 6, Seccomp: true}, Installer: installs(content.Set{}, nil), Runner: ends(
+	x := Local{Kernel: sandbox.Kernel{Landlock: 6, Seccomp: true}, Ensure: installs(content.Set{}, nil), Run: ends(
 		runner.Result{Phase: common.PhaseSucceeded}, nil, events.Summary{Play: "p"}, events.Summary{Task: "t", Started: true, Tail: func() string { return "PLAY" }},
 	)}
 
@@ -362,9 +356,9 @@ func TestInstall(t *testing.T) {
 
 	for name, want := range map[string]error{"Installed": nil, "Failed": boom} {
 		t.Run(name, func(t *testing.T) {
-			x := Local{Installer: installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
+			x := Local{Ensure: func(context.Context, content.Request) (content.Set, func(), error) {
 				return content.Set{Content: common.Content{Digest: "abc"}}, func() { t.Error("It should not be released.") }, want
-			})}
+			}}
 
 			set, r, ok := x.Install(t.Context(), j)
 			if ok != (want == nil) || ok && set.Digest != "abc" || !ok && (r.Run.Phase != common.PhaseFailed || r.Run.Message != boom.Error() || r.Run.CompletionTime == nil || !r.Untouched) {

@@ -138,14 +138,6 @@ func (c *Worker) kept() (i installation, err error) {
 	return i, errors.Wrap(err, "cannot tell what was installed")
 }
 
-// Installed says that there is nothing to install.
-func (i installation) Installed(content.Request) (string, bool) { return i.Set.Digest, true }
-
-// Ensure returns the set that is installed.
-func (i installation) Ensure(context.Context, content.Request) (content.Set, func(), error) {
-	return i.Set, func() {}, nil
-}
-
 // install the content of the run, in a container of its own: that of the run can then only read
 // it. Content that is not pinned is resolved again if it is due, as long as the run has time.
 func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i installation, err error) {
@@ -174,7 +166,7 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 		stop()
 	}
 
-	set, report, ok := executor.Local{Installer: store}.Install(ctx, todo)
+	set, report, ok := executor.Local{Ensure: store.Ensure}.Install(ctx, todo)
 	if !ok {
 		log.Info(report.Run.Message)
 
@@ -233,7 +225,10 @@ func (c *Worker) carryOut(ctx context.Context, todo runs.Run, to *sealed.Writer)
 	}
 
 	w := runs.Watch{Progress: func(r runs.Report) { _ = to.Report(r) }, Display: to.Display} // The last report says all.
-	here := executor.Local{Installer: i, Runner: local, Kernel: at.Policy.Kernel}
+	here := executor.Local{Run: local.Run, Kernel: at.Policy.Kernel, Ensure: func(context.Context, content.Request,
+	) (content.Set, func(), error) {
+		return i.Set, func() {}, nil
+	}}
 
 	return explained(here.Execute(ctx, todo, w)), nil
 }
