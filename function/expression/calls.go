@@ -28,10 +28,8 @@ const (
 	perZone = 300
 	// maxShort is how long a quantity or a version is, in bytes: numbers are worked with digit by digit.
 	maxShort = 256
-	// perJSON and perYAML are how many times a text is gone through that is read as
-	// JSON or YAML, or a value that is written.
+	// perJSON is how many times a text is gone through that is read as JSON, or a value that is written.
 	perJSON = 10
-	perYAML = 50
 	// perClause is how long a number becomes in a text, at most, and the time it
 	// takes, as bytes. Its precision has three digits.
 	perClause = 1320
@@ -193,8 +191,6 @@ func workOf(function string, args []ref.Val) (uint64, ref.Val) {
 		n += PerField * (first + others)
 	case functionJSONMarshal, functionJSONUnmarshal:
 		n *= perJSON
-	case functionYAMLMarshal, functionYAMLUnmarshal:
-		n *= perYAML
 	default:
 		if strings.HasPrefix(function, "get") && len(args) > 1 {
 			n += perZone

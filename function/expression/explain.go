@@ -101,6 +101,7 @@ var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 	"True":  "; write true",
 	"False": "; write false",
 	"len":   "; write size(…)",
+	"yaml":  "; write json.marshal(…), the text of which is YAML, too; content reads YAML with from_yaml",
 }
 
 // unknown says what is not there, and what may be meant. It is selected from

@@ -1,21 +1,27 @@
 package expression
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"math"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 const (
 	// maxSize of one value in bytes. No more fits into a message to core.
 	maxSize = 4 << 20
+	// maxDepth is how deep a value may be nested. Messages to core cannot be nested much deeper.
+	maxDepth = 100
 	// perValue is the size of a number in a message.
 	perValue = 8
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
@@ -31,15 +37,23 @@ type writer struct {
 	exact bool
 	// bytes that were written, about.
 	bytes int
+	// depth of the value that is written.
+	depth int
 }
 
 // json returns a value of CEL as JSON. There is none (false) for optional.none(),
 // which is left out of lists and maps. Errors are values that JSON has not, or that
-// are larger than a message to core.
+// are larger or deeper than a message to core.
 func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
-	w.bytes += perValue
+	if w.depth > maxDepth {
+		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
+	}
 
+	w.bytes += perValue
+	w.depth++
 	v, ok, err = w.value(val)
+	w.depth--
+
 	if err == nil && w.bytes > maxSize {
 		err = errors.New("the value is larger than 4 MiB")
 	}
@@ -145,4 +159,39 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	}
 
 	return m, true, nil
+}
+
+// marshalJSON returns a value as a text of JSON, with the fields of objects in order.
+func marshalJSON(v ref.Val) ref.Val {
+	plain, ok, err := (&writer{}).json(v)
+	if err == nil && !ok {
+		err = errors.New("there is no value to encode; use orValue")
+	}
+
+	if err != nil {
+		return types.WrapErr(err)
+	}
+
+	var b bytes.Buffer
+
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+
+	if err := enc.Encode(plain); err != nil {
+		return types.WrapErr(err)
+	}
+
+	return types.String(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// unmarshalJSON reads a text of one JSON value.
+func unmarshalJSON(text ref.Val) ref.Val {
+	s, _ := text.(types.String)
+
+	var v any
+	if err := utiljson.Unmarshal([]byte(s), &v); err != nil {
+		return types.NewErr("the text is not JSON: %s", clip.Text(err.Error(), maxMessage))
+	}
+
+	return (&evaluation{}).value(place{name: functionJSONUnmarshal + "(…)"}, v, nil)
 }

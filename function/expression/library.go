@@ -10,8 +10,6 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
 	kubernetes "k8s.io/apiserver/pkg/cel/library"
-
-	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // Own functions.
@@ -19,8 +17,6 @@ const (
 	functionJSONMarshal   = "json.marshal"
 	functionJSONUnmarshal = "json.unmarshal"
 	functionMerge         = "merge"
-	functionYAMLMarshal   = "yaml.marshal"
-	functionYAMLUnmarshal = "yaml.unmarshal"
 	functionFail          = "fail"
 )
 
@@ -54,8 +50,7 @@ func libraryOptions() []cel.EnvOption {
 	)
 }
 
-// ownFunctions are those that kro has under these names, the same for YAML, and
-// fail.
+// ownFunctions are those that kro has under these names, and fail.
 // https://kro.run/docs/concepts/rgd/cel-libraries
 func ownFunctions() []cel.EnvOption {
 	anyMap := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
@@ -71,52 +66,13 @@ func ownFunctions() []cel.EnvOption {
 		})
 	}
 
-	read := func(name string, unmarshal func(string) (any, error)) cel.EnvOption {
-		return unary(name, cel.StringType, cel.DynType, func(v ref.Val) ref.Val {
-			s, _ := v.(types.String)
-
-			decoded, err := unmarshal(string(s))
-			if err == nil && isDeep(decoded, maxDepth) {
-				err = errors.Errorf("the text is more than %d levels deep", maxDepth)
-			}
-
-			if err != nil {
-				return types.WrapErr(err)
-			}
-
-			return (&evaluation{}).value(place{name: name + "(…)"}, decoded, nil)
-		})
-	}
-
-	write := func(name string, marshal func(any) ([]byte, error)) cel.EnvOption {
-		return unary(name, cel.DynType, cel.StringType, func(v ref.Val) ref.Val {
-			plain, ok, err := (&writer{}).json(v)
-			if err == nil && !ok {
-				err = errors.New("there is no value to encode; use orValue")
-			}
-
-			var text []byte
-			if err == nil {
-				text, err = marshal(plain)
-			}
-
-			if err != nil {
-				return types.WrapErr(err)
-			}
-
-			return types.String(text)
-		})
-	}
-
 	return []cel.EnvOption{
 		unary(functionKey, cel.TypeParamType("T"), cel.TypeParamType("T"), mapKey),
 		unary(functionRange, cel.TypeParamType("T"), cel.TypeParamType("T"), inOrder),
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
-		read(functionJSONUnmarshal, unmarshalJSON),
-		read(functionYAMLUnmarshal, unmarshalYAML),
-		write(functionJSONMarshal, marshalJSON),
-		write(functionYAMLMarshal, marshalYAML),
+		unary(functionJSONMarshal, cel.DynType, cel.StringType, marshalJSON),
+		unary(functionJSONUnmarshal, cel.StringType, cel.DynType, unmarshalJSON),
 		cel.Function(functionMerge,
 			cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").

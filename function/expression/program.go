@@ -15,6 +15,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
+// maxMessage is how many bytes are shown of a message that strangers may have written, for each run perhaps.
+const maxMessage = 1 << 10
+
 // A program is one expression, compiled, or the mistakes in it alone. It is safe for concurrent use.
 type program struct {
 	mistakes []string
