@@ -20,8 +20,8 @@ import (
 const (
 	// maxSize of one value in bytes. No more fits into a message to core.
 	maxSize = 4 << 20
-	// maxDepth is how deep a value may be nested. Messages to core cannot be nested much deeper.
-	maxDepth = 100
+	// maxDepth is how deep a value may be nested. Each level takes three of the 10,000 that a message to core has.
+	maxDepth = 3_000
 	// perValue is the size of a number in a message.
 	perValue = 8
 	// perParts is what a list or an object takes beyond that, about a tenth of what an
