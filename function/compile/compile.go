@@ -165,7 +165,7 @@ func (c compiler) boolean(name string, v any) *expression.Template {
 // secretsNowhere reports the first run with a Secret for which there is no namespace. No XR chooses one.
 func (c compiler) secretsNowhere(p *plan.Plan) {
 	for _, run := range p.Runs {
-		if run.Published && run.Object.APIVersion == ansiblerun.APIVersionCluster && p.Connection.Namespace == "" {
+		if run.Published && run.APIVersion() == ansiblerun.APIVersionCluster && p.Connection.Namespace == "" {
 			c.add(field.Required(field.NewPath("connectionSecret", "namespace"),
 				"the cluster-scoped run "+run.Name+" has a Secret for the connection details that an expression reads, "+
 					"and that Secret needs a namespace"))

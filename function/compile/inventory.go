@@ -48,22 +48,22 @@ func setInventories(parameters map[string]any, r input.Run) {
 	parameters[fields.Inventories] = refs
 }
 
-// inventory compiles the YAML among the inventories of a run, if there is any.
-func (c compiler) inventory(r input.Run) (*plan.Inventory, []*expression.Template) {
+// inventory compiles the YAML among the inventories of a run; nil if there is none.
+func (c compiler) inventory(r input.Run) *plan.Value {
 	written := inventoriesOf(r)
 	last := len(written) - 1
 
 	if last < 0 || written[last]["yaml"] == nil {
-		return nil, nil
+		return nil
 	}
 
 	path := field.NewPath(fields.Inventories).Index(last).Child("yaml")
 	all := c.compile(path, written[last]["yaml"])
 	c.members(r.Path.Child(path.String()), all, c.group)
 
-	return &plan.Inventory{
+	return &plan.Value{Template: all, Required: true, Inventory: &plan.Inventory{
 		Path: path.String(), Groups: all.Fields(), Beside: last > 0 || r.Object["project"] != nil,
-	}, []*expression.Template{all}
+	}}
 }
 
 // group reports mistakes in a group.

@@ -50,12 +50,12 @@ func inAnsible(t *testing.T, file string, run map[string]any) {
 
 	var mistakes field.ErrorList
 
-	in, _ := compiler{env: env, mistakes: &mistakes}.inventory(input.Run{Object: run})
+	in := compiler{env: env, mistakes: &mistakes}.inventory(input.Run{Object: run})
 	if len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}
 
-	text, problems := in.Evaluate(context.Background(), expression.Data{XR: map[string]any{"spec": map[string]any{"values": values}}})
+	text, problems := in.Inventory.Evaluate(context.Background(), expression.Data{XR: map[string]any{"spec": map[string]any{"values": values}}})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -20,7 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// object returns the AnsibleRun of a run, without what is computed.
+// object returns the AnsibleRun of a run.
 func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 	c.runNamespace(r, namespaced)
 	c.oneContent(r)
@@ -43,21 +44,24 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 		}
 	}
 
-	o := plan.Object{
-		APIVersion: ansiblerun.APIVersionNamespaced,
-		Metadata:   map[string]any{"labels": parts[fields.Labels], "annotations": parts[fields.Annotations]},
-		Spec:       manifest.Overlay(parts[fields.Spec], map[string]any{"forProvider": parts[fields.ForProvider]}),
+	if of := c.inventory(r); of != nil {
+		parts[fields.ForProvider]["inventoryInline"] = of
 	}
 
-	if cluster {
-		o.APIVersion = ansiblerun.APIVersionCluster
-	}
-
+	metadata := map[string]any{"labels": parts[fields.Labels], "annotations": parts[fields.Annotations]}
 	if r.Namespace != "" {
-		o.Metadata["namespace"] = r.Namespace
+		metadata["namespace"] = r.Namespace
 	}
 
-	return o
+	apiVersion := ansiblerun.APIVersionNamespaced
+	if cluster {
+		apiVersion = ansiblerun.APIVersionCluster
+	}
+
+	return plan.Object{
+		"apiVersion": apiVersion, "kind": common.KindAnsibleRun, "metadata": metadata,
+		"spec": manifest.Overlay(parts[fields.Spec], map[string]any{"forProvider": parts[fields.ForProvider]}),
+	}
 }
 
 // compute what a field of a run computes in the part of an AnsibleRun that it belongs to.

@@ -35,18 +35,13 @@ var shippedSchemas = map[string]func() (*schema.Schema, error){ //nolint:gocheck
 // provider could never run, whatever the XR is. Package input leaves out those that follow
 // from another mistake.
 func refused(r *plan.Run, from input.Run) field.ErrorList {
-	s, err := shippedSchemas[r.Object.APIVersion]()
+	s, err := shippedSchemas[r.APIVersion()]()
 	if err != nil {
 		return field.ErrorList{field.InternalError(r.Path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
 	// Of variables nothing is known.
-	p := plan.Computed{}
-	if r.Inventory != nil {
-		p.Inventory = placeholder
-	}
-
-	object := r.Object.Unevaluated(func(*expression.Template) string { return placeholder }).With(p)
+	object := r.Object.Unevaluated(func(*expression.Template) string { return placeholder })
 	spec, _ := object["spec"].(map[string]any)
 	errs := append(s.Validate(object), nameMistakes(field.NewPath("spec"), spec)...)
 

@@ -73,7 +73,7 @@ func pair(runs []run) {
 func (c compiler) unusable(runs []run) {
 	namespaced := map[string]bool{}
 	for _, r := range runs {
-		namespaced[r.Name] = r.Object.APIVersion == ansiblerun.APIVersionNamespaced
+		namespaced[r.Name] = r.APIVersion() == ansiblerun.APIVersionNamespaced
 	}
 
 	for _, r := range runs {

@@ -81,9 +81,7 @@ func (c compiler) run(from input.Run, envs scopes, namespaced bool) (run, error)
 		c.add(err)
 	}
 
-	inventory, templates := c.inventory(from)
-	r.Inventory = inventory
-	r.Templates = slices.Concat(r.Variables.Templates(), templates, object.Templates())
+	r.Templates = slices.Concat(r.Variables.Templates(), object.Templates())
 	r.need(r.ForEach.Templates()...)
 	r.need(r.Templates...)
 	c.dependsOn(r, envs.declarations.Runs)

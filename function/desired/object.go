@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,27 +21,32 @@ import (
 func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 	data expression.Data,
 ) (map[string]any, []expression.Problem) {
-	var problems []expression.Problem
+	o, problems := run.Evaluate(ctx, data)
+	labels, annotations, spec := map[string]any{}, map[string]any{}, map[string]any{}
 
-	p := plan.Computed{
-		DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID(), InUse: r.inUse(run, resource),
-	}
-	p.Vars, p.UnsafeVars, problems = run.Variables.Evaluate(ctx, data)
-
-	if run.Inventory != nil {
-		text, ps := run.Inventory.Evaluate(ctx, data)
-		problems = append(problems, ps...)
-		p.Inventory = text
+	if uid := r.Observed.UID(); uid != "" {
+		labels[ansiblerun.LabelComposite] = uid
 	}
 
-	object, ps := run.Object.Evaluate(ctx, data)
-	problems = append(problems, ps...)
+	if r.inUse(run, resource) {
+		labels[ansiblerun.LabelInUse] = "true"
+	}
+
+	if on := r.dependsOn(run, resource, data); len(on) > 0 {
+		annotations[ansiblerun.AnnotationDependsOn] = strings.Join(on, ",")
+	}
 
 	if run.Published {
-		p.Secret = r.secret(run, resource)
+		spec["writeConnectionSecretToRef"] = r.secret(run, resource)
 	}
 
-	return object.With(p), problems
+	o = manifest.Overlay(o, map[string]any{
+		"metadata": map[string]any{"labels": labels, "annotations": annotations}, "spec": spec,
+	})
+	metadata, _ := o["metadata"].(map[string]any)
+	maps.DeleteFunc(metadata, func(_ string, v any) bool { return manifest.Equal(v, nil) })
+
+	return o, problems
 }
 
 // secret returns the reference to the Secret for the connection details of an AnsibleRun. It stays the one that is
@@ -52,7 +58,7 @@ func (r *renderer) secret(run *plan.Run, resource string) map[string]any {
 	}
 
 	ref := map[string]any{"name": secretName(cmp.Or(r.Observed.UID(), manifest.Name(r.Observed.XR)), resource)}
-	if run.Object.APIVersion == ansiblerun.APIVersionNamespaced {
+	if run.APIVersion() == ansiblerun.APIVersionNamespaced {
 		return ref
 	}
 

@@ -60,7 +60,7 @@ func (r Runs) Unavailable(names map[string]bool) []string {
 // unprotected reports the resources that a run refers to and that no Usage can keep
 // until the run is gone.
 func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expression.Problem {
-	if !run.Usages || run.Object.APIVersion == ansiblerun.APIVersionNamespaced {
+	if !run.Usages || run.APIVersion() == ansiblerun.APIVersionNamespaced {
 		return nil
 	}
 

@@ -2,21 +2,15 @@ package plan
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Object is an AnsibleRun, with a *Value in the place of each field and text that is computed.
-type Object struct {
-	APIVersion     string
-	Metadata, Spec map[string]any
-}
+// An Object is an AnsibleRun as JSON, with a *Value in the place of each field and text that is computed. Variables are
+// not in it.
+type Object map[string]any
 
 // A Value is computed for a place in an AnsibleRun.
 type Value struct {
@@ -26,64 +20,8 @@ type Value struct {
 	Required bool
 	// As returns the value as the AnsibleRun has it, or why it cannot have it.
 	As func(v any) (any, error)
-}
-
-// Computed are the parts of an AnsibleRun that depend on the XR.
-type Computed struct {
-	Vars, UnsafeVars map[string]any
-	Inventory        string
-	DependsOn        []string
-	// Secret for connection details, as a reference; nil for none.
-	Secret map[string]any
-	// CompositeUID is the uid of the XR.
-	CompositeUID string
-	// InUse is true for an AnsibleRun with LabelInUse.
-	InUse bool
-}
-
-// With returns the AnsibleRun with what is computed, and an annotation of what
-// it was rendered after. The object itself stays as it is.
-func (o Object) With(p Computed) map[string]any {
-	parameters, labels, annotations := map[string]any{}, map[string]any{}, map[string]any{}
-	spec := map[string]any{"forProvider": parameters}
-
-	if len(p.Vars) > 0 {
-		parameters["vars"] = p.Vars
-	}
-
-	if len(p.UnsafeVars) > 0 {
-		parameters["unsafeVars"] = p.UnsafeVars
-	}
-
-	if p.Inventory != "" {
-		parameters["inventoryInline"] = p.Inventory
-	}
-
-	if p.Secret != nil {
-		spec["writeConnectionSecretToRef"] = p.Secret
-	}
-
-	if p.CompositeUID != "" {
-		labels[ansiblerun.LabelComposite] = p.CompositeUID
-	}
-
-	if p.InUse {
-		labels[ansiblerun.LabelInUse] = "true"
-	}
-
-	if len(p.DependsOn) > 0 {
-		annotations[ansiblerun.AnnotationDependsOn] = strings.Join(p.DependsOn, ",")
-	}
-
-	metadata := manifest.Overlay(o.Metadata, map[string]any{"labels": labels, "annotations": annotations})
-	maps.DeleteFunc(metadata, func(_ string, v any) bool { return manifest.Equal(v, nil) })
-
-	return map[string]any{
-		"apiVersion": o.APIVersion,
-		"kind":       common.KindAnsibleRun,
-		"metadata":   metadata,
-		"spec":       manifest.Overlay(o.Spec, spec),
-	}
+	// Inventory that the value is the text of; nil for any other value.
+	Inventory *Inventory
 }
 
 // Templates returns the templates of all computed values.
@@ -98,22 +36,22 @@ func (o Object) Templates() []*expression.Template {
 	return all
 }
 
-// Evaluate all computed values.
-func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
-	var problems []expression.Problem
+// Evaluate the AnsibleRun of a run for the data of an XR.
+func (run *Run) Evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
+	variables, problems := run.Variables.Evaluate(ctx, data)
 
-	o = o.filled(func(v *Value) any {
+	o := run.Object.filled(func(v *Value) any {
 		value, ps := v.evaluate(ctx, data)
 		problems = append(problems, ps...)
 
 		return value
 	})
 
-	return o, problems
+	return manifest.Overlay(o, map[string]any{"spec": map[string]any{"forProvider": variables}}), problems
 }
 
 // Unevaluated returns the object with these values in the places of those that are required, and without the others.
-func (o Object) Unevaluated(of func(*expression.Template) string) Object {
+func (o Object) Unevaluated(of func(*expression.Template) string) map[string]any {
 	return o.filled(func(v *Value) any {
 		if v.Required {
 			return of(v.Template)
@@ -124,11 +62,9 @@ func (o Object) Unevaluated(of func(*expression.Template) string) Object {
 }
 
 // filled returns a copy of the object in which computed values are others; nil leaves one out.
-func (o Object) filled(of func(*Value) any) Object {
-	o.Metadata, _ = fill(o.Metadata, of).(map[string]any)
-	o.Spec, _ = fill(o.Spec, of).(map[string]any)
-
-	return o
+func (o Object) filled(of func(*Value) any) map[string]any {
+	out, _ := fill(map[string]any(o), of).(map[string]any)
+	return out
 }
 
 func fill(v any, of func(*Value) any) any {
@@ -163,6 +99,10 @@ const messageNoItems = `nothing that its items are made of is set; write xr.spec
 
 // evaluate a value; nil for one that is left out.
 func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expression.Problem) {
+	if v.Inventory != nil {
+		return v.Inventory.Evaluate(ctx, data)
+	}
+
 	value, ok, problems := v.Template.Evaluate(ctx, data)
 	if len(problems) > 0 || !ok && !v.Required {
 		return nil, problems
@@ -184,7 +124,7 @@ func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expr
 func couldBe(v, was any) bool {
 	switch v := v.(type) {
 	case *Value:
-		return (was != nil || !v.Required) && v.Template.MayBe(was)
+		return (was != nil || !v.Required) && (v.Inventory != nil || v.Template.MayBe(was))
 	case []any:
 		list, _ := was.([]any)
 		return slices.EqualFunc(v, list, couldBe)

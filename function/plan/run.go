@@ -21,7 +21,7 @@ type Run struct {
 	Name string
 	// Path of the run in the input.
 	Path *field.Path
-	// Object is the AnsibleRun without what is computed.
+	// Object is the AnsibleRun.
 	Object Object
 	// When says whether the run is wanted: literally true for runs without a when.
 	When *expression.Template
@@ -32,8 +32,6 @@ type Run struct {
 	ForEach *ForEach
 	// Variables that the content gets.
 	Variables Variables
-	// Inventory is nil when there is none, or only literal text.
-	Inventory *Inventory
 	// Templates are those of the AnsibleRun itself.
 	Templates []*expression.Template
 	// Uses are the templates that say what the run depends on.
@@ -61,6 +59,9 @@ type Run struct {
 	// AtATime is how many members of a set change at a time; nil for any number.
 	AtATime *intstr.IntOrString
 }
+
+// APIVersion of the AnsibleRun.
+func (run *Run) APIVersion() string { return manifest.Text(run.Object, "apiVersion") }
 
 // Share returns how many members of a set of some size a limit allows; 0 for a limit that cannot be read.
 func Share(limit intstr.IntOrString, size int) int {
@@ -141,15 +142,12 @@ func (run *Run) Resources() map[string]bool {
 // CouldBe is true for an AnsibleRun that the run may have rendered: with all literal values
 // of its content, hosts and variables.
 func (run *Run) CouldBe(o map[string]any) bool {
-	compared := append(ansiblerun.ContentFields[:], "project", "limit", "env", "inventories", "varFiles")
-	if run.Inventory == nil {
-		compared = append(compared, "hosts", "inventoryInline")
-	}
-
-	parameters, _ := run.Object.Spec["forProvider"].(map[string]any)
+	compared := append(ansiblerun.ContentFields[:],
+		"project", "hosts", "limit", "env", "inventories", "inventoryInline", "varFiles")
+	parameters, _ := manifest.Nested(run.Object, "spec", "forProvider").(map[string]any)
 	was, _ := manifest.Nested(o, "spec", "forProvider").(map[string]any)
 
-	if !couldBe(manifest.Nested(run.Object.Spec, "providerConfigRef", "name"),
+	if !couldBe(manifest.Nested(run.Object, "spec", "providerConfigRef", "name"),
 		manifest.Nested(o, "spec", "providerConfigRef", "name")) ||
 		!couldBe(manifest.Pick(parameters, compared...), manifest.Pick(was, compared...)) {
 		return false

@@ -58,13 +58,13 @@ func (v Variables) Templates() []*expression.Template {
 	return all
 }
 
-// Evaluate the variables. Those that hold an expression, and those that are
+// Evaluate the variables as parameters of an AnsibleRun. Those that hold an expression, and those that are
 // named by data, must not be templated by Ansible, for they come from people
 // without trust.
-func (v Variables) Evaluate(ctx context.Context,
-	data expression.Data,
-) (vars, unsafe map[string]any, problems []expression.Problem) {
-	vars, unsafe = map[string]any{}, map[string]any{}
+func (v Variables) Evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
+	var problems []expression.Problem
+
+	vars, unsafe := map[string]any{}, map[string]any{}
 
 	for _, s := range v.From {
 		fields, ps := s.evaluate(ctx, data)
@@ -94,7 +94,10 @@ func (v Variables) Evaluate(ctx context.Context,
 		}
 	}
 
-	return vars, unsafe, problems
+	parameters := map[string]any{"vars": vars, "unsafeVars": unsafe}
+	maps.DeleteFunc(parameters, func(_ string, v any) bool { return manifest.Equal(v, nil) })
+
+	return parameters, problems
 }
 
 // evaluate the variables of an object.

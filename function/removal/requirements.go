@@ -78,7 +78,7 @@ func (r *remover) mayRemove() bool {
 // are observed.
 func (r *remover) hasAPIVersion(apiVersion string) bool {
 	for _, run := range r.plan.Runs {
-		if run.Object.APIVersion == apiVersion {
+		if run.APIVersion() == apiVersion {
 			return true
 		}
 	}

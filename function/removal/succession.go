@@ -2,9 +2,12 @@ package removal
 
 import (
 	"context"
+	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
@@ -71,21 +74,28 @@ func one(run *plan.Run) string {
 
 // literal is an AnsibleRun of a run without what is computed.
 func literal(run *plan.Run, of *plan.Plan) map[string]any {
-	c := plan.Computed{Vars: map[string]any{}}
+	vars := map[string]any{}
 
 	for name, t := range run.Variables.Vars {
 		if !t.Computed() {
-			c.Vars[name], _, _ = t.Evaluate(context.Background(), expression.Data{})
+			vars[name], _, _ = t.Evaluate(context.Background(), expression.Data{})
 		}
 	}
+
+	var dependsOn []string
 
 	for _, on := range of.Runs {
 		if _, needs := run.Needs[on.Name]; needs {
-			c.DependsOn = append(c.DependsOn, run.Entry(on, "key"))
+			dependsOn = append(dependsOn, run.Entry(on, "key"))
 		}
 	}
 
-	return run.Object.Unevaluated((*expression.Template).String).With(c)
+	return manifest.Overlay(run.Object.Unevaluated((*expression.Template).String), map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{
+			ansiblerun.AnnotationDependsOn: strings.Join(dependsOn, ","),
+		}},
+		"spec": map[string]any{"forProvider": map[string]any{"vars": vars}},
+	})
 }
 
 // predecessor is the run that a new one says that it was, by its previous names; nil for none.
