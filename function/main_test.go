@@ -32,6 +32,10 @@ func TestCommands(t *testing.T) {
 			reason: "There has to be something to check.",
 			args:   []string{"validate"}, err: `expected "<files> ..."`,
 		},
+		"RemovalOfNothing": {
+			reason: "Without a comparison nothing can be removed, and the flag would always succeed.",
+			args:   []string{"validate", "-", "--fail-on-removal"}, err: "validate: --fail-on-removal needs --against",
+		},
 		"NoRole": {
 			reason: "A name alone brings no role.",
 			args:   []string{"scaffold", "--role", "a.b.c"}, err: "scaffold: give the directory of a role, or --role together with --requirements",

@@ -52,6 +52,10 @@ when a run is removed, or may be.
 // Validate the command line. Files keep the names that they were given, for they
 // are part of the output.
 func (c validateCommand) Validate() error {
+	if c.FailOnRemoval && len(c.Against) == 0 {
+		return errors.New("--fail-on-removal needs --against")
+	}
+
 	for _, name := range slices.Concat(c.Files, c.Against) {
 		if name == "-" {
 			continue
