@@ -99,7 +99,7 @@ func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
 			n.State = Waiting
 		}
 	case n.Deleted:
-		n.State = Deleting
+		n.State, why = Deleting, deletable
 	case n.failed() && (ready.Status == ansiblerun.ConditionFalse || synced.Status == ansiblerun.ConditionFalse):
 		n.State = Failed
 		if !common.Failed(ready) {

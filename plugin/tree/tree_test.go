@@ -110,7 +110,10 @@ func TestRunState(t *testing.T) {
 		},
 		"NotPaused":      {reason: "Only true pauses.", metadata: "annotations: {crossplane.io/paused: 'false'}", status: "conditions: [" + ready + ", " + synced + "]", want: Ready},
 		"PausedByPolicy": {reason: "No management policies pause, too.", spec: "managementPolicies: []", status: "conditions: [" + ready + "]", want: Paused},
-		"Deleting":       {reason: "An object that is being deleted waits for its run.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", status: "conditions: [" + ready + ", " + synced + "]", want: Deleting},
+		"Deleting": {
+			reason: "An object that is being deleted waits for its run. Its state says all that its condition does.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Deleting,
+			status: "conditions: [{type: Ready, status: 'False', reason: Deleting, observedGeneration: 2}, " + synced + "]",
+		},
 		"NotDeletable": {
 			reason: "A deletion that fails is a failure.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Failed, because: "RunFailed", message: "m",
 			status: "conditions: [{type: Deletable, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], " + failedRun,
