@@ -273,11 +273,8 @@ func unkept(n *tree.Node, run common.Run, begun bool) string {
 		fmt.Fprintf(&b, "%s run %s. Its output was not kept.\n", run.Mode, strings.ToLower(string(run.Phase)))
 	}
 
-	switch why := run.Why(0); {
-	case len(why) > 0:
+	if why := run.Why(0); len(why) > 0 {
 		fmt.Fprintln(&b, strings.Join(why, "\n"))
-	case run.Message != "":
-		fmt.Fprintf(&b, "%s: %s\n", run.Reason, run.Message)
 	}
 
 	if totals := text.Totals(run.Hosts); totals != "" {

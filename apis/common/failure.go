@@ -1,7 +1,6 @@
 package common
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -68,11 +67,15 @@ func (r *Run) Cause() string {
 }
 
 // Why a run failed: a text for each failure that nothing has rescued, and how many more there are than these at most;
-// 0 means all. Equal failures of several hosts have one.
+// 0 means all. Equal failures of several hosts have one. Without any it is the message of the run.
 func (r *Run) Why(most int) []string {
 	var texts []string
 	for _, g := range r.failures() {
 		texts = append(texts, r.describe(g, ""))
+	}
+
+	if len(texts) == 0 && r.Message != "" {
+		texts = []string{r.Message}
 	}
 
 	if more := len(texts) - most; most > 0 && more > 0 {
@@ -80,15 +83,6 @@ func (r *Run) Why(most int) []string {
 	}
 
 	return texts
-}
-
-// WhyFailed is Why, or else what is known of a run that did not succeed.
-func (r *Run) WhyFailed(most int) []string {
-	if why := r.Why(most); len(why) > 0 {
-		return why
-	}
-
-	return []string{cmp.Or(r.Message, "its run has ended as "+string(r.Phase))}
 }
 
 // failures that nothing has rescued, those of the same task for the same reason together.

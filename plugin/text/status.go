@@ -235,7 +235,7 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 			most = 0
 		}
 
-		add(red, run.WhyFailed(most)...)
+		add(red, run.Why(most)...)
 		add("", next(n, now))
 	case n.State == tree.AwaitingApproval && n.Approval.State != "":
 		add(yellow, unapproved(n))
