@@ -156,6 +156,18 @@ func TestOperatorConditions(t *testing.T) {
 			observed: aRun("server", status("True", "Succeeded", "")) + aRun("other", status("False", "TimedOut", "message: too long")),
 			want:     []string{"Running|FALSE|Running|Running reconciliation", failed, "Failure|TRUE|Failed|other: too long"},
 		},
+		"Dependent": {
+			reason:   "What waits for a run that has failed is not in progress.",
+			runs:     `[{name: server}, {name: other, dependsOn: [server]}]`,
+			observed: aRun("server", failing("Failed", "it broke")),
+			want:     []string{"Running|FALSE|Running|Running reconciliation", failed, "Failure|TRUE|Failed|server: it broke"},
+		},
+		"Beside": {
+			reason:   "What is to run at once is in progress before it begins.",
+			runs:     `[{name: server}, {name: other}]`,
+			observed: aRun("server", failing("Failed", "it broke")),
+			want:     []string{running, failed, "Failure|TRUE|Failed|server: it broke"},
+		},
 		"Held": {
 			reason: "A run that cannot be made is a failure, too.",
 			runs:   `[{name: server, vars: {size: "${xr.spec.size}"}}]`, observed: "{}",

@@ -44,14 +44,13 @@ func (e *evaluator) operatorConditions() []Condition {
 	}
 
 	for _, r := range runs {
-		progress := e.inProgress(r)
-		running, done = running || progress, done && r.Done()
+		running, done = running || e.inProgress(r), done && r.Done()
 
 		switch r.Reason {
 		case desired.RunFailed, desired.ReconcileError, desired.InvalidValue, desired.ValueNotSet:
 			failures = append(failures, failure(r, len(runs) > 1))
-		default:
-			running = running || !r.Done()
+		case desired.Running:
+			running = true
 		}
 	}
 
