@@ -15,6 +15,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.onDelete) || !(has(self.onDelete.playbook) && self.onDelete.playbook.matches('[.]ya?ml$') || has(self.onDelete.playbooks) && self.onDelete.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it",fieldPath=".onDelete"
+// +kubebuilder:validation:XValidation:rule=`((has(self.playbook) ? [self.playbook] : []) + (has(self.playbooks) ? self.playbooks : [])).all(p, p.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || p.matches(r'^[^\x22\x27{}\\=#\p{C}\p{Z}-][^\x22\x27{}\\=#\p{C}\p{Z}]*[.]ya?ml$') && !p.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)'))`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and ="
+// +kubebuilder:validation:XValidation:rule=`!has(self.onDelete) || ((has(self.onDelete.playbook) ? [self.onDelete.playbook] : []) + (has(self.onDelete.playbooks) ? self.onDelete.playbooks : [])).all(p, p.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || p.matches(r'^[^\x22\x27{}\\=#\p{C}\p{Z}-][^\x22\x27{}\\=#\p{C}\p{Z}]*[.]ya?ml$') && !p.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)'))`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and =",fieldPath=".onDelete"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory that is a path needs project, the repository that has it",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
@@ -47,14 +49,18 @@ type AnsibleRunParameters struct {
 	// Playbook is one playbook of a collection, namespace.collection.playbook, or of
 	// the project: its path, such as site.yml.
 	// +optional
-	Playbook Playbook `json:"playbook,omitempty"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Playbook string `json:"playbook,omitempty"`
 
 	// Playbooks of collections or of the project to run, one after another.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
-	Playbooks []Playbook `json:"playbooks,omitempty"`
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Playbooks []string `json:"playbooks,omitempty"`
 
 	// PlaybookInline is the text of a playbook.
 	// +optional
@@ -212,13 +218,6 @@ type AnsibleRunParameters struct {
 	OnDelete *OnDelete `json:"onDelete,omitempty"`
 }
 
-// A Playbook of a collection, namespace.collection.playbook, or of the project: its path, such as site.yml.
-//
-// +kubebuilder:validation:MinLength=1
-// +kubebuilder:validation:MaxLength=253
-// +kubebuilder:validation:XValidation:rule=`self.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || self.matches(r'^[^\x22\x27{}\\=#\p{C}\p{Z}-][^\x22\x27{}\\=#\p{C}\p{Z}]*[.]ya?ml$') && !self.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)')`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and ="
-type Playbook = string
-
 // OnDelete says what the deletion of an object does. Role, roles, playbook, playbooks and
 // playbookInline are alternatives, as in the object itself.
 //
@@ -248,7 +247,9 @@ type OnDelete struct {
 	// Playbook is one playbook of a collection or of the project to run in place of the
 	// content.
 	// +optional
-	Playbook Playbook `json:"playbook,omitempty"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Playbook string `json:"playbook,omitempty"`
 
 	// Playbooks of collections or of the project to run in place of the content, one after
 	// another.
@@ -256,7 +257,9 @@ type OnDelete struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
-	Playbooks []Playbook `json:"playbooks,omitempty"`
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Playbooks []string `json:"playbooks,omitempty"`
 
 	// PlaybookInline is the text of a playbook to run in place of the content.
 	// +optional

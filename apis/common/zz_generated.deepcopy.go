@@ -121,7 +121,7 @@ func (in *AnsibleRunParameters) DeepCopyInto(out *AnsibleRunParameters) {
 	}
 	if in.Playbooks != nil {
 		in, out := &in.Playbooks, &out.Playbooks
-		*out = make([]Playbook, len(*in))
+		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
 	if in.Vars != nil {
@@ -744,7 +744,7 @@ func (in *OnDelete) DeepCopyInto(out *OnDelete) {
 	}
 	if in.Playbooks != nil {
 		in, out := &in.Playbooks, &out.Playbooks
-		*out = make([]Playbook, len(*in))
+		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
 	if in.Tags != nil {
