@@ -31,7 +31,7 @@ func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
 		return t.Value
 	}
 
-	at := field.NewPath(written(t.Path.String()))
+	at := field.NewPath(asWritten(t.Path.String()))
 	v := &plan.Value{Template: c.compile(at, t.Value, expression.String), Required: true}
 	_, project := r.Object["project"]
 

@@ -93,11 +93,11 @@ func inputPath(path string, r input.Run) string {
 		return r.Path.String()
 	}
 
-	return r.Path.String() + "." + written(path)
+	return r.Path.String() + "." + asWritten(path)
 }
 
-// written is the path of what is at a path of the parameters of an AnsibleRun.
-func written(path string) string {
+// asWritten is the path in a run of the input of what is at a path of the parameters of an AnsibleRun.
+func asWritten(path string) string {
 	if strings.HasPrefix(path, fields.Inventories+"[") {
 		return strings.Replace(path, ".secretRef", ".secretKeyRef", 1)
 	}

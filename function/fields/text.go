@@ -111,7 +111,7 @@ func Replace(at *field.Path, name string, v any, replace func(Text) any) any {
 			}
 
 			if s, ok := v[k].(string); ok {
-				t := meant(name, k, v)
+				t := textOf(name, k, v)
 				t.Path, t.Value = at.Child(k), s
 				out[k] = replace(t)
 
@@ -123,7 +123,7 @@ func Replace(at *field.Path, name string, v any, replace func(Text) any) any {
 
 		return out
 	case string:
-		t := meant("", name, nil)
+		t := textOf("", name, nil)
 		t.Path, t.Value = at, v
 
 		return replace(t)
@@ -141,9 +141,9 @@ const (
 	AllowedInventoriesPath = "inventories.path"
 )
 
-// meant says what the text in a field of an object is. Name is that of the field with the object, or of its list; empty
+// textOf a field of an object, and what it means. Name is that of the field with the object, or of its list; empty
 // for the fields of a run.
-func meant(name, field string, object map[string]any) Text {
+func textOf(name, field string, object map[string]any) Text {
 	_, isVariable := object["name"].(string)
 
 	switch {

@@ -111,7 +111,7 @@ func NewStore(c Config) (*Store, error) {
 	s.config.Private = cmp.Or(c.Private, s.temp())
 	s.background, s.stop = context.WithCancel(context.Background())
 
-	if err := s.own(); err != nil {
+	if err := s.makeDirectories(); err != nil {
 		return nil, err
 	}
 
@@ -128,8 +128,8 @@ func NewStore(c Config) (*Store, error) {
 	return s, err
 }
 
-// own makes the directories of the store, and more.
-func (s *Store) own(more ...string) error {
+// makeDirectories of the store, and more.
+func (s *Store) makeDirectories(more ...string) error {
 	for _, dir := range append(more, s.sets(), s.temp(), s.config.Private) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return errors.Wrap(err, "cannot use the content store")

@@ -22,7 +22,7 @@ func (s *Store) newWorkspace(digest string) (galaxy.Workspace, error) {
 	name := digest + "-" + rand.Text()
 	w := galaxy.Workspace{Private: filepath.Join(s.config.Private, name), Set: filepath.Join(s.temp(), name, "set")}
 
-	if err := s.own(w.Home(), w.Temp(), w.Collections(), w.Roles()); err != nil {
+	if err := s.makeDirectories(w.Home(), w.Temp(), w.Collections(), w.Roles()); err != nil {
 		return w, err
 	}
 
