@@ -166,7 +166,7 @@ func interrupted(message string) end {
 	return end{common.PhaseInterrupted, runs.ReasonPodEnded, message, true}
 }
 
-// endOf a run that is over and has sent no last report, by the last sight of its Pod. Limit says how long the run may
+// endOf a run that is over and has sent no last report, by how its Pod was seen last. Limit says how long the run may
 // take.
 func endOf(p *corev1.Pod, limit string) end {
 	s := p.Status

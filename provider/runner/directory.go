@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Names in a private data directory. The first one is ansible-runner's.
+// Names in a private data directory. The first two are ansible-runner's.
 // https://docs.ansible.com/projects/runner/en/stable/intro/#inputdir
 const (
 	projectDir   = "project"
