@@ -111,12 +111,13 @@ status:
   choice: "${runs.database.outputs.endpoint}"
   object: "${{'a': 1}}"
   unknown: "${runs.database.outputs.port}"
+  undeclared: {port: "${runs.database.outputs.port}"}
 `,
 			more: schemaOf(`status: {type: object, properties: {text: {type: string}, number: {type: integer}, list: {type: array, items: {type: string}},
   wrong: {type: integer}, choice: {type: string, enum: [a, b]}, object: {type: object, properties: {b: {type: string}}}}}`),
 			want: "database", shown: `{text: "5432", number: 5432, list: ["5432"], wrong: 7, choice: a}`,
 			said: "InvalidStatus status.choice: does not fit the XRD: Unsupported value: \"db:5432\": supported values: \"a\", \"b\"\n" +
-				"status.object: the XRD does not declare its field \"a\"\nstatus.unknown: the XRD does not declare this field\nstatus.wrong: is not of type integer, as the XRD says",
+				"status.object: the XRD does not declare its field \"a\"\nstatus.undeclared: the XRD does not declare this field\nstatus.unknown: the XRD does not declare this field\nstatus.wrong: is not of type integer, as the XRD says",
 		},
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
-	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
 // Composition compiles an input as read by package input, for XRs that are namespaced or
@@ -39,11 +38,9 @@ func Composition(in map[string]any, namespaced bool, d expression.Declarations) 
 	c := compiler{env: envs.xr, mistakes: &errs}
 	details := compiler{env: envs.details, mistakes: &errs}
 
-	status := c.status(in)
 	p := &plan.Plan{
 		Locals:             envs.declarations.Locals,
-		Status:             status,
-		Schemas:            statusSchemasOf(status, d.Schema),
+		Status:             c.status(in),
 		Conditions:         c.conditions(in, typed.Conditions, typed.OperatorConditions),
 		OperatorConditions: typed.OperatorConditions,
 		Connection:         details.connection(typed, namespaced),
@@ -51,8 +48,8 @@ func Composition(in map[string]any, namespaced bool, d expression.Declarations) 
 		ByResource:         map[string]*plan.Run{},
 	}
 
-	if of, ok := schema.Property(d.Schema, "status"); ok && status != nil {
-		p.StatusSchema = schema.NewConverter(of)
+	if p.Status != nil {
+		p.StatusSchema = statusSchema(p.Status, d.Schema)
 	}
 
 	var (

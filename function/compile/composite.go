@@ -37,53 +37,30 @@ func (c compiler) status(in map[string]any) *expression.Template {
 	return t
 }
 
-// statusSchemasOf a status, by the OpenAPI v3 schema of an XR; none without a schema.
-func statusSchemasOf(status *expression.Template, xr map[string]any) plan.StatusSchemas {
-	all := plan.StatusSchemas{}
-	if status == nil || len(xr) == 0 {
-		return all
-	}
+// statusSchema returns the Converter of a status, by the OpenAPI v3 schema of an XR.
+func statusSchema(status *expression.Template, xr map[string]any) *schema.Converter {
+	of, _ := schema.Property(xr, "status")
 
-	below, known := schema.Property(xr, "status")
 	// Other steps may set required fields that this input does not have.
 	if status.Fields() == nil {
-		below = maps.Clone(below)
-		delete(below, "required")
+		of = maps.Clone(of)
+		delete(of, "required")
 	}
 
-	addSchema(all, status, below, known)
-
-	return all
+	return converter(status, of)
 }
 
-// addSchema of a field of the status, and of those below it.
-func addSchema(all plan.StatusSchemas, t *expression.Template, of map[string]any, known bool) {
-	if t.Fields() == nil || !known {
-		all[t] = &plan.FieldSchema{Converter: schema.NewConverter(of), Unknown: !known}
-		return
-	}
-
-	// Other steps may set required fields that this input does not have.
-	for name := range manifest.Set(of["required"]) {
-		if _, ok := t.Fields()[name]; !ok {
-			continue
-		}
-
-		if all[t] == nil {
-			all[t] = &plan.FieldSchema{}
-		}
-
-		all[t].Required = append(all[t].Required, name)
-	}
+// converter of a field of the status, with those of the fields below it.
+func converter(t *expression.Template, of map[string]any) *schema.Converter {
+	c := schema.NewConverter(of)
 
 	for name, f := range t.Fields() {
-		below, known := schema.Property(of, name)
-		addSchema(all, f, below, known)
-
-		if !known {
-			all[f].Hint = schema.Hint(of, name)
+		if below, known := schema.Property(of, name); known {
+			c.Fields[name] = converter(f, below)
 		}
 	}
+
+	return c
 }
 
 // conditions of the XR, which may also have those of an operator.

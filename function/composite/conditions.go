@@ -40,9 +40,9 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 	}
 
 	before := len(e.problems)
-	status, _ := e.value(ctx, c.Status)
-	reason, _ := e.value(ctx, c.Reason)
-	message, _ := e.value(ctx, c.Message)
+	status, _ := e.evaluate(ctx, c.Status)
+	reason, _ := e.evaluate(ctx, c.Reason)
+	message, _ := e.evaluate(ctx, c.Message)
 
 	if is, ok := status.(bool); ok {
 		out.Status, out.Reason = ansiblerun.ConditionFalse, reasonComputed

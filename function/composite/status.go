@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
 // status evaluates the status of the XR. A status that the API server would refuse leaves the fields of
@@ -27,7 +28,7 @@ func (e *evaluator) status(ctx context.Context) (status map[string]any, conditio
 	if t.Fields() == nil {
 		own, kept, conditions = e.wholeStatus(ctx, t)
 	} else {
-		own, _ = e.field(ctx, t, e.runs.Observed.XR["status"]).(map[string]any)
+		own, _ = e.field(ctx, t, e.plan.StatusSchema, e.runs.Observed.XR["status"]).(map[string]any)
 	}
 
 	status = e.over(kept, own)
@@ -139,7 +140,7 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 		v = object
 	}
 
-	v, err := e.plan.Schemas[t].Convert(v)
+	v, err := e.plan.StatusSchema.Convert(v)
 	if err != nil {
 		e.invalid(t.Path(), err)
 	}
@@ -156,7 +157,7 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 	}
 
 	if !ok || len(e.problems) > before {
-		v, _ = e.plan.Schemas[t].Convert(e.runs.Observed.Status())
+		v, _ = e.plan.StatusSchema.Convert(e.runs.Observed.Status())
 		kept, _ = v.(map[string]any)
 
 		return nil, kept, conditions
@@ -168,27 +169,43 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 // field evaluates a field of the status. A field that has no value now keeps the observed
 // one. The result is nil for a field that is left out, and for an object that has no fields
 // left, or lacks one that the XRD requires.
-func (e *evaluator) field(ctx context.Context, t *expression.Template, observed any) any {
+func (e *evaluator) field(ctx context.Context, t *expression.Template, of *schema.Converter, observed any) any {
 	if t.Fields() == nil {
-		v, ok := e.value(ctx, t)
-		// An observed value that does not fit the schema cannot be kept.
-		if !ok {
-			v, _ = e.plan.Schemas[t].Convert(observed)
+		v, ok := e.evaluate(ctx, t)
+		v, err := of.Convert(v)
+
+		switch {
+		case ok && err == nil:
+			return v
+		case ok:
+			e.invalid(t.Path(), err)
 		}
+
+		// An observed value that does not fit the schema cannot be kept.
+		v, _ = of.Convert(observed)
 
 		return v
 	}
 
-	object := map[string]any{}
+	object, required := map[string]any{}, manifest.Set(of.Schema["required"])
 	was, _ := observed.(map[string]any)
+	complete := true
 
-	for _, name := range slices.Sorted(maps.Keys(t.Fields())) {
-		if v := e.field(ctx, t.Fields()[name], was[name]); v != nil {
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		field, known := t.Fields()[name], of.Fields[name]
+		if known == nil {
+			e.invalid(field.Path(), errors.New("the XRD does not declare this field"+schema.Hint(of.Schema, name)))
+			continue
+		}
+
+		if v := e.field(ctx, field, known, was[name]); v != nil {
 			object[name] = v
+		} else if required[name] {
+			complete = false
 		}
 	}
 
-	if len(object) == 0 || !e.plan.Schemas[t].Complete(object) {
+	if len(object) == 0 || !complete {
 		return nil
 	}
 
@@ -212,24 +229,8 @@ func (e *evaluator) availability(ctx context.Context, t *expression.Template) (g
 	return gone, waiting || len(e.runs.Unavailable(names)) > 0
 }
 
-// value evaluates a template, and converts the value to what the XRD has. It is false while the
-// template has problems, or waits for runs or resources. The value is nil when it is left out.
-func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool) {
-	v, ok = e.evaluate(ctx, t)
-	if !ok {
-		return nil, false
-	}
-
-	v, err := e.plan.Schemas[t].Convert(v)
-	if err != nil {
-		e.invalid(t.Path(), err)
-		return nil, false
-	}
-
-	return v, true
-}
-
-// evaluate is value without a conversion.
+// evaluate a template. It is false while the template has problems, or waits for runs or resources. The value is nil
+// when it is left out.
 func (e *evaluator) evaluate(ctx context.Context, t *expression.Template) (v any, ok bool) {
 	gone, waiting := e.availability(ctx, t)
 	// A value that needs a run is removed with the run.

@@ -33,10 +33,8 @@ type Plan struct {
 	Conditions []Condition
 	// OperatorConditions is true for an XR that also has the conditions of an operator.
 	OperatorConditions bool
-	// Schemas are the schemas of the fields of the status, if they are known.
-	Schemas StatusSchemas
-	// StatusSchema is that of the whole status, with the fields of others.
-	StatusSchema schema.Converter
+	// StatusSchema is the schema of the status. That of what is not known may be anything.
+	StatusSchema *schema.Converter
 	// Connection are the connection details of the XR.
 	Connection Connection
 	// Required resources, each after those that it refers to.
@@ -202,42 +200,4 @@ func (c *Plan) ResourcesOf(ctx context.Context, data expression.Data,
 	}
 
 	return all, problems
-}
-
-// StatusSchemas are the schemas of the fields of a status, by their templates.
-type StatusSchemas map[*expression.Template]*FieldSchema
-
-// A FieldSchema is the schema of a field of the status. The API server refuses all of a
-// status for one field that does not fit, so such a field is left as it is.
-type FieldSchema struct {
-	schema.Converter
-
-	// Unknown is true for fields that the schema does not have, and the Hint says
-	// which one may be meant.
-	Unknown bool
-	Hint    string
-	// Required fields of an object, if its fields have FieldSchemas of their own.
-	Required []string
-}
-
-// Complete is true for an object with all fields that it has to have.
-func (f *FieldSchema) Complete(object map[string]any) bool {
-	if f == nil {
-		return true
-	}
-
-	return !slices.ContainsFunc(f.Required, func(name string) bool { return object[name] == nil })
-}
-
-// Convert returns a value converted to the type of the field, without loss: nil for one that is
-// left out. The error says why the value does not fit.
-func (f *FieldSchema) Convert(v any) (any, error) {
-	switch {
-	case f == nil:
-		return schema.Converter{}.Convert(v)
-	case f.Unknown:
-		return nil, errors.New("the XRD does not declare this field")
-	}
-
-	return f.Converter.Convert(v)
 }

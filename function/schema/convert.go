@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,29 +19,31 @@ import (
 // A Converter converts values to the OpenAPI v3 schema of a field that is applied.
 type Converter struct {
 	Schema map[string]any
+	// Fields of an object that are applied one by one.
+	Fields map[string]*Converter
 
-	validator *Schema
+	// validator is compiled when it is used first: some are never used.
+	validator func() (*Schema, error)
 }
 
 // NewConverter returns the Converter of a schema. One that cannot be used checks nothing.
-func NewConverter(schema map[string]any) Converter {
-	c := Converter{Schema: schema}
+func NewConverter(schema map[string]any) *Converter {
+	return &Converter{
+		Schema: schema, Fields: map[string]*Converter{},
+		validator: sync.OnceValues(func() (*Schema, error) {
+			v1 := &apiextensionsv1.JSONSchemaProps{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(schema, v1); err != nil {
+				return nil, err
+			}
 
-	v1 := &apiextensionsv1.JSONSchemaProps{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(schema, v1); err != nil {
-		return c
+			return of(v1, false)
+		}),
 	}
-
-	if s, err := of(v1, false); err == nil {
-		c.validator = s
-	}
-
-	return c
 }
 
 // Convert returns a value converted to the type of the field, without loss: nil for one that is
 // left out. The error says why the value does not fit.
-func (c Converter) Convert(v any) (any, error) {
+func (c *Converter) Convert(v any) (any, error) {
 	v, err := coerce(c.Schema, v, true)
 	if err != nil || v == nil || merges(c.Schema, v) && isEmpty(v) {
 		return nil, err
@@ -55,18 +58,19 @@ func (c Converter) Convert(v any) (any, error) {
 
 // Refused returns why the API server refuses to replace a value by another one: violations of the
 // schema that the old value does not have.
-func (c Converter) Refused(v, old any) field.ErrorList {
-	if c.validator == nil {
+func (c *Converter) Refused(v, old any) field.ErrorList {
+	validator, err := c.validator()
+	if err != nil {
 		return nil
 	}
 
-	errs := c.validator.violations(v, old)
+	errs := validator.violations(v, old)
 	if len(errs) == 0 || old == nil {
 		return errs
 	}
 
 	known := map[string]bool{}
-	for _, err := range c.validator.violations(old, old) {
+	for _, err := range validator.violations(old, old) {
 		known[err.Error()] = true
 	}
 
