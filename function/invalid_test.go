@@ -252,8 +252,7 @@ runs:
 connectionDetails: [{name: a, value: b}]
 `,
 			said: `
-requiredResources.a: Invalid value: "a": a required resource cannot depend on itself, directly or through others
-requiredResources.b: Invalid value: "b": a required resource cannot depend on itself, directly or through others
+requiredResources.a: Invalid value: "a → b → a": a required resource cannot depend on itself, directly or through others
 requiredResources.both: Required value: exactly one of matchName and matchLabels must be set
 requiredResources.both.kind: Invalid value: "${xr.kind}": this field is literal, it cannot hold an expression
 requiredResources.chain5: Invalid value: "chain5": required resources can depend on each other three times in a row at most

@@ -13,47 +13,61 @@ import (
 
 // order returns the runs such that each comes after the runs that it needs. It reports runs that need themselves.
 func (c compiler) order(runs []*plan.Run) []*plan.Run {
-	byName := map[string]*plan.Run{}
-	for _, r := range runs {
-		byName[r.Name] = r
+	out, cycles := inOrder(runs, func(r *plan.Run) (string, map[string]bool) { return r.Name, r.Needs })
+	for _, cycle := range cycles {
+		c.add(field.Invalid(field.NewPath("runs"), strings.Join(cycle, " → "),
+			"a run cannot depend on itself, directly or through others"))
+	}
+
+	return out
+}
+
+// inOrder returns things such that each comes after those that it needs, and the names of those in a circle. Each has a
+// name and the names that it needs.
+func inOrder[T any](things []T, of func(T) (name string, needs map[string]bool)) (out []T, cycles [][]string) {
+	byName := map[string]T{}
+
+	for _, t := range things {
+		name, _ := of(t)
+		byName[name] = t
 	}
 
 	var (
-		out   []*plan.Run
 		trail []string
-		visit func(r *plan.Run)
+		visit func(name string)
 	)
 
 	done := map[string]bool{}
 
-	visit = func(r *plan.Run) {
-		if i := slices.Index(trail, r.Name); i >= 0 {
-			cycle := strings.Join(append(slices.Clone(trail[i:]), r.Name), " → ")
-			c.add(field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
-
+	visit = func(name string) {
+		t, ok := byName[name]
+		if !ok || done[name] {
 			return
 		}
 
-		if done[r.Name] {
+		if i := slices.Index(trail, name); i >= 0 {
+			cycles = append(cycles, append(slices.Clone(trail[i:]), name))
 			return
 		}
 
-		trail = append(trail, r.Name)
+		trail = append(trail, name)
 
-		for _, name := range manifest.SortedKeys(r.Needs) {
-			visit(byName[name])
+		_, needs := of(t)
+		for _, on := range manifest.SortedKeys(needs) {
+			visit(on)
 		}
 
 		trail = trail[:len(trail)-1]
-		done[r.Name] = true
-		out = append(out, r)
+		done[name] = true
+		out = append(out, t)
 	}
 
-	for _, r := range runs {
-		visit(r)
+	for _, t := range things {
+		name, _ := of(t)
+		visit(name)
 	}
 
-	return out
+	return out, cycles
 }
 
 // pair sets SameKey: a set depends on another one key by key, unless an expression refers to

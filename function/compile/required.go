@@ -107,56 +107,27 @@ func (c compiler) orderRequired(all []plan.RequiredResource) []plan.RequiredReso
 	// the AnsibleRuns of the XR.
 	const maxDepth = 4
 
-	byName := map[string]plan.RequiredResource{}
-	for _, r := range all {
-		byName[r.Name] = r
+	path := field.NewPath("requiredResources")
+
+	// What is watched is none of them: core brings it without being asked.
+	out, cycles := inOrder(all, func(r plan.RequiredResource) (string, map[string]bool) {
+		return r.Name, r.Selector.Required()
+	})
+	for _, cycle := range cycles {
+		c.add(field.Invalid(path.Child(cycle[0]), strings.Join(cycle, " → "),
+			"a required resource cannot depend on itself, directly or through others"))
 	}
 
-	var (
-		out   []plan.RequiredResource
-		visit func(r plan.RequiredResource) int
-	)
-
-	// The depth is 0 while a resource is visited, and stays 0 in a cycle.
 	depth := map[string]int{}
 
-	visit = func(r plan.RequiredResource) int {
-		if d, ok := depth[r.Name]; ok {
-			return d
+	for _, r := range out {
+		for on := range r.Selector.Required() {
+			depth[r.Name] = max(depth[r.Name], depth[on])
 		}
 
-		depth[r.Name] = 0
-		d := 1
-
-		for _, on := range manifest.SortedKeys(r.Selector.Required()) {
-			// Core brings what is watched without being asked.
-			other, ok := byName[on]
-			if !ok {
-				continue
-			}
-
-			below := visit(other)
-			if below == 0 {
-				return 0
-			}
-
-			d = max(d, below+1)
-		}
-
-		depth[r.Name] = d
-		out = append(out, r)
-
-		return d
-	}
-
-	for _, r := range all {
-		path := field.NewPath("requiredResources").Child(r.Name)
-
-		switch d := visit(r); {
-		case d == 0:
-			c.add(field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
-		case d > maxDepth:
-			c.add(field.Invalid(path, r.Name, "required resources can depend on each other three times in a row at most"))
+		if depth[r.Name]++; depth[r.Name] > maxDepth {
+			c.add(field.Invalid(path.Child(r.Name), r.Name,
+				"required resources can depend on each other three times in a row at most"))
 		}
 	}
 
