@@ -27,9 +27,9 @@ func (e *SizeError) Error() string {
 		resource.NewQuantity(e.Limit, resource.BinarySI))
 }
 
-// WithLimit returns a context that is done soon after one of several directories takes more than the
-// limit on disk, in bytes, with a SizeError as its cause; 0 means no limit. The cancel function returns
-// when the directories are not looked at any more.
+// WithLimit returns a context that is done soon after directories together take more than the limit on disk, in bytes,
+// with a SizeError as its cause; 0 means no limit. The cancel function returns when the directories are not looked at
+// any more.
 func WithLimit(ctx context.Context, limit int64, dirs ...string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if limit <= 0 {
@@ -61,8 +61,11 @@ func watch(ctx context.Context, limit int64, dirs []string) error {
 
 		began := time.Now()
 
+		var all int64
+
 		for _, dir := range dirs {
-			if u, err := Measure(ctx, dir, Limits{Size: limit}); err != nil || u.Size > limit {
+			u, err := Measure(ctx, dir, Limits{Size: limit})
+			if all += u.Size; err != nil || all > limit {
 				return &SizeError{Limit: limit}
 			}
 		}

@@ -35,6 +35,16 @@ func TestWithLimit(t *testing.T) {
 			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir+".other", "file"), 2*mib) },
 			want:   &SizeError{Limit: mib},
 		},
+		"Together": {
+			reason: "So are directories that exceed the limit together.",
+			limit:  mib,
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+				fill(t, filepath.Join(dir, "file"), 3*mib/4)
+				fill(t, filepath.Join(dir+".other", "file"), 3*mib/4)
+			},
+			want: &SizeError{Limit: mib},
+		},
 		"Hidden": {
 			reason: "So is what hides how much it takes.",
 			limit:  1 << 40,
