@@ -249,6 +249,22 @@ func TestValuesAreLimited(t *testing.T) {
 	}
 }
 
+// Nor are lists that a set has in each of its runs checked at length: the work for an XR does not count that.
+func TestChecksAreLimited(t *testing.T) {
+	tags := make([]any, 500)
+	for i := range tags {
+		tags[i] = "a"
+	}
+
+	req := step{runs: `[{name: app, role: a.b.c, forEach: "${lists.range(100).map(i, string(i + 1))}", tags: "${xr.spec.tags}"}]`}.request(t)
+	req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"tags": tags}))
+
+	rsp, mib := allocated(t, req)
+	if got := len(rsp.GetDesired().GetResources()); got != 100 || mib > 80 {
+		t.Errorf("want at most 80 MiB for 100 runs, got %d for %d", mib, got)
+	}
+}
+
 // nested returns groups of an inventory, each in another one. As YAML, that is indented, they take much more than as JSON.
 func nested(depth int) map[string]any {
 	groups := map[string]any{}

@@ -89,10 +89,12 @@ func (c compiler) compute(r input.Run, name string, into map[string]any, namespa
 		}
 
 		into[cmp.Or(f.Annotation, name)] = &plan.Value{Template: t, As: func(v any) (any, error) {
-			err := input.Check(name, v)
-			if err == nil && f.Check != nil {
-				err = f.Check(v)
+			check := f.Check
+			if check == nil {
+				check = func(v any) error { return input.Check(name, v) }
 			}
+
+			err := check(v)
 
 			if f.Part == fields.ForProvider {
 				v = ansiblerun.Stored(map[string]any{name: v})[name]

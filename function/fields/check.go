@@ -53,7 +53,7 @@ func listOf(check func(any) error) func(any) error {
 // arePolicies checks management policies. An empty list is written, not computed.
 func arePolicies(v any) error {
 	list, _ := v.([]any)
-	return cmp.Or(listOf(isText)(v), CheckPolicies(list))
+	return cmp.Or(listOf(isPolicy)(v), CheckPolicies(list))
 }
 
 // CheckPolicies checks that Crossplane supports a set of management policies: it does nothing with an object that has
@@ -69,6 +69,14 @@ func CheckPolicies(list []any) error {
 
 	return errors.Errorf(`Crossplane does not support this set: write "*" alone, or Observe with others, and Delete only `+
 		"with Create, or with Observe alone, and not %s", manifest.Show(list))
+}
+
+func isPolicy(v any) error {
+	if s, ok := v.(string); ok && slices.Contains([]string{"Observe", "Create", "Update", "Delete", "LateInitialize", "*"}, s) {
+		return nil
+	}
+
+	return errors.Errorf("must be one of Observe, Create, Update, Delete, LateInitialize and *, and is %s", manifest.Show(v))
 }
 
 func isTag(v any) error {

@@ -72,8 +72,7 @@ type Field struct {
 	OfSets bool
 	// Annotation of the AnsibleRun that a setting becomes.
 	Annotation string
-	// Check says what a computed value must be, beside what the schema of the input says of a literal one; nil for
-	// nothing.
+	// Check says what a computed value must be. It is nil where the schema of the input says that, as of a literal one.
 	Check func(v any) error
 }
 
