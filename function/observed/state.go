@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -54,37 +55,17 @@ func (r Resource) Again() map[string]any { return ansiblerun.Again(r.Object, r.A
 
 // controls is true for an object if the XR is its controller.
 func (o State) controls(composed map[string]any) bool {
-	c := controllerOf(composed)
-
-	return c != nil && manifest.Text(c, "uid") == o.UID()
+	return metav1.IsControlledBy(&unstructured.Unstructured{Object: composed}, &unstructured.Unstructured{Object: o.XR})
 }
 
 // controlledBefore is true for an object if its controller is an earlier XR: one of the same kind and name with
 // another uid.
 func (o State) controlledBefore(composed map[string]any) bool {
-	c := controllerOf(composed)
+	c, xr := metav1.GetControllerOf(&unstructured.Unstructured{Object: composed}), unstructured.Unstructured{Object: o.XR}
 
-	return c != nil && groupKind(c) == groupKind(o.XR) && manifest.Text(c, "name") == manifest.Name(o.XR) &&
-		manifest.Text(c, "uid") != o.UID() &&
-		(manifest.Namespace(o.XR) == "" || manifest.Namespace(o.XR) == manifest.Namespace(composed))
-}
-
-// controllerOf an object, as an owner reference; nil for none.
-func controllerOf(composed map[string]any) map[string]any {
-	list, _ := manifest.Nested(composed, "metadata", "ownerReferences").([]any)
-
-	for _, v := range list {
-		if m, _ := v.(map[string]any); m["controller"] == true {
-			return m
-		}
-	}
-
-	return nil
-}
-
-// groupKind of an object, or of a reference to one.
-func groupKind(o map[string]any) schema.GroupKind {
-	return schema.FromAPIVersionAndKind(manifest.Text(o, "apiVersion"), manifest.Text(o, "kind")).GroupKind()
+	return c != nil && c.Name == xr.GetName() && c.UID != xr.GetUID() &&
+		schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).GroupKind() == xr.GroupVersionKind().GroupKind() &&
+		(xr.GetNamespace() == "" || xr.GetNamespace() == manifest.Namespace(composed))
 }
 
 // UID of the XR.
