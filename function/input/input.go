@@ -29,29 +29,39 @@ import (
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
 
-// shippedSchema is compiled once: that takes longer than to read most inputs. What is shipped does not repeat for the
-// defaults what it says of runs.
-var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { //nolint:gochecknoglobals // It is a constant that has to be compiled.
+// shippedSchemas are those of the input, and of its settings alone. They are compiled once: that takes longer than to
+// read most inputs. What is shipped does not repeat for the defaults what it says of runs.
+var shippedSchemas = sync.OnceValues(func() (all struct{ input, settings *schema.Schema }, err error) { //nolint:gochecknoglobals // They are constants that have to be compiled.
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(shipped.Schema, crd); err != nil {
-		return nil, err
+		return all, err
 	}
 
 	in := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
-	defaults := in.Properties["runs"].Items.Schema.DeepCopy()
-	defaults.Required = nil
-	maps.DeleteFunc(defaults.Properties,
-		func(name string, _ apiextensionsv1.JSONSchemaProps) bool { return fields.Of(name).Own })
-	in.Properties["defaults"] = *defaults
+	some := func(is func(fields.Field) bool) apiextensionsv1.JSONSchemaProps {
+		of := in.Properties["runs"].Items.Schema.DeepCopy()
+		of.Required = nil
+		maps.DeleteFunc(of.Properties,
+			func(name string, _ apiextensionsv1.JSONSchemaProps) bool { return !is(fields.Of(name)) })
 
-	return schema.Of(in)
+		return *of
+	}
+
+	settings := some(func(f fields.Field) bool { return f.Kind == fields.Setting })
+	in.Properties["defaults"] = some(func(f fields.Field) bool { return !f.Own })
+
+	if all.settings, err = schema.Of(&settings); err == nil {
+		all.input, err = schema.Of(in)
+	}
+
+	return all, err
 })
 
 // Read returns the input as JSON values. Integral numbers are int64, and others float64. The errors are violations of
 // the schema, expressions in literal fields, and numbers that are not exact, in the order of their text. An object of
 // another kind has one error and no values.
 func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
-	shipped, err := shippedSchema()
+	shipped, err := shippedSchemas()
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot use the schema of the input"))}
 	}
@@ -59,13 +69,10 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	in, _ := manifest.WithIntegers(s.AsMap()).(map[string]any)
 
 	// The version is checked after the kind, on which it depends.
-	for _, name := range []string{"kind", "apiVersion"} {
-		if want := map[string]string{
-			"apiVersion": v1alpha1.APIVersion,
-			"kind":       v1alpha1.KindAnsibleRuns,
-		}[name]; in[name] != want {
+	for _, is := range [][2]string{{"kind", v1alpha1.KindAnsibleRuns}, {"apiVersion", v1alpha1.APIVersion}} {
+		if in[is[0]] != is[1] {
 			return nil, field.ErrorList{
-				field.Invalid(field.NewPath(name), in[name],
+				field.Invalid(field.NewPath(is[0]), in[is[0]],
 					"the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns),
 			}
 		}
@@ -83,7 +90,7 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		reported[err.Field] = true
 	}
 
-	for _, err := range shipped.Validate(withoutComputed(in)) {
+	for _, err := range shipped.input.Validate(withoutComputed(in)) {
 		if reported[err.Field] {
 			continue
 		}
@@ -105,28 +112,25 @@ func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	return in, errs
 }
 
-// Type of a field of runs, by the schema.
+// Type of a setting, by the schema.
 func Type(name string) expression.Type {
-	shipped, err := shippedSchema()
+	shipped, err := shippedSchemas()
 	if err != nil {
 		return ""
 	}
 
-	return expression.Type(shipped.Type("runs[0]." + name))
+	return expression.Type(shipped.settings.Type(name))
 }
 
-// Check a computed value of a field of runs as if it were literal.
+// Check a computed value of a setting as if it were literal.
 func Check(name string, v any) error {
-	shipped, err := shippedSchema()
+	shipped, err := shippedSchemas()
 	if err != nil {
 		return err
 	}
 
-	for _, err := range shipped.Validate(map[string]any{
-		"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindAnsibleRuns,
-		"runs": []any{map[string]any{"name": "a", name: v}},
-	}) {
-		item := strings.TrimPrefix(err.Field, "runs[0]."+name)
+	for _, err := range shipped.settings.Validate(map[string]any{name: v}) {
+		item := strings.TrimPrefix(err.Field, name)
 
 		return errors.New(strings.TrimPrefix(item+": "+manifest.Show(err.BadValue)+" is invalid: "+err.Detail, ": "))
 	}
