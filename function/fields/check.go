@@ -72,11 +72,13 @@ func CheckPolicies(list []any) error {
 }
 
 func isPolicy(v any) error {
-	if s, ok := v.(string); ok && slices.Contains([]string{"Observe", "Create", "Update", "Delete", "LateInitialize", "*"}, s) {
+	known := []any{"Observe", "Create", "Update", "Delete", "LateInitialize", "*"}
+	if _, ok := v.(string); ok && slices.Contains(known, v) {
 		return nil
 	}
 
-	return errors.Errorf("must be one of Observe, Create, Update, Delete, LateInitialize and *, and is %s", manifest.Show(v))
+	return errors.Errorf("must be one of Observe, Create, Update, Delete, LateInitialize and *, and is %s",
+		manifest.Show(v))
 }
 
 func isTag(v any) error {
