@@ -2,14 +2,12 @@ package main
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -34,7 +32,7 @@ type use struct {
 
 // compile an input for a use, with the schema of the XRs if it is known. What was compiled last is kept. The field
 // errors are the mistakes of the input.
-func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
+func (f *Function) compile(in, schema map[string]any, u use) (*plan.Plan, field.ErrorList) {
 	u.schema = digest(schema)
 
 	if v, ok := f.compiled.Get(u); ok {
@@ -42,29 +40,14 @@ func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, fiel
 		return got.plan, got.errs
 	}
 
-	var got compiled
+	p, errs := compile.Input(in, u.namespaced, expression.Declarations{Schema: schema, Operation: u.operation})
+	f.compiled.Add(u, compiled{p, errs})
 
-	object, errs := input.Read(in)
-
-	switch {
-	case object == nil:
-		got.errs = errs
-	case u.operation:
-		p, cerrs := compile.Operation(object)
-		got = compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}
-	default:
-		p, cerrs := compile.Composition(object, u.namespaced, expression.Declarations{Schema: schema.AsMap()})
-		got = compiled{plan: p, errs: input.Causes(object, append(errs, cerrs...))}
-	}
-
-	f.compiled.Add(u, got)
-
-	return got.plan, got.errs
+	return p, errs
 }
 
-// digest of a struct: that of another one is another one.
-func digest(s *structpb.Struct) [sha256.Size]byte {
-	// What cannot be encoded is text that is no UTF-8, which gRPC has refused already.
-	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(s)
+// digest of a JSON value: that of another one is another one.
+func digest(v map[string]any) [sha256.Size]byte {
+	b, _ := json.Marshal(v) //nolint:errchkjson // It comes from a message of protobuf.
 	return sha256.Sum256(b)
 }

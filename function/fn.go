@@ -75,9 +75,10 @@ func (f *Function) RunFunction(ctx context.Context,
 	state := observe(req)
 	namespace, _, _ := unstructured.NestedString(state.XR, "metadata", "namespace")
 
-	id := digest(req.GetInput())
+	in := req.GetInput().AsMap()
+	id := digest(in)
 
-	plan, mistakes := f.compile(req.GetInput(), requireSchema(req, rsp),
+	plan, mistakes := f.compile(in, requireSchema(req, rsp).AsMap(),
 		use{input: id, operation: isOperation(req), namespaced: namespace != ""})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)

@@ -17,11 +17,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Composition compiles an input as read by package input, for XRs that are namespaced or
-// cluster-scoped. Its expressions see these declarations and what the input declares. The errors are all mistakes that
-// can be found without an XR, for input.Causes. It copes with inputs that violate the schema, but does not report what
-// the schema does.
-func Composition(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
+// Input compiles an input, for Operations or for XRs that are namespaced or cluster-scoped. Its expressions see
+// these declarations and what the input declares. The errors are all mistakes that can be found without an XR,
+// where they were written. There is a plan, too, unless it is no input at all.
+func Input(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
+	in, errs := input.Read(in)
+	if in == nil {
+		return nil, errs
+	}
+
+	if d.Operation {
+		errs = append(errs, withoutXR(in)...)
+		d.Required = map[string]bool{plan.Watched: false}
+	}
+
+	p, mistakes := compile(in, namespaced, d)
+
+	return p, input.Causes(in, append(errs, mistakes...))
+}
+
+// compile an input that may violate the schema. What the schema reports is not reported here.
+func compile(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
 	from, errs := input.Runs(in)
 
 	// The runs are decoded with the defaults.

@@ -1,21 +1,16 @@
 package compile
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Operation compiles an input for Operations, as Composition does for XRs. There
-// is no XR in them, nothing is observed of runs, and so nothing can be waited for.
-func Operation(in map[string]any) (*plan.Plan, field.ErrorList) {
+// withoutXR reports, and removes, what an input for Operations cannot have: there is no XR in them, nothing is
+// observed of runs, and so nothing can be waited for.
+func withoutXR(in map[string]any) field.ErrorList {
 	var errs field.ErrorList
-
-	in = maps.Clone(in)
 
 	for _, name := range []string{"status", "conditions", "operatorConditions", "connectionDetails"} {
 		if _, ok := in[name]; ok {
@@ -31,10 +26,7 @@ func Operation(in map[string]any) (*plan.Plan, field.ErrorList) {
 				"this is what a WatchOperation watches; give it another name"))
 	}
 
-	p, cerrs := Composition(in, false,
-		expression.Declarations{Operation: true, Required: map[string]bool{plan.Watched: false}})
-
-	return p, append(errs, cerrs...)
+	return errs
 }
 
 // inoperable reports what a run of an Operation cannot have.

@@ -1,7 +1,6 @@
-// Package input reads the input of a step and checks it against its schema. The
-// function and the command validate give Read what the Composition has; package
-// compile takes the JSON values that it returns, and the Runs in them. Each error has
-// the path of the mistake in the input.
+// Package input reads the input of a step and checks it against its schema. Package compile gives Read what the
+// Composition has, and compiles the JSON values that it returns, and the Runs in them. Each error has the path of the
+// mistake in the input.
 package input
 
 import (
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -57,16 +55,16 @@ var shippedSchemas = sync.OnceValues(func() (all struct{ input, settings *schema
 	return all, err
 })
 
-// Read returns the input as JSON values. Integral numbers are int64, and others float64. The errors are violations of
-// the schema, expressions in literal fields, and numbers that are not exact, in the order of their text. An object of
-// another kind has one error and no values.
-func Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
+// Read returns a copy of an input that is JSON. Its integral numbers are int64, and others float64. The errors are
+// violations of the schema, expressions in literal fields, and numbers that are not exact, in the order of their text.
+// An object of another kind has one error and no values.
+func Read(in map[string]any) (map[string]any, field.ErrorList) {
 	shipped, err := shippedSchemas()
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot use the schema of the input"))}
 	}
 
-	in, _ := manifest.WithIntegers(s.AsMap()).(map[string]any)
+	in, _ = manifest.WithIntegers(in).(map[string]any)
 
 	// The version is checked after the kind, on which it depends.
 	for _, is := range [][2]string{{"kind", v1alpha1.KindAnsibleRuns}, {"apiVersion", v1alpha1.APIVersion}} {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -44,10 +43,7 @@ func TestRead(t *testing.T) {
 			in := map[string]any{}
 			needs.OK(t, yaml.Unmarshal([]byte(text+"  "+tc.field), &in))
 
-			s, err := structpb.NewStruct(in)
-			needs.OK(t, err)
-
-			got, errs := Read(s)
+			got, errs := Read(in)
 
 			var messages []string
 			for _, err := range errs {

@@ -125,10 +125,9 @@ func pipelines(files []File) (map[string][]map[string]any, error) {
 	return all, nil
 }
 
-// changesOf returns what it means for the runs of an XR when the inputs of a pipeline become
-// others, both as package input reads them. It compares what is written, without an XR: there
-// is one Change for each run that differs, and one for a whole set. Which runs go, stay, or are others
-// under new names, package removal decides, as it does for the function.
+// changesOf returns what it means for the runs of an XR when the inputs of a pipeline become others. It compares
+// what is written, without an XR: there is one Change for each run that differs, and one for a whole set. Which
+// runs go, stay, or are others under new names, package removal decides, as it does for the function.
 func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
 	succession := removal.Succeed(planned(before), planned(after))
@@ -191,7 +190,7 @@ func planned(inputs []map[string]any) *plan.Plan {
 	all := &plan.Plan{ByResource: map[string]*plan.Run{}, PreviousSets: map[string]*plan.Run{}}
 
 	for _, in := range inputs {
-		if p, _ := compile.Composition(in, true, expression.Declarations{}); p != nil {
+		if p, _ := compile.Input(in, true, expression.Declarations{}); p != nil {
 			all.Runs = append(all.Runs, p.Runs...)
 			maps.Copy(all.ByResource, p.ByResource)
 			maps.Copy(all.PreviousSets, p.PreviousSets)

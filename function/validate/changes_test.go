@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -44,7 +45,7 @@ func TestChanges(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			read := func(text string) []map[string]any {
-				in := map[string]any{}
+				in := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindAnsibleRuns}
 				needs.OK(t, yaml.Unmarshal([]byte(text), &in))
 
 				return []map[string]any{in}

@@ -7,17 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // A Result is what was found.
@@ -196,21 +192,10 @@ func (c *checker) input(d document, in step, steps []step, versions ...version) 
 	}
 }
 
-// check an input. What package input makes of it is compiled, so it is read once for each use.
+// check an input.
 func (u use) check(in map[string]any) (mistakes, warnings field.ErrorList) {
-	s, err := structpb.NewStruct(in)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}, nil
-	}
-
-	object, errs := input.Read(s)
-	if object == nil {
-		return errs, nil
-	}
-
-	p, cerrs := u.compile(object)
-	errs = input.Causes(object, append(errs, cerrs...))
-
+	p, errs := compile.Input(in, u.namespaced,
+		expression.Declarations{Operation: u.operation, Schema: u.openAPI, Resources: u.resources})
 	if p != nil {
 		errs = append(errs, u.lint(p)...)
 	}
@@ -220,13 +205,4 @@ func (u use) check(in map[string]any) (mistakes, warnings field.ErrorList) {
 	}
 
 	return nil, append(warningsOf(p), u.doubts(p)...)
-}
-
-// compile an input, as package input reads it.
-func (u use) compile(in map[string]any) (*plan.Plan, field.ErrorList) {
-	if u.operation {
-		return compile.Operation(in)
-	}
-
-	return compile.Composition(in, u.namespaced, expression.Declarations{Schema: u.openAPI, Resources: u.resources})
 }
