@@ -1,6 +1,5 @@
-// Package input reads the input of a step and checks it against its schema. Package compile gives Read what the
-// Composition has, and compiles the JSON values that it returns, and the Runs in them. Each error has the path of the
-// mistake in the input.
+// Package input reads the input of a step and checks it against its schema. Each error has the path of the mistake in
+// the input.
 package input
 
 import (

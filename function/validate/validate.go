@@ -192,7 +192,6 @@ func (c *checker) input(d document, in step, steps []step, versions ...version) 
 	}
 }
 
-// check an input.
 func (u use) check(in map[string]any) (mistakes, warnings field.ErrorList) {
 	p, errs := compile.Input(in, u.namespaced,
 		expression.Declarations{Operation: u.operation, Schema: u.openAPI, Resources: u.resources})
