@@ -162,7 +162,7 @@ runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespa
 runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own
 runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x
 runs[1].vars.c: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables
-runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string
+runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53-1 only; write it as a string
 runs[2].name: Duplicate value: "app"
 runs[3].name: Invalid value: "Upper-Case": should match '^[a-z][a-zA-Z0-9]*$'
 status.conditions: Forbidden: this field is Crossplane's own

@@ -109,7 +109,7 @@ func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 func (w *writer) integer(n int64) (any, bool, error) {
 	switch {
 	case n > manifest.MaxExact || n < -manifest.MaxExact:
-		return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", n)
+		return nil, false, errors.Errorf("%d is beyond 2^53-1, which is not exact; make it a string", n)
 	case w.exact:
 		return n, true, nil
 	}

@@ -32,7 +32,7 @@ func TestRead(t *testing.T) {
 		"Not":     {reason: "What is no document is said to be none.", text: "{a: [", want: "the text is not JSON: invalid character 'a'"},
 		"Long":    {reason: "An error is short enough to be read.", text: strings.Repeat("a", 5000), want: "the text is not JSON"},
 		"More":    {reason: "A text is one document.", text: "{}\n{}", want: "the text is not JSON: invalid character"},
-		"Inexact": {reason: "An integer that is not exact is not used as another one.", text: "9007199254740993", want: "9007199254740993 is beyond 2^53"},
+		"Inexact": {reason: "An integer that is not exact is not used as another one.", text: "9007199254740993", want: "9007199254740993 is beyond 2^53-1"},
 		"Deep":    {reason: "No message to core could have it.", text: strings.Repeat("[", 4000) + strings.Repeat("]", 4000), want: "the value is more than 3000 levels deep"},
 		"Deeper":  {reason: "However deep it is.", text: strings.Repeat("[", 20_000), want: "the text is not JSON"},
 	}

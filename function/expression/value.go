@@ -94,14 +94,14 @@ func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 }
 
 // number returns a number of the type that its schema says. Without one, an integral number is an integer. Beyond
-// 2^53 it is an error: it may differ from the number in the manifest.
+// 2^53-1 it is an error: it may differ from the number in the manifest.
 func number(at place, n float64, schema map[string]any) ref.Val {
 	if schema["type"] == "number" || n != math.Trunc(n) || math.IsInf(n, 0) {
 		return types.Double(n)
 	}
 
 	if math.Abs(n) > manifest.MaxExact {
-		return types.NewErr("%s is an integer beyond 2^53, which is not exact here; make it a string", at.String())
+		return types.NewErr("%s is an integer beyond 2^53-1, which is not exact here; make it a string", at.String())
 	}
 
 	return types.Int(n)

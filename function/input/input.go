@@ -267,7 +267,7 @@ func (s section) literals(computed map[string]bool) field.ErrorList {
 }
 
 // inexactNumbers reports the numbers that may differ from what the Composition has:
-// requests carry doubles, which are exact up to 2^53.
+// requests carry doubles, which are exact up to 2^53-1.
 func inexactNumbers(path *field.Path, v any) field.ErrorList {
 	var errs field.ErrorList
 
@@ -282,7 +282,7 @@ func inexactNumbers(path *field.Path, v any) field.ErrorList {
 		}
 	case float64:
 		if math.Abs(v) > manifest.MaxExact {
-			errs = append(errs, field.Invalid(path, number(v), "integers are exact up to 2^53 only; write it as a string"))
+			errs = append(errs, field.Invalid(path, number(v), "integers are exact up to 2^53-1 only; write it as a string"))
 		}
 	}
 

@@ -126,8 +126,8 @@ func WithIntegers(v any) any {
 	})
 }
 
-// MaxExact is the largest integer up to which all integers are exact in the doubles that requests and responses carry.
-const MaxExact = 1 << 53
+// MaxExact is the largest integer that no other one is rounded to in the doubles that requests and responses carry.
+const MaxExact = 1<<53 - 1
 
 // Canonical returns a value in a form that reflect.DeepEqual can compare: all
 // numbers are float64, and a field that is null or an empty object is left out.
