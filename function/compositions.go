@@ -48,6 +48,6 @@ func (f *Function) compile(in, schema map[string]any, u use) (*plan.Plan, field.
 
 // digest of a JSON value: that of another one is another one.
 func digest(v map[string]any) [sha256.Size]byte {
-	b, _ := json.Marshal(v) //nolint:errchkjson // It comes from a message of protobuf.
+	b, _ := json.Marshal(v) //nolint:errchkjson // Core makes it of JSON, which has no NaN.
 	return sha256.Sum256(b)
 }
