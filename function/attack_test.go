@@ -282,7 +282,7 @@ func TestDigest(t *testing.T) {
 	var digests [][sha256.Size]byte
 
 	for _, list := range [][]any{{true, text + "t\x01x"}, {"uetq" + text, "x"}} {
-		digests = append(digests, digest(map[string]any{"list": list}))
+		digests = append(digests, digest(structOf(map[string]any{"list": list})))
 	}
 
 	if digests[0] == digests[1] {

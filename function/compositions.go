@@ -2,12 +2,16 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/json"
+	"encoding/binary"
+	"math"
+	"strconv"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -32,7 +36,7 @@ type use struct {
 
 // compile an input for a use, with the schema of the XRs if it is known. What was compiled last is kept. The field
 // errors are the mistakes of the input.
-func (f *Function) compile(in, schema map[string]any, u use) (*plan.Plan, field.ErrorList) {
+func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
 	u.schema = digest(schema)
 
 	if v, ok := f.compiled.Get(u); ok {
@@ -40,14 +44,49 @@ func (f *Function) compile(in, schema map[string]any, u use) (*plan.Plan, field.
 		return got.plan, got.errs
 	}
 
-	p, errs := compile.Input(in, u.namespaced, expression.Declarations{Schema: schema, Operation: u.operation})
+	p, errs := compile.Input(in.AsMap(), u.namespaced,
+		expression.Declarations{Schema: schema.AsMap(), Operation: u.operation})
 	f.compiled.Add(u, compiled{p, errs})
 
 	return p, errs
 }
 
-// digest of a JSON value: that of another one is another one.
-func digest(v map[string]any) [sha256.Size]byte {
-	b, _ := json.Marshal(v) //nolint:errchkjson // Core makes it of JSON, which has no NaN.
-	return sha256.Sum256(b)
+// digest of an object. Different objects have different digests.
+func digest(o *structpb.Struct) [sha256.Size]byte { return sha256.Sum256(appendObject(nil, o)) }
+
+// appendObject appends the bytes of an object. Different objects have different bytes: each text and list begins with
+// its length. JSON takes three times as long.
+func appendObject(b []byte, o *structpb.Struct) []byte {
+	b = binary.AppendUvarint(append(b, '{'), uint64(len(o.GetFields())))
+	for _, k := range manifest.SortedKeys(o.GetFields()) {
+		b = appendValue(appendText(b, k), o.GetFields()[k])
+	}
+
+	return b
+}
+
+func appendValue(b []byte, v *structpb.Value) []byte {
+	switch v := v.GetKind().(type) {
+	case *structpb.Value_StructValue:
+		return appendObject(b, v.StructValue)
+	case *structpb.Value_ListValue:
+		b = binary.AppendUvarint(append(b, '['), uint64(len(v.ListValue.GetValues())))
+		for _, item := range v.ListValue.GetValues() {
+			b = appendValue(b, item)
+		}
+
+		return b
+	case *structpb.Value_StringValue:
+		return appendText(append(b, '"'), v.StringValue)
+	case *structpb.Value_NumberValue:
+		return binary.AppendUvarint(append(b, '0'), math.Float64bits(v.NumberValue))
+	case *structpb.Value_BoolValue:
+		return strconv.AppendBool(b, v.BoolValue)
+	}
+
+	return append(b, '-')
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }

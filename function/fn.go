@@ -75,10 +75,9 @@ func (f *Function) RunFunction(ctx context.Context,
 	state := observe(req)
 	namespace, _, _ := unstructured.NestedString(state.XR, "metadata", "namespace")
 
-	in := req.GetInput().AsMap()
-	id := digest(in)
+	id := digest(req.GetInput())
 
-	plan, mistakes := f.compile(in, requireSchema(req, rsp).AsMap(),
+	plan, mistakes := f.compile(req.GetInput(), requireSchema(req, rsp),
 		use{input: id, operation: isOperation(req), namespaced: namespace != ""})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)

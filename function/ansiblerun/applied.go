@@ -22,29 +22,35 @@ const FieldManaged = "managedFields"
 // kind, and the labels, annotations and spec. It has all of spec.forProvider, also what other managers have applied,
 // because an apply replaces that as a whole. It is nil when the managed fields have no apply by core.
 func Applied(o map[string]any, managed *structpb.Struct) map[string]any {
+	spec, _ := o["spec"].(map[string]any)
+	metadata, _ := o["metadata"].(map[string]any)
+
+	rest := maps.Clone(spec)
+	delete(rest, "forProvider")
+
+	from := map[string]any{"metadata": manifest.Pick(metadata, "labels", "annotations"), "spec": rest}
+
 	var applied map[string]any
 
 	fields := managed.GetFields()["metadata"].GetStructValue().GetFields()[FieldManaged]
 	for _, e := range fields.GetListValue().GetValues() {
 		entry := e.GetStructValue().GetFields()
-		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" &&
-			strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
-			owned, _ := extract(o, entry["fieldsV1"].GetStructValue()).(map[string]any)
-			applied = manifest.Overlay(applied, owned)
+		if entry["operation"].GetStringValue() != "Apply" || entry["subresource"].GetStringValue() != "" ||
+			!strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
+			continue
 		}
+
+		if applied == nil {
+			applied = map[string]any{
+				"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": map[string]any{},
+				"spec": manifest.Pick(spec, "forProvider"),
+			}
+		}
+
+		extract(applied, from, entry["fieldsV1"].GetStructValue())
 	}
 
-	if applied == nil {
-		return nil
-	}
-
-	metadata, _ := applied["metadata"].(map[string]any)
-	spec, _ := o["spec"].(map[string]any)
-
-	return manifest.Overlay(manifest.Pick(applied, "spec"), map[string]any{
-		"apiVersion": o["apiVersion"], "kind": o["kind"], "spec": manifest.Pick(spec, "forProvider"),
-		"metadata": manifest.Pick(metadata, "labels", "annotations"),
-	})
+	return applied
 }
 
 // Again returns what core has to apply again in order to change nothing of an observed AnsibleRun: what it has applied,
@@ -60,29 +66,32 @@ func Again(o, applied map[string]any) map[string]any {
 	}
 }
 
-// extract returns the fields of a value that a FieldsV1 set names. The set names members
-// of objects only, since all lists in the spec of an AnsibleRun are atomic. Of an object
-// for which the set names no members, only the empty object is returned.
-func extract(v any, set *structpb.Struct) any {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-
-	out := make(map[string]any, len(set.GetFields()))
-
+// extract copies the fields of an object that a FieldsV1 set names into another one. The set names members of objects
+// only, since all lists in the spec of an AnsibleRun are atomic. Of an object for which the set names no members, only
+// the empty object is copied.
+func extract(into, from map[string]any, set *structpb.Struct) {
 	for k, below := range set.GetFields() {
-		name, ok := strings.CutPrefix(k, "f:")
-		if !ok {
+		name, isField := strings.CutPrefix(k, "f:")
+
+		member, ok := from[name]
+		if !isField || !ok {
 			continue
 		}
 
-		if member, ok := m[name]; ok {
-			out[name] = extract(member, below.GetStructValue())
+		object, ok := member.(map[string]any)
+		if !ok {
+			into[name] = member
+			continue
 		}
-	}
 
-	return out
+		under, ok := into[name].(map[string]any)
+		if !ok {
+			under = make(map[string]any, len(object))
+			into[name] = under
+		}
+
+		extract(under, object, below.GetStructValue())
+	}
 }
 
 // IsApplied is true when an observed AnsibleRun is as it is rendered now, by what core has applied of it. Additional

@@ -22,7 +22,9 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 	data expression.Data,
 ) (map[string]any, []expression.Problem) {
 	o, problems := run.Evaluate(ctx, data)
-	labels, annotations, spec := map[string]any{}, map[string]any{}, map[string]any{}
+	metadata, _ := o["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
 
 	if uid := r.Observed.UID(); uid != "" {
 		labels[ansiblerun.LabelComposite] = uid
@@ -36,14 +38,10 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 		annotations[ansiblerun.AnnotationDependsOn] = strings.Join(on, ",")
 	}
 
-	if run.Published {
+	if spec, _ := o["spec"].(map[string]any); run.Published {
 		spec["writeConnectionSecretToRef"] = r.secret(run, resource)
 	}
 
-	o = manifest.Overlay(o, map[string]any{
-		"metadata": map[string]any{"labels": labels, "annotations": annotations}, "spec": spec,
-	})
-	metadata, _ := o["metadata"].(map[string]any)
 	maps.DeleteFunc(metadata, func(_ string, v any) bool { return manifest.Equal(v, nil) })
 
 	return o, problems

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -36,7 +37,8 @@ func (o Object) Templates() []*expression.Template {
 	return all
 }
 
-// Evaluate the AnsibleRun of a run for the data of an XR.
+// Evaluate the AnsibleRun of a run for the data of an XR. It is a new object, which has metadata.labels and
+// metadata.annotations.
 func (run *Run) Evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
 	variables, problems := run.Variables.Evaluate(ctx, data)
 
@@ -47,7 +49,10 @@ func (run *Run) Evaluate(ctx context.Context, data expression.Data) (map[string]
 		return value
 	})
 
-	return manifest.Overlay(o, map[string]any{"spec": map[string]any{"forProvider": variables}}), problems
+	parameters, _ := manifest.Nested(o, "spec", "forProvider").(map[string]any)
+	maps.Copy(parameters, variables)
+
+	return o, problems
 }
 
 // Unevaluated returns the object with these values in the places of those that are required, and without the others.
