@@ -124,12 +124,10 @@ func (c *startCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	here := executor.Local{
-		Ensure: store.Ensure, Installed: store.Installed, Run: local.Run, Kernel: at.Policy.Kernel,
-	}
+	here := executor.Local{Ensure: store.Ensure, Run: local.Run, Kernel: at.Policy.Kernel}
 	runs := pool.New(map[common.Place]pool.Place{
 		common.PlaceProvider: {
-			Execute: here.Execute, Needs: here.Needs, Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
+			Execute: here.Execute, Await: store.Await, Runs: c.MaxConcurrentRuns, PerTenant: c.MaxConcurrentRuns,
 		},
 		common.PlacePod: {
 			Execute: inPods.Execute, Recorded: inPods.Recorded,

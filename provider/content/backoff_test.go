@@ -64,7 +64,7 @@ func TestBackoff(t *testing.T) {
 	_ = tries("Something else is none of its business.", requires(t, "y"), true)
 
 	asked := x
-	asked.Asked = true
+	asked.Asked = "now"
 	_ = tries("A store that is asked to try does.", asked, true)
 
 	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute} {

@@ -33,7 +33,7 @@ func (s *Store) ensure(ctx context.Context, digest string, req Request) (*entry,
 	f := s.failuresOf(digest)
 	s.mu.Unlock()
 
-	if err := f.heldBack(s.config.now()); err != nil && (!req.Asked || f.last.After(asked)) {
+	if err := f.heldBack(s.config.now()); err != nil && (req.Asked == "" || f.last.After(asked)) {
 		return nil, err
 	}
 

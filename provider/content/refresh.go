@@ -1,7 +1,10 @@
 package content
 
 import (
+	"context"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -18,11 +21,9 @@ type Resolution struct {
 	Set Set
 	// Found is true when the set is in the store, or when nothing is required.
 	Found bool
-	// Stale is true from when the request is to be resolved again, see Refresh, until that
-	// has ended.
+	// Stale is true from when the request is to be resolved again, see Refresh, until that was tried.
 	Stale bool
-	// Due is when the request is to be resolved again; the zero time when never, or while
-	// it is being resolved.
+	// Due is when the request is to be resolved again; the zero time when never.
 	Due time.Time
 	// Err is why the request could not be resolved again; nil when it could, or when that
 	// was not tried.
@@ -39,15 +40,10 @@ func (s *Store) Resolution(req Request) Resolution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	r := s.resolution(digest, req)
-	if _, busy := s.refreshes[digest]; busy {
-		r.Stale, r.Due = true, time.Time{}
-	}
-
-	return r
+	return s.resolution(digest, req)
 }
 
-// resolution of a request that requires something, as if it was not being resolved again now. The store is locked.
+// resolution of a request that requires something. The store is locked.
 func (s *Store) resolution(digest string, req Request) Resolution {
 	failures := s.failuresOf(digest)
 	r := Resolution{Err: failures.err}
@@ -70,7 +66,7 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 
 // Refresh resolves a request in the background if it is stale, or its set is not in the store. Wake is called when that
 // has ended, once for each caller, however often Refresh was called.
-func (s *Store) Refresh(req Request, caller string, wake func()) {
+func (s *Store) Refresh(req Request, caller types.UID, wake func()) {
 	digest := s.digest(req)
 	if digest == "" {
 		return
@@ -79,19 +75,12 @@ func (s *Store) Refresh(req Request, caller string, wake func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if waiting, ok := s.refreshes[digest]; ok {
-		waiting[caller] = wake
-
+	key := "refresh " + digest
+	if s.tasks[key] == nil && !s.isDue(digest, req) {
 		return
 	}
 
-	if !s.isDue(digest, req) || s.background.Err() != nil {
-		return
-	}
-
-	s.refreshes[digest] = map[string]func(){caller: wake}
-
-	s.refreshing.Go(func() { s.refresh(digest, req) })
+	s.join(key, caller, wake, func(ctx context.Context) error { return s.resolve(ctx, digest, req) })
 }
 
 // isDue is true for a request that Refresh resolves now. The store is locked.
@@ -101,36 +90,26 @@ func (s *Store) isDue(digest string, req Request) bool {
 	return r.Stale || !r.Found && s.failuresOf(digest).heldBack(s.config.now()) == nil
 }
 
-// refresh is what Refresh does in the background.
-func (s *Store) refresh(digest string, req Request) {
-	s.resolve(digest, req)
-
-	s.mu.Lock()
-
-	waiting := s.refreshes[digest]
-	delete(s.refreshes, digest)
-	s.mu.Unlock()
-
-	if s.background.Err() != nil {
-		return
+// Resolve a request again if it is stale and its set is in the store. When that fails, the set goes on serving.
+func (s *Store) Resolve(ctx context.Context, req Request) error {
+	if r := s.Resolution(req); !r.Found || !r.Stale {
+		return nil
 	}
 
-	for _, wake := range waiting {
-		wake()
-	}
+	return s.resolve(ctx, s.digest(req), req)
 }
 
 // resolve a request once there is a place for a refresh.
-func (s *Store) resolve(digest string, req Request) {
-	leave, err := s.refreshPlaces.Enter(s.background, req.Tenant)
+func (s *Store) resolve(ctx context.Context, digest string, req Request) error {
+	leave, err := s.refreshPlaces.Enter(ctx, req.Tenant)
 	if err != nil {
-		return
+		return err
 	}
 	defer leave()
 
-	unlock, err := s.lock(s.background, digest)
+	unlock, err := s.lock(ctx, digest)
 	if err != nil {
-		return
+		return err
 	}
 	defer unlock()
 
@@ -140,13 +119,16 @@ func (s *Store) resolve(digest string, req Request) {
 
 	// An installation for a run may have resolved it meanwhile.
 	if !due {
-		return
+		return nil
 	}
 
-	ctx, cancel := within(s.background, refreshTimeout)
+	ctx, cancel := within(ctx, refreshTimeout)
 	defer cancel()
 
-	if e, _ := s.install(ctx, digest, req, true); e != nil {
+	e, err := s.install(ctx, digest, req, true)
+	if e != nil {
 		s.release(e)
 	}
+
+	return err
 }

@@ -24,9 +24,9 @@ type Request struct {
 	Tenant string
 	// Timeout of the installation, from when it begins; 0 means none.
 	Timeout time.Duration
-	// Asked is true when a user has asked for the run: the installation is tried also when
-	// it has failed just before.
-	Asked bool
+	// Asked is what a user has asked for the run with: the installation is tried also when it
+	// has failed just before. It is empty for other runs.
+	Asked string
 }
 
 // NewRequest returns the request for the content that the inputs need. The

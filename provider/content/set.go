@@ -3,7 +3,7 @@
 // the digest of all that ansible-galaxy is given for it, is installed once for all equal
 // requests, and never changes. The Store finds sets, has package galaxy install them,
 // resolves again what is not pinned, and removes sets that no run uses. Backends of
-// runs call Ensure, reconcilers call Resolution and Refresh.
+// runs call Ensure, the pool calls Await, and reconcilers call Resolution and Refresh.
 package content
 
 import (

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -34,9 +35,9 @@ type Store struct {
 	config Config
 
 	// background is done when the store is stopped.
-	background context.Context //nolint:containedctx // Refreshes outlive the callers that start them.
+	background context.Context //nolint:containedctx // Tasks outlive the calls that begin them.
 	stop       context.CancelFunc
-	refreshing sync.WaitGroup
+	working    sync.WaitGroup
 	// refreshPlaces are for refreshes, installPlaces for installations that callers of
 	// Ensure wait for.
 	refreshPlaces, installPlaces *share.Gate
@@ -51,8 +52,9 @@ type Store struct {
 	// failed are the failures of requests by digest. Resolved is when requests were resolved, by what lasts of them,
 	// for those whose set is not there: it was removed, or a credential has rotated.
 	failed, resolved *lru.Cache
-	// refreshes in progress, by digest. Each has the functions that wake its callers.
-	refreshes map[string]map[string]func()
+	// tasks in progress, by their keys, and those that callers of Await wait for, or have waited for.
+	tasks   map[string]*task
+	awaited map[types.UID]*task
 }
 
 // A Config of a store.
@@ -106,7 +108,8 @@ func NewStore(c Config) (*Store, error) {
 	s := &Store{
 		config: c, refreshPlaces: share.NewGate(maxRefreshes), installPlaces: share.NewGate(c.maxInstalls),
 		entries: map[string]*entry{}, installing: map[string]chan struct{}{},
-		failed: lru.New(maxFailures), resolved: lru.New(maxResolved), refreshes: map[string]map[string]func(){},
+		failed: lru.New(maxFailures), resolved: lru.New(maxResolved), tasks: map[string]*task{},
+		awaited: map[types.UID]*task{},
 	}
 	s.config.Private = cmp.Or(c.Private, s.temp())
 	s.background, s.stop = context.WithCancel(context.Background())
@@ -139,25 +142,13 @@ func (s *Store) makeDirectories(more ...string) error {
 	return nil
 }
 
-// Stop ends all refreshes and waits for their end. Installations for callers of Ensure go on.
-func (s *Store) Stop() {
-	s.stop()
-	s.refreshing.Wait()
-}
-
-// Installed returns the digest of a request, and whether Ensure would find its set without an
-// installation. That is true for a request that requires nothing.
-func (s *Store) Installed(req Request) (digest string, ok bool) {
-	return s.digest(req), s.Resolution(req).Found
-}
-
 // Ensure returns the set that is requested. It installs the set if need be, once for all callers. The set is in use
 // until release is called. The error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there
 // is not enough space. For some time after that the error is a BackoffError, and nothing is tried, unless a user has
 // asked for it.
 //
 // The installation ends when the context is done, or the timeout of the request is over. Then the next caller that
-// waits begins another one: the pool has one caller for all runs that need the same.
+// waits begins another one: Await is one caller for all that wait for the same.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest := s.digest(req)
 	if digest == "" {

@@ -49,7 +49,7 @@ type Contents interface {
 	Resolution(r content.Request) content.Resolution
 	// Refresh resolves a request again in the background if it is stale, and
 	// calls wake when that has ended.
-	Refresh(r content.Request, caller string, wake func())
+	Refresh(r content.Request, caller types.UID, wake func())
 }
 
 // An OutputStore keeps the output of the last run of each object, for users to read.

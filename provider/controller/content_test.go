@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -22,14 +23,14 @@ import (
 // fakeContents have one resolution, and remember what is refreshed.
 type fakeContents struct {
 	resolution content.Resolution
-	refreshed  []string
+	refreshed  []types.UID
 }
 
 func (c *fakeContents) Resolution(content.Request) content.Resolution {
 	return c.resolution
 }
 
-func (c *fakeContents) Refresh(_ content.Request, caller string, _ func()) {
+func (c *fakeContents) Refresh(_ content.Request, caller types.UID, _ func()) {
 	c.refreshed = append(c.refreshed, caller)
 }
 

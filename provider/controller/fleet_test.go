@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
@@ -41,10 +42,10 @@ type fleet struct {
 	changes    handler.EventHandler
 	names      []types.NamespacedName
 
-	// playbook that all objects run, and what they need.
-	playbook string
-	needs    runs.Needs
-	end      chan struct{}
+	// playbook that all objects run. Installing has the first of them wait for its content.
+	playbook   string
+	installing bool
+	end        chan struct{}
 
 	mu    sync.Mutex
 	woken map[types.NamespacedName]bool
@@ -100,7 +101,7 @@ func newFleet(t *testing.T, size int) *fleet {
 // start a provider.
 func (f *fleet) start() {
 	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {
-		Execute: f.execute, Needs: func(runs.Run) runs.Needs { return f.needs }, Runs: 1, PerTenant: 1,
+		Execute: f.execute, Await: f.await, Runs: 1, PerTenant: 1,
 	}}, func() bool { return true }, telemetry.NewObserver(logging.NewNopLogger(), event.NewNopRecorder(), nil))
 
 	c := newConnector(f.pool, func(c *connector) {
@@ -110,6 +111,11 @@ func (f *fleet) start() {
 
 	f.changes = c.changes()
 	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c), kube: f.kube}
+}
+
+// await the content of an object.
+func (f *fleet) await(uid types.UID, _ content.Request, _ func()) (ended bool, err error) {
+	return !f.installing || uid != "0", nil
 }
 
 func (f *fleet) newID() string {
@@ -373,16 +379,8 @@ func TestWrites(t *testing.T) {
 func TestInstalling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 2)
-		installed := make(chan struct{})
-
-		f.needs = runs.Needs{Key: "content", Get: func(context.Context) error {
-			<-installed
-
-			return nil
-		}}
-		f.reconcile(f.names[0])
-		f.needs = runs.Needs{}
-		f.reconcile(f.names[1])
+		f.installing = true
+		f.reconcile(f.names...)
 		f.settle()
 		time.Sleep(time.Minute) // What lasts is told.
 		f.settle()
@@ -398,7 +396,8 @@ func TestInstalling(t *testing.T) {
 
 		f.end <- struct{}{}
 		f.playbook = "two"
-		close(installed)
+		f.installing = false
+		f.wake(f.names[0], 0)
 		f.settle()
 		f.end <- struct{}{}
 		f.settle()

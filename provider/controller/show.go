@@ -172,6 +172,6 @@ func (e *external) refresh(run common.AnsibleRun) {
 	r, applied := e.resolution, e.Recorded.AppliedDigest != "" && e.Recorded.AppliedDigest == e.Digest
 	if r.Stale && (r.Found || applied) || lifecycle.Adopts(e.Situation) {
 		wake := e.waker(run)
-		e.Contents.Refresh(e.request, string(run.GetUID()), func() { wake(0) })
+		e.Contents.Refresh(e.request, run.GetUID(), func() { wake(0) })
 	}
 }

@@ -25,9 +25,6 @@ import (
 type Local struct {
 	// Ensure that the content of a request is installed. The set stays installed until it is released.
 	Ensure func(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
-	// Installed returns the digest that identifies a request, and whether there is nothing to install for it. Needs asks
-	// for it.
-	Installed func(r content.Request) (digest string, ok bool)
 	// Run installed content. A play that failed is a result; an error is about the provider or its machine. With an error,
 	// too, the result says whether it is certain that no task was carried out.
 	Run func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
@@ -114,7 +111,7 @@ func (l Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 		return content.Set{}, nil, false
 	}
 
-	request, err := requestOf(run)
+	request, err := run.Requires()
 	if err != nil {
 		failed(r, common.ReasonInstallFailed, err)
 		return content.Set{}, nil, false
@@ -134,35 +131,6 @@ func (l Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 	return set, release, true
 }
 
-// Needs of a run: its content. A mistake in the inputs is for Execute to report.
-func (l Local) Needs(run runs.Run) runs.Needs {
-	request, err := requestOf(run)
-	if err != nil {
-		return runs.Needs{}
-	}
-
-	digest, ok := l.Installed(request)
-	if ok {
-		return runs.Needs{}
-	}
-
-	n := runs.Needs{Key: digest + " " + run.Timeout.String(), Get: func(ctx context.Context) error {
-		_, release, err := l.Ensure(ctx, request)
-		if err == nil {
-			release()
-		}
-
-		return err
-	}}
-
-	// Each new request is another try.
-	if request.Asked {
-		n.Key += " " + run.Request
-	}
-
-	return n
-}
-
 // approved is true if a set is the content that the run was decided on with, which the digest of an approval stands
 // for. What the status shows of the last run others may have edited.
 func approved(run runs.Run, set content.Set) bool {
@@ -172,16 +140,6 @@ func approved(run runs.Run, set content.Set) bool {
 	now, _ := run.Inputs.Digest(nil, set.Collections, set.Roles, set.Project)
 
 	return err == nil && checked == now
-}
-
-// requestOf a run, for its installation.
-func requestOf(run runs.Run) (content.Request, error) {
-	request, err := content.NewRequest(run.Inputs)
-	request.Timeout = run.Timeout
-	request.Asked = run.Trigger == common.TriggerRequested || run.Trigger == common.TriggerPreview
-	request.Tenant = run.Object.Tenant()
-
-	return request, err
 }
 
 // notInstalled reports why the content is not installed, and whether that is the fault of the provider.

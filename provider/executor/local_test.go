@@ -223,64 +223,29 @@ func TestExecuteBegun(t *testing.T) {
 	}
 }
 
-// TestNeeds of jobs.
-func TestNeeds(t *testing.T) {
+// TestRequires has the store know whose installation it is, how long it may take, and what has asked for it. A run whose
+// content could not be installed says why.
+func TestRequires(t *testing.T) {
 	boom := &galaxy.InstallError{What: "collections", Reason: "boom"}
-	released := 0
-
-	var got content.Request
-
-	x := Local{
-		Ensure: func(_ context.Context, r content.Request) (content.Set, func(), error) {
-			if got = r; r.Asked {
-				return content.Set{}, nil, boom
-			}
-
-			return content.Set{}, func() { released++ }, nil
-		},
-		Installed: func(r content.Request) (string, bool) {
-			if r.Requirements.Empty() {
-				return "", true
-			}
-
-			return r.Requirements.Collections[0].Name, false
-		},
-	}
-
-	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	j := runs.Run{
-		Spec:    runner.Spec{Inputs: required, Trigger: common.TriggerChanged, Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute},
-		Request: "token",
+		Spec: runner.Spec{
+			Inputs: inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"},
+			Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute,
+		},
+		Request: "token", Missing: boom,
 	}
 
-	if n := x.Needs(runs.Run{}); n.Get != nil {
-		t.Error("A job without requirements should need nothing.")
+	for trigger, asked := range map[common.RunTrigger]string{
+		common.TriggerChanged: "", common.TriggerRequested: "Requested token", common.TriggerPreview: "Preview token",
+	} {
+		j.Trigger = trigger
+
+		if got, err := j.Requires(); err != nil || got.Tenant != "team-a" || got.Timeout != time.Minute || got.Asked != asked {
+			t.Errorf("Requires() of a run that was %s: %+v, %v", trigger, got, err)
+		}
 	}
 
-	if n := x.Needs(runs.Run{Spec: runner.Spec{Inputs: inputs.Inputs{Requirements: "{"}}}); n.Get != nil {
-		t.Error("A mistake should be reported by the run.")
-	}
-
-	n := x.Needs(j)
-	if err := n.Get(t.Context()); err != nil || released != 1 || n.Key != "acme.site 1m0s" {
-		t.Errorf("Get(...) of %q: %v, released %d times", n.Key, err, released)
-	}
-
-	if got.Tenant != "team-a" || got.Timeout != time.Minute {
-		t.Errorf("The store should know whose installation this is, and how long it may take: %+v", got)
-	}
-
-	j.Trigger = common.TriggerRequested
-	if n = x.Needs(j); n.Key != "acme.site 1m0s token" {
-		t.Errorf("What is requested should be tried again, not %q", n.Key)
-	}
-
-	j.Missing = n.Get(t.Context())
-	if !errors.Is(j.Missing, boom) {
-		t.Fatalf("Get(...): %v", j.Missing)
-	}
-
-	r := x.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
+	r := Local{}.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
 	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != common.ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
 		t.Errorf("A run whose content is missing should say why: %+v", r.Run)
 	}

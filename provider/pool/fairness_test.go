@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -28,20 +29,15 @@ type counting struct {
 	ended   map[types.UID]int
 }
 
-// needs of a run, now and then, for some time.
-func (c *counting) needs(runs.Run) runs.Needs {
-	if rand.IntN(3) > 0 {
-		return runs.Needs{}
+// await the content of a run, now and then, for some time.
+func (c *counting) await(_ types.UID, _ content.Request, wake func()) (ended bool, err error) {
+	if wake == nil || rand.IntN(3) > 0 {
+		return true, nil
 	}
 
-	return runs.Needs{Key: strconv.Itoa(rand.IntN(2)), Get: func(ctx context.Context) error {
-		select {
-		case <-time.After(time.Duration(rand.IntN(10)) * time.Second):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}}
+	time.AfterFunc(time.Duration(rand.IntN(10))*time.Second, wake)
+
+	return false, nil
 }
 
 // execute a run, for some time.
@@ -104,7 +100,7 @@ func TestFairness(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counting{t: t, limit: limit, perTenant: 5 - limit, running: map[types.UID]int{}, tenants: map[string]int{}, ended: map[types.UID]int{}}
 				p := newPool(limit, c.perTenant, c.execute)
-				p.queues[common.PlaceProvider].Needs = c.needs
+				p.queues[common.PlaceProvider].Await = c.await
 
 				for range 2000 {
 					n := rand.IntN(50)

@@ -3,7 +3,7 @@
 // and is told what there is to show; the run begins once the status shows it. A backend
 // carries the run out.
 //
-//	Want      a run is wanted: its object waits for what the run needs, and for its turn
+//	Want      a run is wanted: its object waits for its content, and for its turn
 //	Want      its turn has come: the report has a start, and the status is to show it
 //	Want      the status shows the run: it begins
 //	Report    the object is woken when there is news, until the run has ended
@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -46,9 +47,7 @@ type Pool struct {
 	mu      sync.Mutex
 	entries map[types.UID]*entry
 	queues  map[common.Place]*queue
-	// preparations in progress, by their keys.
-	preparations map[string]*preparation
-	// work waits for all runs and preparations in progress.
+	// work waits for all runs in progress.
 	work sync.WaitGroup
 	// gone has the uids of the objects that were deleted last.
 	gone *lru.Cache
@@ -66,8 +65,8 @@ type Observer interface {
 type Place struct {
 	// Execute a run.
 	Execute runs.Execute
-	// Needs of a run: what it waits for before it takes a place; nil if runs need nothing.
-	Needs func(r runs.Run) runs.Needs
+	// Await the content of a run before it takes a place, see content.Store; nil if runs do not wait for theirs.
+	Await func(object types.UID, r content.Request, wake func()) (ended bool, err error)
 	// Recorded says that the status of an object shows the end of a run; nil if nothing of a run is left by then.
 	Recorded func(uid types.UID, runID string)
 	// Runs at a time at most. If it is more than one, one of the places is for urgent runs only.
@@ -86,9 +85,8 @@ type entry struct {
 	report runs.Report
 	wake   func(after time.Duration)
 
-	// preparation for what the object waits for; nil when it needs nothing.
-	preparation *preparation
-
+	// installing is true while the object waits for its content.
+	installing bool
 	// reservation of a place, which its timer ends; nil when no place is kept for the object.
 	reservation *time.Timer
 	// start of the run that the status is to show since its turn has come, or that it shows still; nil for none.
@@ -114,8 +112,8 @@ type entry struct {
 // New returns a pool of places, in which nothing begins while leads is false.
 func New(places map[common.Place]Place, leads func() bool, o Observer) *Pool {
 	p := &Pool{
-		leads: leads, observer: o, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
-		queues: map[common.Place]*queue{}, gone: lru.New(maxGone),
+		leads: leads, observer: o, entries: map[types.UID]*entry{}, queues: map[common.Place]*queue{},
+		gone: lru.New(maxGone),
 	}
 	p.provider, p.leave = context.WithCancel(context.Background())
 
@@ -147,19 +145,19 @@ type Want struct {
 }
 
 // Want says what an object wants. It returns the report to show, and whether its run has begun. Without a run, the run
-// of the report has no id. A run that does not begin yet waits until it has what it needs and its turn comes: then its
-// run has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process if
-// this one were killed. Nothing is kept of a run that waits but its report and its needs.
+// of the report has no id. A run that does not begin yet waits until its content is installed and its turn comes: then
+// its run has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process
+// if this one were killed. Nothing is kept of a run that waits but its report.
 func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	var (
-		q     *queue
-		needs runs.Needs
+		q        *queue
+		required content.Request
 	)
 
 	if w.Run != nil {
 		q, r = p.queues[w.Run.Place()], w.Run.Report()
 		r.Waits = true
-		needs = q.Needs(*w.Run)
+		required, _ = w.Run.Requires() // The run reports a mistake.
 	}
 
 	p.mu.Lock()
@@ -202,15 +200,16 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		e = &entry{uid: w.UID, tenant: w.Run.Object.Tenant(), queue: q}
 		p.entries[w.UID] = e
 	case e.queue != q: // The configuration may say another place than when the object began to wait.
-		p.dequeue(e)
+		p.withdraw(e)
 		e.queue = q
 	}
 
 	e.report, e.wake = r, w.Wake
+	run := *w.Run
 
 	switch {
 	case p.Stopping():
-	case !p.prepared(e, needs):
+	case e.awaits(&run, required):
 		e.report.Run.Phase = common.PhaseInstalling
 
 		p.dequeue(e)
@@ -234,17 +233,27 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	// It begins in the place that was kept for it.
 	e.reservation.Stop()
 	e.reservation = nil
-	run := *w.Run
 	run.Queued = e.queued
 
-	if e.preparation != nil {
-		run.Missing = e.preparation.err
-	}
-
-	p.unprepare(e)
+	e.awaitNothing()
 	p.begin(e, run)
 
 	return e.report, true
+}
+
+// awaits is true for an object whose content is being installed. If it cannot be, its run says why.
+func (e *entry) awaits(r *runs.Run, required content.Request) bool {
+	wake := e.wake
+	ended, err := e.queue.Await(e.uid, required, func() { wake(0) })
+	e.installing, r.Missing = !ended, err
+
+	return e.installing
+}
+
+// awaitNothing any more.
+func (e *entry) awaitNothing() {
+	_, _ = e.queue.Await(e.uid, content.Request{}, nil)
+	e.installing = false
 }
 
 // forgetStart of a run that has no turn any more, unless the status shows it still.
@@ -371,9 +380,9 @@ func (p *Pool) abandon(e *entry) {
 	}
 }
 
-// withdraw an object from its preparation, the queue, or the place that is kept for it, which another one gets.
+// withdraw an object that waits for its content or its turn. Another one gets the place that is kept for it.
 func (p *Pool) withdraw(e *entry) {
-	p.unprepare(e)
+	e.awaitNothing()
 	p.dequeue(e)
 	p.dispatch(nil)
 }
@@ -416,7 +425,7 @@ type Stats struct {
 	// Urgent runs that wait for their turn, and Patient ones: retries and periodic
 	// ones.
 	Urgent, Patient int
-	// Installing runs wait for what they need.
+	// Installing runs wait for their content.
 	Installing int
 	// Running runs, and how many may run at a time.
 	Running, Limit int
@@ -435,7 +444,7 @@ func (p *Pool) Stats() map[common.Place]Stats {
 		s.Running, _ = q.running()
 
 		for _, e := range p.entries {
-			if e.queue == q && e.preparation != nil && !e.preparation.done {
+			if e.queue == q && e.installing {
 				s.Installing++
 			}
 		}

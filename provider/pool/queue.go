@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
@@ -29,8 +30,8 @@ type queue struct {
 }
 
 func newQueue(p Place) *queue {
-	if p.Needs == nil {
-		p.Needs = func(runs.Run) runs.Needs { return runs.Needs{} }
+	if p.Await == nil {
+		p.Await = func(types.UID, content.Request, func()) (bool, error) { return true, nil }
 	}
 
 	if p.Recorded == nil {

@@ -13,14 +13,6 @@ type Execute func(ctx context.Context, r Run, w Watch) Report
 // AccessAgain is when a run that lacks access is tried again. No watch tells when access is granted.
 const AccessAgain = 30 * time.Second
 
-// Needs of a run are met before it takes a place of the pool: its content is to be installed.
-type Needs struct {
-	// Key of the needs: runs with the same needs have the same key.
-	Key string
-	// Get meets the needs and returns when they are met; nil when nothing is needed.
-	Get func(context.Context) error
-}
-
 // A Watch follows a run while it is carried out. The backend calls its functions, and waits until they return. All
 // fields but Progress may be nil for a run on this machine; one in a Pod needs Provider and Wanted.
 type Watch struct {

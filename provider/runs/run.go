@@ -35,7 +35,7 @@ type Run struct {
 	DigestKey []byte
 	// Queued is when the object began to wait for a place.
 	Queued time.Time
-	// Missing is why the run's needs could not be met; nil when they were.
+	// Missing is why the content of the run could not be installed; nil when it was.
 	Missing error
 	// Begun is the run, as the status shows it, that a former provider has begun: it is followed, and nothing is started.
 	// It is nil for a new run.
@@ -70,6 +70,18 @@ func (r Run) Pod() *common.PodReference {
 	}
 
 	return &common.PodReference{Namespace: r.Inputs.Execution.Namespace, Name: "ansiblerun-" + r.ID}
+}
+
+// Requires is the request for the content of the run.
+func (r Run) Requires() (content.Request, error) {
+	request, err := content.NewRequest(r.Inputs)
+	request.Timeout, request.Tenant = r.Timeout, r.Object.Tenant()
+
+	if r.Trigger == common.TriggerRequested || r.Trigger == common.TriggerPreview {
+		request.Asked = string(r.Trigger) + " " + r.Request // The request may be gone by now.
+	}
+
+	return request, err
 }
 
 // Report of a run of which no more is known than that it waits for its turn, or that a former provider has begun it.

@@ -162,7 +162,10 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 
 	if req, err := content.NewRequest(todo.Inputs); err == nil { // The executor reports a mistake in the requirements.
 		resolving, stop := context.WithTimeout(ctx, cmp.Or(todo.Timeout, longestRun))
-		refresh(resolving, store, req, log)
+		if err := store.Resolve(resolving, req); err != nil {
+			log.Info("Using the content that is installed", "error", err)
+		}
+
 		stop()
 	}
 
@@ -174,28 +177,6 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 	}
 
 	return installation{Set: set}, nil
-}
-
-// refresh installed content with a stale resolution, as the reconciler does in the provider. When that fails, what
-// is installed serves.
-func refresh(ctx context.Context, store *content.Store, req content.Request, log logging.Logger) {
-	defer store.Stop()
-
-	if r := store.Resolution(req); !r.Found || !r.Stale {
-		return
-	}
-
-	done := make(chan struct{})
-	store.Refresh(req, "", func() { close(done) })
-
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-
-	if err := store.Resolution(req).Err; err != nil {
-		log.Info("Using the content that is installed", "error", err)
-	}
 }
 
 // longestRun is how long a run without a timeout may take.
