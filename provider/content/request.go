@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // A Request for the content set that a run needs.
@@ -55,13 +54,10 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 // MayNeed is true for inputs that need content to be installed, on some machines at least: an image
 // may have a role that is not there on another one. It is false for inputs with a mistake.
 func MayNeed(in inputs.Inputs) bool {
-	required, err := requirements.Parse(in.Requirements)
-	if err == nil {
-		required, err = required.Merge(in.RequiredRoles(), func(string) bool { return false })
-	}
+	in.Env = nil // Nothing is on a path then.
+	r, err := NewRequest(in)
 
-	return err == nil && in.Execution.Content != common.ContentImage &&
-		(in.Parameters.Project != nil || !required.Empty())
+	return err == nil && !r.Requirements.Empty()
 }
 
 // digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;
