@@ -36,23 +36,10 @@ const (
 // fieldRun indexes Approvals by the name of their AnsibleRun.
 const fieldRun = "provider.run"
 
-// Approvals of AnsibleRuns.
-type Approvals interface {
-	// Of an AnsibleRun.
-	Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error)
-	// Delete an Approval, if the provider may.
-	Delete(ctx context.Context, a common.Approval) error
-}
-
-type approvals struct {
-	kube client.Client
-	list func() client.ObjectList
-}
-
-// Of an AnsibleRun, from the cache.
-func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
-	l := p.list()
-	if err := p.kube.List(ctx, l, client.InNamespace(run.GetNamespace()),
+// approvalsOf an AnsibleRun, from the cache.
+func (c *connector) approvalsOf(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
+	l := c.kind.approvals()
+	if err := c.kube.List(ctx, l, client.InNamespace(run.GetNamespace()),
 		client.MatchingFields{fieldRun: run.GetName()}); err != nil {
 		return nil, errors.Wrap(err, "cannot list Approvals")
 	}
@@ -70,9 +57,9 @@ func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Appr
 	return all, err
 }
 
-// Delete an Approval. Crossplane gives a provider no right to delete.
-func (p approvals) Delete(ctx context.Context, a common.Approval) error {
-	err := p.kube.Delete(ctx, a, client.Preconditions{UID: new(a.GetUID())})
+// deleteApproval if the provider may. Crossplane gives it no right to delete.
+func (c *connector) deleteApproval(ctx context.Context, a common.Approval) error {
+	err := c.kube.Delete(ctx, a, client.Preconditions{UID: new(a.GetUID())})
 	if kerrors.IsForbidden(err) {
 		return nil
 	}
@@ -99,7 +86,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun) error {
 
 	e.Approvals.Key, e.Approvals.Command = e.digestKey, e.command(run)
 
-	all, err := e.approvals.Of(ctx, run)
+	all, err := e.approvalsOf(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -117,7 +104,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun) error {
 			e.recorder.Event(run, event.Warning(ReasonIgnored, errors.Errorf(
 				"the Approval %q has no effect: a Composition or an Operation has made it, and people approve", a.GetName())))
 		case e.recorded && o.Approval.State == common.ApprovalApplied:
-			if err := e.approvals.Delete(ctx, a); err != nil {
+			if err := e.deleteApproval(ctx, a); err != nil {
 				e.recorder.Event(run, event.Warning(ReasonCannotDelete, err))
 			}
 		}

@@ -29,8 +29,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// ledger has the Approvals of a play.
+// ledger has the Approvals of a play in an API server.
 type ledger struct {
+	client.Client
+
 	all []*v1alpha1.Approval
 	// used counts the applies that have succeeded, by the digest that was approved.
 	used map[string]int
@@ -38,16 +40,15 @@ type ledger struct {
 	keeps bool
 }
 
-func (l *ledger) Of(context.Context, common.AnsibleRun) ([]common.Approval, error) {
-	var all []common.Approval
+func (l *ledger) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	for _, a := range l.all {
-		all = append(all, a)
+		list.(*v1alpha1.ApprovalList).Items = append(list.(*v1alpha1.ApprovalList).Items, *a)
 	}
 
-	return all, nil
+	return nil
 }
 
-func (l *ledger) Delete(_ context.Context, a common.Approval) error {
+func (l *ledger) Delete(_ context.Context, a client.Object, _ ...client.DeleteOption) error {
 	l.all = slices.DeleteFunc(l.all, func(o *v1alpha1.Approval) bool { return !l.keeps && o.GetName() == a.GetName() })
 	return nil
 }
@@ -69,14 +70,15 @@ type approvalPlay struct {
 func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	t.Helper()
 
-	w := &approvalPlay{play: newPlay(t, p), ledger: &ledger{used: map[string]int{}}}
+	w := &approvalPlay{play: newPlay(t, p)}
+	w.ledger = &ledger{Client: w.kube, used: map[string]int{}}
 	w.connect.Resolver = resolverFn(func() (inputs.Inputs, error) {
 		i := in(w.wanted)
 		i.Approval = true
 
 		return i, nil
 	})
-	w.connect.approvals = w.ledger
+	w.connect.kube = w.ledger
 	seen := map[string]string{} // The annotation that each check has read.
 	checked := w.pool.begins
 	w.pool.begins = func(j runs.Run) {
@@ -551,19 +553,19 @@ func TestDeleteApproval(t *testing.T) {
 
 					return c.Delete(ctx, o, os...)
 				}}).Build()
-			p := approvals{kube, runKinds()[1].approvals}
+			c := newConnector(nil, func(c *connector) { c.kube = kube })
 
-			all, err := p.Of(t.Context(), run)
+			all, err := c.approvalsOf(t.Context(), run)
 			if err != nil || len(all) != 1 {
-				t.Fatalf("Of(...): got %v, %v", all, err)
+				t.Fatalf("approvalsOf(...): got %v, %v", all, err)
 			}
 
-			if err := p.Delete(t.Context(), all[0]); !errors.Is(err, tc.want) {
-				t.Errorf("Delete(...): want %v, got %v", tc.want, err)
+			if err := c.deleteApproval(t.Context(), all[0]); !errors.Is(err, tc.want) {
+				t.Errorf("deleteApproval(...): want %v, got %v", tc.want, err)
 			}
 
-			if all, err = p.Of(t.Context(), run); err != nil || len(all) != tc.left {
-				t.Errorf("Of(...): want %d, got %v, %v", tc.left, all, err)
+			if all, err = c.approvalsOf(t.Context(), run); err != nil || len(all) != tc.left {
+				t.Errorf("approvalsOf(...): want %d, got %v, %v", tc.left, all, err)
 			}
 		})
 	}

@@ -64,14 +64,16 @@ type OutputStore interface {
 type connector struct {
 	Options
 
-	kind      runKind
-	approvals Approvals
-	recorder  event.Recorder
-	secrets   secrets
-	schedule  *schedule
-	wake      func(name types.NamespacedName, after time.Duration)
-	now       func() time.Time
-	newID     func() string
+	kind runKind
+	// kube reads what is watched from the cache, and metadata has the names and UIDs of Secrets, maybe not yet those of
+	// the newest.
+	kube     client.Client
+	metadata client.Reader
+	recorder event.Recorder
+	schedule *schedule
+	wake     func(name types.NamespacedName, after time.Duration)
+	now      func() time.Time
+	newID    func() string
 }
 
 // waker returns a function that wakes an object after a while. It may be kept for long, and holds nothing but the name.

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,40 +18,31 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// secrets reads and writes the Secrets with the connection details of AnsibleRuns.
-type secrets struct {
-	kube client.Client
-	// cached has the names and UIDs of Secrets, maybe not yet those of the newest.
-	cached client.Reader
-}
-
-// write connection details as crossplane-runtime's reconciler does. Unlike that it returns
-// the UID of the Secret.
-func (s secrets) write(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
-	details map[string][]byte,
+// writeDetails as crossplane-runtime's reconciler does. Unlike that it returns the UID of the Secret.
+func (c *connector) writeDetails(ctx context.Context, run common.AnsibleRun, details map[string][]byte,
 ) (types.UID, error) {
 	var secret *corev1.Secret
 
 	switch o := run.(type) {
 	case resource.LocalConnectionSecretOwner:
-		secret = resource.LocalConnectionSecretFor(o, kind)
+		secret = resource.LocalConnectionSecretFor(o, c.kind.GroupVersionKind)
 	case resource.ConnectionSecretOwner:
-		secret = resource.ConnectionSecretFor(o, kind)
+		secret = resource.ConnectionSecretFor(o, c.kind.GroupVersionKind)
 	default:
 		return "", errors.New("it has no connection secret")
 	}
 
 	secret.Data = details
 
-	a := resource.NewApplicatorWithRetry(resource.NewAPIPatchingApplicator(s.kube), resource.IsAPIErrorWrapped, nil)
+	a := resource.NewApplicatorWithRetry(resource.NewAPIPatchingApplicator(c.kube), resource.IsAPIErrorWrapped, nil)
 	err := a.Apply(ctx, secret, resource.ConnectionSecretMustBeControllableBy(run.GetUID()))
 
 	return secret.UID, err
 }
 
-// gone is true when a Secret does not exist any more, or was made anew with another UID.
-func (s secrets) gone(ctx context.Context, key types.NamespacedName, uid string) (bool, error) {
-	for _, r := range []client.Reader{s.cached, s.kube} {
+// isGone is true when a Secret does not exist any more, or was made anew with another UID.
+func (c *connector) isGone(ctx context.Context, key types.NamespacedName, uid string) (bool, error) {
+	for _, r := range []client.Reader{c.metadata, c.kube} {
 		m := &metav1.PartialObjectMetadata{}
 		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(config.KindSecret))
 
@@ -80,12 +70,12 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun, r runs.Re
 	case d == nil || !wanted:
 		return false, nil
 	case isIn(d, key):
-		return e.secrets.gone(ctx, key, d.UID)
+		return e.isGone(ctx, key, d.UID)
 	case len(r.ConnectionDetails) == 0, r.Run.Mode != common.ModeApply, r.Run.State != common.StatePresent:
 		return true, nil
 	}
 
-	uid, err := e.secrets.write(ctx, run, e.kind.GroupVersionKind, r.ConnectionDetails)
+	uid, err := e.writeDetails(ctx, run, r.ConnectionDetails)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot publish connection details")
 	}

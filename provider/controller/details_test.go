@@ -99,7 +99,7 @@ func TestPublish(t *testing.T) {
 			}
 
 			got, err := connect(t, p, o, resolves("a", nil), func(c *connector) {
-				c.secrets = secrets{kube: kube, cached: holding(tc.cached)}
+				c.kube, c.metadata = kube, holding(tc.cached)
 			}).Observe(t.Context(), o)
 			if (err != nil) != tc.fails || !tc.fails && (p.report != nil && p.report.Waits) != tc.runs {
 				t.Errorf("\n%s\nObserve(...): want run %t, failure %t, got %+v, %v", tc.reason, tc.runs, tc.fails, got, err)

@@ -106,11 +106,11 @@ func (f *fleet) start() {
 
 	c := newConnector(f.pool, func(c *connector) {
 		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil })
-		c.wake, c.now, c.newID = f.wake, time.Now, f.newID
+		c.kube, c.wake, c.now, c.newID = f.kube, f.wake, time.Now, f.newID
 	})
 
 	f.changes = c.changes()
-	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c), kube: f.kube}
+	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c)}
 }
 
 // await the content of an object.

@@ -39,8 +39,7 @@ type fresh struct {
 	*connector
 
 	runtime reconcile.Reconciler
-	// kube reads from the cache, and reader from the API server.
-	kube   client.Client
+	// reader reads from the API server.
 	reader client.Reader
 }
 

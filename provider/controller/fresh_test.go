@@ -69,7 +69,7 @@ func TestFresh(t *testing.T) {
 						got++
 						return reconcile.Result{}, nil
 					}),
-					kube: kube, connector: newConnector(&fakePool{}, func(c *connector) { c.schedule = s }),
+					connector: newConnector(&fakePool{}, func(c *connector) { c.kube, c.schedule = kube, s }),
 				}
 
 				result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})

@@ -35,8 +35,10 @@ func TestLimited(t *testing.T) {
 		heard := make(chan int64, 1)
 
 		r := fresh{
-			kube:      &test.MockClient{MockGet: test.NewMockGetFn(errors.New("not there"))},
-			connector: newConnector(&fakePool{}, func(c *connector) { c.Limit = rate.NewLimiter(100, 1000) }),
+			connector: newConnector(&fakePool{}, func(c *connector) {
+				c.kube = &test.MockClient{MockGet: test.NewMockGetFn(errors.New("not there"))}
+				c.Limit = rate.NewLimiter(100, 1000)
+			}),
 			runtime: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 				n := count.Add(1)
 				if req == news {

@@ -96,7 +96,7 @@ func TestNext(t *testing.T) {
 				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return tc.secret },
 			}).Build()
 			c := newConnector(&fakePool{report: tc.report}, func(c *connector) {
-				c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in("one"), tc.err })
+				c.kube, c.Resolver = kube, resolverFn(func() (inputs.Inputs, error) { return in("one"), tc.err })
 
 				if tc.due != nil {
 					c.Contents = &fakeContents{resolution: content.Resolution{Found: true, Due: tc.due.Time}}
@@ -106,7 +106,7 @@ func TestNext(t *testing.T) {
 					c.schedule = newSchedule(tc.poll, time.Second)
 				}
 			})
-			f := fresh{connector: c, runtime: runtimeOf(statusClient{kube, c.schedule}, c), kube: kube}
+			f := fresh{connector: c, runtime: runtimeOf(statusClient{kube, c.schedule}, c)}
 
 			got, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(tc.run)})
 

@@ -105,12 +105,12 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 
 	ids := 0
 	c := newConnector(w.pool, func(c *connector) {
-		c.Resolver, c.secrets, c.now = ofObject{}, secrets{kube: cached, cached: cached}, time.Now
+		c.Resolver, c.kube, c.metadata, c.now = ofObject{}, cached, cached, time.Now
 		c.schedule = newSchedule(pollOfPlay, time.Second)
 		c.newID = func() string { ids++; return strconv.Itoa(ids) }
 	})
 	w.runtime = runtimeOf(cached, c)
-	w.settled = fresh{connector: c, runtime: w.runtime, kube: cached, reader: reader}
+	w.settled = fresh{connector: c, runtime: w.runtime, reader: reader}
 
 	return w
 }

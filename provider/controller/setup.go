@@ -103,18 +103,17 @@ const minPollInterval = 5 * time.Second
 func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
-	kube := mgr.GetClient()
 
 	c := &connector{
-		Options:   o,
-		kind:      k,
-		approvals: approvals{kube, k.approvals},
-		recorder:  telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
-		secrets:   secrets{kube: kube, cached: mgr.GetCache()},
-		schedule:  newSchedule(o.PollInterval, minPollInterval),
-		wake:      q.wake,
-		now:       time.Now,
-		newID:     func() string { return string(uuid.NewUUID()) },
+		Options:  o,
+		kind:     k,
+		kube:     mgr.GetClient(),
+		metadata: mgr.GetCache(),
+		recorder: telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		schedule: newSchedule(o.PollInterval, minPollInterval),
+		wake:     q.wake,
+		now:      time.Now,
+		newID:    func() string { return string(uuid.NewUUID()) },
 	}
 
 	if err := recordState(mgr, k, o); err != nil {
@@ -139,7 +138,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	m := statusManager{mgr, c.schedule}
 	r := managed.NewReconciler(m, resource.ManagedKind(k.GroupVersionKind), options(m.GetClient(), name, c)...)
 
-	return b.Complete(fresh{connector: c, runtime: r, kube: kube, reader: mgr.GetAPIReader()})
+	return b.Complete(fresh{connector: c, runtime: r, reader: mgr.GetAPIReader()})
 }
 
 func options(kube client.Client, name string, c *connector) []managed.ReconcilerOption {

@@ -100,7 +100,7 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 	}).Build()
 	w.connect = newConnector(w.pool, func(c *connector) {
 		c.Resolver = resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil })
-		c.secrets = secrets{kube: w.kube, cached: w.kube}
+		c.kube, c.metadata = w.kube, w.kube
 		c.now = func() time.Time { return w.now }
 		c.newID = func() string { w.ids++; return strconv.Itoa(w.ids) }
 	})
