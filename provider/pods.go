@@ -95,7 +95,7 @@ func (c *startCommand) inPods(mgr ctrl.Manager, api *kubeapi.API, key []byte, le
 		Leads:    leads,
 		Over: func(ctx context.Context, ref pods.ObjectReference) (bool, error) {
 			// A cache that is behind would have Pods in progress deleted.
-			return controller.Over(ctx, mgr.GetAPIReader(), ref)
+			return controller.Over(ctx, mgr.GetAPIReader(), mgr.GetScheme(), ref)
 		},
 		Namespaces: func(ctx context.Context) ([]string, error) {
 			all, err := controller.PodNamespaces(ctx, mgr.GetClient())

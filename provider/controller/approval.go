@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -38,7 +39,7 @@ const fieldRun = "provider.run"
 
 // approvalsOf an AnsibleRun, from the cache.
 func (c *connector) approvalsOf(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
-	l := c.kind.approvals()
+	l := newOf[client.ObjectList](c.kube.Scheme(), c.kind, "ApprovalList")
 	if err := c.kube.List(ctx, l, client.InNamespace(run.GetNamespace()),
 		client.MatchingFields{fieldRun: run.GetName()}); err != nil {
 		return nil, errors.Wrap(err, "cannot list Approvals")
@@ -169,8 +170,10 @@ func historyLimit(run common.AnsibleRun) int {
 }
 
 // watchApprovals wakes the AnsibleRun of an Approval that was made or changed.
-func watchApprovals(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder.Builder) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, k.approval, fieldRun, func(o client.Object) []string {
+func watchApprovals(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, b *builder.Builder) error {
+	approval := newOf[client.Object](mgr.GetScheme(), k, common.KindApproval)
+
+	err := mgr.GetFieldIndexer().IndexField(ctx, approval, fieldRun, func(o client.Object) []string {
 		if a, ok := o.(common.Approval); ok {
 			return []string{a.Decided().RunRef.Name}
 		}
@@ -181,7 +184,7 @@ func watchApprovals(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder
 		return errors.Wrap(err, "cannot index Approvals by their AnsibleRuns")
 	}
 
-	b.Watches(k.approval, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+	b.Watches(approval, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		a, ok := o.(common.Approval)
 		if !ok {
 			return nil

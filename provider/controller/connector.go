@@ -64,7 +64,7 @@ type OutputStore interface {
 type connector struct {
 	Options
 
-	kind runKind
+	kind schema.GroupVersionKind
 	// kube reads what is watched from the cache, and metadata has the names and UIDs of Secrets, maybe not yet those of
 	// the newest.
 	kube     client.Client

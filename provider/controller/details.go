@@ -25,9 +25,9 @@ func (c *connector) writeDetails(ctx context.Context, run common.AnsibleRun, det
 
 	switch o := run.(type) {
 	case resource.LocalConnectionSecretOwner:
-		secret = resource.LocalConnectionSecretFor(o, c.kind.GroupVersionKind)
+		secret = resource.LocalConnectionSecretFor(o, c.kind)
 	case resource.ConnectionSecretOwner:
-		secret = resource.ConnectionSecretFor(o, c.kind.GroupVersionKind)
+		secret = resource.ConnectionSecretFor(o, c.kind)
 	default:
 		return "", errors.New("it has no connection secret")
 	}

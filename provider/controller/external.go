@@ -240,7 +240,7 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start) runs.Run {
 
 			StateIgnored: run.GetCondition(common.TypeStateAware).Status == corev1.ConditionFalse,
 		},
-		Kind:    e.kind.GroupVersionKind,
+		Kind:    e.kind,
 		Policy:  policy,
 		Request: lifecycle.Request(request, st.Trigger),
 		Before: runs.Before{

@@ -106,7 +106,7 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 
 // runtimeOf objects in an API server is the runtime's reconciler.
 func runtimeOf(kube client.Client, c *connector) *managed.Reconciler {
-	return managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind.GroupVersionKind),
+	return managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind),
 		options(statusClient{kube, c.schedule}, "test", c)...)
 }
 
@@ -260,7 +260,7 @@ func TestJob(t *testing.T) {
 			ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
 			Object: runner.ObjectOf(run), Inputs: in("a"), KeepOutput: true,
 		},
-		Kind:   runKinds()[1].GroupVersionKind,
+		Kind:   runKinds()[1],
 		Policy: common.RunOnChange,
 		Before: runs.Before{Run: last, Applied: "before", Drift: drift},
 	}}

@@ -45,8 +45,8 @@ type fresh struct {
 
 // Reconcile an object as it is.
 func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	run, ok := f.kind.object.DeepCopyObject().(common.AnsibleRun)
-	ok = ok && f.kube.Get(ctx, req.NamespacedName, run) == nil
+	run := newOf[common.AnsibleRun](f.kube.Scheme(), f.kind, f.kind.Kind)
+	ok := f.kube.Get(ctx, req.NamespacedName, run) == nil
 
 	switch {
 	case f.schedule.awaits(req.NamespacedName, run.GetResourceVersion()):
@@ -105,7 +105,7 @@ func (f fresh) records(run common.AnsibleRun) bool {
 func (f fresh) settle(ctx context.Context, run common.AnsibleRun) (reconcile.Result, error) {
 	// A typed object would lose fields that this version does not know.
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(f.kind.GroupVersionKind)
+	u.SetGroupVersionKind(f.kind)
 
 	err := errors.Wrap(client.IgnoreNotFound(f.reader.Get(ctx, client.ObjectKeyFromObject(run), u)),
 		"cannot read an object that an Operation has applied")

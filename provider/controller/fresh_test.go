@@ -46,7 +46,7 @@ func TestFresh(t *testing.T) {
 				kube := &test.MockClient{MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
 					o.SetResourceVersion(tc.cached)
 					return tc.cache
-				}}
+				}, MockScheme: test.NewMockSchemeFn(testScheme(t))}
 				writes := 0
 				w := statusWriter{SubResourceWriter: &test.MockSubResourceClient{MockUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
 					o.SetResourceVersion(tc.written[writes])

@@ -53,7 +53,7 @@ func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 
 	for _, k := range runKinds() {
-		needs := []schema.GroupVersionKind{k.GroupVersionKind, k.GroupVersion().WithKind(common.KindApproval)}
+		needs := []schema.GroupVersionKind{k, k.GroupVersion().WithKind(common.KindApproval)}
 
 		for _, c := range config.Kinds() {
 			if c.Config.Group == k.Group {
@@ -61,7 +61,7 @@ func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			}
 		}
 
-		register(k.GroupVersionKind, func() error { return setup(ctx, mgr, k, o) }, needs...)
+		register(k, func() error { return setup(ctx, mgr, k, o) }, needs...)
 	}
 
 	if err := mgr.AddReadyzCheck("controllers", s.check); err != nil {

@@ -13,9 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -36,7 +34,7 @@ func TestLimited(t *testing.T) {
 
 		r := fresh{
 			connector: newConnector(&fakePool{}, func(c *connector) {
-				c.kube = &test.MockClient{MockGet: test.NewMockGetFn(errors.New("not there"))}
+				c.kube = fakeKube(t).Build()
 				c.Limit = rate.NewLimiter(100, 1000)
 			}),
 			runtime: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {

@@ -98,7 +98,7 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 			Attempt: lifecycle.AttemptsBefore(o) + 1, KeepOutput: keepsOutput(run),
 			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: run.Parameters().RetryLimit}},
 		},
-		Kind: c.kind.GroupVersionKind, Policy: policy, Begun: last.DeepCopy(),
+		Kind: c.kind, Policy: policy, Begun: last.DeepCopy(),
 		Before:    runs.Before{Content: o.Content.DeepCopy()},
 		DigestKey: inputs.ObjectKey(c.Key, run.GetUID()),
 	}

@@ -133,7 +133,7 @@ func (w *target) apply(operation, desired string) {
 	needs.OK(w, yaml.Unmarshal([]byte(desired), &u.Object))
 
 	w.applied++
-	u.SetGroupVersionKind(runKinds()[1].GroupVersionKind)
+	u.SetGroupVersionKind(runKinds()[1])
 	u.SetNamespace(w.key.Namespace)
 	u.SetName(w.key.Name)
 	meta.AddAnnotations(u, map[string]string{meta.AnnotationKeyReconcileRequestedAt: common.OperationRequest + strconv.Itoa(w.applied)})
@@ -154,7 +154,7 @@ func (w *target) object() *unstructured.Unstructured {
 	w.Helper()
 
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(runKinds()[1].GroupVersionKind)
+	u.SetGroupVersionKind(runKinds()[1])
 
 	needs.OK(w, w.live.Get(w.Context(), w.key, u))
 

@@ -37,7 +37,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	o := run.Observation()
 	// Clients that watch find it here, and so does a later reconcile that removes it.
 	if watched && o.KeptOutput == nil {
-		o.KeptOutput = e.Outputs.Reference(run, e.kind.GroupVersionKind)
+		o.KeptOutput = e.Outputs.Reference(run, e.kind)
 	}
 
 	var err error
@@ -54,7 +54,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	expired := !wanted || !watched && !at.IsZero() && !e.now().Before(at)
 
 	if err == nil && expired && o.KeptOutput != nil {
-		if err = e.Outputs.Delete(ctx, run, e.kind.GroupVersionKind); err == nil {
+		if err = e.Outputs.Delete(ctx, run, e.kind); err == nil {
 			o.KeptOutput = nil
 		}
 	}
@@ -74,7 +74,7 @@ func (e *external) saveLive(ctx context.Context, run common.AnsibleRun, r runs.R
 	}
 
 	if r.Output = r.Tail(); r.Output != "" {
-		_, err = e.Outputs.Save(ctx, run, e.kind.GroupVersionKind, r)
+		_, err = e.Outputs.Save(ctx, run, e.kind, r)
 	}
 
 	return err
@@ -92,7 +92,7 @@ func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun, r runs
 		return nil
 	}
 
-	kept, err := e.Outputs.Save(ctx, run, e.kind.GroupVersionKind, r)
+	kept, err := e.Outputs.Save(ctx, run, e.kind, r)
 	if err == nil {
 		o.KeptOutput = kept
 	}

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
@@ -22,13 +24,13 @@ const forgetting = time.Minute
 
 // Over tells of a Pod that is not followed whether its run is over: its object, which the Pod names, is gone, or shows
 // the end of the run or another one.
-func Over(ctx context.Context, r client.Reader, ref pods.ObjectReference) (bool, error) {
+func Over(ctx context.Context, r client.Reader, s *runtime.Scheme, ref pods.ObjectReference) (bool, error) {
 	for _, k := range runKinds() {
-		run, ok := k.object.DeepCopyObject().(common.AnsibleRun)
-		if !ok || k.GroupKind().String() != ref.GroupKind {
+		if k.GroupKind().String() != ref.GroupKind {
 			continue
 		}
 
+		run := newOf[common.AnsibleRun](s, k, k.Kind)
 		err := r.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, run)
 
 		switch {
@@ -51,11 +53,11 @@ func Over(ctx context.Context, r client.Reader, ref pods.ObjectReference) (bool,
 }
 
 // PodNamespaces are those in which the last runs of all objects have Pods.
-func PodNamespaces(ctx context.Context, r client.Reader) ([]string, error) {
+func PodNamespaces(ctx context.Context, r client.Client) ([]string, error) {
 	all := map[string]bool{}
 
 	for _, k := range runKinds() {
-		l := k.list()
+		l := newOf[resource.ManagedList](r.Scheme(), k, k.Kind+"List")
 		if err := r.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, errors.Wrap(err, "cannot list AnsibleRuns")
 		}

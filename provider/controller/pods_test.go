@@ -39,7 +39,9 @@ func TestOver(t *testing.T) {
 				Namespace: run.Namespace, Name: run.Name, UID: tc.uid, RunID: "1",
 			}
 
-			got, err := Over(t.Context(), fakeKube(t).WithObjects(run).Build(), ref)
+			kube := fakeKube(t).WithObjects(run).Build()
+
+			got, err := Over(t.Context(), kube, kube.Scheme(), ref)
 			needs.OK(t, err)
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {

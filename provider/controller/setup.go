@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -65,34 +66,17 @@ type Options struct {
 	Timeouts runs.Timeouts
 }
 
-// A runKind is a kind of AnsibleRun.
-type runKind struct {
-	schema.GroupVersionKind
-
-	object resource.Managed
-	// list makes an empty list. Callers keep it and write to it.
-	list func() resource.ManagedList
-	// approvals makes an empty list of the Approvals of the same group.
-	approvals func() client.ObjectList
-	approval  client.Object
+// runKinds are the kinds of AnsibleRun: one for each group.
+func runKinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
+		namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
+	}
 }
 
-// runKinds are the kinds of AnsibleRun: one for each group.
-func runKinds() []runKind {
-	return []runKind{
-		{
-			clusterv1alpha1.SchemeGroupVersion.WithKind(
-				common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{},
-			func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} },
-			func() client.ObjectList { return &clusterv1alpha1.ApprovalList{} }, &clusterv1alpha1.Approval{},
-		},
-		{
-			namespacedv1alpha1.SchemeGroupVersion.WithKind(
-				common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{},
-			func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} },
-			func() client.ObjectList { return &namespacedv1alpha1.ApprovalList{} }, &namespacedv1alpha1.Approval{},
-		},
-	}
+// newOf makes an object, or a list, of a kind in the group of an AnsibleRun.
+func newOf[T runtime.Object](s *runtime.Scheme, k schema.GroupVersionKind, kind string) T {
+	return resource.MustCreateObject(k.GroupVersion().WithKind(kind), s).(T) //nolint:forcetypeassert // They are registered.
 }
 
 // minPollInterval is the shortest poll interval that an object may ask for.
@@ -100,7 +84,7 @@ const minPollInterval = 5 * time.Second
 
 // setup the reconciler of a kind. Its watches, which start with the manager, end
 // with the context.
-func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
+func setup(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
 
@@ -120,11 +104,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 		return err
 	}
 
+	object := newOf[client.Object](mgr.GetScheme(), k, k.Kind)
+
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.object, builder.WithPredicates(resource.DesiredStateChanged())).
-		Watches(k.object, c.changes()).
+		For(object, builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(object, c.changes()).
 		WatchesRawSource(source.Func(q.start))
 
 	if err := watchInputs(ctx, mgr, k, b); err != nil {
@@ -136,7 +122,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, k runKind, o Options) error {
 	}
 
 	m := statusManager{mgr, c.schedule}
-	r := managed.NewReconciler(m, resource.ManagedKind(k.GroupVersionKind), options(m.GetClient(), name, c)...)
+	r := managed.NewReconciler(m, resource.ManagedKind(k), options(m.GetClient(), name, c)...)
 
 	return b.Complete(fresh{connector: c, runtime: r, reader: mgr.GetAPIReader()})
 }
@@ -157,14 +143,16 @@ func options(kube client.Client, name string, c *connector) []managed.Reconciler
 }
 
 // recordState every now and then. The recorder keeps what it has listed.
-func recordState(mgr ctrl.Manager, k runKind, o Options) error {
-	counts := telemetry.NewObjectMetrics(mgr.GetCache(), k.Group, k.list, mgr.Elected())
+func recordState(mgr ctrl.Manager, k schema.GroupVersionKind, o Options) error {
+	list := func() resource.ManagedList { return newOf[resource.ManagedList](mgr.GetScheme(), k, k.Kind+"List") }
+
+	counts := telemetry.NewObjectMetrics(mgr.GetCache(), k.Group, list, mgr.Elected())
 	if err := metrics.Registry.Register(counts); err != nil {
 		return errors.Wrapf(err, "cannot count %s", k.GroupKind())
 	}
 
 	r := statemetrics.NewMRStateRecorder(statusClient{mgr.GetClient(), nil}, o.Logger, o.MetricOptions.MRStateMetrics,
-		k.list(), o.MetricOptions.PollStateMetricInterval)
+		list(), o.MetricOptions.PollStateMetricInterval)
 
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
 }

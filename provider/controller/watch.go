@@ -27,18 +27,18 @@ import (
 // watchInputs watches what AnsibleRuns of a kind depend on: configurations, and
 // the names and versions of Secrets and ConfigMaps. Their changes are changes of
 // inputs.
-func watchInputs(ctx context.Context, mgr ctrl.Manager, k runKind, b *builder.Builder) error {
-	index := mgr.GetFieldIndexer()
+func watchInputs(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, b *builder.Builder) error {
+	index, object := mgr.GetFieldIndexer(), newOf[client.Object](mgr.GetScheme(), k, k.Kind)
 
-	if err := index.IndexField(ctx, k.object, config.FieldConfig, config.IndexConfig); err != nil {
+	if err := index.IndexField(ctx, object, config.FieldConfig, config.IndexConfig); err != nil {
 		return errors.Wrapf(err, "cannot index %s by configuration", k.GroupKind())
 	}
 
-	if err := index.IndexField(ctx, k.object, config.FieldReferences, config.IndexReferences); err != nil {
+	if err := index.IndexField(ctx, object, config.FieldReferences, config.IndexReferences); err != nil {
 		return errors.Wrapf(err, "cannot index %s by references", k.GroupKind())
 	}
 
-	w := watcher{reader: mgr.GetClient(), runs: k.list}
+	w := watcher{reader: mgr.GetClient(), kind: k}
 
 	for _, c := range config.Kinds() {
 		if c.Config.Group != k.Group {
@@ -106,8 +106,7 @@ func showsStart(before, now *common.Run) bool {
 // change.
 type watcher struct {
 	reader client.Client
-	// runs makes an empty list.
-	runs func() resource.ManagedList
+	kind   schema.GroupVersionKind
 	// configs are the kinds of lists of configurations.
 	configs []schema.GroupVersionKind
 }
@@ -150,7 +149,7 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 }
 
 func (w watcher) runsBy(ctx context.Context, field, value string) []reconcile.Request {
-	l := w.runs()
+	l := newOf[resource.ManagedList](w.reader.Scheme(), w.kind, w.kind.Kind+"List")
 	if err := w.reader.List(ctx, l, client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}

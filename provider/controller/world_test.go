@@ -60,8 +60,8 @@ func fakeKube(t *testing.T) *fake.ClientBuilder {
 
 	// That of all kinds of Kubernetes takes longer than a sequence.
 	kinds := apimeta.NewDefaultRESTMapper(nil)
-	kinds.Add(runKinds()[0].GroupVersionKind, apimeta.RESTScopeRoot)
-	kinds.Add(runKinds()[1].GroupVersionKind, apimeta.RESTScopeNamespace)
+	kinds.Add(runKinds()[0], apimeta.RESTScopeRoot)
+	kinds.Add(runKinds()[1], apimeta.RESTScopeNamespace)
 	kinds.Add(v1alpha1.SchemeGroupVersion.WithKind(common.KindApproval), apimeta.RESTScopeNamespace)
 	kinds.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
 
@@ -124,8 +124,7 @@ func (w *world) secret(o client.Object, write func() error) error {
 func (w *world) read() {
 	w.t.Helper()
 
-	run, _ := w.connect.kind.object.DeepCopyObject().(common.AnsibleRun)
-
+	run := newOf[common.AnsibleRun](w.kube.Scheme(), w.connect.kind, common.KindAnsibleRun)
 	err := w.kube.Get(w.t.Context(), client.ObjectKeyFromObject(w.object), run)
 	if w.gone = w.deleted && kerrors.IsNotFound(err); w.gone {
 		return
