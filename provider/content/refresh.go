@@ -90,11 +90,15 @@ func (s *Store) isDue(digest string, req Request) bool {
 	return r.Stale || !r.Found && s.failuresOf(digest).heldBack(s.config.now()) == nil
 }
 
-// Resolve a request again if it is stale and its set is in the store. When that fails, the set goes on serving.
+// Resolve a request again if it is stale and its set is in the store, within its timeout. When that fails, the set goes
+// on serving.
 func (s *Store) Resolve(ctx context.Context, req Request) error {
 	if r := s.Resolution(req); !r.Found || !r.Stale {
 		return nil
 	}
+
+	ctx, cancel := within(ctx, req.Timeout)
+	defer cancel()
 
 	return s.resolve(ctx, s.digest(req), req)
 }

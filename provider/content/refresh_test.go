@@ -119,6 +119,23 @@ func TestRefresh(t *testing.T) {
 	check("A store knows what it had, and how old it is.", s.Resolution(req))
 	resolved()
 	check("When the source is back the content is up to date.", refreshed(s, req))
+	c.Step(ttl)
+
+	needs.OK(t, s.Resolve(t.Context(), req))
+	resolved()
+	check("It is, too, once a caller has waited for that.", s.Resolution(req))
+
+	if src.down = true; s.Resolve(t.Context(), req) != nil {
+		t.Error("What is not stale should not be resolved.")
+	}
+
+	c.Step(ttl)
+
+	if want.Due = c.Now().Add(30 * time.Second); s.Resolve(t.Context(), req) == nil {
+		t.Error("A caller that waits should know that it could not be resolved.")
+	}
+
+	check("The set goes on serving then.", s.Resolution(req))
 	wantNoLeftovers(t, s)
 }
 

@@ -10,6 +10,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
@@ -85,7 +86,7 @@ func mergeOutputs(o *common.AnsibleRunObservation, r runs.Report) {
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { _, ok := r.Reported.Withheld[name]; return ok })
 	maps.Copy(all, r.Reported.Outputs)
 
-	if raw, fits := runs.EncodeOutputs(all); fits {
+	if raw := events.Encode(all); len(raw) <= events.MaxOutputs {
 		o.Outputs, o.WithheldOutputs = &apiextensionsv1.JSON{Raw: raw}, withheld.Limited()
 	}
 }

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"encoding/json"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -98,11 +97,4 @@ func (r *Report) Interrupted(at time.Time) Report {
 	}
 
 	return c
-}
-
-// EncodeOutputs of an object. It is false if they are too large to be kept.
-func EncodeOutputs(outputs map[string]json.RawMessage) (raw json.RawMessage, fits bool) {
-	raw = events.Encode(outputs)
-
-	return raw, len(raw) <= events.MaxOutputs
 }

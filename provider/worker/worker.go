@@ -160,16 +160,15 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 		return i, err
 	}
 
-	if req, err := content.NewRequest(todo.Inputs); err == nil { // The executor reports a mistake in the requirements.
-		resolving, stop := context.WithTimeout(ctx, cmp.Or(todo.Timeout, longestRun))
-		if err := store.Resolve(resolving, req); err != nil {
+	here := executor.Local{Ensure: func(ctx context.Context, r content.Request) (content.Set, func(), error) {
+		if err := store.Resolve(ctx, r); err != nil {
 			log.Info("Using the content that is installed", "error", err)
 		}
 
-		stop()
-	}
+		return store.Ensure(ctx, r)
+	}}
 
-	set, report, ok := executor.Local{Ensure: store.Ensure}.Install(ctx, todo)
+	set, report, ok := here.Install(ctx, todo)
 	if !ok {
 		log.Info(report.Run.Message)
 
