@@ -160,7 +160,7 @@ func recordState(mgr ctrl.Manager, k schema.GroupVersionKind, o Options) error {
 // A queue adds objects to the work queue of the controller.
 type queue struct {
 	mu sync.Mutex
-	q  workqueue.TypedRateLimitingInterface[reconcile.Request]
+	q  priorityqueue.PriorityQueue[reconcile.Request]
 }
 
 // start is called by the controller with its queue.
@@ -168,7 +168,7 @@ func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	q.q = wq
+	q.q, _ = wq.(priorityqueue.PriorityQueue[reconcile.Request]) // All controllers have such a queue.
 
 	return nil
 }
@@ -178,13 +178,8 @@ func (q *queue) wake(name types.NamespacedName, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	req := reconcile.Request{NamespacedName: name}
-
-	switch wq := q.q.(type) {
-	case nil:
-	case priorityqueue.PriorityQueue[reconcile.Request]:
-		wq.AddWithOpts(priorityqueue.AddOpts{Priority: new(newsPriority), After: after}, req)
-	default:
-		wq.AddAfter(req, after)
+	if q.q != nil {
+		q.q.AddWithOpts(priorityqueue.AddOpts{Priority: new(newsPriority), After: after},
+			reconcile.Request{NamespacedName: name})
 	}
 }
