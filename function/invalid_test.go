@@ -39,6 +39,42 @@ runs[3].inventories[0]: Invalid value: exactly one of yaml, inline, script, path
 runs[0].pollInterval: Invalid value: "soon": must be a duration of more than 0, such as 30m
 runs[1].keepOutput: Invalid value: "always": must be "true", or a duration of more than 0, such as 24h`,
 		},
+		"OneMistake": {
+			reason: "What is of another type is one mistake, which says what to write.",
+			runs: `
+- {name: a, approval: yes, schedule: "0 0 * * *", window: 8, runPolicy: [a], keepOutput: true, timeout: 5}
+- {name: b, env: {A: b}, project: "https://git.example.org/a.git", removal: 5, forEach: [a], hosts: null, skipTags: [1]}`,
+			said: `
+runs[0].approval: Unsupported value: true: supported values: "Required", "NotRequired"
+runs[0].keepOutput: Invalid value: true: must be a string: write it in quotes
+runs[0].runPolicy: Unsupported value: ["a"]: supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"
+runs[0].schedule: Invalid value: "0 0 * * *": must be an object with the fields cron, timeZone
+runs[0].timeout: Invalid value: 5: must be a string: write it in quotes
+runs[0].window: Invalid value: 8: must be an object with the fields changes, cron, duration, timeZone
+runs[1].env: Invalid value: {"A":"b"}: must be a list
+runs[1].hosts: Invalid value: "null": must be a string
+runs[1].project: Invalid value: "https://git.example.org/a.git": must be an object with the fields path, src, submodules, version
+runs[1].removal: Invalid value: 5: must be an object with the fields atMost
+runs[1].skipTags[0]: Invalid value: 1: must be a string: write it in quotes`,
+		},
+		"Patterns": {
+			reason: "What the API server says with a pattern is said in words.",
+			runs: `
+- {name: a-b, limit: "a\nb", hosts: "a\tb", tags: ["a\0"], onDelete: {skipTags: ["\e"]}, env: [{name: A-B, value: c}], stateVariable: {name: 1a}}`,
+			input: `
+conditions: [{type: databaseReady, status: true}]
+connectionDetails: [{name: "a b", value: c}]`,
+			said: `
+conditions[0].type: Invalid value: "databaseReady": must be letters and digits, and begin with an upper-case letter
+connectionDetails[0].name: Invalid value: "a b": must be letters, digits and the characters -._
+runs[0].env[0].name: Invalid value: "A-B": must be letters, digits and _, and not begin with a digit
+runs[0].hosts: Invalid value: "a\tb": must not contain control characters, such as the end of a line
+runs[0].limit: Invalid value: "a\nb": must not contain control characters, such as the end of a line
+runs[0].name: Invalid value: "a-b": must be letters and digits, and begin with a lower-case letter
+runs[0].onDelete.skipTags[0]: Invalid value: "\x1b": must not contain control characters, such as the end of a line
+runs[0].stateVariable.name: Invalid value: "1a": must be letters, digits and _, and not begin with a digit
+runs[0].tags[0]: Invalid value: "a\x00": must not contain control characters, such as the end of a line`,
+		},
 		"OfDefaults": {
 			reason:   "What is written once is one mistake, where it is written.",
 			defaults: `schedule: {cron: "0 3 * *"}, vars: {a: "${x}"}`, runs: `[{name: a}, {name: b, vars: {b: 1}}, {name: c, schedule: {cron: "0 4 * *"}}]`,
@@ -164,7 +200,7 @@ runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "dat
 runs[1].vars.c: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables
 runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53-1 only; write it as a string
 runs[2].name: Duplicate value: "app"
-runs[3].name: Invalid value: "Upper-Case": should match '^[a-z][a-zA-Z0-9]*$'
+runs[3].name: Invalid value: "Upper-Case": must be letters and digits, and begin with a lower-case letter
 status.conditions: Forbidden: this field is Crossplane's own
 status.x: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
 		},

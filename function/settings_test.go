@@ -91,7 +91,7 @@ func TestSettingsAttacks(t *testing.T) {
 		"TimeoutBefore": {field: "timeout", value: `-1s`, want: `"-1s" is invalid: must be a duration that is not negative, such as 20m`},
 		"Retries":       {field: "retryLimit", value: `0`, want: "0 is invalid: should be greater than or equal to 1"},
 		"RetriesText":   {field: "retryLimit", value: `"3"`, want: `"3" is invalid: must be an integer`},
-		"RetriesHuge":   {field: "retryLimit", value: `2147483648`, want: "2147483648 is invalid: should be less than or equal to 2.147483647e+09"},
+		"RetriesHuge":   {field: "retryLimit", value: `2147483648`, want: "2147483648 is invalid: should be less than or equal to 2147483647"},
 		"Verbosity":     {field: "verbosity", value: `1.5`, want: "1.5 is invalid: must be an integer"},
 		"VerbosityMax":  {field: "verbosity", value: `6`, want: "6 is invalid: should be less than or equal to 5"},
 		"Approval":      {field: "approval", value: `Maybe`, want: `"Maybe" is invalid: supported values: "Required", "NotRequired"`},

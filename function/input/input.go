@@ -126,7 +126,7 @@ func Check(name string, v any) error {
 		return err
 	}
 
-	for _, err := range shipped.settings.Validate(map[string]any{name: v}) {
+	for _, err := range shipped.settings.Validate(map[string]any{name: manifest.WithIntegers(v)}) {
 		item := strings.TrimPrefix(err.Field, name)
 
 		return errors.New(strings.TrimPrefix(item+": "+manifest.Show(err.BadValue)+" is invalid: "+err.Detail, ": "))
@@ -157,14 +157,18 @@ var ofInventory = regexp.MustCompile(`^(runs\[\d+\]|defaults)\.inventory(Inline)
 const OriginAnsibleRun = "AnsibleRun"
 
 // Causes returns the errors of an input where they were written, and each once, without those that follow from others:
-// a required field that is misspelt is not missing, and an AnsibleRun has no errors of its own where the input has one.
-// The error about an unknown field has the name that may be meant as its value, see package schema.
+// a required field that is misspelt is not missing, what is of another type has no fields, and an AnsibleRun has no
+// errors of its own where the input has one. The error about an unknown field has the name that may be meant as its
+// value, see package schema.
 func Causes(in map[string]any, errs field.ErrorList) field.ErrorList {
 	errs = written(in, errs)
 
 	return slices.DeleteFunc(errs, func(err *field.Error) bool {
-		if err.Origin == OriginAnsibleRun && slices.ContainsFunc(errs, func(known *field.Error) bool {
-			return known.Origin != OriginAnsibleRun && (isBelow(err.Field, known.Field) || isBelow(known.Field, err.Field))
+		if slices.ContainsFunc(errs, func(known *field.Error) bool {
+			below := isBelow(err.Field, known.Field)
+
+			return known.Type == field.ErrorTypeTypeInvalid && below && err.Field != known.Field ||
+				err.Origin == OriginAnsibleRun && known.Origin != OriginAnsibleRun && (below || isBelow(known.Field, err.Field))
 		}) {
 			return true
 		}

@@ -3,9 +3,9 @@
 package schema
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -145,12 +145,25 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 // fewFields are as many as a message can list.
 const fewFields = 5
 
+// patterns of the schemas of inputs and AnsibleRuns, in words.
+var patterns = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
+	`^\P{Cc}*$`:                "must not contain control characters, such as the end of a line",
+	"^[A-Za-z_][A-Za-z0-9_]*$": "must be letters, digits and _, and not begin with a digit",
+	"^[a-z][a-zA-Z0-9]*$":      "must be letters and digits, and begin with a lower-case letter",
+	"^[A-Z][A-Za-z0-9]*$":      "must be letters and digits, and begin with an upper-case letter",
+	"^[-._a-zA-Z0-9]+$":        "must be letters, digits and the characters -._",
+}
+
 // explain an error that tells of the types of Go and of rules, by the value in an object and what it has to be.
 func (s *Schema) explain(err *field.Error, object map[string]any) {
 	value, _ := fieldpath.Pave(object).GetValue(err.Field) // What is not there is nil.
 
 	if _, rule, ok := strings.Cut(err.Detail, " evaluating rule: "); ok {
 		err.BadValue, err.Detail = value, rule
+	}
+
+	if pattern, ok := strings.CutPrefix(err.Detail, "should match '"); ok {
+		err.Detail = cmp.Or(patterns[strings.TrimSuffix(pattern, "'")], err.Detail)
 	}
 
 	if values := s.values(err.Field); err.Type == field.ErrorTypeRequired && len(values) > 0 {
@@ -177,8 +190,9 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 	case "string":
 		err.Detail = "must be a string"
 
-		// Numbers, and the words that YAML takes for booleans, such as y and off.
-		if k := reflect.ValueOf(err.BadValue).Kind(); k != reflect.Map && k != reflect.Slice {
+		// The words that YAML takes for booleans, such as y and off.
+		switch value.(type) {
+		case bool, int64, float64:
 			err.Detail += ": write it in quotes"
 		}
 	case "boolean":
@@ -204,9 +218,12 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 		s.explain(err, object)
 	}
 
-	// A fraction in a field of integers is reported twice, once without its path.
-	errs = slices.DeleteFunc(errs,
-		func(err *field.Error) bool { return strings.HasPrefix(err.Detail, "Checked value must be of type") })
+	// A fraction in a field of integers is reported twice, once without its path, and what is not of the type of the
+	// values that a field may have is none of them.
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
+		return strings.HasPrefix(err.Detail, "Checked value must be of type") ||
+			err.Type == field.ErrorTypeTypeInvalid && len(s.values(err.Field)) > 0
+	})
 
 	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true,
 		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
