@@ -110,14 +110,24 @@ status:
   wrong: "${runs.database.outputs.endpoint}"
   choice: "${runs.database.outputs.endpoint}"
   object: "${{'a': 1}}"
+  sizes: "${[1, 'many']}"
+  nested: "${{'list': [{'size': 'many'}]}}"
+  deep: "${{'list': [{'color': 'green'}]}}"
+  colors: [red, "${'green'}"]
   unknown: "${runs.database.outputs.port}"
   undeclared: {port: "${runs.database.outputs.port}"}
 `,
 			more: schemaOf(`status: {type: object, properties: {text: {type: string}, number: {type: integer}, list: {type: array, items: {type: string}},
+  sizes: {type: array, items: {type: integer}}, nested: &nested {type: object, properties: {list: {type: array, items: {type: object, properties: {
+    size: {type: integer}, color: {type: string, enum: [red]}}}}}}, deep: *nested, colors: {type: array, items: {type: string, enum: [red]}},
   wrong: {type: integer}, choice: {type: string, enum: [a, b]}, object: {type: object, properties: {b: {type: string}}}}}`),
 			want: "database", shown: `{text: "5432", number: 5432, list: ["5432"], wrong: 7, choice: a}`,
 			said: "InvalidStatus status.choice: does not fit the XRD: Unsupported value: \"db:5432\": supported values: \"a\", \"b\"\n" +
-				"status.object: the XRD does not declare its field \"a\"\nstatus.undeclared: the XRD does not declare this field\nstatus.unknown: the XRD does not declare this field\nstatus.wrong: is not of type integer, as the XRD says",
+				"status.colors[1]: does not fit the XRD: Unsupported value: \"green\": supported values: \"red\"\n" +
+				"status.deep.list[0].color: does not fit the XRD: Unsupported value: \"green\": supported values: \"red\"\n" +
+				"status.nested.list[0].size: is not of type integer, as the XRD says\n" +
+				"status.object: the XRD does not declare its field \"a\"\nstatus.sizes[1]: is not of type integer, as the XRD says\n" +
+				"status.undeclared: the XRD does not declare this field\nstatus.unknown: the XRD does not declare this field\nstatus.wrong: is not of type integer, as the XRD says",
 		},
 	})
 }

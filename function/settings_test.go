@@ -102,7 +102,12 @@ func TestSettingsAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rsp := step{runs: `[{name: app, ` + tc.field + `: "${xr.spec.v}"}]`, spec: "v: " + tc.value}.respond(t)
 
-			if got := said(rsp); !strings.HasPrefix(got, "InvalidValue app: "+tc.field+": "+tc.want) || namesOf(rsp) != "" {
+			want := "InvalidValue app: " + tc.field + ": " + tc.want
+			if strings.HasPrefix(tc.want, "[") { // It is about an item.
+				want = "InvalidValue app: " + tc.field + tc.want
+			}
+
+			if !strings.HasPrefix(said(rsp), want) || namesOf(rsp) != "" {
 				t.Errorf("want %q, got %v", tc.want, rsp)
 			}
 		})

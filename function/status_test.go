@@ -111,7 +111,7 @@ func TestWholeStatus(t *testing.T) {
 			schema: schema,
 			calls: []call{
 				{reports: `{status: {host: 5, port: "80", from: null}}`, want: `{host: "5", port: 80}`},
-				{reports: `{status: {host: b, port: many}}`, want: `{host: "5", port: 80}`, said: "InvalidStatus status: port: is not of type integer, as the XRD says"},
+				{reports: `{status: {host: b, port: many}}`, want: `{host: "5", port: 80}`, said: "InvalidStatus status.port: is not of type integer, as the XRD says"},
 				{reports: `{status: {hots: b}}`, want: `{host: "5", port: 80}`, said: `InvalidStatus status: the XRD does not declare its field "hots" (did you mean "host"?)`},
 			},
 		},
@@ -224,7 +224,7 @@ properties:
 		},
 		"Duplicates": {
 			reason: "A set has an item once.",
-			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `InvalidStatus status.set: does not fit the XRD: Duplicate value: "b"`}},
+			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `InvalidStatus status.set[1]: does not fit the XRD: Duplicate value: "b"`}},
 		},
 		"Rule":     {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `InvalidStatus status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
 		"Fields":   {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},

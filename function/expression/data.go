@@ -1,5 +1,10 @@
 package expression
 
+import (
+	"regexp"
+	"strings"
+)
+
 // Data is what expressions see. Its values are JSON, with numbers float64 or
 // int64 and objects that may be a Partial, and are not changed.
 type Data struct {
@@ -85,9 +90,16 @@ type Problem struct { //nolint:errname // It is an error within an evaluation al
 	Plain bool
 }
 
-// InvalidAt returns a problem of kind Invalid at a path, with the text of an error.
+// relative begins the text of an error about what is below a value: each part of its path is followed by a colon.
+var relative = regexp.MustCompile(`^((\[\d+\]|\.[\w-]+)*: )+`)
+
+// InvalidAt returns a problem of kind Invalid at a path, or at what the text of an error says is below it.
 func InvalidAt(path string, err error) Problem {
-	return Problem{Path: path, Kind: Invalid, Message: err.Error()}
+	at := relative.FindString(err.Error())
+
+	return Problem{
+		Path: path + strings.ReplaceAll(at, ": ", ""), Kind: Invalid, Message: strings.TrimPrefix(err.Error(), at),
+	}
 }
 
 // Error says what is wrong, of a value that is there and that no expression can use.

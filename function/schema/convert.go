@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -42,7 +43,8 @@ func NewConverter(schema map[string]any) *Converter {
 }
 
 // Convert returns a value converted to the type of the field, without loss: nil for one that is
-// left out. The error says why the value does not fit.
+// left out. The error says why the value does not fit. It begins with what is meant below the value, see InvalidAt of
+// package expression.
 func (c *Converter) Convert(v any) (any, error) {
 	v, err := coerce(c.Schema, v, true)
 	if err != nil || v == nil || merges(c.Schema, v) && isEmpty(v) {
@@ -50,7 +52,8 @@ func (c *Converter) Convert(v any) (any, error) {
 	}
 
 	if errs := c.Refused(v, nil); len(errs) > 0 {
-		return nil, errors.Errorf("does not fit the XRD: %s", errs[0].ErrorBody())
+		at := strings.NewReplacer(".<nil>", "", ".[", "[").Replace("." + errs[0].Field)
+		return nil, errors.Errorf("%s: does not fit the XRD: %s", at, errs[0].ErrorBody())
 	}
 
 	return v, nil
@@ -201,7 +204,7 @@ func coerceObject(schema, v map[string]any, merged bool) (any, error) {
 
 		value, err := coerce(below, v[k], merged)
 		if err != nil {
-			return nil, errors.Wrapf(err, "%.80s", k)
+			return nil, errors.Wrapf(err, ".%.80s", k)
 		}
 
 		switch empty := merged && merges(below, value) && isEmpty(value); {

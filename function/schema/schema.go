@@ -127,6 +127,11 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 		}
 
 		errs = listtype.ValidateListSetsAndMaps(nil, structural, object)
+		for i := range errs {
+			if !ok {
+				errs[i].Field = strings.TrimPrefix(errs[i].Field, "value")
+			}
+		}
 	}
 
 	if len(errs) == 0 {

@@ -117,7 +117,8 @@ func misfits(path *field.Path, of map[string]any, t *expression.Template) field.
 		// A literal value needs no data.
 		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
 		if _, err := schema.NewConverter(of).Convert(v); err != nil {
-			errs = append(errs, field.Invalid(path, v, err.Error()))
+			p := expression.InvalidAt(path.String(), err)
+			errs = append(errs, field.Invalid(field.NewPath(p.Path), v, p.Message))
 		}
 
 		return errs
