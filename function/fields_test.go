@@ -11,7 +11,10 @@ func inventory(text string) string {
 }
 
 func TestFields(t *testing.T) {
-	const git = `project: {src: "https://git.example.org/site.git"}`
+	const (
+		git      = `project: {src: "https://git.example.org/site.git"}`
+		required = `is not set, and the run cannot do without; write xr.spec.?field.orValue("…") for a default`
+	)
 
 	// instead is one run with other content than a role.
 	instead := func(parameters string) string { return strings.Replace(one(parameters), "role: a.b.c, ", "", 1) }
@@ -95,6 +98,21 @@ func TestFields(t *testing.T) {
   {name: PASSWORD, valueFrom: {secretKeyRef: {name: "${xr.spec.region}", key: password}}}]}]`,
 			spec:     "region: eu",
 			response: one(`env: [{name: REGION, value: eu}, {name: ANSIBLE_FORKS, value: "10"}, {name: PASSWORD, valueFrom: {secretKeyRef: {name: eu, key: password}}}]`),
+		},
+		"WithoutValue": {
+			reason: "An entry of variables without its value is left out, and so is a list of which nothing is left.",
+			runs: `
+- name: app
+  env: [{name: A, value: "${xr.spec.?a}"}, {name: B, value: "${xr.spec.?b}"}, {name: C, valueFrom: {secretKeyRef: {name: "${xr.spec.?a}", key: c}}}]
+  varFiles: [{source: Secret, secretRef: {name: "${xr.spec.?a}"}}]`,
+			spec: "b: there", response: one(`env: [{name: B, value: there}]`),
+		},
+		"WithoutContent": {
+			reason: "Content, hosts and configurations cannot be left out.",
+			runs: `
+- {name: app, playbook: "${xr.spec.?a}", allowed: {playbook: ["*"]}}
+- {name: other, inventories: [{secretKeyRef: {name: "${xr.spec.?a}", key: b}}], providerConfigRef: {kind: ProviderConfig, name: "${xr.spec.?a}"}}`,
+			said: "ValueNotSet app: playbook: " + required + "\nother: inventories[0].secretKeyRef.name: " + required + "\nother: providerConfigRef.name: " + required,
 		},
 		"ProjectElsewhere": {
 			reason: "No value of an XR leads to another directory, whatever is allowed.",

@@ -147,6 +147,12 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
 			want: "db", said: "InvalidValue " + renamed("database", "db", "") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
 		},
+		"RenamedWithoutEntry": {
+			reason: "Nor one that has an entry less, because its value was not set.",
+			runs:   `[{name: database, env: [{name: A, value: "${xr.spec.?a}"}, {name: B, value: b}]}]`, spec: "a: there",
+			observed: existing("db", "", "role: a.b.c, env: [{name: B, value: b}]"),
+			want:     "db", said: "InvalidValue " + renamed("database", "db", " but for computed values") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
+		},
 		"RenamedBesideDeparting": {
 			reason: "Nor while one that is being deleted may be the new one as well.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", vars: {key: "${each.key}"}}]`, spec: "zones: [a]",
@@ -508,6 +514,7 @@ func TestNotRenamed(t *testing.T) {
 		"LongerText":    {"A text that begins and ends with the one of a run is another one.", `{name: database, vars: {version: "1"}}`, existing("db", "", `role: a.b.c, vars: {version: "1.1"}`), "database"},
 		"Configuration": {"It has another configuration.", strings.Replace(sized, "vars:", "providerConfigRef: {name: other}, vars:", 1), db, "database"},
 		"Names":         {"It has variables of other names.", sized, strings.Replace(db, "size: 5", "size: 5, more: 1", 1), "database"},
+		"Environment":   {"It has another environment.", `{name: database, env: [{name: A, value: "${xr.spec.?a}"}, {name: B, value: b}]}`, existing("db", "", "role: a.b.c, env: [{name: C, value: b}]"), "database"},
 		"Values":        {"It has other variables.", `{name: database, vars: {size: 6}}`, existing("db", "", "role: a.b.c, vars: {size: 5}"), "database"},
 		"Wanted":        {"The Composition still has it.", sized + ", " + strings.Replace(sized, "name: database", "name: db, when: false", 1), db, "database"},
 		"Orphaned":      {"It removes nothing.", sized, strings.Replace(db, "spec: {", "spec: {managementPolicies: [Observe, Create, Update], ", 1), "database"},

@@ -32,7 +32,10 @@ func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
 	}
 
 	at := field.NewPath(asWritten(t.Path.String()))
-	v := &plan.Value{Template: c.compile(at, t.Value, expression.String), Required: true}
+	v := &plan.Value{
+		Template: c.compile(at, t.Value, expression.String), Required: true,
+		Entry: strings.HasPrefix(at.String(), "env[") || strings.HasPrefix(at.String(), "varFiles["),
+	}
 	_, project := r.Object["project"]
 
 	v.As = func(computed any) (any, error) {

@@ -16,9 +16,9 @@ type Object map[string]any
 // A Value is computed for a place in an AnsibleRun.
 type Value struct {
 	Template *expression.Template
-	// Required is true for a value without which what is around it means nothing. Any other one is left out when it is
-	// optional.none().
-	Required bool
+	// Required is true for a value without which what is around it means nothing, and Entry for one without which its
+	// entry of a list is left out. Any other one is left out itself when it is optional.none().
+	Required, Entry bool
 	// As returns the value as the AnsibleRun has it, or why it cannot have it.
 	As func(v any) (any, error)
 	// Inventory that the value is the text of; nil for any other value.
@@ -66,10 +66,39 @@ func (o Object) Unevaluated(of func(*expression.Template) string) map[string]any
 	})
 }
 
-// filled returns a copy of the object in which computed values are others; nil leaves one out.
+// filled returns a copy of the object in which computed values are others; nil leaves one out, and the value itself its
+// entry.
 func (o Object) filled(of func(*Value) any) map[string]any {
 	out, _ := fill(map[string]any(o), of).(map[string]any)
+	parameters, _ := manifest.Nested(out, "spec", "forProvider").(map[string]any)
+
+	for name, v := range parameters {
+		if list, ok := v.([]any); ok && slices.ContainsFunc(list, mayGo) {
+			delete(parameters, name) // What is empty is not there, see ansiblerun.Stored.
+
+			if list = slices.DeleteFunc(list, mayGo); len(list) > 0 {
+				parameters[name] = list
+			}
+		}
+	}
+
 	return out
+}
+
+// mayGo is true for an entry of a list with a value that may leave it out.
+func mayGo(entry any) bool {
+	if v, ok := entry.(*Value); ok {
+		return v.Entry
+	}
+
+	object, _ := entry.(map[string]any)
+	for _, below := range object {
+		if mayGo(below) {
+			return true
+		}
+	}
+
+	return false
 }
 
 func fill(v any, of func(*Value) any) any {
@@ -102,15 +131,24 @@ func fill(v any, of func(*Value) any) any {
 const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item ` +
 	`with a default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
 
-// evaluate a value; nil for one that is left out.
+// messageRequired says what to write for a value that cannot be left out.
+const messageRequired = `is not set, and the run cannot do without; write xr.spec.?field.orValue("…") for a default`
+
+// evaluate a value; nil for one that is left out, and the value itself for one that is so with its entry.
 func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expression.Problem) {
 	if v.Inventory != nil {
 		return v.Inventory.Evaluate(ctx, data)
 	}
 
 	value, ok, problems := v.Template.Evaluate(ctx, data)
-	if len(problems) > 0 || !ok && !v.Required {
+
+	switch {
+	case len(problems) > 0 || !ok && !v.Required:
 		return nil, problems
+	case !ok && v.Entry:
+		return v, nil
+	case !ok:
+		return nil, []expression.Problem{{Path: v.Template.Path(), Kind: expression.NotSet, Message: messageRequired}}
 	}
 
 	if list, isList := value.([]any); isList && len(list) == 0 && len(v.Template.Items()) > 0 {
@@ -132,7 +170,16 @@ func couldBe(v, was any) bool {
 		return (was != nil || !v.Required) && (v.Inventory != nil || v.Template.MayBe(was))
 	case []any:
 		list, _ := was.([]any)
-		return slices.EqualFunc(v, list, couldBe)
+
+		for _, entry := range v {
+			if len(list) > 0 && couldBe(entry, list[0]) {
+				list = list[1:]
+			} else if !mayGo(entry) {
+				return false
+			}
+		}
+
+		return len(list) == 0
 	case map[string]any:
 		object, _ := was.(map[string]any)
 
