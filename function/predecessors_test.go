@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,7 @@ func TestPredecessors(t *testing.T) {
 		db         = `, annotations: {crossplane.io/composition-resource-name: db}`
 		controller = `, ownerReferences: [{apiVersion: example.org/v1alpha1, kind: App, name: app, uid: u1, controller: true}]`
 
-		waits   = "DependencyNotReady database: waiting for app-123, which is being deleted"
+		waits   = "DependencyNotReady database: waiting for database, which is being deleted"
 		creates = "Running database: is running"
 	)
 
@@ -51,7 +52,8 @@ func TestPredecessors(t *testing.T) {
 		said         string
 	}{
 		"Waits":          {"It waits until the other one is gone: its content would be removed after it was applied.", namespaced, `namespace: default` + deleted + database + controller, waits},
-		"PreviousName":   {"So it does for one that has kept the name that the run had.", namespaced, `namespace: default` + deleted + db + controller, waits},
+		"PreviousName":   {"So it does for one that has kept the name that the run had.", namespaced, `namespace: default` + deleted + db + controller, strings.Replace(waits, "for database", "for db", 1)},
+		"Renamed":        {"It is called by its name in the Composition, too.", namespaced, `namespace: default` + deleted + strings.Replace(db, "{", "{ansible.fn.crossplane.io/run: database, ", 1) + controller, strings.Replace(waits, "for database", "for database (db)", 1)},
 		"Cluster":        {"XRs may be cluster scoped, and so are their runs.", cluster, `labels: {a: b}` + deleted + database + controller, waits},
 		"NotDeletedYet":  {"Kubernetes deletes it a moment later, or when a Usage of it is gone.", namespaced, `namespace: default` + database + controller, waits},
 		"OtherRun":       {"Other runs do not matter.", namespaced, `namespace: default, annotations: {crossplane.io/composition-resource-name: app}` + deleted + controller, creates},

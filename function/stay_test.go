@@ -81,7 +81,7 @@ func TestStays(t *testing.T) {
 			reason: "The XR says what keeps the AnsibleRun from going.",
 			runs:   both, spec: "monitoring: false", observed: monitor + usage, departing: stuck,
 			want: "database uses monitor, monitor",
-			said: "Leaving monitor: not wanted any more, but has to stay for app-database, which is being deleted: absent run failed: " +
+			said: "Leaving monitor: not wanted any more, but has to stay for database, which is being deleted: absent run failed: " +
 				"No space left; repair the cause",
 		},
 		"Gone": {
@@ -92,7 +92,7 @@ func TestStays(t *testing.T) {
 		"ComesBack": {
 			reason: "What is wanted again waits until it is gone: it would be applied while it is removed.",
 			runs:   both, spec: "monitoring: true", observed: monitor + usage, departing: departing,
-			want: "database uses monitor, monitor", said: "DependencyNotReady database: waiting for app-database, which is being deleted",
+			want: "database uses monitor, monitor", said: "DependencyNotReady database: waiting for database, which is being deleted",
 		},
 		"Lost": {
 			reason: "What an XR has lost its references to is applied again, and nothing waits for it.",
@@ -249,7 +249,7 @@ func TestStays(t *testing.T) {
 			reason: "Nor one that is made while the one before is being deleted.",
 			runs:   `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
 			departing: asDeparting(existing("db", "", "role: a.b.c, unsafeVars: {size: 5}")),
-			said:      "DependencyNotReady database: waiting for app-db, which is being deleted",
+			said:      "DependencyNotReady database: waiting for db, which is being deleted",
 		},
 		"AnotherTellsLater": {
 			reason: "What waits for another one is asked for, too: it would be known only when the one before is gone.",
@@ -300,7 +300,7 @@ func TestStays(t *testing.T) {
 			reason: "A member waits for one that has a previous name, and is being deleted, whatever its values were.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], vars: {size: "${each.value}"}}]`, spec: "zones: {a: 6}",
 			departing: asDeparting(existing("area[a]", "", "role: a.b.c, unsafeVars: {size: 5}")),
-			said:      "DependencyNotReady zone[a]: waiting for app-area[a], which is being deleted",
+			said:      "DependencyNotReady zone[a]: waiting for area[a], which is being deleted",
 		},
 		"AdoptedOnce": {
 			reason:   "One that exists by its own name adopts nothing; what it was called goes.",

@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,9 +27,10 @@ type Terminating struct {
 	Object   map[string]any
 }
 
-// String returns the name for a message, and why the AnsibleRun cannot go yet.
+// String returns what the run is Called, and why the AnsibleRun cannot go yet.
 func (d Terminating) String() string {
-	return manifest.Name(d.Object) + ", which " + ansiblerun.Deleting(d.Object)
+	name := cmp.Or(manifest.Annotation(d.Object, ansiblerun.AnnotationRun), d.Resource)
+	return Called(name, d.Resource) + ", which " + ansiblerun.Deleting(d.Object)
 }
 
 // IsLost is true for an AnsibleRun of the XR that core has found, does not observe, and has not deleted: before it
