@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,11 @@ func TestStays(t *testing.T) {
 	app := existing("app", "database", "role: a.b.c, unsafeVars: {x: there}")
 
 	zones := existing("zone[a]", "", "role: a.b.c") + existing("zone[b]", "", "role: a.b.c") + existing("zone[c]", "", "role: a.b.c")
+
+	many, names := "", "zone[0], zone[10], zone[11], zone[1], zone[2], zone[3], zone[4], zone[5], zone[6], zone[7], zone[8], zone[9]"
+	for i := range 12 {
+		many += existing(fmt.Sprintf("zone[%d]", i), "", "role: a.b.c")
+	}
 
 	const both = `
   - {name: monitor, when: "${xr.spec.monitoring}"}
@@ -117,6 +123,18 @@ func TestStays(t *testing.T) {
 			observed: zones,
 			want:     "zone[a], zone[b], zone[c]",
 			said:     "RemovalHeld zone: 3 of 3 would be removed, and removal.atMost is 50%; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=3",
+		},
+		"TooManyOfMany": {
+			reason:   "A set counts as its members.",
+			runs:     `[{name: zone, forEach: "${lists.range(8).map(i, string(i))}", removal: {atMost: 1}}]`,
+			observed: many, want: names,
+			said: "RemovalHeld 8 of 12 runs are ready; 4 leaving\nzone: 4 of 12 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=4",
+		},
+		"ManyWithoutList": {
+			reason:   "So it does while it has no items.",
+			runs:     `[{name: zone, forEach: "${xr.spec.?zones}"}]`,
+			observed: many, want: names,
+			said: "ValueNotSet 0 of 12 runs are ready; 12 without a usable value\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
 		},
 		"TooManyByDefault": {
 			reason:   "What only sets have lies under sets, where it is in the defaults.",

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Reasons of the condition, beside those of runs.
@@ -144,16 +145,22 @@ func warns(reason desired.Reason) bool {
 	return false
 }
 
-// tally returns a line that counts what became of the runs; "" for maxUncounted or fewer.
+// tally returns a line that counts what became of the runs; "" for maxUncounted or fewer. A set counts as its members.
 func tally(runs []desired.Outcome) string {
-	became := map[string]int{}
+	became, sets := map[string]int{}, map[string]bool{}
 	all, ready := 0, 0
 
 	for _, r := range runs {
-		switch r.Reason {
-		case desired.Skipped, desired.Retained:
+		if set, _, ok := plan.Member(r.Name); ok {
+			sets[set] = true
+		}
+	}
+
+	for _, r := range runs {
+		switch {
+		case r.Reason == desired.Skipped, r.Reason == desired.Retained, sets[r.Name]:
 			continue
-		case desired.Ready:
+		case r.Reason == desired.Ready:
 			ready++
 		default:
 			became[countedAs(r.Reason)]++
