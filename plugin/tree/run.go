@@ -207,8 +207,8 @@ func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 			missing = append(missing, n)
 		case n.Kind == "":
 			text = n.Message + "; " + text
-		case state == Waiting && n.State == Failed && reason != reasonRunning:
-			// It failed with values that it is not to have any more.
+		case state == Waiting && n.State == Failed && reason != reasonRunning && !n.Deleted:
+			// It failed with values that it is not to have any more. A deletion that failed is what the XR waits for.
 			text = strings.TrimSuffix(text+"; its last run failed: "+n.Message, ": ")
 		case state == Blocked && n.State != Ready:
 			untold = cmp.Or(untold, line)
@@ -218,7 +218,8 @@ func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 		}
 
 		if names, ok := strings.CutPrefix(text, ansiblerun.WaitingFor); ok {
-			n.DependsOn = append(n.DependsOn, strings.Split(names, ", ")...)
+			n.DependsOn = append(n.DependsOn, slices.DeleteFunc(strings.Split(names, ", "),
+				func(s string) bool { return !nameOfRun.MatchString(s) })...) // More may be said of a name.
 		}
 
 		n.State, n.Message = state, text

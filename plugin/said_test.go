@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+// objectsOf a text of YAML documents.
+func objectsOf(t *testing.T, text string) state {
+	t.Helper()
+
+	var all state
+
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		o := &unstructured.Unstructured{}
+		needs.OK(t, yaml.Unmarshal([]byte(document), &o.Object))
+
+		all = append(all, o)
+	}
+
+	return all
+}
+
+// says what a command shows of objects. It is the start of the year 2000.
+func says(t *testing.T, s state, args ...string) (text string) {
+	t.Helper()
+
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+
+		c := generator{}.plugin(s, &out).root()
+		c.SetArgs(args)
+		needs.OK(t, c.ExecuteContext(t.Context()))
+
+		text = out.String()
+	})
+
+	return text
+}
+
+// undeletable is an AnsibleRun that is being deleted and cannot be, and an XR that wants it again.
+const undeletable = `
+apiVersion: example.org/v1
+kind: Site
+metadata: {namespace: ns, name: shop, uid: shop}
+spec: {crossplane: {resourceRefs: [{apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, name: shop-db}]}}
+status:
+  conditions:
+  - type: AnsibleRunsReady
+    status: "False"
+    reason: DependencyNotReady
+    message: "db: waiting for shop-db, which is being deleted: absent run failed: task \"Drop\" failed on host \"db1\": denied; repair the cause"
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata:
+  namespace: ns
+  name: shop-db
+  uid: db
+  deletionTimestamp: "1999-12-31T23:00:00Z"
+  finalizers: [crossplane.io/finalizer]
+  annotations: {crossplane.io/composition-resource-name: db}
+  ownerReferences: [{apiVersion: example.org/v1, kind: Site, name: shop, uid: shop, controller: true}]
+status:
+  atProvider:
+    lastRun: {id: a, mode: Apply, state: absent, phase: Failed, reason: TaskFailed, completionTime: "1999-12-31T23:58:00Z", message: "task \"Drop\" failed on host \"db1\": denied"}
+    lastApply: {id: a, result: Failed, attempts: 2}
+  conditions:
+  - {type: Deletable, status: "False", reason: RunFailed, message: "absent run failed: task \"Drop\" failed on host \"db1\": denied; repair the cause"}
+`
+
+// TestSaid has what commands say of objects as the API server has them.
+func TestSaid(t *testing.T) {
+	cases := map[string]struct{ reason, command, objects, want string }{
+		"Undeletable": {
+			reason: "The failure of a deletion is told once, also where an XR waits for it.", command: "why", objects: undeletable,
+			want: `Site ns/shop: Failed, 0 of 1 ready
+Run db (ns/shop-db): Failed 2m ago
+  task "Drop" failed on host "db1": denied
+  It is being deleted: repair the cause, or give the deletion run up with spec.forProvider.onDelete: {policy: Keep}.
+  Correct the content, its variables or the host.
+  To try it now: kubectl ansible retry ansiblerun.ansible.m.crossplane.io/shop-db -n ns
+`,
+		},
+		"Predecessor": {
+			reason: "It is no name of a run that another one depends on.", command: "status --output=yaml", objects: undeletable[:strings.Index(undeletable, "---")],
+			want: `apiVersion: example.org/v1
+kind: Site
+name: shop
+namespace: ns
+reason: DependencyNotReady
+runs:
+- dependsOn:
+  - shop-db
+  message: 'waiting for shop-db, which is being deleted: absent run failed: task "Drop"
+    failed on host "db1": denied; repair the cause'
+  run: db
+  state: Waiting
+state: Waiting
+`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, says(t, objectsOf(t, tc.objects), append(strings.Fields(tc.command), "x")...)); diff != "" {
+				t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, tc.command, diff)
+			}
+		})
+	}
+}
