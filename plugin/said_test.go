@@ -77,6 +77,19 @@ status:
   - {type: Deletable, status: "False", reason: RunFailed, message: "absent run failed: task \"Drop\" failed on host \"db1\": denied; repair the cause"}
 `
 
+// silent is an AnsibleRun with a run that has failed and does not say why.
+const silent = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: ns, name: motd, uid: motd}
+status:
+  atProvider:
+    lastRun: {id: a, mode: Apply, phase: Failed, reason: TaskFailed, completionTime: "1999-12-31T23:58:00Z"}
+    lastApply: {id: a, result: Failed, attempts: 1}
+  conditions:
+  - {type: Synced, status: "False", reason: RunFailed}
+`
+
 // TestSaid has what commands say of objects as the API server has them.
 func TestSaid(t *testing.T) {
 	cases := map[string]struct{ reason, command, objects, want string }{
@@ -105,6 +118,21 @@ runs:
   run: db
   state: Waiting
 state: Waiting
+`,
+		},
+		"SilentWhy": {
+			reason: "A run that does not say why it has failed is said to.", command: "why", objects: silent,
+			want: `AnsibleRun ns/motd: Failed 2m ago
+  TaskFailed: it does not say why
+  Correct the content, its variables or the host.
+  To try it now: kubectl ansible retry ansiblerun.ansible.m.crossplane.io/motd -n ns
+`,
+		},
+		"SilentLogs": {
+			reason: "It is so where its output was not kept.", command: "logs", objects: silent,
+			want: `Apply run failed. Its output was not kept.
+TaskFailed: it does not say why
+To keep the output of runs from now on: kubectl annotate ansiblerun.ansible.m.crossplane.io/motd -n ns ansible.crossplane.io/keepOutput=true
 `,
 		},
 	}

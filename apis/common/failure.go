@@ -1,6 +1,7 @@
 package common
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,15 +68,15 @@ func (r *Run) Cause() string {
 }
 
 // Why a run failed: a text for each failure that nothing has rescued, and how many more there are than these at most;
-// 0 means all. Equal failures of several hosts have one. Without any it is the message of the run.
+// 0 means all. Equal failures of several hosts have one. Without any it is the message of the run, or its reason.
 func (r *Run) Why(most int) []string {
 	var texts []string
 	for _, g := range r.failures() {
 		texts = append(texts, r.describe(g, ""))
 	}
 
-	if len(texts) == 0 && r.Message != "" {
-		texts = []string{r.Message}
+	if len(texts) == 0 && r.Message+r.Reason != "" {
+		texts = []string{cmp.Or(r.Message, r.Reason+": it does not say why")}
 	}
 
 	if more := len(texts) - most; most > 0 && more > 0 {
