@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -141,6 +143,45 @@ To keep the output of runs from now on: kubectl annotate ansiblerun.ansible.m.cr
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, says(t, objectsOf(t, tc.objects), append(strings.Fields(tc.command), "x")...)); diff != "" {
 				t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, tc.command, diff)
+			}
+		})
+	}
+}
+
+// TestAllNamespaces has no object named.
+func TestAllNamespaces(t *testing.T) {
+	const ready = `{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "AnsibleRun", "metadata": {"namespace": "a", "name": "fine"},
+		"status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "True"}]}}`
+
+	failed, err := yaml.YAMLToJSON([]byte(silent))
+	needs.OK(t, err)
+
+	for name, tc := range map[string]struct{ reason, items, want string }{
+		"Failing": {
+			reason: "It is said of those that do not go on by themselves.", items: ready + "," + string(failed),
+			want: "AnsibleRun ns/motd: Failed",
+		},
+		"Ready": {reason: "There may be none.", items: ready, want: "AnsibleRuns: 1 (1 Ready)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := map[string]string{
+				"/api":  `{"kind": "APIVersions", "versions": []}`,
+				"/apis": `{"kind": "APIGroupList", "groups": [{"name": "ansible.m.crossplane.io", "versions": [{"groupVersion": "ansible.m.crossplane.io/v1alpha1", "version": "v1alpha1"}], "preferredVersion": {"groupVersion": "ansible.m.crossplane.io/v1alpha1", "version": "v1alpha1"}}]}`,
+				"/apis/ansible.m.crossplane.io/v1alpha1":             `{"kind": "APIResourceList", "groupVersion": "ansible.m.crossplane.io/v1alpha1", "resources": [{"name": "ansibleruns", "namespaced": true, "kind": "AnsibleRun", "verbs": ["list"]}]}`,
+				"/apis/ansible.m.crossplane.io/v1alpha1/ansibleruns": `{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "AnsibleRunList", "items": [` + tc.items + `]}`,
+			}
+
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(answers[r.URL.Path]))
+			}))
+			defer s.Close()
+
+			var out, errs bytes.Buffer
+
+			status := run([]string{"why", "-A", "--kubeconfig=/dev/null", "--cache-dir=" + t.TempDir(), "--server=" + s.URL}, &out, &errs)
+			if status != 0 || !strings.HasPrefix(out.String(), tc.want) {
+				t.Errorf("\n%s\nrun(...): want %q, got %d, %q, %q", tc.reason, tc.want, status, out.String(), errs.String())
 			}
 		})
 	}

@@ -37,25 +37,20 @@ func (p *plugin) statusCommand() *cobra.Command {
 			"failed. With --all-namespaces alone: how many AnsibleRuns there are in each state, and those that do not go on by "+
 			"themselves, the worst first.",
 		func(ctx context.Context, nodes []*tree.Node) error { return p.status(ctx, nodes, output, watch) }, true)
-	c.PreRunE = func(*cobra.Command, []string) error {
+	c.PreRunE = func(_ *cobra.Command, args []string) error {
 		switch {
 		case output != "" && !slices.Contains([]string{outputJSON, outputWide, outputYAML}, output):
 			return errors.Errorf("--output must be json, yaml or wide, not %q", output)
 		case watch && output != "":
 			return errors.New("--watch shows lines: leave out --output")
+		case watch && len(args) == 0:
+			return errors.New("--watch needs an object: " + example)
 		}
 
 		return nil
 	}
 
-	named := c.RunE
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && p.allNamespaces && !watch {
-			return p.overview(output)
-		}
-
-		return named(cmd, args)
-	}
+	p.withoutObject(c, func(all []*tree.Node) error { return p.show(all, output, text.Overview) })
 
 	c.Flags().StringVarP(&output, "output", "o", "", "Show json, wide or yaml.")
 	c.Flags().BoolVarP(&watch, "watch", "w", false,
@@ -64,31 +59,38 @@ func (p *plugin) statusCommand() *cobra.Command {
 	return c
 }
 
-// overview shows how many AnsibleRuns the cluster has, and those that do not go on by themselves. They are
-// listed in pages, and not read one by one.
-func (p *plugin) overview(output string) error {
-	types, err := p.types()
-
-	types = slices.DeleteFunc(types, func(t string) bool { return !strings.HasPrefix(t, "ansibleruns.") })
-	if len(types) == 0 {
-		return cmp.Or(err,
-			errors.New("the cluster has no AnsibleRuns: provider-ansible is not installed, or its kinds are not active"))
-	}
-
-	infos, err := p.build("", true, []string{strings.Join(types, ",")})
-	if err != nil {
-		return err
-	}
-
-	nodes := make([]*tree.Node, 0, len(infos))
-
-	for _, i := range infos {
-		if o, ok := i.Object.(*unstructured.Unstructured); ok {
-			nodes = append(nodes, tree.Of(o))
+// withoutObject has a command that gets --all-namespaces alone show all AnsibleRuns. They are listed in pages, and not
+// read one by one.
+func (p *plugin) withoutObject(c *cobra.Command, show func(all []*tree.Node) error) {
+	named := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 || !p.allNamespaces {
+			return named(cmd, args)
 		}
-	}
 
-	return p.show(nodes, output, text.Overview)
+		types, err := p.types()
+
+		types = slices.DeleteFunc(types, func(t string) bool { return !strings.HasPrefix(t, "ansibleruns.") })
+		if len(types) == 0 {
+			return cmp.Or(err,
+				errors.New("the cluster has no AnsibleRuns: provider-ansible is not installed, or its kinds are not active"))
+		}
+
+		infos, err := p.build("", true, []string{strings.Join(types, ",")})
+		if err != nil {
+			return err
+		}
+
+		nodes := make([]*tree.Node, 0, len(infos))
+
+		for _, i := range infos {
+			if o, ok := i.Object.(*unstructured.Unstructured); ok {
+				nodes = append(nodes, tree.Of(o))
+			}
+		}
+
+		return show(nodes)
+	}
 }
 
 func (p *plugin) status(ctx context.Context, nodes []*tree.Node, output string, watch bool) error {
@@ -136,17 +138,30 @@ func (p *plugin) show(nodes []*tree.Node, output string,
 }
 
 func (p *plugin) whyCommand() *cobra.Command {
-	return p.command("why", "Say what objects wait for, and what to do",
-		"Say why an object is not ready: what it waits for, what has failed, and what to do.",
-		func(_ context.Context, nodes []*tree.Node) error {
-			for i, n := range nodes {
-				if i > 0 {
-					p.printf("\n")
-				}
-
-				p.printf("%s", text.Why(p.style(false), time.Now(), n))
+	show := func(nodes []*tree.Node) error {
+		for i, n := range nodes {
+			if i > 0 {
+				p.printf("\n")
 			}
 
-			return nil
-		}, true)
+			p.printf("%s", text.Why(p.style(false), time.Now(), n))
+		}
+
+		return nil
+	}
+
+	c := p.command("why", "Say what objects wait for, and what to do",
+		"Say why an object is not ready: what it waits for, what has failed, and what to do. With --all-namespaces alone: "+
+			"of those AnsibleRuns that do not go on by themselves.",
+		func(_ context.Context, nodes []*tree.Node) error { return show(nodes) }, true)
+	p.withoutObject(c, func(all []*tree.Node) error {
+		stuck := text.Stuck(all)
+		if len(stuck) == 0 {
+			return p.show(all, "", text.Overview)
+		}
+
+		return show(stuck)
+	})
+
+	return c
 }

@@ -341,18 +341,25 @@ func doing(r common.Run) string {
 	return r.CurrentTask + " (" + r.Progress + ")"
 }
 
-// Overview of AnsibleRuns: how many are in each state, and a table of those that do not go on by themselves, the worst
-// first.
+// Stuck are the AnsibleRuns that do not go on by themselves, the worst first.
+func Stuck(runs []*tree.Node) []*tree.Node {
+	stuck := slices.DeleteFunc(slices.Clone(runs), func(n *tree.Node) bool {
+		return !slices.Contains([]tree.State{tree.Failed, tree.Blocked, tree.AwaitingApproval}, n.State)
+	})
+
+	slices.SortFunc(stuck, func(a, b *tree.Node) int {
+		return cmp.Or(tree.ByUrgency(a, b), cmp.Compare(b.LastApply.Attempts, a.LastApply.Attempts),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+
+	return stuck
+}
+
+// Overview of AnsibleRuns: how many are in each state, and a table of those that are stuck.
 func Overview(s Style, now time.Time, runs ...*tree.Node) string {
 	counts := map[tree.State]int{}
-	stuck := []*tree.Node{}
-
 	for _, n := range runs {
 		counts[n.State]++
-
-		if slices.Contains([]tree.State{tree.Failed, tree.Blocked, tree.AwaitingApproval}, n.State) {
-			stuck = append(stuck, n)
-		}
 	}
 
 	var states []string
@@ -368,14 +375,10 @@ func Overview(s Style, now time.Time, runs ...*tree.Node) string {
 		head += " (" + strings.Join(states, ", ") + ")"
 	}
 
+	stuck := Stuck(runs)
 	if len(stuck) == 0 {
 		return head + "\n"
 	}
-
-	slices.SortFunc(stuck, func(a, b *tree.Node) int {
-		return cmp.Or(tree.ByUrgency(a, b), cmp.Compare(b.LastApply.Attempts, a.LastApply.Attempts),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
 
 	return head + "\n\n" + Status(s, now, stuck...)
 }
