@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/text"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -184,5 +189,42 @@ func TestAllNamespaces(t *testing.T) {
 				t.Errorf("\n%s\nrun(...): want %q, got %d, %q, %q", tc.reason, tc.want, status, out.String(), errs.String())
 			}
 		})
+	}
+}
+
+// TestDocs compares what docs/kubectl.md shows with what commands show.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/kubectl.md")
+	needs.OK(t, err)
+
+	shop, err := os.ReadFile("testdata/shop.yaml")
+	needs.OK(t, err)
+
+	many, err := os.ReadFile("testdata/many.yaml")
+	needs.OK(t, err)
+
+	all := objectsOf(t, string(many))
+	running, ready := all[len(all)-2], all[len(all)-1]
+	all = append(slices.Repeat(state{running}, 2), slices.Concat(all, slices.Repeat(state{ready}, 405))...)
+
+	for call, says := range map[string]func(args ...string) string{
+		"status site shop":  func(args ...string) string { return says(t, objectsOf(t, string(shop)), args...) },
+		"why site shop":     func(args ...string) string { return says(t, objectsOf(t, string(shop)), args...) },
+		"history site shop": func(args ...string) string { return says(t, objectsOf(t, string(shop)), args...) },
+		"status -A": func(...string) string {
+			var nodes []*tree.Node
+			for _, o := range all {
+				nodes = append(nodes, tree.Of(o))
+			}
+
+			return text.Overview(text.Style{}, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), nodes...)
+		},
+	} {
+		_, want, _ := strings.Cut(string(page), "```console\n$ kubectl ansible "+call+"\n")
+		want, _, _ = strings.Cut(want, "```\n")
+
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(says(strings.Fields(call)...), "\n")); diff != "" {
+			t.Errorf("%s: -docs/kubectl.md, +got:\n%s", call, diff)
+		}
 	}
 }
