@@ -2,6 +2,7 @@ package expression
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"math"
@@ -39,137 +40,135 @@ type writer struct {
 	bytes int
 	// depth of the value that is written.
 	depth int
+	// err is the first error: a value that JSON has not, or one that is larger or deeper than a message to core.
+	err error
 }
 
 // json returns a value of CEL as JSON. There is none (false) for optional.none(),
-// which is left out of lists and maps. Errors are values that JSON has not, or that
-// are larger or deeper than a message to core.
-func (w *writer) json(val ref.Val) (v any, ok bool, err error) {
-	if w.depth > maxDepth {
-		return nil, false, errors.Errorf("the value is more than %d levels deep", maxDepth)
+// which is left out of lists and maps, and after an error.
+func (w *writer) json(val ref.Val) (v any, ok bool) {
+	w.bytes += perValue
+
+	switch {
+	case w.err != nil:
+		return nil, false
+	case w.depth > maxDepth:
+		return w.fail(errors.Errorf("the value is more than %d levels deep", maxDepth))
 	}
 
-	w.bytes += perValue
 	w.depth++
-	v, ok, err = w.value(val)
+	v, ok = w.value(val)
 	w.depth--
 
-	if err == nil && w.bytes > maxSize {
-		err = errors.New("the value is larger than 4 MiB")
+	if w.bytes > maxSize {
+		return w.fail(errors.New("the value is larger than 4 MiB"))
 	}
 
-	return v, ok, err
+	return v, ok && w.err == nil
 }
 
-func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
+func (w *writer) fail(err error) (any, bool) {
+	w.err = cmp.Or(w.err, err)
+
+	return nil, false
+}
+
+func (w *writer) value(val ref.Val) (v any, ok bool) {
 	switch val := val.(type) {
 	case *types.Err:
-		return nil, false, val
+		return w.fail(val)
 	case *types.Optional:
 		if !val.HasValue() {
-			return nil, false, nil
+			return nil, false
 		}
 
 		return w.json(val.GetValue())
 	case types.Null:
-		return nil, true, nil
+		return nil, true
 	case types.Bool:
-		return bool(val), true, nil
+		return bool(val), true
 	case types.String:
 		w.bytes += len(val)
-		return string(val), true, nil
+		return string(val), true
 	case types.Int:
 		return w.integer(int64(val))
 	case types.Uint:
 		return w.integer(int64(min(val, math.MaxInt64)))
 	case types.Double:
 		if math.IsNaN(float64(val)) || math.IsInf(float64(val), 0) {
-			return nil, false, errors.Errorf("%v is not a number in JSON", val)
+			return w.fail(errors.Errorf("%v is not a number in JSON", val))
 		}
 
-		return float64(val), true, nil
+		return float64(val), true
 	case types.Bytes:
 		w.bytes += len(val)
-		return base64.StdEncoding.EncodeToString(val), true, nil
+		return base64.StdEncoding.EncodeToString(val), true
 	case types.Duration, types.Timestamp:
-		s, ok := val.ConvertToType(types.StringType).Value().(string)
-		return s, ok, nil
+		return val.ConvertToType(types.StringType).Value(), true
 	case traits.Mapper:
 		w.bytes += perParts
-		return w.object(val)
+		return w.object(val), true
 	case traits.Lister:
 		w.bytes += perParts
-		return w.list(val)
+		return w.list(val), true
 	}
 
-	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number",
-		val.Type().TypeName())
+	return w.fail(errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number",
+		val.Type().TypeName()))
 }
 
-func (w *writer) integer(n int64) (any, bool, error) {
+func (w *writer) integer(n int64) (any, bool) {
 	switch {
 	case n > manifest.MaxExact || n < -manifest.MaxExact:
-		return nil, false, errors.Errorf("%d is beyond 2^53-1, which is not exact; make it a string", n)
+		return w.fail(errors.Errorf("%d is beyond 2^53-1, which is not exact; make it a string", n))
 	case w.exact:
-		return n, true, nil
+		return n, true
 	}
 
-	return float64(n), true, nil
+	return float64(n), true
 }
 
-func (w *writer) list(lister traits.Lister) (any, bool, error) {
+func (w *writer) list(lister traits.Lister) []any {
 	l := []any{}
 
-	for it := lister.Iterator(); it.HasNext() == types.True; {
-		v, ok, err := w.json(it.Next())
-		if err != nil {
-			return nil, false, err
-		}
-
-		if ok {
+	for it := lister.Iterator(); w.err == nil && it.HasNext() == types.True; {
+		if v, ok := w.json(it.Next()); ok {
 			l = append(l, v)
 		}
 	}
 
-	return l, true, nil
+	return l
 }
 
-func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
+func (w *writer) object(mapper traits.Mapper) map[string]any {
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.
-	for it := (ordered{mapper}).Iterator(); it.HasNext() == types.True; {
+	for it := (ordered{mapper}).Iterator(); w.err == nil && it.HasNext() == types.True; {
 		k := it.Next()
 
 		name, ok := k.(types.String)
 		if !ok {
-			return nil, false, errors.Errorf("the keys of a map must be strings, not %v", k.Value())
+			w.fail(errors.Errorf("the keys of a map must be strings, not %v", k.Value()))
 		}
 
 		w.bytes += len(name)
 
-		v, ok, err := w.json(mapper.Get(k))
-		if err != nil {
-			return nil, false, err
-		}
-
-		if ok {
+		if v, ok := w.json(mapper.Get(k)); ok {
 			m[string(name)] = v
 		}
 	}
 
-	return m, true, nil
+	return m
 }
 
 // marshalJSON returns a value as a text of JSON, with the fields of objects in order.
 func marshalJSON(v ref.Val) ref.Val {
-	plain, ok, err := (&writer{}).json(v)
-	if err == nil && !ok {
-		err = errors.New("there is no value to encode; use orValue")
-	}
+	w := writer{}
 
-	if err != nil {
-		return types.WrapErr(err)
+	plain, ok := w.json(v)
+	if !ok {
+		return types.WrapErr(cmp.Or(w.err, errors.New("there is no value to encode; use orValue")))
 	}
 
 	var b bytes.Buffer

@@ -49,10 +49,16 @@ func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, pro
 		return nil, false, p.invalid(err)
 	}
 
-	e := &evaluation{ctx: ctx, data: data, known: p.known}
+	e, w := &evaluation{ctx: ctx, data: data, known: p.known}, writer{exact: data.exact}
 
 	val, _, err := p.cel.Eval(e)
+	if err == nil {
+		v, ok = w.json(val)
+		err = w.err
+	}
+
 	data.Budget.Spend(1 + e.work)
+	data.Budget.Write(w.bytes)
 
 	if err != nil {
 		// It may hold all of a value.
@@ -61,19 +67,7 @@ func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, pro
 		return nil, false, p.problem(e, err)
 	}
 
-	w := writer{exact: data.exact}
-	v, ok, err = w.json(val)
-	data.Budget.Write(w.bytes)
-
-	if err == nil {
-		return v, ok, nil
-	}
-
-	if !errors.As(err, &problem) {
-		problem = p.invalid(err)
-	}
-
-	return nil, false, problem
+	return v, ok, nil
 }
 
 // text evaluates the expression to what is put into a string: numbers without an exponent, and integral ones without a
