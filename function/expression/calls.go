@@ -42,11 +42,10 @@ const (
 // lists.range(xr.spec.billion) has taken all memory. And it takes the square of the turns of a comprehension by itself:
 // it keeps the values of all turns on a stack, which it searches in each.
 type call struct {
-	// It is no InterpretableCall: CEL would replace that of a regular expression.
-	interpreter.Interpretable
+	interpreter.InterpretableCall
 
-	args     []interpreter.Interpretable
-	function func(e *evaluation, args []ref.Val) ref.Val
+	args    []interpreter.Interpretable
+	binding *functions.Overload
 }
 
 // limited returns a decorator of programs that limits the work of all calls. The functions are those of the
@@ -61,8 +60,6 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 		switch made.Function() {
 		case overloads.Matches, functionFind, functionFindAll:
 			return searchOf(made)
-		case functionFail:
-			return failureOf(made), nil
 		}
 
 		bindings, err := env.Functions()[made.Function()].Bindings()
@@ -71,28 +68,13 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 		}
 
 		// The last one chooses among all of them.
-		function := bindings[len(bindings)-1]
-		if function.NonStrict {
+		binding := bindings[len(bindings)-1]
+		if binding.NonStrict {
 			return i, nil
 		}
 
-		return &call{
-			Interpretable: made, args: made.Args(),
-			function: func(e *evaluation, args []ref.Val) ref.Val { return callOf(made.Function(), function, e, args) },
-		}, nil
+		return &call{InterpretableCall: made, args: made.Args(), binding: binding}, nil
 	}
-}
-
-// failureOf an expression: it has no value, whatever else is in it. A literal message shows nothing of any value.
-func failureOf(made interpreter.InterpretableCall) interpreter.Interpretable {
-	_, isLiteral := made.Args()[0].(interpreter.InterpretableConst)
-
-	return &call{Interpretable: made, args: made.Args(), function: func(e *evaluation, args []ref.Val) ref.Val {
-		message, _ := args[0].(types.String)
-		e.end(&Problem{Kind: Invalid, Message: clip.Text(string(message), maxMessage), Plain: isLiteral})
-
-		return nil
-	}}
 }
 
 // Eval makes the call. An argument that failed stands for it, which is work, too: a comprehension may go on after it.
@@ -107,7 +89,7 @@ func (c *call) Eval(a interpreter.Activation) ref.Val {
 		}
 	}
 
-	return types.LabelErrNode(c.ID(), c.function(evaluationOf(a), args))
+	return types.LabelErrNode(c.ID(), c.of(evaluationOf(a), args))
 }
 
 // compares are the functions that compare values with each other.
@@ -116,10 +98,11 @@ var compares = map[string]bool{ //nolint:gochecknoglobals // It is a constant.
 	"lastIndexOf": true, "sets.contains": true, "sets.equivalent": true, "sets.intersects": true,
 }
 
-// callOf a function.
-func callOf(name string, function *functions.Overload, e *evaluation, args []ref.Val) ref.Val {
+// of these arguments.
+func (c *call) of(e *evaluation, args []ref.Val) ref.Val {
 	const two = 2
 
+	name := c.Function()
 	work, unusable := workOf(name, args)
 	e.spend(work)
 
@@ -130,19 +113,23 @@ func callOf(name string, function *functions.Overload, e *evaluation, args []ref
 	}
 
 	switch {
+	case name == functionFail: // The expression has no value, whatever else is in it.
+		message, _ := args[0].(types.String)
+		_, isLiteral := c.args[0].(interpreter.InterpretableConst)
+		e.end(&Problem{Kind: Invalid, Message: clip.Text(string(message), maxMessage), Plain: isLiteral})
 	case name == operators.Equals:
 		return types.Equal(args[0], args[1])
 	case name == operators.NotEquals:
 		if is, ok := types.Equal(args[0], args[1]).(types.Bool); ok {
 			return !is
 		}
-	case function.OperandTrait != 0 && !args[0].Type().HasTrait(function.OperandTrait):
-	case len(args) == 1 && function.Unary != nil:
-		return function.Unary(args[0])
-	case len(args) == two && function.Binary != nil:
-		return function.Binary(args[0], args[1])
-	case function.Function != nil:
-		return function.Function(args...)
+	case c.binding.OperandTrait != 0 && !args[0].Type().HasTrait(c.binding.OperandTrait):
+	case len(args) == 1 && c.binding.Unary != nil:
+		return c.binding.Unary(args[0])
+	case len(args) == two && c.binding.Binary != nil:
+		return c.binding.Binary(args[0], args[1])
+	case c.binding.Function != nil:
+		return c.binding.Function(args...)
 	}
 
 	return types.NewErr("no such overload: %s", name)

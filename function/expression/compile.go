@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/interpreter"
 )
 
 // compile an expression, once.
@@ -60,7 +61,8 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		}
 	}
 
-	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)))
+	p, err := e.cel.Program(compiled, cel.CustomDecorator(limited(e.cel)),
+		cel.OptimizeRegex(interpreter.MatchesRegexOptimization))
 	if err != nil {
 		return nil, []string{err.Error()}
 	}

@@ -53,7 +53,7 @@ func (e *Environment) explainOne(source string, err *common.Error) string {
 
 	if strings.HasPrefix(message, messageSyntax) {
 		_, after, _ := strings.Cut(at, "▸")
-		message = syntax(message, after)
+		message = syntaxError(message, after)
 	}
 
 	if call, ok := strings.CutPrefix(message, messageNoMatch); ok {
@@ -76,9 +76,9 @@ func (e *Environment) undeclared(message, name string) string {
 	return message + idioms[name]
 }
 
-// syntax returns an error of the parser in plain words. After is the text from the place of the error on: where it is
+// syntaxError returns an error of the parser in plain words. After is the text from the place of the error on: where it is
 // Jinja2, the message says how CEL has it.
-func syntax(message, after string) string {
+func syntaxError(message, after string) string {
 	message, _, _ = strings.Cut(strings.TrimPrefix(message, messageSyntax), " expecting ")
 	word, _, _ := strings.Cut(after, " ")
 
