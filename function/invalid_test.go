@@ -127,8 +127,8 @@ runs[0].env[0].valueFrom.secretKeyRef.namespace: Forbidden: a namespaced run ref
 			runs:   `[{name: web, forEach: [a]}, {name: b, vars: {x: "${runs.web.outputs.port}"}}]`,
 			input:  `connectionDetails: [{name: a, value: "${runs.web.connectionDetails.password}"}]`,
 			said: `
-connectionDetails[0].value: Invalid value: "${runs.web.connectionDetails.password}": runs.web is a map of the members of forEach: write runs.web["KEY"].connectionDetails, or runs.web.transformList(key, run, run.connectionDetails), here: runs.web.connectionDetails▸.password
-runs[1].vars.x: Invalid value: "${runs.web.outputs.port}": runs.web is a map of the members of forEach: write runs.web["KEY"].outputs, or runs.web.transformList(key, run, run.outputs), here: runs.web.outputs▸.port`,
+connectionDetails[0].value: Invalid value: "${runs.web.connectionDetails.password}": undefined field 'password'; runs.web has its members by key, as in runs.web["KEY"].connectionDetails, here: runs.web.connectionDetails▸.password
+runs[1].vars.x: Invalid value: "${runs.web.outputs.port}": undefined field 'port'; runs.web has its members by key, as in runs.web["KEY"].outputs, here: runs.web.outputs▸.port`,
 		},
 		"Content": {
 			reason: "An archive has no versions, unless it is a repository with a strange name, and a playbook that is a path is one of a project.",

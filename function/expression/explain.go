@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -56,11 +55,6 @@ func (e *Environment) explainOne(source string, err *common.Error) string {
 		message = syntaxError(message, after)
 	}
 
-	if call, ok := strings.CutPrefix(message, messageNoMatch); ok {
-		function, operands, _ := strings.Cut(call, "'")
-		message += remedy(function, operands)
-	}
-
 	return fmt.Sprintf("%s, here: %s", message, at)
 }
 
@@ -101,7 +95,6 @@ var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 	"True":  "; write true",
 	"False": "; write false",
 	"len":   "; write size(…)",
-	"yaml":  "; write json.marshal(…), the text of which is YAML, too; content reads YAML with from_yaml",
 }
 
 // unknown says what is not there, and what may be meant. It is selected from
@@ -126,7 +119,7 @@ func (e *Environment) unknown(name, at string) string {
 	}
 
 	if fields == nil {
-		return cmp.Or(e.ofMember(path), messageUndefined+name+"'")
+		return messageUndefined + name + "'" + e.ofSet(path)
 	}
 
 	// They are there only where nothing shows them.
@@ -138,41 +131,14 @@ func (e *Environment) unknown(name, at string) string {
 	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)
 }
 
-// ofMember says how to write a field of the runs of a set, which follows the set as the key of one would; "" for what
-// is none.
-func (e *Environment) ofMember(path []string) string {
+// ofSet says how to write a field of a member of a set, where that follows the set; "" for what is no such field.
+func (e *Environment) ofSet(path []string) string {
 	const field = 3
-	if len(path) != field || path[0] != rootRuns {
+
+	run, _ := e.declared.run()["properties"].(map[string]any)
+	if _, ok := run[path[len(path)-1]]; !ok || len(path) != field || path[0] != rootRuns {
 		return ""
 	}
 
-	run, _ := below(e.known[rootRuns], path[1])["additionalProperties"].(map[string]any)
-	fields, _ := run["properties"].(map[string]any)
-
-	if _, ok := fields[path[2]]; !ok && path[2] != connectionDetails {
-		return ""
-	}
-
-	set, name := strings.Join(path[:2], "."), path[2]
-
-	return fmt.Sprintf("%s is a map of the members of forEach: write %s[\"KEY\"].%s, or "+
-		"%s.transformList(key, run, run.%s)", set, set, name, set, name)
-}
-
-// remedy for operands that do not go together.
-func remedy(function, operands string) string {
-	text := strings.Contains(operands, "string")
-
-	switch {
-	case strings.Contains(operands, "(list") || strings.Contains(operands, "map"):
-		return ""
-	case function == "base64.encode" && text:
-		return "; write bytes(…) around a string"
-	case function == "_+_" && text:
-		return "; write string(…) around what is no string"
-	case strings.Contains(operands, "int") && strings.Contains(operands, "double"):
-		return "; integers and doubles do not mix: write double(…) around the integer, or 2.0 for 2"
-	}
-
-	return ""
+	return fmt.Sprintf("; runs.%s has its members by key, as in runs.%[1]s[\"KEY\"].%s", path[1], path[2])
 }

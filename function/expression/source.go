@@ -88,26 +88,11 @@ func end(s string) int {
 	return -1
 }
 
-// point shows what is around a location in a source, in one line with a ▸ before it.
+// point shows a source in one line, with a ▸ before a location in it.
 func point(source string, at common.Location) string {
-	const around = 60
-
-	offset, ok := common.NewTextSource(source).LocationOffset(at)
-	if !ok {
-		return strings.Join(strings.Fields(source), " ")
-	}
-
+	offset, _ := common.NewTextSource(source).LocationOffset(at)
 	line := []rune(strings.ReplaceAll(source, "\n", " "))
 	n := max(0, min(int(offset), len(line)))
-	before, after := string(line[:n]), string(line[n:])
 
-	if n > around {
-		before = "…" + string(line[n-around:n])
-	}
-
-	if len(line)-n > around {
-		after = string(line[n:n+around]) + "…"
-	}
-
-	return before + "▸" + after
+	return string(line[:n]) + "▸" + string(line[n:])
 }

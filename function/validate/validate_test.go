@@ -52,7 +52,7 @@ func TestFiles(t *testing.T) {
 			[]string{
 				`typed.yaml:15: runs[0].when: Invalid value: "${xr.spec.title}": must be true, false, or an expression that is one of them`,
 				`typed.yaml:17: runs[0].vars.title: Invalid value: "${xr.spec.titel}": xr.spec has no field "titel" (did you mean "title"?), here: xr.spec▸.titel`,
-				`typed.yaml:19: runs[0].vars.wrong: Invalid value: "${xr.spec.title + 1}": found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: xr.spec.title ▸+ 1`,
+				`typed.yaml:19: runs[0].vars.wrong: Invalid value: "${xr.spec.title + 1}": found no matching overload for '_+_' applied to '(string, int)', here: xr.spec.title ▸+ 1`,
 				`typed.yaml:22: runs[0].vars.nested.list[0]: Invalid value: "${xr.spec.?sise}": xr.spec has no field "sise" (did you mean "size"?), here: xr.spec▸.?sise`,
 			},
 		},
@@ -77,7 +77,7 @@ func TestFiles(t *testing.T) {
 				`types.yaml:102: runs[5].varsFrom[0]: Forbidden: "hostvars" cannot be the name of a variable: it has a meaning to Ansible; exclude it`,
 				`types.yaml:102: runs[5].varsFrom[1]: Forbidden: "q" cannot be the name of a variable: it has a meaning to Ansible; exclude it`,
 				`types.yaml:104: runs[5].vars.fase: Invalid value: "${runs.other.lastRun.fase}": runs.other.lastRun has no field "fase" (did you mean "phase"?), here: runs.other.lastRun▸.fase`,
-				`types.yaml:105: runs[5].vars.failed: Invalid value: "${runs.other.lastRun.hosts.failed + 'x'}": found no matching overload for '_+_' applied to '(int, string)'; write string(…) around what is no string, here: runs.other.lastRun.hosts.failed ▸+ 'x'`,
+				`types.yaml:105: runs[5].vars.failed: Invalid value: "${runs.other.lastRun.hosts.failed + 'x'}": found no matching overload for '_+_' applied to '(int, string)', here: runs.other.lastRun.hosts.failed ▸+ 'x'`,
 				`types.yaml:106: runs[5].vars.condition: Invalid value: "${runs.other.status.conditions[0].typ}": undefined field 'typ', here: runs.other.status.conditions[0]▸.typ`,
 				`types.yaml:108: status.url: Invalid value: "${xr.spec.zones}": must be of type string, as the XRD says, and is of type array`,
 				`types.yaml:109: status.size: Invalid value: "${xr.spec.active}": must be of type integer, as the XRD says, and is of type boolean`,
@@ -230,7 +230,7 @@ func TestFiles(t *testing.T) {
 				`items.yaml:73: runs[3].vars.index: Invalid value: "${each.value['nmae']}": each.value has no field "nmae" (did you mean "name"?), here: each.value▸['nmae']`,
 				`items.yaml:77: runs[4].vars.lead: Invalid value: "${each.value.laed}": each.value has no field "laed" (did you mean "lead"?), here: each.value▸.laed`,
 				`items.yaml:78: runs[4].vars.first: Invalid value: "${each.value.users[0].nmae}": undefined field 'nmae', here: each.value.users[0]▸.nmae`,
-				`items.yaml:81: runs[5].vars.name: Invalid value: "${each.value + 1}": found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: each.value ▸+ 1`,
+				`items.yaml:81: runs[5].vars.name: Invalid value: "${each.value + 1}": found no matching overload for '_+_' applied to '(string, int)', here: each.value ▸+ 1`,
 			},
 		},
 		"Ours": {
