@@ -45,7 +45,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		}
 	}
 
-	u, misused := e.usesOf(source, selections, parsed.NativeRep().SourceInfo())
+	u, misused := e.usesOf(source, selections)
 	compiled, mistakes := e.check(source, parsed)
 
 	switch {

@@ -19,12 +19,10 @@ import (
 type selection struct {
 	// path of the names, from that of the root on.
 	path []string
-	// asked is the first name in the path of which the expression asks whether it is there; 0 for none.
+	// asked is the first name in the path, or behind it, of which the expression asks whether it is there; 0 for none.
 	asked int
-	// index is what is selected in brackets behind the path, where that is no literal, and indexAsked is true where the
-	// expression asks whether it is there.
-	index      ast.Expr
-	indexAsked bool
+	// computed is the source of what is selected in brackets behind the path, where that is no literal.
+	computed string
 	// whole is true for a selection that is the whole expression.
 	whole bool
 }
@@ -45,7 +43,7 @@ func selectionsIn(a *ast.AST) ([]selection, error) {
 				}
 			}
 		case e.Kind() == ast.IdentKind && isRoot(e.AsIdent()):
-			all = append(all, selectionFrom(e))
+			all = append(all, selectionFrom(e, a.SourceInfo()))
 		}
 	}
 
@@ -53,7 +51,7 @@ func selectionsIn(a *ast.AST) ([]selection, error) {
 }
 
 // selectionFrom a root.
-func selectionFrom(e ast.NavigableExpr) selection {
+func selectionFrom(e ast.NavigableExpr, info *ast.SourceInfo) selection {
 	s := selection{path: []string{e.AsIdent()}}
 
 	for {
@@ -64,13 +62,16 @@ func selectionFrom(e ast.NavigableExpr) selection {
 		}
 
 		name, index, asked := stepOf(parent, e)
-		if name == "" {
-			s.index, s.indexAsked = index, asked
-			return s
-		}
-
 		if asked && s.asked == 0 {
 			s.asked = len(s.path)
+		}
+
+		if name == "" {
+			if index != nil {
+				s.computed, _ = parser.Unparse(index, info) // What is parsed can be written again.
+			}
+
+			return s
 		}
 
 		s.path, e = append(s.path, name), parent
@@ -110,19 +111,6 @@ func stepOf(e, operand ast.Expr) (name string, index ast.Expr, asked bool) {
 	}
 
 	return "", args[key], asked
-}
-
-// ofItem is true where the member with the key of the item is selected, as in runs.disk[each.key].
-func (s selection) ofItem() bool {
-	const member = 2
-
-	if len(s.path) != member || s.index == nil || s.index.Kind() != ast.SelectKind {
-		return false
-	}
-
-	of := s.index.AsSelect()
-
-	return of.FieldName() == "key" && of.Operand().Kind() == ast.IdentKind && of.Operand().AsIdent() == rootEach
 }
 
 // uses are what expressions refer to.
@@ -185,7 +173,9 @@ func (u *uses) join(more uses, isLocal bool) {
 }
 
 // usesOf finds out what an expression refers to by its selections.
-func (e *Environment) usesOf(source string, selections []selection, info *ast.SourceInfo) (uses, []string) {
+func (e *Environment) usesOf(source string, selections []selection) (uses, []string) {
+	const member = 2
+
 	u := newUses()
 
 	for _, s := range selections {
@@ -203,40 +193,29 @@ func (e *Environment) usesOf(source string, selections []selection, info *ast.So
 			needed, known := names[name]
 			names[name] = (needed || !known) && s.asked != 1
 
-			if root == rootRuns && !s.ofItem() {
+			// The member with the key of the item is selected as in runs.disk[each.key].
+			if root == rootRuns && (len(s.path) != member || s.computed != "each.key") {
 				u.Sets[name] = true
 			}
 
 			if root == rootRuns && publishes(source, s.path) {
 				u.Published[name] = true
 			}
-		case root == rootResources && s.index != nil:
-			p, mistakes := e.compileIndex(s.index, info)
-			if len(mistakes) > 0 {
-				return u, mistakes
+		case root == rootResources && s.computed != "":
+			// It is evaluated by itself, without the variables around it.
+			p := e.compile(s.computed)
+			if len(p.mistakes) > 0 {
+				return u, []string{"the name of a resource can be computed only from roots such as xr and each, " +
+					`as in resources["disk-" + each.key]`}
 			}
 
-			u.resources = append(u.resources, resourceName{program: p, needed: !s.indexAsked})
+			u.resources = append(u.resources, resourceName{program: p, needed: s.asked == 0})
 		default:
 			return u, []string{fmt.Sprintf("%s must be followed by a name, as in %s.%s", root, root, roots[root].example)}
 		}
 	}
 
 	return u, nil
-}
-
-// compileIndex compiles what computes the name of a resource: it is evaluated by itself, without the variables around
-// it.
-func (e *Environment) compileIndex(index ast.Expr, info *ast.SourceInfo) (*program, []string) {
-	if source, err := parser.Unparse(index, info); err == nil {
-		if p := e.compile(source); len(p.mistakes) == 0 {
-			return p, nil
-		}
-	}
-
-	return nil, []string{
-		`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`,
-	}
 }
 
 // publishes is true for the path of a run below which an expression may select the connection details, or the Secret

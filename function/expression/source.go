@@ -65,24 +65,19 @@ var tokens = regexp.MustCompile(`(?s)"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''
 func end(s string) int {
 	depth := 0
 
-	for i := 0; i < len(s); {
-		at := tokens.FindStringIndex(s[i:])
-		if at == nil {
+	for _, at := range tokens.FindAllStringIndex(s, -1) {
+		switch s[at[0]:at[1]] {
+		case `"`, "'":
 			return -1
-		}
-
-		switch token := s[i+at[0] : i+at[1]]; {
-		case token == "{":
+		case "{":
 			depth++
-		case token == "}" && depth == 0:
-			return i + at[0]
-		case token == "}":
-			depth--
-		case len(token) == 1:
-			return -1
-		}
+		case "}":
+			if depth == 0 {
+				return at[0]
+			}
 
-		i += at[1]
+			depth--
+		}
 	}
 
 	return -1

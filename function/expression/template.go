@@ -183,30 +183,25 @@ func (t *Template) Evaluate(ctx context.Context, data Data) (v any, ok bool, pro
 }
 
 func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, problems []Problem) {
+	below := func(b *Template, add func(v any)) {
+		v, ok, ps := b.evaluate(ctx, data)
+		if problems = append(problems, ps...); ok {
+			add(v)
+		}
+	}
+
 	switch {
 	case t.fields != nil:
 		m := make(map[string]any, len(t.fields))
-
 		for _, k := range t.names {
-			v, ok, ps := t.fields[k].evaluate(ctx, data)
-			problems = append(problems, ps...)
-
-			if ok {
-				m[k] = v
-			}
+			below(t.fields[k], func(v any) { m[k] = v })
 		}
 
 		return m, true, problems
 	case t.items != nil:
 		l := make([]any, 0, len(t.items))
-
 		for _, i := range t.items {
-			v, ok, ps := i.evaluate(ctx, data)
-			problems = append(problems, ps...)
-
-			if ok {
-				l = append(l, v)
-			}
+			below(i, func(v any) { l = append(l, v) })
 		}
 
 		return l, true, problems
