@@ -45,11 +45,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*pl
 	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "operatorConditions", "connectionDetails",
 		"connectionSecret"), &typed)
 
-	envs, mistakes, err := environments(in, typed.RequiredResources, from, d)
-	if err != nil {
-		return nil, append(errs, field.InternalError(nil, err))
-	}
-
+	envs, mistakes := environments(in, typed.RequiredResources, from, d)
 	errs = append(errs, mistakes...)
 	c := compiler{env: envs.xr, mistakes: &errs}
 	details := compiler{env: envs.details, mistakes: &errs}
@@ -75,12 +71,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*pl
 
 	for _, f := range from {
 		before := len(errs)
-
-		r, err := c.run(f, envs, namespaced)
-		if err != nil {
-			return nil, append(errs, field.InternalError(f.Path, err))
-		}
-
+		r := c.run(f, envs, namespaced)
 		runs = append(runs, r)
 		p.Runs = append(p.Runs, r.Run)
 		p.ByResource[r.Name] = r.Run

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane/function-sdk-go/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
@@ -34,15 +32,10 @@ type scopes struct {
 // environments for an input with these runs. The errors are mistakes in the locals.
 func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, runs []input.Run,
 	d expression.Declarations,
-) (scopes, field.ErrorList, error) {
-	run, err := runSchema()
-	if err != nil {
-		return scopes{}, nil, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
-	}
-
+) (scopes, field.ErrorList) {
 	required := requiredNames(resources)
 	maps.Copy(required, d.Required)
-	d.Runs, d.Required, d.Run = map[string]bool{}, required, run
+	d.Runs, d.Required, d.Run = map[string]bool{}, required, runSchema()
 
 	for _, r := range runs {
 		d.Runs[r.Name] = r.IsSet()
@@ -51,24 +44,20 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 	locals, _ := in["locals"].(map[string]any)
 	d.Locals = expression.NewLocals(locals)
 
-	xr, err := expression.NewEnvironment(d)
-	if err != nil {
-		return scopes{}, nil, err
-	}
-
+	xr := expression.NewEnvironment(d)
 	mistakes := xr.CompileLocals(field.NewPath("locals"))
 	s := scopes{xr: xr, items: map[string]*expression.Environment{}, declarations: d}
 	d.Details = true
-	s.details, err = expression.NewEnvironment(d)
+	s.details = expression.NewEnvironment(d)
 
-	return s, mistakes, err
+	return s, mistakes
 }
 
 // of returns the environment of a run.
-func (s scopes) of(run input.Run) (*expression.Environment, error) {
+func (s scopes) of(run input.Run) *expression.Environment {
 	items, ok := run.Object["forEach"]
 	if !ok {
-		return s.xr, nil
+		return s.xr
 	}
 
 	t, _ := s.xr.Compile(field.NewPath("forEach"), items)
@@ -81,24 +70,23 @@ func (s scopes) of(run input.Run) (*expression.Environment, error) {
 	if s.items[of] == nil {
 		d := s.declarations
 		d.Each, d.Item = true, item
-
-		env, err := expression.NewEnvironment(d)
-		if err != nil {
-			return nil, err
-		}
-
-		s.items[of] = env
+		s.items[of] = expression.NewEnvironment(d)
 	}
 
-	return s.items[of], nil
+	return s.items[of]
 }
 
 // runSchema returns the OpenAPI v3 schema of an AnsibleRun, as it is shipped.
-var runSchema = sync.OnceValues(func() (map[string]any, error) { //nolint:gochecknoglobals // It is a constant that has to be read.
+var runSchema = sync.OnceValue(func() map[string]any { //nolint:gochecknoglobals // It is a constant that has to be read.
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(crds.AnsibleRuns, crd); err != nil {
-		return nil, err
+		panic(err)
 	}
 
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	schema, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	if err != nil {
+		panic(err)
+	}
+
+	return schema
 })

@@ -25,13 +25,8 @@ type run struct {
 }
 
 // run compiles a run.
-func (c compiler) run(from input.Run, envs scopes, namespaced bool) (run, error) {
-	env, err := envs.of(from)
-	if err != nil {
-		return run{}, err
-	}
-
-	c.env, c.at = env, from.Path
+func (c compiler) run(from input.Run, envs scopes, namespaced bool) run {
+	c.env, c.at = envs.of(from), from.Path
 	object := c.object(from, namespaced)
 
 	r := run{from: from, sets: map[string]bool{}, Run: &plan.Run{
@@ -86,7 +81,7 @@ func (c compiler) run(from input.Run, envs scopes, namespaced bool) (run, error)
 	r.need(r.Templates...)
 	c.dependsOn(r, envs.declarations.Runs)
 
-	return r, nil
+	return r
 }
 
 // need what templates refer to.

@@ -104,12 +104,7 @@ func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string)
 		return compiled, e.explain(source, mistakes)
 	}
 
-	env, err := loose()
-	if err != nil {
-		return nil, []string{err.Error()}
-	}
-
-	compiled, issues = env.Check(parsed)
+	compiled, issues = loose().Check(parsed)
 
 	return compiled, e.explain(source, issues.Errors())
 }

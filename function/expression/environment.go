@@ -4,8 +4,6 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
-
-	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // An Environment compiles expressions, those that are equal once. Its roots are closed: a field of xr, of each or of a
@@ -23,41 +21,38 @@ type Environment struct {
 }
 
 // base is what all environments extend.
-var base = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // It is a constant that takes long to make.
-	env, err := cel.NewEnv(libraryOptions()...)
-
-	return env, errors.Wrap(err, "cannot make a CEL environment")
+var base = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is a constant that takes long to make.
+	return must(cel.NewEnv(libraryOptions()...))
 })
 
 // loose is an environment in which roots may be anything.
-var loose = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // It is a constant that takes long to make.
-	b, err := base()
-	if err != nil {
-		return nil, err
-	}
-
+var loose = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is a constant that takes long to make.
 	var variables []cel.EnvOption
 	for name := range roots {
 		variables = append(variables, cel.Variable(name, cel.DynType))
 	}
 
-	return b.Extend(variables...)
+	return must(base().Extend(variables...))
 })
 
-// NewEnvironment returns an Environment of expressions that see these, and always the environment and the context.
-func NewEnvironment(d Declarations) (*Environment, error) {
-	b, err := base()
+// must returns an environment. No input chooses what is declared: the names of roots and functions.
+func must(env *cel.Env, err error) *cel.Env {
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
 
+	return env
+}
+
+// NewEnvironment returns an Environment of expressions that see these, and always the environment and the context.
+func NewEnvironment(d Declarations) *Environment {
 	if d.Locals == nil {
 		d.Locals = NewLocals(nil)
 	}
 
 	e := &Environment{
 		declared: d, known: d.schemas(), programs: map[string]*program{},
-		types: provider{Provider: b.CELTypeProvider(), objects: map[string]map[string]any{}},
+		types: provider{Provider: base().CELTypeProvider(), objects: map[string]map[string]any{}},
 	}
 	options := []cel.EnvOption{cel.CustomTypeProvider(e.types)}
 
@@ -74,7 +69,7 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 		options = append(options, cel.Variable(name, t))
 	}
 
-	e.cel, err = b.Extend(options...)
+	e.cel = must(base().Extend(options...))
 
-	return e, errors.Wrap(err, "cannot declare the roots of expressions")
+	return e
 }

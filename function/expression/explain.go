@@ -111,7 +111,12 @@ func (e *Environment) unknown(name, at string) string {
 
 	path := strings.Split(from, ".")
 
-	fields := e.types.fieldsAt(path)
+	schema := e.known[path[0]]
+	for _, field := range path[1:] {
+		schema = below(schema, field)
+	}
+
+	fields := namesIn(schema)
 	suggestion := spelling.Hint(name, fields)
 
 	if none := roots[from].none; none != "" {

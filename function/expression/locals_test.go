@@ -6,8 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, field.ErrorList) {
@@ -20,18 +18,13 @@ func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, fie
 		"size": typed(Integer), "whole": typed(Number), "unset": typed(String), "key": typed(String), "zones": listOf(typed(String)),
 	})})
 
-	e, err := NewEnvironment(d)
-	needs.OK(t, err)
-
+	e := NewEnvironment(d)
 	errs := e.CompileLocals(field.NewPath("locals"))
 
 	// Others that declare the same know the same.
 	d.Each = true
 
-	e, err = NewEnvironment(d)
-	needs.OK(t, err)
-
-	return e, d.Locals, errs
+	return NewEnvironment(d), d.Locals, errs
 }
 
 func TestLocals(t *testing.T) {

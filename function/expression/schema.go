@@ -51,6 +51,12 @@ func below(schema map[string]any, name string) map[string]any {
 	return p
 }
 
+// namesIn returns the names of the properties of a schema.
+func namesIn(schema map[string]any) []string {
+	properties, _ := schema["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
 // resource returns the schema of an object of Kubernetes that may be an XR. The fields that each object has, those that
 // Crossplane adds, and those of more are always there.
 func resource(openAPI, more map[string]any) map[string]any {
@@ -200,23 +206,6 @@ func (p provider) FindStructFieldType(name, field string) (*types.FieldType, boo
 	return &types.FieldType{Type: p.typeOf(name+"."+field, below(schema, field))}, ok
 }
 
-// fieldsAt returns the fields of an object that is selected from a root; nil for what is no such object.
-func (p provider) fieldsAt(path []string) []string {
-	name := prefix + path[0]
-	for _, field := range path[1:] {
-		f, _ := p.FindStructFieldType(name, field)
-		if f == nil {
-			return nil
-		}
-
-		name = f.Type.TypeName()
-	}
-
-	properties, _ := p.objects[name]["properties"].(map[string]any)
-
-	return slices.Sorted(maps.Keys(properties))
-}
-
 // Type of the value, as far as it is known: that of all values which are there.
 func (t *Template) Type() Type {
 	is, _ := t.schema["type"].(string)
@@ -242,8 +231,7 @@ func (t *Template) ItemType() Type {
 
 // Known returns the names of the fields that an object can have; none when it can have any.
 func (t *Template) Known() []string {
-	properties, _ := t.schema["properties"].(map[string]any)
-	return slices.Sorted(maps.Keys(properties))
+	return namesIn(t.schema)
 }
 
 // Item returns the schema of the values of a list or a map, which each.value is one of; nil for nothing.

@@ -50,12 +50,9 @@ func schema(t *testing.T) map[string]any {
 func withSchema(t *testing.T) *Environment {
 	t.Helper()
 
-	e, err := NewEnvironment(Declarations{
+	return NewEnvironment(Declarations{
 		Runs: map[string]bool{"database": false}, Schema: schema(t), Each: true, Item: objectOf(map[string]any{"share": typed(Number)}),
 	})
-	needs.OK(t, err)
-
-	return e
 }
 
 func TestCompileWithSchema(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func declarations() Declarations {
@@ -23,10 +21,7 @@ func declarations() Declarations {
 func environment(t *testing.T) *Environment {
 	t.Helper()
 
-	e, err := NewEnvironment(declarations())
-	needs.OK(t, err)
-
-	return e
+	return NewEnvironment(declarations())
 }
 
 func data() Data {
