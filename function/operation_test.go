@@ -15,8 +15,8 @@ func TestOperation(t *testing.T) {
 		required  = "requirements: {resources: {stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {labels: {backup: daily}}}}}\n"
 		noXR      = "there is no XR in an Operation, and nothing to wait for:\n"
 		ofPlan    = "requirements: {resources: {plan: {apiVersion: example.org/v1, kind: Plan, matchName: daily}}}\n"
-		noStore   = "vars.store: environment.store is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?store if it may be missing"
-		noStoreA  = "vars.store: environment.stores.a is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.stores.?a if it may be missing"
+		noStore   = "vars.store: environment.store is not there yet"
+		noStoreA  = "vars.store: environment.stores.a is not there yet"
 		sameName  = "the AnsibleRun of backup[b-c] is called backup-b-c, too; give the run another name"
 		ofContext = "context: {apiextensions.crossplane.io/environment: {stores: {b: blue}}}\n"
 	)

@@ -196,11 +196,11 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 			reason: "They do not wait for what no step composes.",
 			runs:   "[{name: a}]", input: reported, observed: "{}",
 			want:       "a",
-			conditions: []string{"Reachable|UNKNOWN|ValuePending|conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing"},
+			conditions: []string{"Reachable|UNKNOWN|ValuePending|conditions[0].status: resources.machine is not there yet"},
 			said: "Running a: is running\n" +
-				"InvalidStatus:\nstatus.address: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
-				"conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
-				"connectionDetails[0].value: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing",
+				"InvalidStatus:\nstatus.address: resources.machine is not there yet\n" +
+				"conditions[0].status: resources.machine is not there yet\n" +
+				"connectionDetails[0].value: resources.machine is not there yet",
 		},
 		"StepsRun": {
 			reason: "The AnsibleRun of another step is one of them.",

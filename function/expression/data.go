@@ -115,6 +115,4 @@ type local struct {
 	value   any
 	ok      bool
 	problem *Problem
-	// waits is true for one of which something may be there later.
-	waits bool
 }

@@ -97,6 +97,9 @@ var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 	"len":   "; write size(…)",
 }
 
+// selected are the names that end a text.
+var selected = regexp.MustCompile(`[A-Za-z0-9_.?]*$`)
+
 // unknown says what is not there, and what may be meant. It is selected from
 // what ends before the point.
 func (e *Environment) unknown(name, at string) string {
@@ -105,12 +108,8 @@ func (e *Environment) unknown(name, at string) string {
 		before, _, _ = strings.Cut(after, "."+name)
 	}
 
-	before = strings.TrimRight(before, ".? ")
-	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !inIdentifier(r) }) + 1
-	from := strings.ReplaceAll(before[start:], "?", "")
-
+	from := strings.ReplaceAll(selected.FindString(strings.TrimRight(before, ".? ")), "?", "")
 	path := strings.Split(from, ".")
-
 	schema := e.known[path[0]]
 	for _, field := range path[1:] {
 		schema = below(schema, field)

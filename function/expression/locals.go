@@ -56,9 +56,8 @@ func (l *LocalValues) local(ctx context.Context, name string) local {
 		return v
 	}
 
-	compiled := l.locals.compiled[name]
-	v, ok, problems := compiled.evaluate(ctx, &l.data)
-	out := local{value: v, ok: ok, waits: compiled.waits}
+	v, ok, problems := l.locals.compiled[name].evaluate(ctx, &l.data)
+	out := local{value: v, ok: ok}
 
 	if len(problems) > 0 {
 		out.problem = &Problem{Kind: problems[0].Kind, Message: problems[0].String(), Plain: problems[0].Plain}
@@ -68,6 +67,9 @@ func (l *LocalValues) local(ctx context.Context, name string) local {
 
 	return out
 }
+
+// waits is true for a local of which something may be there later.
+func (l *LocalValues) waits(name string) bool { return l.locals.compiled[name].waits }
 
 // Templates of the locals.
 func (l *Locals) Templates() []*Template {

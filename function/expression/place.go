@@ -1,8 +1,9 @@
 package expression
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
@@ -18,17 +19,15 @@ type place struct {
 	// index in a list, where isIndex.
 	index   int
 	isIndex bool
-	// waits is true for a value that may be there later without an edit of the XR.
-	waits bool
 }
 
-// root returns the name of the root that the place is below.
-func (p *place) root() string {
-	for p.up != nil {
-		p = p.up
+// path of the names from that of the root on.
+func (p *place) path() []string {
+	if p.up == nil {
+		return []string{p.name}
 	}
 
-	return p.name
+	return append(p.up.path(), p.name)
 }
 
 // String returns the place as it is written in an expression.
@@ -42,28 +41,24 @@ func (p *place) write(mark string) string {
 	case p.up == nil:
 		return p.name
 	case p.isIndex:
-		return p.up.write("") + "[" + mark + strconv.Itoa(p.index) + "]"
+		return p.up.String() + "[" + mark + strconv.Itoa(p.index) + "]"
 	}
 
 	name := clip.Text(p.name, maxName)
 	if !isSelectable(name) {
-		return p.up.write("") + "[" + mark + strconv.Quote(name) + "]"
+		return p.up.String() + "[" + mark + strconv.Quote(name) + "]"
 	}
 
-	return p.up.write("") + "." + mark + name
+	return p.up.String() + "." + mark + name
 }
+
+// selectable are names that can be written after a dot, and words that cannot.
+var (
+	selectable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	reserved   = []string{"in", "true", "false", "null"} //nolint:gochecknoglobals // It is a constant.
+)
 
 // isSelectable is true for names that can be written after a dot.
 func isSelectable(name string) bool {
-	switch name {
-	case "", "in", "true", "false", "null":
-		return false
-	}
-
-	return (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(c rune) bool { return !inIdentifier(c) })
-}
-
-// inIdentifier is true for characters that identifiers of CEL are made of.
-func inIdentifier[C byte | rune](c C) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return selectable.MatchString(name) && !slices.Contains(reserved, name)
 }

@@ -114,8 +114,8 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	if at := e.missing(err); at != nil {
-		if at.waits {
-			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + origin(at)}
+		if path := at.path(); waits(path) || path[0] == rootLocals && e.data.Locals.waits(path[1]) {
+			return &Problem{Kind: Pending, Message: at.String() + " is not there yet"}
 		}
 
 		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.optional())}

@@ -29,8 +29,6 @@ type root struct {
 	later bool
 	// none says that there is none of a name below it, where the names are known.
 	none string
-	// bring says what has to bring a value, if that may not be clear.
-	bring string
 }
 
 // roots of expressions by their names.
@@ -42,20 +40,12 @@ var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
 		none: "there is no required resource",
 	},
 	rootResources: {
-		of: func(d *Data) any { return d.Resources }, example: "machine", later: true,
-		none:  "no step composes a resource",
-		bring: "another step has to compose it",
+		of: func(d *Data) any { return d.Resources }, example: "machine", later: true, none: "no step composes a resource",
 	},
-	rootEach: {of: func(d *Data) any { return d.Each }},
-	rootEnvironment: {
-		of: func(d *Data) any { return d.Environment }, given: true, later: true,
-		bring: "an EnvironmentConfig of an earlier step has to provide it",
-	},
-	rootContext: {
-		of: func(d *Data) any { return d.Context }, given: true, later: true,
-		bring: "an earlier step has to put it into the context",
-	},
-	rootLocals: {of: func(*Data) any { return map[string]any(nil) }, example: "fqdn", none: "there is no local"},
+	rootEach:        {of: func(d *Data) any { return d.Each }},
+	rootEnvironment: {of: func(d *Data) any { return d.Environment }, given: true, later: true},
+	rootContext:     {of: func(d *Data) any { return d.Context }, given: true, later: true},
+	rootLocals:      {of: func(*Data) any { return map[string]any(nil) }, example: "fqdn", none: "there is no local"},
 }
 
 // isRoot is true for the name of a root.
@@ -67,16 +57,6 @@ func isRoot(name string) bool {
 // waits is true for a value, at a path from a root, which may be there later.
 func waits(path []string) bool {
 	return roots[path[0]].later || path[0] == rootXR && (len(path) == 1 || path[1] == "status")
-}
-
-// origin says what has to put something at a place, if that may not be clear.
-func origin(at *place) string {
-	bring := roots[at.root()].bring
-	if bring == "" || at.root() == rootResources && at.up.up != nil {
-		return ""
-	}
-
-	return "; " + bring + ", or write " + at.optional() + " if it may be missing"
 }
 
 // identity is what an XR is called: what never changes, and what Crossplane says of its claim; and the key of an item.

@@ -34,7 +34,7 @@ func (e *evaluation) missing(err error) *place {
 	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && e.list != nil {
 		// What it has an item at is not the list that the error tells of.
 		if i, err := strconv.Atoi(index); err == nil && i >= len(e.list.items) {
-			return &place{up: &e.list.place, index: i, isIndex: true, waits: e.list.waits}
+			return &place{up: &e.list.place, index: i, isIndex: true}
 		}
 	}
 
@@ -157,8 +157,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 
-	isRoot := o.up == nil
-	at := place{up: &o.place, name: string(name), waits: o.waits || isRoot && waits([]string{o.name, string(name)})}
+	at := place{up: &o.place, name: string(name)}
 	data, found := o.fields[string(name)]
 
 	schema := below(o.schema, string(name))
@@ -166,9 +165,9 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		schema, _ = o.schema["additionalProperties"].(map[string]any)
 	}
 
-	if isRoot && o.name == rootLocals {
+	if o.up == nil && o.name == rootLocals {
 		l := o.evaluation.local(string(name))
-		data, found, at.waits, schema = l.value, l.ok, l.waits, exact
+		data, found, schema = l.value, l.ok, exact
 	}
 
 	if !found {
@@ -210,7 +209,7 @@ type list struct {
 // Get an item.
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, err := types.IndexOrError(index); err == nil && i >= 0 && i < len(l.items) {
-		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true, waits: l.waits}, l.items[i], l.schema)
+		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true}, l.items[i], l.schema)
 	}
 
 	return l.Lister.Get(index)
