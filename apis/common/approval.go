@@ -11,38 +11,38 @@ import (
 // KindApproval is the kind of an Approval in both groups.
 const KindApproval = "Approval"
 
-// An ApprovalRequirement says whether what a run would change waits for an Approval.
+// An ApprovalRequirement says whether the changes of a run wait for an Approval.
 // +kubebuilder:validation:Enum=Required;NotRequired
 type ApprovalRequirement string
 
 // Requirements of an approval.
 const (
-	// ApprovalRequired runs apply only what was approved.
+	// ApprovalRequired runs apply only changes that were approved.
 	ApprovalRequired ApprovalRequirement = "Required"
 	// ApprovalNotRequired runs need no approval, unless their configuration requires one.
 	ApprovalNotRequired ApprovalRequirement = "NotRequired"
 )
 
-// An ApprovalDecision is what was decided.
+// An ApprovalDecision is the decision of an Approval.
 // +kubebuilder:validation:Enum=Approve;Reject
 type ApprovalDecision string
 
 // Decisions.
 const (
-	// DecisionApprove lets what was checked be applied.
+	// DecisionApprove lets the checked changes be applied.
 	DecisionApprove ApprovalDecision = "Approve"
-	// DecisionReject says that what was checked is not to be applied.
+	// DecisionReject forbids the checked changes.
 	DecisionReject ApprovalDecision = "Reject"
 )
 
-// An ApprovalSpec says what was decided about one check of one AnsibleRun.
+// An ApprovalSpec is a decision about one check of one AnsibleRun.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval is not changed: make another one"
 type ApprovalSpec struct {
-	// RunRef names the AnsibleRun: that of the same API group, in the namespace of the Approval.
+	// RunRef names an AnsibleRun of the same API group, in the namespace of the Approval.
 	RunRef RunReference `json:"runRef"`
 
-	// Digest is status.atProvider.approval.digest of the AnsibleRun. It stands for the inputs, the
-	// content and what the check has predicted.
+	// Digest is status.atProvider.approval.digest of the AnsibleRun. It identifies the inputs, the content and the changes
+	// that the check has predicted.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
 	Digest string `json:"digest"`
@@ -55,8 +55,8 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 
-	// By is the name of the user that decides. Without an admission policy that compares it, it is
-	// whatever the user wrote.
+	// By is the name of the user that decides. Without an admission policy that compares it with the user of the request,
+	// it is a claim.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	By string `json:"by"`
@@ -76,7 +76,7 @@ type RunReference struct {
 type Approval interface {
 	resource.Object
 
-	// Decided is what the Approval says.
+	// Decided returns the spec with the decision.
 	Decided() *ApprovalSpec
 }
 
@@ -86,17 +86,17 @@ type ApprovalState string
 
 // States of an approval.
 const (
-	// ApprovalAwaiting means that nothing was decided.
+	// ApprovalAwaiting means that there is no decision yet.
 	ApprovalAwaiting ApprovalState = "Awaiting"
-	// ApprovalApproved means that what was checked is being applied, or is about to be.
+	// ApprovalApproved means that the checked changes are being applied, or are about to be.
 	ApprovalApproved ApprovalState = "Approved"
-	// ApprovalRejected means that nothing is applied.
+	// ApprovalRejected means that the changes are not applied.
 	ApprovalRejected ApprovalState = "Rejected"
-	// ApprovalApplied means that what was checked was applied. The approval is used up.
+	// ApprovalApplied means that the checked changes were applied. The approval is used up.
 	ApprovalApplied ApprovalState = "Applied"
 )
 
-// An ApprovalObservation is what is known of the approval of a check.
+// An ApprovalObservation is the observed state of the approval of a check.
 type ApprovalObservation struct {
 	// Digest that an Approval has to name.
 	Digest string `json:"digest"`
@@ -104,10 +104,10 @@ type ApprovalObservation struct {
 	// State of the approval.
 	State ApprovalState `json:"state"`
 
-	// CheckID is the id of the first check that predicted this.
+	// CheckID is the id of the first check that predicted these changes.
 	CheckID string `json:"checkID"`
 
-	// Unchecked says why the content could not be checked, by the reason of the run.
+	// Unchecked is the reason of the check run, if that could not check the content.
 	// +optional
 	Unchecked string `json:"unchecked,omitempty"`
 
@@ -128,29 +128,27 @@ type ApprovalObservation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// TypeApproved says whether what a run would change was approved. Only objects have it if
-// their changes have to be.
+// TypeApproved says whether the changes of a run were approved. Only objects that require approvals have it.
 const TypeApproved xpv2.ConditionType = "Approved"
 
 // Reasons of TypeApproved. The first two are also those of the conditions Ready and Deletable.
 const (
-	// ReasonAwaitingApproval means that nothing was decided yet.
+	// ReasonAwaitingApproval means that there is no decision yet.
 	ReasonAwaitingApproval xpv2.ConditionReason = "AwaitingApproval"
-	// ReasonRejected means that it was rejected.
+	// ReasonRejected means that the changes were rejected.
 	ReasonRejected xpv2.ConditionReason = "Rejected"
-	// ReasonApproved means that it was approved.
+	// ReasonApproved means that the changes were approved.
 	ReasonApproved xpv2.ConditionReason = "Approved"
-	// ReasonNothingToApprove means that there is nothing to be approved.
+	// ReasonNothingToApprove means that there are no changes to approve.
 	ReasonNothingToApprove xpv2.ConditionReason = "NothingToApprove"
 )
 
-// Unapproved indicates that what a run would change is not approved, in a condition of the given
-// type.
+// Unapproved indicates that the changes of a run are not approved, in a condition of the given type.
 func Unapproved(t xpv2.ConditionType, r xpv2.ConditionReason, message string) xpv2.Condition {
 	return condition(t, corev1.ConditionFalse, r, message)
 }
 
-// Approved indicates that nothing waits for an approval.
+// Approved indicates that no change waits for an approval.
 func Approved(r xpv2.ConditionReason, message string) xpv2.Condition {
 	return condition(TypeApproved, corev1.ConditionTrue, r, message)
 }

@@ -7,46 +7,39 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// ProviderConfigSpec says what the content of an AnsibleRun is installed from
-// and what it runs with.
+// ProviderConfigSpec says from where the content of AnsibleRuns is installed, and with which settings it runs.
 // +kubebuilder:validation:XValidation:rule="!has(self.execution) || !has(self.execution.content) || self.execution.content != 'Image' || !has(self.requirements) || size(self.requirements) == 0",message="requirements are not installed where execution.content is Image: leave them out, or set it to Install"
 type ProviderConfigSpec struct {
-	// Credentials are files in the working directory of a play, of mode 0600. When
-	// content is installed, git uses the one named .git-credentials, and
-	// ansible-galaxy the one named ansible.cfg.
+	// Credentials are files in the working directory of a play, of mode 0600. When content is installed, git uses the file
+	// .git-credentials, and ansible-galaxy the file ansible.cfg.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(c, self.exists_one(d, d.filename == c.filename))",message="two credentials must not have the same filename"
 	Credentials []Credential `json:"credentials,omitempty"`
 
-	// Requirements is the text of a requirements.yml: collections and roles
-	// that ansible-galaxy installs.
+	// Requirements is the text of a requirements.yml: collections and roles for ansible-galaxy to install.
 	// +optional
 	Requirements string `json:"requirements,omitempty"`
 
-	// Vars are the environment of ansible-galaxy and of the play: a map of
-	// names to values, or a list of {key, value}. ANSIBLE_ROLE_PATH and
-	// ANSIBLE_COLLECTION_PATH mean what Ansible spells ANSIBLE_ROLES_PATH and
-	// ANSIBLE_COLLECTIONS_PATH; such paths are searched after the content that
-	// was installed. Variables with which content could take over the provider, such
-	// as PATH, HOME, LD_* and PYTHON*, are refused.
+	// Vars are the environment variables of ansible-galaxy and of the play: a map of names to values, or a list of {key,
+	// value}. ANSIBLE_ROLE_PATH and ANSIBLE_COLLECTION_PATH are other names of Ansible's ANSIBLE_ROLES_PATH and
+	// ANSIBLE_COLLECTIONS_PATH; such paths are searched after the installed content. Variables with which content could
+	// take over the provider, such as PATH, HOME, LD_* and PYTHON*, are refused.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *apiextensionsv1.JSON `json:"vars,omitempty"`
 
-	// VarFiles are extra variables in Secrets and ConfigMaps, for all AnsibleRuns of this
-	// configuration. Later ones win over earlier ones; all that an AnsibleRun sets itself
-	// wins over them.
+	// VarFiles are extra variables in Secrets and ConfigMaps, for all AnsibleRuns of this configuration. Later ones win
+	// over earlier ones. Variables that an AnsibleRun sets itself win over all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []VarFile `json:"varFiles,omitempty"`
 
-	// Env are environment variables of the play, but not of ansible-galaxy: their
-	// values may come from Secrets, and a new value installs nothing again. They win
-	// over vars.
+	// Env are environment variables of the play, but not of ansible-galaxy: their values may come from Secrets, and a new
+	// value causes no new installation. They win over vars.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -59,9 +52,8 @@ type ProviderConfigSpec struct {
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 
-	// Confinement grants the content more paths of the provider's container than its
-	// own directories, or the provider's service account. Only cluster scoped
-	// configurations may have it.
+	// Confinement grants the content more paths of the provider's container than its own directories, or the provider's
+	// ServiceAccount. Only cluster scoped configurations may set it.
 	// +optional
 	Confinement *Confinement `json:"confinement,omitempty"`
 
@@ -70,9 +62,8 @@ type ProviderConfigSpec struct {
 	// +optional
 	Execution *Execution `json:"execution,omitempty"`
 
-	// Approval is Required if nothing that an AnsibleRun of this configuration would change is
-	// applied before it was approved with an Approval, deletions included. An AnsibleRun
-	// cannot take this back.
+	// Approval is Required if the changes of each AnsibleRun of this configuration, deletions included, have to be
+	// approved with an Approval before they are applied. An AnsibleRun cannot take this back.
 	// +optional
 	Approval ApprovalRequirement `json:"approval,omitempty"`
 
@@ -82,21 +73,19 @@ type ProviderConfigSpec struct {
 	Kubernetes *Kubernetes `json:"kubernetes,omitempty"`
 }
 
-// Verification of what is installed: of the signatures of collections, as
-// ansible-galaxy does it, and of the files of collections and roles, wherever they
-// come from.
+// Verification of installed content: of the signatures of collections, which ansible-galaxy verifies, and of the files
+// of collections and roles from any source.
 // +kubebuilder:validation:XValidation:rule="has(self.keyring) || has(self.collections) || has(self.roles)",message="one of keyring, collections and roles must be set"
 type Verification struct {
-	// Keyring is the filename of a credential with public keys, as gpg --export
-	// writes them. Collections of Galaxy servers and archives must be signed then.
-	// Repositories, directories and roles have no signatures.
+	// Keyring is the filename of a credential with public keys, in the format of gpg --export. Collections from Galaxy
+	// servers and archives must then be signed. Repositories, directories and roles have no signatures.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Keyring string `json:"keyring,omitempty"`
 
-	// Signatures is the number of signatures of each collection that must be valid,
-	// or "all". With a "+" before it, a collection without any signature is refused.
+	// Signatures is the number of signatures of each collection that must be valid, or "all". With a "+" before it, a
+	// collection without any signature is refused.
 	// +optional
 	// +kubebuilder:default="+1"
 	// +kubebuilder:validation:MaxLength=4
@@ -118,27 +107,26 @@ type Verification struct {
 	Roles []VerifiedContent `json:"roles,omitempty"`
 }
 
-// VerifiedContent is a collection or role with files that are known.
+// VerifiedContent is a collection or role with known files.
 type VerifiedContent struct {
 	// Name of the collection or role.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Revision of the content in full, a hash of its files. While it is empty the
-	// content is not installed, and the error says which revision it has.
+	// Revision of the content: the full hash of its files. While it is empty the content is not installed, and the error
+	// shows its revision.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^([0-9a-f]{64})?$`
 	Revision string `json:"revision,omitempty"`
 }
 
-// Confinement is what content may do beyond what all content may. It holds for
-// every AnsibleRun that refers to the configuration.
+// Confinement grants rights that content does not have by default, to every AnsibleRun that refers to the
+// configuration.
 type Confinement struct {
-	// ReadPaths are files and directories of the provider's machine that the
-	// content may read and execute, with all that is below them: absolute, and
-	// neither above nor in the provider's state directory.
+	// ReadPaths are files and directories of the provider's machine that the content may read and execute, with everything
+	// below them. They are absolute, and are neither in nor above the provider's state directory.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
@@ -146,8 +134,7 @@ type Confinement struct {
 	// +kubebuilder:validation:items:Pattern=`^/`
 	ReadPaths []string `json:"readPaths,omitempty"`
 
-	// WritePaths are files and directories that the content may also change.
-	// A directory that is not there is made.
+	// WritePaths are files and directories that the content may also change. A missing directory is created.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
@@ -155,9 +142,8 @@ type Confinement struct {
 	// +kubebuilder:validation:items:Pattern=`^/`
 	WritePaths []string `json:"writePaths,omitempty"`
 
-	// ServiceAccount lets plays use the provider's service account, with all
-	// that it may do in the cluster: plays can read its token, and find
-	// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT in their environment.
+	// ServiceAccount lets plays use the provider's ServiceAccount with all of its rights in the cluster: plays can read
+	// its token, and find KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT in their environment.
 	// +optional
 	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }
@@ -173,23 +159,22 @@ type Credential struct {
 	// +kubebuilder:validation:XValidation:rule="!(self in ['playbook.yml', 'args', 'artifacts', 'cmdline', 'collections', 'daemon.log', 'env', 'envvars', 'extravars', 'fact_cache', 'group_vars', 'host_vars', 'inventory', 'library', 'module_utils', 'passwords', 'pid', 'profiling_data', 'project', 'roles', 'settings', 'ssh_key']) && !self.endsWith('_plugins')",message="filename has a meaning to Ansible or ansible-runner"
 	Filename string `json:"filename"`
 
-	// Rotates is true for a value that is replaced often, such as a token that lasts
-	// an hour. A new value starts no run then; the next run gets it. The source and
-	// the filename of the credential are still inputs.
+	// Rotates is true for a value that is replaced often, such as a token that is valid for an hour. A new value then
+	// starts no run; the next run gets it. The source and the filename of the credential are still inputs.
 	// +optional
 	Rotates bool `json:"rotates,omitempty"`
 
 	FileSelector `json:",inline"`
 }
 
-// TypePermitted says of a configuration whether the provider has the rights that its runs need. A configuration has it
-// once a right was missing.
+// TypePermitted says whether the provider has the rights that the runs of a configuration need. A configuration gets
+// the condition once a right was missing.
 const TypePermitted xpv2.ConditionType = "Permitted"
 
-// ReasonGranted means that no right is missing any more. While one is, the reason is ReasonForbidden.
+// ReasonGranted means that no right is missing any more. While a right is missing, the reason is ReasonForbidden.
 const ReasonGranted xpv2.ConditionReason = "Granted"
 
-// NotPermitted indicates which rights are missing, and how they are granted.
+// NotPermitted indicates which rights are missing, and how to grant them.
 func NotPermitted(message string) xpv2.Condition {
 	return condition(TypePermitted, corev1.ConditionFalse, ReasonForbidden, message)
 }

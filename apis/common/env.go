@@ -1,7 +1,7 @@
 package common
 
-// An EnvVar is an environment variable of a play: of ansible-playbook, and of the modules that it
-// runs on the provider's machine or in the Pod of the run.
+// An EnvVar is an environment variable of a play. ansible-playbook gets it, and so do the modules that run on the
+// provider's machine or in the Pod of the run.
 // +kubebuilder:validation:XValidation:rule="has(self.value) != has(self.valueFrom)",message="exactly one of value and valueFrom must be set"
 type EnvVar struct {
 	// Name of the variable.
@@ -14,7 +14,7 @@ type EnvVar struct {
 	// +kubebuilder:validation:MaxLength=131072
 	Value *string `json:"value,omitempty"`
 
-	// ValueFrom says where the value is.
+	// ValueFrom selects the value from a Secret or a ConfigMap.
 	// +optional
 	ValueFrom *EnvVarSource `json:"valueFrom,omitempty"`
 }
@@ -22,8 +22,7 @@ type EnvVar struct {
 // An EnvVarSource selects the value of an environment variable.
 // +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) != has(self.configMapKeyRef)",message="exactly one of secretKeyRef and configMapKeyRef must be set"
 type EnvVarSource struct {
-	// SecretKeyRef selects a key of a Secret. Reports mask its value in text, and
-	// withhold outputs that have it.
+	// SecretKeyRef selects a key of a Secret. Reports mask its value in text, and withhold outputs that contain it.
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 

@@ -14,9 +14,9 @@ type Place string
 
 // Places of runs.
 const (
-	// PlaceProvider runs are carried out by the provider's own Pod.
+	// PlaceProvider carries runs out in the provider's own Pod.
 	PlaceProvider Place = "Provider"
-	// PlacePod runs have a Pod each.
+	// PlacePod carries each run out in a Pod of its own.
 	PlacePod Place = "Pod"
 )
 
@@ -28,21 +28,20 @@ type ContentSource string
 const (
 	// ContentInstall installs the requirements of the configuration.
 	ContentInstall ContentSource = "Install"
-	// ContentImage uses what the image brings.
+	// ContentImage uses the collections and roles of the image.
 	ContentImage ContentSource = "Image"
 )
 
 // DefaultKeepFor is how long a Pod is kept after its end.
 const DefaultKeepFor = 10 * time.Minute
 
-// Execution says where the runs of a configuration are carried out. It is no input: a
-// change of it starts no run, and counts from the next run on.
+// Execution says where the runs of a configuration are carried out. It is no input: a change of it starts no run, and
+// takes effect with the next run.
 // +kubebuilder:validation:XValidation:rule="!has(self.place) || self.place != 'Provider' || !(has(self.image) || has(self.imagePullPolicy) || has(self.imagePullSecrets) || has(self.serviceAccountName) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.labels) || has(self.annotations) || has(self.podTemplate) || has(self.namespace) || has(self.content) || has(self.contentVolumeClaim) || has(self.keepFor))",message="all other fields are about Pods: set place to Pod, or leave them out"
 // +kubebuilder:validation:XValidation:rule="!has(self.contentVolumeClaim) || !has(self.content) || self.content != 'Image'",message="nothing is installed where content is Image: leave contentVolumeClaim out, or set content to Install"
 type Execution struct {
-	// Place is Provider for runs in the provider's own Pod, or Pod for a Pod of its own
-	// for each run. The provider's flag --place sets the default, which is Provider
-	// unless that flag changes it.
+	// Place is Provider for runs in the provider's own Pod, or Pod for a Pod of its own for each run. The provider's flag
+	// --place sets the default, which is Provider without that flag.
 	// +optional
 	Place Place `json:"place,omitempty"`
 
@@ -54,8 +53,8 @@ type Execution struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Image string `json:"image,omitempty"`
 
-	// ImagePullPolicy of the Pod's images. By default Kubernetes pulls an image with the
-	// tag latest always, and any other one if the node does not have it.
+	// ImagePullPolicy of the Pod's images. By default Kubernetes always pulls an image with the tag latest, and pulls any
+	// other image if the node does not have it.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
@@ -66,9 +65,9 @@ type Execution struct {
 	// +kubebuilder:validation:MaxItems=20
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// ServiceAccountName names a service account in the namespace of the Pod. Its token
-	// is mounted, and the content may read it: workload identities of clouds and access
-	// to the cluster work by it. Without one the Pod has no token.
+	// ServiceAccountName names a ServiceAccount in the namespace of the Pod. Its token is mounted, and the content may
+	// read it: workload identities of clouds and access to the cluster need it. Without a ServiceAccount the Pod has no
+	// token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -90,7 +89,7 @@ type Execution struct {
 	// +kubebuilder:validation:MaxItems=50
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// Labels of the Pod. A queue of Kueue is named by one.
+	// Labels of the Pod. The label of Kueue names its queue.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	Labels map[string]string `json:"labels,omitempty"`
@@ -100,35 +99,31 @@ type Execution struct {
 	// +kubebuilder:validation:MaxProperties=50
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// PodTemplate is a PodTemplateSpec, with volumes, runtimeClassName, affinity and so
-	// on. What the provider sets is merged over it, strategically: lists of containers
-	// and volumes by their names. The container of the run is named run, and content may
-	// use what is mounted in it. The provider's flag --pod-template has one for all Pods.
-	// Only cluster scoped configurations may have it.
+	// PodTemplate is a PodTemplateSpec, with volumes, runtimeClassName, affinity and so on. The fields that the provider
+	// sets are merged over it by a strategic merge: lists of containers and volumes are merged by name. The container of
+	// the run is named run, and content may use the volumes that are mounted in it. The provider's flag --pod-template
+	// sets a template for all Pods. Only cluster scoped configurations may set podTemplate.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	PodTemplate *apiextensionsv1.JSON `json:"podTemplate,omitempty"`
 
-	// Namespace of the Pods and the Secrets with their inputs. By default it is that of
-	// the provider. Only cluster scoped configurations may have it: the Pods of a
-	// ProviderConfig in a namespace are in that namespace.
+	// Namespace of the Pods and of the Secrets with their inputs. The default is the namespace of the provider. Only
+	// cluster scoped configurations may set it: the Pods of a ProviderConfig in a namespace are in that namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Content is Install, which is the default, to install the requirements in the Pod,
-	// or Image to use the collections and roles that the image brings. With Image the
-	// configuration must not have requirements.
+	// Content is Install, the default, to install the requirements in the Pod, or Image to use the collections and roles
+	// of the image. With Image the configuration must not have requirements.
 	// +optional
 	Content ContentSource `json:"content,omitempty"`
 
-	// ContentVolumeClaim names a PersistentVolumeClaim in the namespace of the Pod, to
-	// install content into. The next runs find it there. Any number of Pods may use the
-	// claim at a time, on as many nodes as its access mode allows. Without a claim each
-	// Pod installs what it needs.
+	// ContentVolumeClaim names a PersistentVolumeClaim in the namespace of the Pod, to install content into. The next runs
+	// find the content there. Any number of Pods may use the claim at a time, on as many nodes as its access mode allows.
+	// Without a claim each Pod installs its own content.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxHosts is how many hosts a text about a failure names.
+// maxHosts is how many hosts the text about a failure names.
 const maxHosts = 2
 
 // Reasons of runs.
@@ -17,34 +17,34 @@ const (
 	ReasonHostUnreachable = "HostUnreachable"
 	// ReasonPodNotStarted means that the Pod of the run could not be made or started.
 	ReasonPodNotStarted = "PodNotStarted"
-	// ReasonForbidden means that the provider lacks rights to run Pods, or that it gets no token of the ServiceAccount
-	// of the run. As that of a condition, it means that rights are missing, such as those that were bound to the account
-	// of another version.
+	// ReasonForbidden means that the provider lacks rights to run Pods, or that it gets no token of the ServiceAccount of
+	// the run. As the reason of a condition it means that rights are missing, such as rights that were bound to the
+	// account of another version.
 	ReasonForbidden = "Forbidden"
 	// ReasonInstallFailed means that the content could not be installed.
 	ReasonInstallFailed = "InstallFailed"
-	// ReasonInternal means that the provider itself is at fault, or the machine that it runs on.
+	// ReasonInternal means that the run failed because of the provider or its machine.
 	ReasonInternal = "Internal"
 )
 
-// CutOff is true for a run that the provider did not let begin, or end, or of which nothing was executed. What the run
-// was started for is still to be done: a requested check, or an apply of what a check has found.
+// CutOff is true for a run that the provider prevented from beginning or from ending, or that executed none of its
+// content. The purpose of such a run is still open: a requested check, or an apply of changes that a check has found.
 func (r *Run) CutOff() bool {
 	return r != nil &&
 		(r.Phase == PhaseInterrupted || r.Phase == PhaseCanceled || r.Reason == ReasonInternal || r.Untried())
 }
 
-// Untried is true for a run that executed nothing of its content, because something that is no input has to be put
-// right first: rights, an image, a quota, a source. A check of this kind tells nothing.
+// Untried is true for a run that executed none of its content because of a missing precondition that is no input:
+// rights, an image, a quota, a source. A check that was not tried has no result.
 func (r *Run) Untried() bool {
 	return r.Reason == ReasonPodNotStarted || r.Reason == ReasonForbidden || r.Reason == ReasonInstallFailed
 }
 
-// differing matches a word of a message that may differ when the same thing fails elsewhere, or again: one with a
-// number, a time or an absolute path, which is often random.
+// differing matches a word that may differ when the same failure happens again or elsewhere: a word with a digit, or an
+// absolute path, which is often random.
 var differing = regexp.MustCompile(`\d|(^|[^\w.~-])/`)
 
-// Gist of a message: its first line, without words that may differ.
+// Gist returns the first line of a message without words that may differ from run to run.
 func Gist(message string) string {
 	line, _, _ := strings.Cut(message, "\n")
 	words := slices.DeleteFunc(strings.Fields(line), differing.MatchString)
@@ -52,7 +52,8 @@ func Gist(message string) string {
 	return strings.Join(words, " ")
 }
 
-// Cause of the failure of a run, in one text, the first line of which says why; empty if no failure is known.
+// Cause returns the first failure of a run as text; its first line says why the run failed. It is empty if no failure
+// is known.
 func (r *Run) Cause() string {
 	groups := r.failures()
 	if len(groups) == 0 {
@@ -67,8 +68,9 @@ func (r *Run) Cause() string {
 	return r.describe(groups[0], more)
 }
 
-// Why a run failed: a text for each failure that nothing has rescued, and how many more there are than these at most;
-// 0 means all. Equal failures of several hosts have one. Without any it is the message of the run, or its reason.
+// Why returns a text for each failure of a run that was not rescued. Without failures it returns the message of the run,
+// or its reason. Equal failures of several hosts share a text. With a limit above 0, more failures than that become one
+// text with their number.
 func (r *Run) Why(most int) []string {
 	var texts []string
 	for _, g := range r.failures() {
@@ -86,7 +88,7 @@ func (r *Run) Why(most int) []string {
 	return texts
 }
 
-// failures that nothing has rescued, those of the same task for the same reason together.
+// failures that were not rescued, grouped by task and gist of the message.
 func (r *Run) failures() [][]Failure {
 	var groups [][]Failure
 
@@ -108,7 +110,8 @@ func (r *Run) failures() [][]Failure {
 	return groups
 }
 
-// describe equal failures in one text. What was rescued before is most often the cause.
+// describe equal failures in one text. A failure that was rescued before on the same host is named, too: it is most
+// often the cause.
 func (r *Run) describe(fs []Failure, more string) string {
 	f := fs[0]
 	hosts, are := namesOf(fs)
@@ -145,7 +148,7 @@ func (r *Run) describe(fs []Failure, more string) string {
 	return text
 }
 
-// namesOf the hosts of failures, and the verb that follows: `hosts "a", "b" and 3 more` and " are ".
+// namesOf returns the hosts of failures and the verb that follows: `hosts "a", "b" and 3 more` and " are ".
 func namesOf(fs []Failure) (hosts, are string) {
 	var names []string
 

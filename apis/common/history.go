@@ -4,9 +4,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // History limits of an AnsibleRun.
 const (
-	// DefaultHistoryLimit is how many runs a history has when spec.forProvider.historyLimit is unset.
+	// DefaultHistoryLimit is the length of a history, in runs, when spec.forProvider.historyLimit is unset.
 	DefaultHistoryLimit = 5
-	// MaxHistoryLimit is how many runs a history may have.
+	// MaxHistoryLimit is the largest length of a history, in runs.
 	MaxHistoryLimit = 50
 )
 
@@ -18,7 +18,7 @@ type PastRun struct {
 	// Mode is Apply, or Check for a run that only predicted changes.
 	Mode RunMode `json:"mode"`
 
-	// State that the run was to bring about: present or absent.
+	// State of the target that the run was to establish: present or absent.
 	State RunState `json:"state"`
 
 	// Trigger says why the run was started.
@@ -39,11 +39,11 @@ type PastRun struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// Tasks that have begun, in all plays.
+	// Tasks counts the tasks that have begun, in all plays.
 	// +optional
 	Tasks int64 `json:"tasks,omitempty"`
 
-	// Changed counts the tasks that changed something, or would have, in a check.
+	// Changed counts the tasks that changed something. For a check it counts the tasks that would have.
 	// +optional
 	Changed int64 `json:"changed,omitempty"`
 

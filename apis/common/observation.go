@@ -20,11 +20,11 @@ const (
 	ModeCheck RunMode = "Check"
 )
 
-// A RunState is the state that a run is to bring about.
+// A RunState is the state of the target that a run is to establish.
 // +kubebuilder:validation:Enum=present;absent
 type RunState string
 
-// States that a run brings about.
+// States that a run establishes.
 const (
 	StatePresent RunState = "present"
 	StateAbsent  RunState = "absent"
@@ -40,17 +40,17 @@ const (
 	TriggerCreated RunTrigger = "Created"
 	// TriggerChanged runs follow a change of the inputs.
 	TriggerChanged RunTrigger = "Changed"
-	// TriggerPoll runs are due by the poll interval or the schedule. They look for drift, or put it right.
+	// TriggerPoll runs are due by the poll interval or the schedule. They detect drift, or correct it.
 	TriggerPoll RunTrigger = "Poll"
-	// TriggerDependents runs follow a change of what former ones have made in the cluster.
+	// TriggerDependents runs follow a change of an object that a former run has made in the cluster.
 	TriggerDependents RunTrigger = "Dependents"
-	// TriggerRetry runs follow one that did not succeed.
+	// TriggerRetry runs follow a run that did not succeed.
 	TriggerRetry RunTrigger = "Retry"
 	// TriggerRequested runs answer crossplane.io/reconcile-requested-at.
 	TriggerRequested RunTrigger = "Requested"
 	// TriggerDeleted runs follow the deletion of the object.
 	TriggerDeleted RunTrigger = "Deleted"
-	// TriggerPreview runs are checks that were asked for, and after which nothing follows.
+	// TriggerPreview runs are requested checks that have no consequence.
 	TriggerPreview RunTrigger = "Preview"
 )
 
@@ -67,7 +67,7 @@ const (
 	PhaseInstalling RunPhase = "Installing"
 	// PhaseRunning runs execute their content.
 	PhaseRunning RunPhase = "Running"
-	// PhaseSucceeded runs did all that they were to do.
+	// PhaseSucceeded runs completed without a failure.
 	PhaseSucceeded RunPhase = "Succeeded"
 	// PhaseFailed runs ended with a failure, see reason and failures.
 	PhaseFailed RunPhase = "Failed"
@@ -75,11 +75,11 @@ const (
 	PhaseTimedOut RunPhase = "TimedOut"
 	// PhaseCanceled runs were ended because they were not wanted any more.
 	PhaseCanceled RunPhase = "Canceled"
-	// PhaseInterrupted runs were ended by the end of the provider.
+	// PhaseInterrupted runs ended because the provider ended.
 	PhaseInterrupted RunPhase = "Interrupted"
 )
 
-// Finished is true for phases that a run does not leave any more.
+// Finished is true for the final phases of a run.
 func (p RunPhase) Finished() bool {
 	switch p {
 	case PhaseSucceeded, PhaseFailed, PhaseTimedOut, PhaseCanceled, PhaseInterrupted:
@@ -91,7 +91,7 @@ func (p RunPhase) Finished() bool {
 	return false
 }
 
-// Verb says how a run has ended that did not succeed: "failed", "timed out", "was canceled" or "was interrupted".
+// Verb describes the end of a run that did not succeed: "failed", "timed out", "was canceled" or "was interrupted".
 func (p RunPhase) Verb() string {
 	switch p {
 	case PhaseTimedOut:
@@ -106,10 +106,10 @@ func (p RunPhase) Verb() string {
 	return "failed"
 }
 
-// AnsibleRunObservation is what is known of the runs of an AnsibleRun.
+// AnsibleRunObservation is the observed state of the runs of an AnsibleRun.
 type AnsibleRunObservation struct {
-	// UID of the AnsibleRun that this is about. What is known of the runs of another one, which a restore from
-	// a backup may bring along, does not count.
+	// UID of the AnsibleRun that this observation is about. An observation with another UID, as a restore from a backup
+	// may bring it along, is ignored.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
@@ -121,16 +121,15 @@ type AnsibleRunObservation struct {
 	// +optional
 	LastApply *Apply `json:"lastApply,omitempty"`
 
-	// Executed is true once content may have changed something on behalf of the
-	// object, so that there may be something to remove when it is deleted.
+	// Executed is true once content may have changed something for the object, so that deletion may have something to
+	// remove.
 	// +optional
 	Executed bool `json:"executed,omitempty"`
 
-	// Interruptions counts the runs in a row that were in progress when the provider
-	// was killed, or that failed because of the provider, its machine or their Pod, and
-	// the checks for which the content could not be installed, or that have failed with inputs
-	// that are not applied. Each of them makes the next run wait longer. Another run that
-	// ends by itself, and one with other inputs, set the count back to 0.
+	// Interruptions counts consecutive runs that were in progress when the provider was killed, that failed because of the
+	// provider, its machine or their Pod, or that are checks which failed with inputs that are not applied, or for which
+	// the content could not be installed. Each of them makes the next run wait longer. A run that ends in another way, and
+	// a run with other inputs, set the count back to 0.
 	// +optional
 	Interruptions int64 `json:"interruptions,omitempty"`
 
@@ -138,9 +137,8 @@ type AnsibleRunObservation struct {
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 
-	// HandledRequest is the last value of the annotation
-	// crossplane.io/reconcile-requested-at that a run has answered. It is the uid of
-	// the Operation if an Operation made the request.
+	// HandledRequest is the last value of the annotation crossplane.io/reconcile-requested-at that was answered by a run.
+	// It is the uid of the Operation if an Operation made the request.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
@@ -148,86 +146,84 @@ type AnsibleRunObservation struct {
 	// +optional
 	Content *Content `json:"content,omitempty"`
 
-	// Drift is what the last check run would change. An apply clears it.
+	// Drift is the changes that the last check run predicted. An apply clears it.
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 
-	// Preview is the last check that a value of crossplane.io/reconcile-requested-at that starts
-	// with check/ has asked for. Nothing depends on it.
+	// Preview is the last check that was requested with a value of crossplane.io/reconcile-requested-at that starts with
+	// check/. It has no consequence for other runs.
 	// +optional
 	Preview *Preview `json:"preview,omitempty"`
 
-	// Approval of the last check that predicted something, if the run or its configuration requires
-	// approvals.
+	// Approval of the last check that predicted changes, if the run or its configuration requires approvals.
 	// +optional
 	Approval *ApprovalObservation `json:"approval,omitempty"`
 
-	// History has the last runs that ended, the latest first.
+	// History has the last runs that ended, newest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	History []PastRun `json:"history,omitempty"`
 
-	// Outputs are the values that the content published with
-	// ansible.builtin.set_stats in the last successful apply. Over them are those
-	// that it reported with crossplane.ansible.status, in that apply and in all
-	// applies since, the one in progress included. 64 KiB at most.
+	// Outputs are the values that the content published with ansible.builtin.set_stats in the last successful apply.
+	// Values that it reported with crossplane.ansible.status, in that apply and in all applies since, the one in progress
+	// included, win over them. 64 KiB at most.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
 
-	// WithheldOutputs says why outputs are not in outputs, by their names: they have a secret in them. The name is empty
-	// if it has a secret in it, or if there are too many. Then every output is unknown to a Composition.
+	// WithheldOutputs has a message for each output that is missing from outputs because it contains a secret. The name is
+	// empty if the name itself contains a secret, or if too many outputs are withheld. Then every output is unknown to a
+	// Composition.
 	// +optional
 	WithheldOutputs Withheld `json:"withheldOutputs,omitempty"`
 
-	// ConnectionDetails is where the connection details of the last successful apply
-	// are, if it published any.
+	// ConnectionDetails says where the connection details of the last successful apply are, if it published any.
 	// +optional
 	ConnectionDetails *PublishedDetails `json:"connectionDetails,omitempty"`
 
-	// NextRunTime is when the content wants to run again, as it has said in the last successful
-	// apply with operator_sdk.util.requeue_after, or when a failed check of inputs that are not
-	// applied is repeated.
+	// NextRunTime is when the next run is due: as the content requested it in the last successful apply with
+	// operator_sdk.util.requeue_after, or when a failed check of inputs that are not applied is repeated.
 	// +optional
 	NextRunTime *metav1.Time `json:"nextRunTime,omitempty"`
 
-	// Reported is what the content has set of the status of the XR, without conditions:
-	// operator_sdk.util.k8s_status does that. 64 KiB at most.
+	// Reported is the status of the XR, without conditions, that the content has set with operator_sdk.util.k8s_status. 64
+	// KiB at most.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Reported *apiextensionsv1.JSON `json:"reported,omitempty"`
 
-	// WithheldReported says why fields are not in reported, as withheldOutputs does of outputs.
+	// WithheldReported has a message for each field that is missing from reported because it contains a secret, as
+	// withheldOutputs has for outputs.
 	// +optional
 	WithheldReported Withheld `json:"withheldReported,omitempty"`
 
-	// Dependents are the kinds of objects that the content has created or changed, if the
-	// configuration says that they are watched: the first 100.
+	// Dependents are the kinds of objects that the content has created or changed, if the configuration has them watched:
+	// the first 100.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Dependents []DependentKind `json:"dependents,omitempty"`
 
-	// KeptOutput is where the end of what the last run displayed is kept, when
-	// the annotation ansible.crossplane.io/keepOutput asks for it.
+	// KeptOutput says where the end of the last run's output is kept, if the annotation ansible.crossplane.io/keepOutput
+	// asks for it.
 	// +optional
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
 }
 
-// MaxWithheld is how many values a status says to be withheld.
+// MaxWithheld is the number of withheld values that a status names at most.
 const MaxWithheld = 100
 
-// MaxDependents is how many kinds of objects are remembered that runs have made in the cluster.
+// MaxDependents is the number of kinds of objects that are remembered as made by runs.
 const MaxDependents = 100
 
-// Withheld says why values are not there, by their names. The value of the empty name may be any: it stands for all.
+// Withheld has the reasons why values are withheld, by the names of the values. The empty name stands for all values.
 // +kubebuilder:validation:MaxProperties=100
 type Withheld map[string]string
 
-// Limited is w, or one entry if that stands for all; nil if there are none.
+// Limited returns w, or a single entry with the empty name if w has that or too many entries, or nil if w is empty.
 func (w Withheld) Limited() Withheld {
 	why, all := w[""]
 
@@ -243,13 +239,12 @@ func (w Withheld) Limited() Withheld {
 	return w
 }
 
-// A Preview is a check that was asked for, to see what an apply would change now. LastRun shows it while
-// it is in progress.
+// A Preview is a requested check of what an apply would change now. LastRun shows it while it is in progress.
 type Preview struct {
 	// RunID is the id of the run.
 	RunID string `json:"runID"`
 
-	// Request that it answers.
+	// Request that the preview answers.
 	Request string `json:"request"`
 
 	// Phase that the run ended in; empty while it has not ended.
@@ -268,11 +263,11 @@ type Preview struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// Drift is what an apply would change; unset if that is nothing, or not known.
+	// Drift is what an apply would change; unset if it would change nothing, or if that is not known.
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 
-	// Replaced is the run that lastRun shows again once the preview has ended.
+	// Replaced is the run that lastRun shows again after the end of the preview.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -280,8 +275,7 @@ type Preview struct {
 	Replaced *Run `json:"replaced,omitempty"`
 }
 
-// PublishedDetails say where the connection details of a run are. While the name is
-// empty no Secret has them.
+// PublishedDetails say where the connection details of a run are. While the name is empty, no Secret has them.
 type PublishedDetails struct {
 	// RunID is the id of the run.
 	RunID string `json:"runID"`
@@ -294,8 +288,7 @@ type PublishedDetails struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// UID of the Secret. A Secret of the same name with another UID does not have the
-	// connection details.
+	// UID of the Secret. A Secret of the same name with another UID does not have the connection details.
 	// +optional
 	UID string `json:"uid,omitempty"`
 }
@@ -306,24 +299,24 @@ type DependentKind struct {
 	APIVersion string `json:"apiVersion"`
 	// Kind of the objects.
 	Kind string `json:"kind"`
-	// Resource is what the API server calls the kind.
+	// Resource is the plural name of the kind in the API.
 	Resource string `json:"resource"`
 
 	// Namespace of the objects; empty for cluster scoped ones.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Digest of the objects at the end of the last run. It is empty if that is not known.
+	// Digest of the objects at the end of the last run; empty if unknown.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 }
 
-// KeptOutput is where the end of what a run displayed is kept.
+// KeptOutput says where the end of a run's output is kept.
 type KeptOutput struct {
 	// Namespace of the ConfigMap.
 	Namespace string `json:"namespace"`
 
-	// ConfigMap is the name of the ConfigMap. Its key output has the output.
+	// ConfigMap is the name of the ConfigMap. The output is in its key output.
 	ConfigMap string `json:"configMap"`
 
 	// RunID is the id of the run.
@@ -336,7 +329,7 @@ type KeptOutput struct {
 
 // A Run is one execution of the content.
 type Run struct {
-	// ID of the run. The name of its Pod, if it has one, ends with it.
+	// ID of the run. If the run has a Pod, the name of the Pod ends with it.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+(-+[a-z0-9]+)*$`
 	ID string `json:"id"`
@@ -344,7 +337,7 @@ type Run struct {
 	// Mode is Apply, or Check for a run that only predicts changes.
 	Mode RunMode `json:"mode"`
 
-	// State that the run is to bring about: present or absent.
+	// State of the target that the run is to establish: present or absent.
 	State RunState `json:"state"`
 
 	// Trigger says why the run was started.
@@ -357,8 +350,8 @@ type Run struct {
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
 
-	// MetadataDigest identifies the labels and annotations that the content saw, in a check of what
-	// has to be approved.
+	// MetadataDigest identifies the labels and annotations that the content saw, in a check with changes that need an
+	// approval.
 	// +optional
 	MetadataDigest string `json:"metadataDigest,omitempty"`
 
@@ -370,7 +363,7 @@ type Run struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// StartTime is when the run was started, its time in the queue excluded.
+	// StartTime is when the run was started, without its time in the queue.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
@@ -378,15 +371,15 @@ type Run struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// Pod that carries the run out; none for a run in the provider's own Pod.
+	// Pod of the run; unset for a run in the provider's own Pod.
 	// +optional
 	Pod *PodReference `json:"pod,omitempty"`
 
-	// Confinement of the run by the kernel of its machine, once it executes its content.
+	// Confinement of the run by the kernel of its machine. It is set once the run executes its content.
 	// +optional
 	Confinement *RunConfinement `json:"confinement,omitempty"`
 
-	// Versions of ansible-core, ansible-runner and Python that the run uses, once they have started.
+	// Versions of ansible-core, ansible-runner and Python that the run uses. They are set once the run has started.
 	// +optional
 	Versions string `json:"versions,omitempty"`
 
@@ -394,13 +387,13 @@ type Run struct {
 	// +optional
 	CurrentTask string `json:"currentTask,omitempty"`
 
-	// Tasks that have begun, in all plays. Gathering facts is none.
+	// Tasks counts the tasks that have begun, in all plays, without the gathering of facts.
 	// +optional
 	Tasks int64 `json:"tasks,omitempty"`
 
-	// Progress of the run while it goes on, as in "task 14 of ~40, 2 of 5 hosts left behind": about how many tasks
-	// there are is known from the history, by the last run of the same mode and state that succeeded. Hosts that are
-	// left behind have failed, or could not be reached.
+	// Progress of the run while it goes on, as in "task 14 of ~40, 2 of 5 hosts left behind". The total of tasks is an
+	// estimate from the history: the number of the last successful run with the same mode and state. Hosts that are left
+	// behind have failed, or could not be reached.
 	// +optional
 	Progress string `json:"progress,omitempty"`
 
@@ -415,9 +408,9 @@ type Run struct {
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// A RunConfinement says what a kernel did to confine a run.
+// A RunConfinement says how a kernel confined a run.
 type RunConfinement struct {
-	// Landlock is the version of its ABI that kept the run from files that are not its own; 0 if nothing did.
+	// Landlock is the version of the ABI of Landlock that kept the run from files of others; 0 without Landlock.
 	Landlock int64 `json:"landlock"`
 
 	// Seccomp is true if the container's runtime had the kernel filter system calls.
@@ -465,12 +458,12 @@ type Failure struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// Rescued is true for a failure after which a rescue of its block went on, and then something else failed.
+	// Rescued is true for a failure after which the rescue of its block went on, in a run that failed later.
 	// +optional
 	Rescued bool `json:"rescued,omitempty"`
 }
 
-// An Apply summarises the last run that was not a check.
+// An Apply summarizes the last run that was not a check.
 type Apply struct {
 	// ID of the run.
 	ID string `json:"id"`
@@ -491,14 +484,13 @@ type Apply struct {
 	// +optional
 	State RunState `json:"state,omitempty"`
 
-	// Attempts that were made with these inputs since the last success, this run
-	// included. Runs that the end of the provider interrupted, or that failed because
-	// of the provider or its machine, do not count.
+	// Attempts that were made with these inputs since the last success, this run included. Runs that ended with the
+	// provider, or that failed because of the provider or its machine, do not count.
 	// +optional
 	Attempts int64 `json:"attempts,omitempty"`
 
-	// Untouched is true when nothing was changed since the last apply that
-	// succeeded: neither this run nor any run between the two started its content.
+	// Untouched is true when no content has started since the last successful apply, neither in this run nor in a run
+	// between the two.
 	// +optional
 	Untouched bool `json:"untouched,omitempty"`
 
@@ -509,7 +501,7 @@ type Apply struct {
 
 // Content is a set of collections and roles.
 type Content struct {
-	// Digest of what was required.
+	// Digest of the requirements.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
@@ -527,7 +519,7 @@ type Content struct {
 	// +optional
 	Project *ContentItem `json:"project,omitempty"`
 
-	// Resolved is when the requirements were last found to resolve to these versions.
+	// Resolved is when the requirements were last resolved to these versions.
 	// +optional
 	Resolved *metav1.Time `json:"resolved,omitempty"`
 }
@@ -537,14 +529,12 @@ type ContentItem struct {
 	// Name of the collection or role, or the URL of the project's repository.
 	Name string `json:"name"`
 
-	// Version that is installed. That of a project is a commit, or the SHA-256 of
-	// its archive.
+	// Version that is installed. The version of a project is a commit, or the SHA-256 of its archive.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Revision of the content, a hash of its files. Only content that is
-	// not pinned has one, such as a branch of a git repository: it may change
-	// while its version stays the same.
+	// Revision of the content, a hash of its files. Only content that is not pinned, such as a branch of a git repository,
+	// has a revision: it may change while its version stays the same.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
@@ -553,7 +543,7 @@ type ContentItem struct {
 	Source string `json:"source,omitempty"`
 }
 
-// Drift is what a check run would change.
+// Drift is the changes that a check run predicted.
 type Drift struct {
 	// Changed counts all tasks that would change something.
 	Changed int64 `json:"changed"`
@@ -575,7 +565,7 @@ type DriftTask struct {
 	// +optional
 	Host string `json:"host,omitempty"`
 
-	// Diff of what would be changed, where Ansible gives one.
+	// Diff of the change, if Ansible gives one.
 	// +optional
 	Diff string `json:"diff,omitempty"`
 }

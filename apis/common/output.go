@@ -1,12 +1,12 @@
 package common
 
-// Keys of the ConfigMaps that have the outputs of runs.
+// Keys of the ConfigMap with the kept output of a run.
 const (
-	// OutputKeyOutput has the end of what the run displayed, redacted.
+	// OutputKeyOutput has the end of the output, with secrets masked.
 	OutputKeyOutput = "output"
 	// OutputKeyRunID has the id of the run.
 	OutputKeyRunID = "runID"
-	// OutputKeyMode has the mode of the run, as the status of the AnsibleRun.
+	// OutputKeyMode has the mode of the run, as in the status of the AnsibleRun.
 	OutputKeyMode = "mode"
 	// OutputKeyState has its state.
 	OutputKeyState = "state"

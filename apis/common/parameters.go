@@ -6,11 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AnsibleRunParameters say what to run, with which variables, and where.
+// AnsibleRunParameters say what to run, with which variables, and on which hosts.
 //
-// Role, roles, playbook, playbooks and playbookInline are alternatives. Roles
-// is type-less in the schema, which hides it from CEL unless it is reached
-// through dyn().
+// Role, roles, playbook, playbooks and playbookInline are alternatives. Roles has no type in the schema: CEL rules
+// reach it only through dyn().
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
@@ -20,27 +19,24 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory that is a path needs project, the repository that has it",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
-	// Project is a git repository, or an archive, that the content is run from, as ansible-playbook
-	// runs it in that directory: with its roles, group_vars, host_vars, plugins,
-	// inventories and ansible.cfg, and with what its requirements.yml,
-	// collections/requirements.yml and roles/requirements.yml require.
+	// Project is a directory of a git repository or of an archive, in which the content runs as with ansible-playbook:
+	// with its roles, group_vars, host_vars, plugins, inventories and ansible.cfg, and with the requirements in its
+	// requirements.yml, collections/requirements.yml and roles/requirements.yml.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.path) || self.path.matches('^[^/-]') && !self.path.endsWith('/') && !self.path.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="path must be that of a directory in the repository, such as ansible/web, without . and .."
 	// +kubebuilder:validation:XValidation:rule="!self.src.matches('^(https?|file)://[^?#]*[.](tar([.][a-z0-9]+)?|tgz|tbz2?|txz|zip)([?#].*)?$') || !has(self.version) && !has(self.submodules)",message="an archive has neither version nor submodules: its URL says which one is meant"
 	Project *Project `json:"project,omitempty"`
 
-	// Role is one role to run: namespace.collection.role, or namespace.role for
-	// a role that is not part of a collection. A two-part role that the
-	// requirements do not bring is itself a requirement, from Galaxy.
+	// Role is one role to run: namespace.collection.role, or namespace.role for a role that is not part of a collection. A
+	// two-part role that is not in the requirements is itself a requirement, from Galaxy.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Role string `json:"role,omitempty"`
 
-	// Roles to run, one after another: at most 100. An item is a string as in
-	// role, or an object {name, src, version} that is also a requirement: src is
-	// where ansible-galaxy installs the role from, version the version, tag,
-	// branch or commit to install.
+	// Roles to run, one after another: at most 100. An item is a string as in role, or an object {name, src, version} that
+	// is also a requirement: src is the source from which ansible-galaxy installs the role, and version is the version,
+	// tag, branch or commit to install.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -67,37 +63,32 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:MinLength=1
 	PlaybookInline string `json:"playbookInline,omitempty"`
 
-	// Hosts is the host pattern of the plays that are made for roles. It
-	// defaults to all when there is an inventory, and to localhost when there
-	// is none.
+	// Hosts is the host pattern of the plays that are generated for roles. It defaults to all when there is an inventory,
+	// and to localhost otherwise.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^\P{Cc}*$`
 	Hosts string `json:"hosts,omitempty"`
 
-	// Vars are extra variables: any YAML. Strings are templated by Ansible as
-	// usual.
+	// Vars are extra variables: any YAML. Ansible templates their strings as usual.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *runtime.RawExtension `json:"vars,omitempty"`
 
-	// UnsafeVars are extra variables with strings that Ansible must never template.
-	// They are meant for values that people without trust supply, and win over
-	// vars.
+	// UnsafeVars are extra variables with strings that Ansible never templates. They are meant for values from people
+	// without trust, and win over vars.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	UnsafeVars *runtime.RawExtension `json:"unsafeVars,omitempty"`
 
-	// VarFiles are extra variables in Secrets and ConfigMaps. Later ones win over earlier
-	// ones, and all of them over those of the configuration; vars and unsafeVars win over
-	// all of them.
+	// VarFiles are extra variables in Secrets and ConfigMaps. Later ones win over earlier ones, and all of them win over
+	// those of the configuration. vars and unsafeVars win over all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []VarFile `json:"varFiles,omitempty"`
 
-	// Env are environment variables of the play. They win over those of the
-	// configuration, env and vars alike.
+	// Env are environment variables of the play. They win over the configuration's env and vars.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -111,35 +102,32 @@ type AnsibleRunParameters struct {
 	// +optional
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
-	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and
-	// directories of the project. Ansible reads these in their order, then
-	// inventoryInline, and merges them.
+	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and directories of the project. Ansible
+	// reads them in their order, then inventoryInline, and merges them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(i, !has(i.path) || i.path.matches('^[^/-]') && !i.path.endsWith('/') && !i.path.matches('(^|/)[.]{0,2}(/|$)'))",message="a path must be that of a file or a directory in the project, without . and .."
 	Inventories []Inventory `json:"inventories,omitempty"`
 
-	// ExecutableInventory runs the inventories as scripts instead of reading
-	// them. Ansible runs those of the project that are executable files.
+	// ExecutableInventory runs the inventories as scripts instead of reading them. Ansible runs inventories of the project
+	// if they are executable files.
 	// +optional
 	ExecutableInventory bool `json:"executableInventory,omitempty"`
 
-	// Limit is a pattern of hosts: the run leaves out all others, as with --limit.
+	// Limit is a pattern of hosts, as with --limit: the run leaves out all other hosts.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^\P{Cc}*$`
-	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'(^|[],;:[\p{Z}])@')`,message="must not name a file: there is none with hosts"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'(^|[],;:[\p{Z}])@')`,message="must not name a file of hosts, as @file does"
 	Limit string `json:"limit,omitempty"`
 
-	// Tags of the plays and tasks to run. When the object is deleted those of onDelete
-	// count instead.
+	// Tags of the plays and tasks to run. When the object is deleted, the tags of onDelete replace them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
 	Tags []string `json:"tags,omitempty"`
 
-	// SkipTags are the tags of the plays and tasks not to run. When the object is
-	// deleted those of onDelete count instead.
+	// SkipTags are the tags of the plays and tasks not to run. When the object is deleted, those of onDelete replace them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
@@ -158,17 +146,15 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:Maximum=5
 	Verbosity *int32 `json:"verbosity,omitempty"`
 
-	// Timeout of one run, and of the installation of its content, for example 20m.
-	// It defaults to 20m. The --max-timeout of the provider, 1h, is the upper limit: a
-	// longer timeout is cut to it, and 0 stands for it. With --max-timeout=0 there is
-	// no limit.
+	// Timeout of one run, and of the installation of its content, for example 20m. It defaults to 20m. The upper limit is
+	// the provider's --max-timeout, 1h by default: a longer timeout is cut to it, and 0 means the limit itself. With
+	// --max-timeout=0 there is no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// FactCachingTimeout is how long facts of hosts are kept, for example 24h: a later run of
-	// this object, a check too, does not gather those that are not older. By default each run
-	// gathers all.
+	// FactCachingTimeout is how long facts of hosts are kept, for example 24h. A later run of this object, also a check,
+	// does not gather facts that are younger. By default each run gathers all facts.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be a duration of a second or more, such as 24h"
 	FactCachingTimeout *metav1.Duration `json:"factCachingTimeout,omitempty"`
@@ -181,39 +167,35 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
-	// Approval is Required if what the run would change is to be checked, and applied only
-	// after it was approved with an Approval. What the configuration requires holds in any
-	// case. It is no input.
+	// Approval is Required if the changes of the run have to be predicted by a check and approved with an Approval before
+	// they are applied. If the configuration requires approvals, they are required in any case. It is no input.
 	// +optional
 	Approval ApprovalRequirement `json:"approval,omitempty"`
 
-	// HistoryLimit is the number of runs that status.atProvider.history has: 5 by default, and none
-	// with 0. It is no input.
+	// HistoryLimit is the number of runs in status.atProvider.history: 5 by default, and none with 0. It is no input.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=50
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 
-	// Schedule says when periodic runs are due, in place of the poll interval; under RunOnChange, too. It is no
+	// Schedule says when periodic runs are due, in place of the poll interval. It applies under RunOnChange, too. It is no
 	// input.
 	// +optional
 	Schedule *Times `json:"schedule,omitempty"`
 
-	// Window is when runs may begin. A run that is asked for does not wait for it, and one that has
-	// begun goes on when it closes. It is no input.
+	// Window is when runs may begin. A requested run does not wait for it, and a run that has begun goes on when the
+	// window closes. It is no input.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 
-	// StateVariable passes the desired state under a name and with values that
-	// the content knows, so that content that was not written for this provider
-	// can be used as it is.
+	// StateVariable passes the desired state as a variable with a name and values that the content knows, so that content
+	// can be used that was not written for this provider.
 	// +optional
 	StateVariable *StateVariable `json:"stateVariable,omitempty"`
 
-	// OnDelete says what the deletion of the object does. Without it the content runs once
-	// more, all of it, with state absent; content that does not look at the state does not
-	// run, so that what it has made stays. It is no input: another value runs nothing,
-	// unless it has other roles.
+	// OnDelete says what the deletion of the object does. Without it all of the content runs once more, with state absent.
+	// Content that does not look at the state does not run, so that everything that it has made stays. It is no input: a
+	// change of it starts no run, unless its roles change.
 	// +optional
 	OnDelete *OnDelete `json:"onDelete,omitempty"`
 }
@@ -224,21 +206,20 @@ type AnsibleRunParameters struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() <= 1",message="at most one of role, roles, playbook, playbooks and playbookInline may be set"
 type OnDelete struct {
-	// Policy is Run, the default, to run content with state absent before the object goes,
-	// or Keep to run nothing: the object goes, and what it has made stays, whatever the
-	// other fields say.
+	// Policy is Run, the default, to run content with state absent before the object goes, or Keep to run nothing. With
+	// Keep everything that the object has made stays, and the other fields have no effect.
 	// +optional
 	Policy DeletePolicy `json:"policy,omitempty"`
 
-	// Role is one role to run in place of the content, as in the object itself. It is
-	// installed with the content while the object is there.
+	// Role is one role to run in place of the content, as in the object itself. It is installed with the content while the
+	// object exists.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Role string `json:"role,omitempty"`
 
-	// Roles to run in place of the content, as in the object itself. They are installed
-	// with the content while the object is there.
+	// Roles to run in place of the content, as in the object itself. They are installed with the content while the object
+	// exists.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -266,7 +247,7 @@ type OnDelete struct {
 	// +kubebuilder:validation:MinLength=1
 	PlaybookInline string `json:"playbookInline,omitempty"`
 
-	// Tags of the plays and tasks to run, of the content or of what takes its place.
+	// Tags of the plays and tasks to run, of the content or of its replacement.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:Pattern=`^\P{Cc}*$`
@@ -291,34 +272,32 @@ const (
 
 // A Project is a directory of a git repository, or of an archive.
 type Project struct {
-	// Src is the URL of the repository: https://, ssh:// or user@host:path. A URL
-	// https:// that ends in .tar.gz, .tgz, .zip or another name of an archive is that of an
-	// archive, unless it begins with git+.
+	// Src is the URL of the repository: https://, ssh:// or user@host:path. A https:// URL that ends in .tar.gz, .tgz,
+	// .zip or another suffix of an archive is the URL of an archive, unless it begins with git+.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.matches('https?://[^/@]{16,}@|://[^/]*(:|%3[aA])[^/]*@|[?&][^=]*(?i:token|password|secret|api_?key)=')",message="must not have a password or a token: write it into a credential of the configuration, .git-credentials for a repository or .netrc for an archive"
 	// +kubebuilder:validation:Pattern=`^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$`
 	Src string `json:"src"`
 
-	// Version is the tag, branch or commit to run. It defaults to the branch that the
-	// repository names as its HEAD. An archive has no versions.
+	// Version is the tag, branch or commit to run. It defaults to the branch that is the HEAD of the repository. An
+	// archive has no versions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([^\s:~^?*\[\\+@-][^\s:~^?*\[\\]*)?$`
 	Version string `json:"version,omitempty"`
 
-	// Path of the directory in the repository or the archive, such as ansible/web. It defaults to
-	// all of it. Nothing outside the directory is there when it runs.
+	// Path of the directory in the repository or the archive, such as ansible/web. It defaults to the top directory. Files
+	// outside the directory are missing when it runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Submodules are fetched, too, those of submodules included.
+	// Submodules is true to fetch submodules, too, and their submodules.
 	// +optional
 	Submodules bool `json:"submodules,omitempty"`
 }
 
-// A StateVariable tells the content in its own words whether the object is
-// there or is being deleted.
+// A StateVariable tells the content, with values that the content knows, whether the object exists or is being deleted.
 type StateVariable struct {
 	// Name of the variable.
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
@@ -326,7 +305,7 @@ type StateVariable struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Present is the variable's value while the object is there.
+	// Present is the variable's value while the object exists.
 	// +kubebuilder:default=present
 	// +optional
 	Present string `json:"present,omitempty"`
@@ -337,7 +316,7 @@ type StateVariable struct {
 	Absent string `json:"absent,omitempty"`
 }
 
-// A VarFileSource is a kind of object that holds variables, or one key of it.
+// A VarFileSource is the kind of the object with variables, or of the object and one key.
 // +kubebuilder:validation:Enum=ConfigMap;ConfigMapKey;Secret;SecretKey
 type VarFileSource string
 
@@ -349,24 +328,22 @@ const (
 	VarFileSourceSecretKey    VarFileSource = "SecretKey"
 )
 
-// A VarFile refers to extra variables: to a file of YAML or JSON, to the text of one variable, or to an object of which
-// each key is a variable.
+// A VarFile refers to extra variables: to a file of YAML or JSON, to the text of one variable, or to an object with a
+// variable for each key.
 // +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) == (self.source == 'ConfigMapKey') && has(self.configMapRef) == (self.source == 'ConfigMap')",message="source ConfigMap takes configMapRef; for one key write source: ConfigMapKey with configMapKeyRef; other sources take neither"
 // +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) == (self.source == 'SecretKey') && has(self.secretRef) == (self.source == 'Secret')",message="source Secret takes secretRef; for one key write source: SecretKey with secretKeyRef; other sources take neither"
 // +kubebuilder:validation:XValidation:rule="!has(self.variable) || self.source in ['SecretKey', 'ConfigMapKey']",message="variable must be set with source SecretKey or ConfigMapKey only: of a whole Secret or ConfigMap each key is a variable"
 type VarFile struct {
-	// Source says where the variables are. SecretKey and ConfigMapKey are one key: a
-	// file of YAML or JSON, or the text of the variable. Secret and ConfigMap are whole
-	// objects: each key is a variable, with the text of the key. Characters of a key that
-	// no name of a variable has become _, so that tls.crt is tls_crt.
+	// Source says where the variables are. SecretKey and ConfigMapKey are one key: a file of YAML or JSON, or the text of
+	// the variable. Secret and ConfigMap are whole objects: each key is a variable, with the text of the key. Characters
+	// of a key that the name of a variable cannot have become _, so that tls.crt becomes tls_crt.
 	Source VarFileSource `json:"source"`
 
 	// ConfigMapKeyRef selects a key of a ConfigMap.
 	// +optional
 	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyRef selects a key of a Secret. Reports mask its values in text, and
-	// withhold outputs that have them.
+	// SecretKeyRef selects a key of a Secret. Reports mask its values in text, and withhold outputs that contain them.
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 
@@ -374,29 +351,27 @@ type VarFile struct {
 	// +optional
 	ConfigMapRef *ObjectSelector `json:"configMapRef,omitempty"`
 
-	// SecretRef selects a Secret. Reports mask its values in text, and withhold outputs
-	// that have them.
+	// SecretRef selects a Secret. Reports mask its values in text, and withhold outputs that contain them.
 	// +optional
 	SecretRef *ObjectSelector `json:"secretRef,omitempty"`
 
-	// Variable is the name of the one variable that the text of the key is. Without it
-	// the key is a file of YAML or JSON. Texts of variables arrive as they are: Ansible
-	// never templates them.
+	// Variable is the name of a variable with the text of the key as its value, which Ansible never templates. Without it
+	// the key is a file of YAML or JSON.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	// +kubebuilder:validation:XValidation:rule="self != 'ansible_provider_meta'",message="ansible_provider_meta is the provider's own variable"
 	Variable string `json:"variable,omitempty"`
 
-	// Optional objects and keys may be missing.
+	// Optional is true if the object or the key may be missing.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // An ObjectSelector selects a Secret or a ConfigMap.
 type ObjectSelector struct {
-	// Namespace of the object. What refers to it is cluster scoped, and has to name it. What is
-	// in a namespace refers to objects of its own, and has no such field.
+	// Namespace of the object. It is required in references from cluster scoped objects. Objects in a namespace refer to
+	// objects of the same namespace, and have no such field.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -409,8 +384,8 @@ type ObjectSelector struct {
 
 // A KeySelector selects a key of a Secret or a ConfigMap.
 type KeySelector struct {
-	// Namespace of the object. What refers to it is cluster scoped, and has to name it. What is
-	// in a namespace refers to objects of its own, and has no such field.
+	// Namespace of the object. It is required in references from cluster scoped objects. Objects in a namespace refer to
+	// objects of the same namespace, and have no such field.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -430,10 +405,9 @@ type KeySelector struct {
 // +kubebuilder:validation:Enum=None;Secret;ConfigMapKey;InjectedIdentity;Environment;Filesystem;Project
 type FileSource string
 
-// Sources of credentials and inventories. None and InjectedIdentity bring no
-// file. Environment and Filesystem read what the provider itself can read, and
-// are refused unless the provider was started with a flag that allows them. Project
-// is for inventories only.
+// Sources of credentials and inventories. None and InjectedIdentity bring no file. Environment and Filesystem read an
+// environment variable or a file of the provider, and are refused unless a flag of the provider allows them. Project is
+// for inventories only.
 const (
 	FileSourceNone             FileSource = "None"
 	FileSourceSecret           FileSource = "Secret"
@@ -450,8 +424,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="env must be set with source Environment"
 // +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="fs must be set with source Filesystem"
 type FileSelector struct {
-	// Source says where the text of the file is. None and InjectedIdentity, which
-	// other providers know, bring no file.
+	// Source says where the text of the file is. None and InjectedIdentity, which exist for compatibility with other
+	// providers, bring no file.
 	Source FileSource `json:"source"`
 
 	// SecretRef selects a key of a Secret.

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Role to run, and to install where it says from where or which version.
+// A Role of a run. With a source or a version it is also a requirement.
 type Role struct {
 	// Name of the role.
 	Name string `json:"name,omitempty"`
@@ -23,14 +23,13 @@ type Role struct {
 // MaxRoles is how many roles a run may have.
 const MaxRoles = 100
 
-// ParseRoles returns the roles of the parameters in order, role included. The
-// error names the item that is neither a string nor an object {name, src,
-// version}.
+// ParseRoles returns the roles of the parameters in order, the role of the field role included. The error names the
+// item that is neither a string nor an object {name, src, version}.
 func (p *AnsibleRunParameters) ParseRoles() ([]Role, error) {
 	return parseRoles(p.Role, p.Roles, "spec.forProvider.roles")
 }
 
-// ParseRoles returns the roles that run in place of the content.
+// ParseRoles returns the roles that a deletion run runs in place of the content.
 func (o *OnDelete) ParseRoles() ([]Role, error) {
 	return parseRoles(o.Role, o.Roles, "spec.forProvider.onDelete.roles")
 }
@@ -96,8 +95,7 @@ func parseRole(raw []byte) (Role, error) {
 	return r, nil
 }
 
-// ParseVars returns the environment that the configuration sets: names to
-// values. Vars may be written as a map or as a list of {key, value}.
+// ParseVars returns the environment variables of the configuration by name. Vars is a map, or a list of {key, value}.
 func (s *ProviderConfigSpec) ParseVars() (map[string]string, error) {
 	if s.Vars == nil || len(s.Vars.Raw) == 0 || string(s.Vars.Raw) == "null" {
 		return nil, nil
@@ -140,7 +138,7 @@ func (s *ProviderConfigSpec) ParseVars() (map[string]string, error) {
 	return vars, nil
 }
 
-// decodeNumbers keeps numbers as they were written.
+// decodeNumbers decodes JSON and keeps numbers as they were written.
 func decodeNumbers(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

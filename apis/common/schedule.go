@@ -9,7 +9,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// A Times names points in time as a CronJob does.
+// Times are points in time, in the syntax of a CronJob.
 type Times struct {
 	// Cron is a schedule in the syntax of cron: minute, hour, day of the month, month and day of the
 	// week, such as "30 3 * * 1-5"; or @hourly, @daily, @weekly, @monthly or @yearly.
@@ -17,28 +17,27 @@ type Times struct {
 	// +kubebuilder:validation:MaxLength=256
 	Cron string `json:"cron"`
 
-	// TimeZone of the schedule, as the time zone database names it, such as Europe/Berlin. UTC by
-	// default.
+	// TimeZone of the schedule, as the time zone database names it, such as Europe/Berlin. The default is UTC.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 }
 
-// A Window is when runs may begin.
+// A Window is a recurring period in which runs may begin.
 type Window struct {
 	Times `json:",inline"`
 
-	// Duration for which the window stays open each time that it opens, such as 4h; a week at most.
+	// Duration for which the window stays open each time, such as 4h; a week at most.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be a duration of 1m to 168h, such as 4h"
 	Duration metav1.Duration `json:"duration"`
 
-	// Changes is Wait, the default, if changes, creations, retries and deletions wait for the window,
-	// too, and Immediate if only periodic runs do.
+	// Changes is Wait, the default, if changes, creations, retries and deletions wait for the window as periodic runs do,
+	// and Immediate if only periodic runs wait.
 	// +optional
 	Changes ChangePolicy `json:"changes,omitempty"`
 }
 
-// A ChangePolicy says when a change is acted on.
+// A ChangePolicy says whether changes wait for a window.
 // +kubebuilder:validation:Enum=Wait;Immediate
 type ChangePolicy string
 

@@ -12,8 +12,8 @@ import (
 type AnsibleRunSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
-	// ForProvider says what to run, with which variables, and where. For server-side
-	// apply it is one field: each apply replaces all of it.
+	// ForProvider says what to run, with which variables, and on which hosts. For server-side apply it is one field: each
+	// apply replaces all of it.
 	// +structType=atomic
 	ForProvider common.AnsibleRunParameters `json:"forProvider"`
 }
@@ -22,7 +22,7 @@ type AnsibleRunSpec struct {
 type AnsibleRunStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is known of the runs.
+	// AtProvider is the observed state of the runs.
 	// +optional
 	AtProvider common.AnsibleRunObservation `json:"atProvider,omitempty"`
 }
@@ -63,17 +63,17 @@ type AnsibleRunList struct {
 	Items []AnsibleRun `json:"items"`
 }
 
-// Parameters of the run.
+// Parameters returns spec.forProvider.
 func (r *AnsibleRun) Parameters() *common.AnsibleRunParameters {
 	return &r.Spec.ForProvider
 }
 
-// Observation of the run.
+// Observation returns status.atProvider.
 func (r *AnsibleRun) Observation() *common.AnsibleRunObservation {
 	return &r.Status.AtProvider
 }
 
-// Conditions of the object.
+// Conditions returns status.conditions.
 func (r *AnsibleRun) Conditions() *[]xpv2.Condition {
 	return &r.Status.Conditions
 }

@@ -20,8 +20,7 @@ type ProviderConfigStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 
-// A ProviderConfig says what the content of AnsibleRuns is installed from
-// and what it runs with.
+// A ProviderConfig says from where the content of AnsibleRuns is installed, and with which settings it runs.
 type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

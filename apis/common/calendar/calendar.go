@@ -1,10 +1,10 @@
-// Package calendar says when runs are due, and when they may begin.
+// Package calendar computes when runs are due, and when they may begin.
 package calendar
 
 import (
 	"strings"
 	"time"
-	_ "time/tzdata" // Images have no time zone database.
+	_ "time/tzdata" // Container images have no time zone database.
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// parser of what CronJobs take.
+// parser of the syntax of CronJobs.
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
 // A Calendar of an AnsibleRun. The zero value has no schedule, and is always open.
@@ -45,14 +45,14 @@ func New(schedule *common.Times, window *common.Window) (Calendar, field.ErrorLi
 	return c, errs
 }
 
-// Scheduled is true if the schedule says when periodic runs are due.
+// Scheduled is true if the AnsibleRun has a schedule for its periodic runs.
 func (c Calendar) Scheduled() bool { return c.schedule.cron != nil }
 
-// Due is when the schedule has the next periodic run after a time.
+// Due returns the first time after the given one at which the schedule has a periodic run.
 func (c Calendar) Due(after time.Time) time.Time { return c.schedule.next(after) }
 
-// Opens is when the window opens next, at or after now; the zero time if it is open, or there is none. Of runs
-// that are not periodic it is the zero time as well, unless they wait for the window.
+// Opens returns when the window opens next, at or after now. It returns the zero time if the window is open, if there
+// is none, or if the run does not wait for it: a run that is not periodic may not have to.
 func (c Calendar) Opens(now time.Time, periodic bool) time.Time {
 	opens := c.first(now, periodic)
 	if !opens.After(now) {
@@ -62,7 +62,8 @@ func (c Calendar) Opens(now time.Time, periodic bool) time.Time {
 	return opens
 }
 
-// Closes is when the window closes that is open; the zero time if none is, or if such runs do not wait for one.
+// Closes returns when the open window closes. It returns the zero time if no window is open, or if the run does not
+// wait for one.
 func (c Calendar) Closes(now time.Time, periodic bool) time.Time {
 	opens := c.first(now, periodic)
 	if opens.IsZero() || opens.After(now) {
@@ -72,24 +73,25 @@ func (c Calendar) Closes(now time.Time, periodic bool) time.Time {
 	return opens.Add(c.duration)
 }
 
-// first beginning of a window that is open, or opens next; the zero time if such runs do not wait for one.
+// first returns the beginning of the window that is open, or else of the one that opens next. It returns the zero time
+// if the run does not wait for a window.
 func (c Calendar) first(now time.Time, periodic bool) time.Time {
 	if c.window.cron == nil || !periodic && !c.changes {
 		return time.Time{}
 	}
 
-	// It stays open for as long.
+	// A window that began up to one duration ago is still open.
 	return c.window.next(now.Add(-c.duration))
 }
 
-// times are points in time.
+// times are the points in time of a schedule in a time zone.
 type times struct {
 	cron cron.Schedule
 	zone *time.Location
 }
 
-// next point after a time. Where the clocks are put forward, an hour that is missing begins when they are.
-// Where they are put back, an hour that comes twice counts once.
+// next returns the first point after a time. A point in an hour that is missing, because the clocks are put forward, is
+// the moment of the change. An hour that comes twice, because they are put back, counts once.
 func (t times) next(after time.Time) time.Time {
 	if t.hourly() {
 		return t.cron.Next(after.In(t.zone))
@@ -106,22 +108,22 @@ func (t times) next(after time.Time) time.Time {
 	}
 }
 
-// anyHour is what the library sets in the hours of a schedule that names none.
+// anyHour is the bit that the library sets for "*" in the hours of a schedule.
 const anyHour = 1 << 63
 
-// hourly is true for times that name no hour, and so have the same distance all the year.
+// hourly is true for a schedule without given hours, which has the same intervals across changes of the clocks.
 func (t times) hourly() bool {
 	s, ok := t.cron.(*cron.SpecSchedule)
 
 	return ok && s.Hour&anyHour != 0
 }
 
-// clock is what a clock shows at a time, in UTC, where no clock is ever put forward or back.
+// clock returns the date and the time that a clock shows, as a time in UTC, which has no changes of the clocks.
 func clock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// first time at which the clocks of a zone show at least this.
+// first returns the first time at which the clocks of a zone show at least the given date and time.
 func first(shows time.Time, zone *time.Location) time.Time {
 	t := time.Date(shows.Year(), shows.Month(), shows.Day(), shows.Hour(), shows.Minute(), shows.Second(),
 		shows.Nanosecond(), zone)
@@ -136,7 +138,7 @@ func first(shows time.Time, zone *time.Location) time.Time {
 		return t
 	}
 
-	// The clocks may have shown it before they were put back, too.
+	// The clocks may also have shown it before they were put back.
 	_, offset := start.Add(-time.Second).Zone()
 	if once := shows.Add(-time.Duration(offset) * time.Second).In(zone); once.Before(start) {
 		return once

@@ -1,10 +1,10 @@
-// Package clip bounds texts that people read, and that have to fit into a field.
+// Package clip cuts texts for people to the length of a field.
 package clip
 
 import "strings"
 
-// Text as far as it fits into a number of bytes, of which three are those of the
-// ellipsis that shows where it was cut. No character is broken.
+// Text cuts a string to a number of bytes, at the boundary of a character. A cut string ends with an ellipsis of three
+// bytes.
 func Text(s string, most int) string {
 	const mark = "…"
 

@@ -9,11 +9,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxTags is how many %TAG directives a text may have. The parser compares each with all
-// others, which takes minutes for a megabyte of them; hardly any text has one.
+// maxTags is how many %TAG directives a text may have. The parser compares each with all others, which takes minutes
+// for a megabyte of them. Texts of users hardly ever have one.
 const maxTags = 100
 
-// Check that a text does not take the parser of YAML minutes, before it is parsed.
+// Check returns an error for a text that would take the YAML parser minutes.
 func Check(text []byte) error {
 	if n := bytes.Count(text, []byte("%TAG")); n > maxTags {
 		return errors.Errorf("has %d %%TAG directives; at most %d are read", n, maxTags)
@@ -22,9 +22,8 @@ func Check(text []byte) error {
 	return nil
 }
 
-// Scalars of a mapping by their keys, as text. The mapping is not decoded into a Go map:
-// the decoder compares all keys with each other, which takes minutes for a hundred
-// thousand.
+// Scalars returns the scalars of a mapping by their keys, as text. It does not decode the mapping into a Go map: the
+// decoder compares all keys with each other, which takes minutes for a hundred thousand keys.
 func Scalars(text []byte) (map[string]string, error) {
 	if err := Check(text); err != nil {
 		return nil, err

@@ -1,5 +1,4 @@
-// Package yamltext reads and writes YAML that Ansible reads as well: text comes from
-// people, and goes to PyYAML.
+// Package yamltext reads YAML of users as PyYAML, which Ansible uses, does, and writes YAML that PyYAML reads.
 package yamltext
 
 import (
@@ -12,11 +11,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ErrMany is a text with more than one document.
+// ErrMany means that a text has more than one document.
 var ErrMany = errors.New("it must be a single document")
 
-// Parse the only document of a text, and return its root; nil when there is none. The
-// error is ErrMany with a line, or that of Check or the parser.
+// Parse returns the root of the only document of a text, or nil if there is none. The error is ErrMany with a line, or
+// that of Check or the parser.
 func Parse(text string) (*yaml.Node, error) {
 	if err := Check([]byte(text)); err != nil {
 		return nil, err
@@ -42,8 +41,8 @@ func Parse(text string) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// Quote a string as a double-quoted scalar of printable ASCII only: PyYAML takes no
-// surrogate pairs, which JSON has, and no characters that do not print. No value has what Check counts.
+// Quote returns a string as a double-quoted scalar of printable ASCII. PyYAML takes neither the surrogate pairs of JSON
+// nor unprintable characters. A %TAG inside the string is escaped, so that Check does not count it as a directive.
 func Quote(s string) string {
 	var b strings.Builder
 

@@ -13,36 +13,32 @@ import (
 // +kubebuilder:storageversion
 // +kubebuilder:resource:categories=crossplane
 
-// AnsibleRuns is the input of function-ansible in a step of a Composition. It says
-// which AnsibleRun objects an XR becomes, and which of their results the XR shows.
+// AnsibleRuns is the input of function-ansible in a step of a Composition. It says which AnsibleRuns are composed for
+// an XR, and which of their results the XR shows.
 //
-// Strings in when, readyWhen, forEach, forEachKey, previousNames, vars, varsFrom,
-// the yaml of inventories, labels, annotations, requiredResources, connectionDetails, conditions,
-// locals and status may hold CEL expressions, written ${…}. A string that is one expression and nothing else takes
-// the type of the expression's value; elsewhere the value is put into the string. $${
-// is a literal ${. The names of Secrets, ConfigMaps and ProviderConfigs may also hold
-// expressions: the runs of a namespaced XR compute any name, in the XR's own namespace, and
-// those of a cluster-scoped XR names with ${xr.metadata.uid}. So may values of env, and the
-// content that allowed lists. Each run may
-// also compute its runPolicy, pollInterval, keepOutput, managementPolicies, tags, skipTags,
-// limit, timeout, retryLimit, verbosity and approval. A computed value must be a valid value of
-// the field. All other fields are literal.
+// Strings in when, readyWhen, forEach, forEachKey, previousNames, vars, varsFrom, the yaml of inventories, labels,
+// annotations, requiredResources, connectionDetails, conditions, locals and status may hold CEL expressions, written
+// ${…}. A string that is one expression and nothing else has the type of the expression's value; elsewhere the value is
+// inserted into the string. $${ is a literal ${. The names of Secrets, ConfigMaps and ProviderConfigs may also hold
+// expressions: a namespaced XR may compute any name in its own namespace, and a cluster-scoped XR names that contain
+// ${xr.metadata.uid}. Values of env, and content that allowed lists, may hold expressions, too. Each run may also
+// compute its runPolicy, pollInterval, keepOutput, managementPolicies, tags, skipTags, limit, timeout, retryLimit,
+// verbosity and approval. A computed value must be a valid value of the field. All other fields are literal.
 //
 // Expressions see:
 //
 //   - xr: the XR as observed, with apiVersion, kind, metadata, spec and status.
-//   - runs: what was observed of the runs, by their names: runs.database has
-//     outputs, lastRun, lastApply, drift and content as in the AnsibleRun's
-//     status.atProvider; reported, which is all that content has reported for the status
-//     of the XR: its outputs and its conditions; ready, which is true when the run is Ready and Synced
-//     in its current generation; and the AnsibleRun's own metadata, spec and
-//     status. A run with forEach is a map of these by key.
-//   - resources: what other steps compose, as observed, by composition resource
-//     name. A run that refers to one depends on it as on another run.
+//   - runs: the observed runs, by their names: runs.database has outputs, lastRun, lastApply,
+//     drift and content as in the AnsibleRun's status.atProvider; reported, with the outputs
+//     and the conditions that the content has reported for the status of the XR; ready, which
+//     is true when the run is Ready and Synced in its current generation; and the AnsibleRun's
+//     own metadata, spec and status. A run with forEach is a map of these by key.
+//   - resources: the observed composed resources of other steps, by composition resource
+//     name. A run that refers to a resource depends on it as on another run.
 //   - required: the requiredResources that exist, by their names in this input.
 //   - environment: the data of the EnvironmentConfigs that an earlier step of the
 //     pipeline has selected and merged.
-//   - context: what earlier steps have put into the context of the pipeline.
+//   - context: the context of the pipeline, with the values of earlier steps.
 //   - locals: the values in locals, by name.
 //   - each: in a run with forEach, its item, with key and value.
 //
@@ -53,60 +49,55 @@ type AnsibleRuns struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Defaults are fields that all runs share: any fields of a run but name, previousNames,
-	// forEach, forEachKey, readyWhen and dependsOn. The function checks them as those of a
-	// run. A run's own fields win: its maps are
-	// merged deeply with those of the defaults, except project and onDelete, which
-	// replace those of the defaults as a whole, as its lists and its content do.
+	// Defaults are fields that all runs share: any field of a run but name, previousNames, forEach, forEachKey, readyWhen
+	// and dependsOn. The function checks them like those of a run. Fields of a run win. Maps are merged deeply, except
+	// project and onDelete; these, lists, and the content of a run replace those of the defaults as a whole.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Defaults *RunTemplate `json:"defaults,omitempty"`
 
-	// Locals are values by name: any YAML, which may hold expressions that refer to
-	// other locals. Expressions see a local as locals.<name>. It is computed once for
-	// an XR, and not at all if nothing refers to it.
+	// Locals are values by name: any YAML, which may hold expressions that refer to other locals. Expressions see a local
+	// as locals.<name>. A local is computed once for an XR, or never if no expression refers to it.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Locals *runtime.RawExtension `json:"locals,omitempty"`
 
-	// RequiredResources are objects that expressions see as required.<name>: one
-	// object where matchName selects it, and a list where matchLabels do.
+	// RequiredResources are objects that expressions see as required.<name>: one object with matchName, and a list of
+	// objects with matchLabels.
 	// +optional
 	RequiredResources map[string]RequiredResource `json:"requiredResources,omitempty"`
 
-	// Runs that the XR becomes.
+	// Runs that are composed for the XR.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1000
 	Runs []Run `json:"runs"`
 
-	// Status fields of the XR: literals and expressions. A field keeps its value while
-	// the new value is not there yet, or does not fit the XRD. A field with the value
-	// optional.none() is left out. The status may also be one expression, with an object
-	// of all fields as its value. In it, conditions are a list of conditions for the
-	// XR and its claim, each with a type, a status and, if need be, a reason and a message.
+	// Status fields of the XR: literals and expressions. A field keeps its value while the new value is missing, or does
+	// not fit the XRD. A field with the value optional.none() is left out. The status may also be one expression with an
+	// object of all fields as its value. In it, conditions is a list of conditions for the XR and its claim, each with a
+	// type, a status and, if need be, a reason and a message.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status *apiextensionsv1.JSON `json:"status,omitempty"`
 
-	// Conditions of the XR and its claim, beside those of Crossplane. A condition with a
-	// value that is not there is Unknown, with the cause as its message.
+	// Conditions of the XR and its claim, beside those of Crossplane. A condition is Unknown while its value is missing,
+	// and its message says why.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []Condition `json:"conditions,omitempty"`
 
-	// OperatorConditions adds the conditions Running, Successful and Failure to the XR
-	// and its claim, as an Ansible operator has them, for what waits for these.
+	// OperatorConditions adds the conditions Running, Successful and Failure of Ansible operators to the XR and its claim,
+	// for clients that wait for them.
 	// +optional
 	OperatorConditions bool `json:"operatorConditions,omitempty"`
 
-	// ConnectionDetails of the XR. Their expressions see the connection details of
-	// runs, as in ${runs.database.connectionDetails.password}. Each run with such an
-	// expression has a Secret of its own. A value that is not UTF-8 text is an error. A
-	// legacy XR publishes the details itself. For any other XR they are in a Secret that
-	// is composed beside its runs: the connectionSecret.
+	// ConnectionDetails of the XR. Their expressions see the connection details of runs, as in
+	// ${runs.database.connectionDetails.password}. Each run in such an expression has a Secret of its own. A value that is
+	// not UTF-8 text is an error. A legacy XR publishes the details itself. For any other XR they are in a Secret that is
+	// composed beside its runs: the connectionSecret.
 	// +optional
 	ConnectionDetails []ConnectionDetail `json:"connectionDetails,omitempty"`
 
@@ -140,8 +131,8 @@ type Condition struct {
 
 // A ConnectionSecret names the Secret with the connection details of an XR.
 type ConnectionSecret struct {
-	// Namespace of the Secret: required for a cluster-scoped XR that is not a
-	// legacy one. A namespaced XR has it in its own namespace.
+	// Namespace of the Secret. It is required for a cluster-scoped XR, unless that is a legacy XR. A namespaced XR has the
+	// Secret in its own namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -154,21 +145,20 @@ type ConnectionSecret struct {
 	Name string `json:"name,omitempty"`
 }
 
-// A Run becomes an AnsibleRun.
+// A Run is the template of an AnsibleRun, or of a set of AnsibleRuns.
 type Run struct {
 	RunTemplate `json:",inline"`
 
-	// Name of the run in expressions, and of the composed resource within the pipeline. Those
-	// of a run with forEach are followed by the key in brackets, as in database[eu].
+	// Name of the run in expressions, and of the composed resource in the pipeline. The names of the composed resources of
+	// a run with forEach have the key in brackets, as in database[eu].
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// PreviousNames are names that the composed resource may have in XRs that were made
-	// with an earlier Composition, such as database or database[eu]. The run takes the
-	// resource over under that name. The names may hold expressions. Without them a run
-	// is not created while another one with the same content, hosts and variables would
-	// be removed; an empty list means that the run is a new one.
+	// PreviousNames are names of the composed resource in XRs that were made with an earlier Composition, such as database
+	// or database[eu]. The run takes over the resource with such a name. The names may hold expressions. Without
+	// previousNames a run is not created while a run with the same content, hosts and variables would be removed; an empty
+	// list means that the run is a new one.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	PreviousNames []string `json:"previousNames,omitempty"`
@@ -182,9 +172,9 @@ type Run struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ReadyWhen *apiextensionsv1.JSON `json:"readyWhen,omitempty"`
 
-	// ForEach makes a run for every item: a map, a list of unique strings, or a list of
-	// anything together with forEachKey; 1000 items at most. Expressions of the run see
-	// its item as each.key and each.value. When an item is gone its run is removed.
+	// ForEach makes a run for every item: a map, a list of unique strings, or a list of any items together with
+	// forEachKey; 1000 items at most. Expressions of the run see its item as each.key and each.value. When an item is gone
+	// its run is removed.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -195,13 +185,13 @@ type Run struct {
 	// +optional
 	ForEachKey string `json:"forEachKey,omitempty"`
 
-	// DependsOn names runs that have to be ready first, beside those that expressions
-	// refer to. A run does not wait for one that is not wanted.
+	// DependsOn names runs that have to be ready first, beside runs in expressions. A run does not wait for a run that is
+	// not wanted.
 	// +optional
 	DependsOn []string `json:"dependsOn,omitempty"`
 }
 
-// A Removal limits the items that one change removes.
+// A Removal limits how many items one change may remove.
 type Removal struct {
 	// AtMost is the number of items that may go at once, or their share of all items,
 	// such as 10%. A change that removes more is held until the XR has the annotation
@@ -213,8 +203,8 @@ type Removal struct {
 
 // A RunTemplate has the fields that runs and their defaults share.
 type RunTemplate struct {
-	// Namespace of the AnsibleRun, for a namespaced run of a cluster-scoped XR or of an
-	// Operation. Without it the run has the scope, and the namespace, of the XR.
+	// Namespace of the AnsibleRun, for a namespaced run of a cluster-scoped XR or of an Operation. Without it the run has
+	// the scope, and the namespace, of the XR.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -240,30 +230,26 @@ type RunTemplate struct {
 	// +optional
 	Removal *Removal `json:"removal,omitempty"`
 
-	// AtATime is how many items of forEach change, or are created, at a time: a number, or a
-	// share of all items, such as 25%. Their order is that of forEach. The next ones begin
-	// when the earlier ones are ready with their new values; one that fails stops the rest.
-	// The default is all of them.
+	// AtATime is how many items of forEach are changed or created at a time: a number, or a share of all items, such as
+	// 25%. They follow the order of forEach. The next items begin when the earlier ones are ready with their new values;
+	// an item that fails stops the rest. By default all items begin at once.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	AtATime *intstr.IntOrString `json:"atATime,omitempty"`
 
-	// Prune says whether the run is removed when it is not wanted any more, or gone
-	// from the Composition. With false it stays, with everything that it has made, and
-	// is removed only with the XR. The default is true.
+	// Prune says whether the run is removed when it is not wanted any more, or was removed from the Composition. With
+	// false the run stays, with everything that it has made, and is removed only with the XR. The default is true.
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
 
-	// Usages protect the runs and resources that this run depends on from being deleted
-	// before this run is gone, with Crossplane's own Usage or ClusterUsage. The default
-	// is true. A cluster-scoped run that depends on a namespaced one cannot have
-	// Usages. An XR has at most 2000: sets that depend on each other have one for each
-	// pair of members, unless each member depends only on the member of its own key.
+	// Usages protect the runs and resources that this run depends on from being deleted before this run is gone, with
+	// Crossplane's own Usage or ClusterUsage. The default is true. A cluster-scoped run that depends on a namespaced run
+	// cannot have Usages. An XR has at most 2000 Usages. Two sets of runs that depend on each other need one for each pair
+	// of members, unless each member depends only on the member with its own key.
 	// +optional
 	Usages *bool `json:"usages,omitempty"`
 
-	// RunPolicy says when the content is run while the XR is there. The
-	// default is ObserveAndDelete.
+	// RunPolicy says when the content runs while the XR exists. The default is ObserveAndDelete.
 	// +optional
 	RunPolicy common.RunPolicy `json:"runPolicy,omitempty"`
 
@@ -273,8 +259,8 @@ type RunTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="must be a duration of more than 0, such as 30m"
 	PollInterval *metav1.Duration `json:"pollInterval,omitempty"`
 
-	// KeepOutput keeps the end of what the last run displayed in a ConfigMap: for good
-	// when it is "true", or for a time after the run, for example 24h.
+	// KeepOutput keeps the end of the last run's output in a ConfigMap: without a limit when it is "true", or for a time
+	// after the run, for example 24h.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == 'true' || duration(self) > duration('0s')",message="must be \"true\", or a duration of more than 0, such as 24h"
 	KeepOutput string `json:"keepOutput,omitempty"`
@@ -283,24 +269,23 @@ type RunTemplate struct {
 	// +optional
 	ProviderConfigRef *ProviderConfigReference `json:"providerConfigRef,omitempty"`
 
-	// ManagementPolicies of the AnsibleRun: its actions that are allowed. Without
-	// Delete, what the run has made stays when the AnsibleRun is deleted.
+	// ManagementPolicies of the AnsibleRun: its allowed actions. Without Delete, everything that the run has made stays
+	// when the AnsibleRun is deleted.
 	// +optional
 	// +kubebuilder:validation:items:Enum=Observe;Create;Update;Delete;LateInitialize;*
 	ManagementPolicies []string `json:"managementPolicies,omitempty"`
 
-	// Allowed says which values an XR may choose for content, by the fields of the
-	// run: project.version, playbook, playbooks, roles.version and inventories.path. A
-	// field with a list may hold an expression. Its value must match one of the
-	// patterns in the list, in which * is any text without a slash, and ? any character
-	// but a slash. A commit must be listed as it is.
+	// Allowed says which values an XR may choose for content, by the fields of the run: project.version, playbook,
+	// playbooks, roles.version and inventories.path. A field with a list may hold an expression. Its value must match one
+	// of the patterns in the list. In a pattern, * is any text without a slash, and ? is any character but a slash. A
+	// commit must be listed in full.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=5
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['project.version', 'playbook', 'playbooks', 'roles.version', 'inventories.path'])",message="only project.version, playbook, playbooks, roles.version and inventories.path can be allowed: no XR chooses a source"
 	Allowed map[string][]string `json:"allowed,omitempty"`
 
-	// Project is a git repository that the content is run from, as ansible-playbook
-	// runs it in that directory. That of a run replaces that of the defaults.
+	// Project is a directory of a git repository or of an archive, in which the content runs as with ansible-playbook. The
+	// project of a run replaces that of the defaults.
 	// +optional
 	Project *common.Project `json:"project,omitempty"`
 
@@ -338,37 +323,32 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MinLength=1
 	PlaybookInline string `json:"playbookInline,omitempty"`
 
-	// Hosts is the host pattern of the plays that are made for roles. It
-	// defaults to all when there is an inventory, and to localhost when there
-	// is none.
+	// Hosts is the host pattern of the plays that are generated for roles. It defaults to all when there is an inventory,
+	// and to localhost otherwise.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Hosts string `json:"hosts,omitempty"`
 
-	// Vars are extra variables: any YAML, which may hold expressions. A variable
-	// without an expression is templated by Ansible as usual. One that holds an
-	// expression anywhere is never templated, for its value may come from
-	// people without trust: it becomes one of the AnsibleRun's unsafeVars.
+	// Vars are extra variables: any YAML, which may hold expressions. Ansible templates a variable without an expression
+	// as usual. It never templates a variable that holds an expression, since its value may come from people without
+	// trust: the variable becomes one of the AnsibleRun's unsafeVars.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *runtime.RawExtension `json:"vars,omitempty"`
 
-	// VarsFrom are objects with fields that become variables, weaker than vars, the
-	// last one strongest. Ansible never templates them. Their names must be
-	// identifiers, and can neither start with ansible_ or _ansible_ nor be one of
-	// Ansible's magic variables, or a function or a word of its templates.
+	// VarsFrom are objects with fields that become variables. Later objects win over earlier ones, and vars win over all
+	// of them. Ansible never templates them. Their names must be identifiers. They can neither start with ansible_ or
+	// _ansible_ nor be one of Ansible's magic variables, or a function or a word of its templates.
 	// +optional
 	VarsFrom []VarsSource `json:"varsFrom,omitempty"`
 
-	// Templated names variables of vars that Ansible templates although they
-	// hold expressions. The sources of their values can run code in the
-	// provider.
+	// Templated names variables of vars that Ansible templates although they hold expressions. A person that controls such
+	// a value can run code in the provider.
 	// +optional
 	Templated []string `json:"templated,omitempty"`
 
-	// VarFiles are extra variables in Secrets and ConfigMaps. Later ones win over
-	// earlier ones; vars win over all of them. The names of Secrets and ConfigMaps may
-	// hold expressions.
+	// VarFiles are extra variables in Secrets and ConfigMaps. Later ones win over earlier ones, and vars win over all of
+	// them. The names of Secrets and ConfigMaps may hold expressions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []common.VarFile `json:"varFiles,omitempty"`
@@ -381,8 +361,8 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MaxItems=100
 	Env []common.EnvVar `json:"env,omitempty"`
 
-	// Inventories say which hosts there are. Ansible reads them in their order, and merges
-	// them. An inventory that is written here, with yaml, inline or script, is the last item.
+	// Inventories of the run. Ansible reads them in their order, and merges them. An inventory with yaml, inline or script
+	// is the last item.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.filter(i, has(i.yaml) || has(i.inline) || has(i.script)).size() <= 1",message="only one item can have yaml, inline or script"
@@ -390,17 +370,15 @@ type RunTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.size() == 1 || !self.exists(i, has(i.script))",message="script must be the only item: beside it, Ansible would run the others as scripts, too"
 	Inventories []Inventory `json:"inventories,omitempty"`
 
-	// Limit is a pattern of hosts: the run leaves out all others, as with --limit.
+	// Limit is a pattern of hosts, as with --limit: the run leaves out all other hosts.
 	// +optional
 	Limit string `json:"limit,omitempty"`
 
-	// Tags of the plays and tasks to run. When the object is deleted those of onDelete
-	// count instead.
+	// Tags of the plays and tasks to run. When the object is deleted, the tags of onDelete replace them.
 	// +optional
 	Tags []string `json:"tags,omitempty"`
 
-	// SkipTags are the tags of the plays and tasks not to run. When the object is deleted
-	// those of onDelete count instead.
+	// SkipTags are the tags of the plays and tasks not to run. When the object is deleted, those of onDelete replace them.
 	// +optional
 	SkipTags []string `json:"skipTags,omitempty"`
 
@@ -421,8 +399,7 @@ type RunTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// FactCachingTimeout is how long facts of hosts are kept for later runs of the
-	// AnsibleRun, for example 24h.
+	// FactCachingTimeout is how long facts of hosts are kept for later runs of the AnsibleRun, for example 24h.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be a duration of a second or more, such as 24h"
 	FactCachingTimeout *metav1.Duration `json:"factCachingTimeout,omitempty"`
@@ -434,36 +411,33 @@ type RunTemplate struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
-	// Approval is Required if what the run would change is to be checked, and applied only
-	// after it was approved with an Approval. What the configuration requires holds in any
-	// case.
+	// Approval is Required if the changes of the run have to be predicted by a check and approved with an Approval before
+	// they are applied. If the configuration requires approvals, they are required in any case.
 	// +optional
 	Approval common.ApprovalRequirement `json:"approval,omitempty"`
 
-	// HistoryLimit is the number of runs that the AnsibleRun's status.atProvider.history has: 5 by
-	// default, and none with 0.
+	// HistoryLimit is the number of runs in the AnsibleRun's status.atProvider.history: 5 by default, and none with 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=50
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 
-	// Schedule says when periodic runs are due, in place of the poll interval; under RunOnChange, too.
+	// Schedule says when periodic runs are due, in place of the poll interval. It applies under RunOnChange, too.
 	// +optional
 	Schedule *common.Times `json:"schedule,omitempty"`
 
-	// Window is when runs may begin. A run that is asked for does not wait for it, and one that has
-	// begun goes on when it closes.
+	// Window is when runs may begin. A requested run does not wait for it, and a run that has begun goes on when the
+	// window closes.
 	// +optional
 	Window *common.Window `json:"window,omitempty"`
 
-	// StateVariable passes the desired state under a name and with values that
-	// the content knows.
+	// StateVariable passes the desired state as a variable with a name and values that the content knows.
 	// +optional
 	StateVariable *common.StateVariable `json:"stateVariable,omitempty"`
 
-	// OnDelete says what the deletion of the AnsibleRun does. Without it the content runs once
-	// more, all of it, with state absent; content that does not look at the state does not
-	// run, so that what it has made stays. That of a run replaces that of the defaults.
+	// OnDelete says what the deletion of the AnsibleRun does. Without it all of the content runs once more, with state
+	// absent. Content that does not look at the state does not run, so that everything that it has made stays. The
+	// onDelete of a run replaces that of the defaults.
 	// +optional
 	OnDelete *common.OnDelete `json:"onDelete,omitempty"`
 }
@@ -485,10 +459,9 @@ type ProviderConfigReference struct {
 // An Inventory of a run.
 // +kubebuilder:validation:XValidation:rule="(has(self.yaml) ? 1 : 0) + (has(self.inline) ? 1 : 0) + (has(self.script) ? 1 : 0) + (has(self.path) ? 1 : 0) + (has(self.secretKeyRef) ? 1 : 0) + (has(self.configMapKeyRef) ? 1 : 0) == 1",message="exactly one of yaml, inline, script, path, secretKeyRef and configMapKeyRef must be set"
 type Inventory struct {
-	// YAML is an inventory in its YAML form, which may hold expressions: for values, for
-	// hosts, vars or children as a whole, and for hosts also as a list of names. Ansible
-	// never templates computed values. Computed names must be names of hosts, or
-	// identifiers; names of variables have the same rules as in varsFrom.
+	// YAML is an inventory in its YAML form, which may hold expressions: for values, for hosts, vars or children as a
+	// whole, and for hosts also as a list of names. Ansible never templates computed values. Computed names must be names
+	// of hosts, or identifiers; names of variables follow the rules of varsFrom.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	YAML *runtime.RawExtension `json:"yaml,omitempty"`
@@ -501,9 +474,8 @@ type Inventory struct {
 	// +optional
 	Script string `json:"script,omitempty"`
 
-	// Path of a file or a directory in the project, such as inventories/production. It
-	// may hold expressions, each for a name or a part of one. Ansible runs a file that is
-	// executable.
+	// Path of a file or a directory in the project, such as inventories/production. It may hold expressions, each for a
+	// name or a part of a name. Ansible runs an executable file.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
@@ -517,11 +489,11 @@ type Inventory struct {
 	ConfigMapKeyRef *common.KeySelector `json:"configMapKeyRef,omitempty"`
 }
 
-// Keys says how the names of fields become names of variables.
+// Keys says how the names of fields are converted to names of variables.
 // +kubebuilder:validation:Enum=AsIs;SnakeCase
 type Keys string
 
-// Ways from the names of fields to the names of variables.
+// Conversions of the names of fields to names of variables.
 const (
 	// KeysAsIs keeps names.
 	KeysAsIs Keys = "AsIs"
@@ -532,12 +504,11 @@ const (
 
 // A VarsSource is an object with fields that become variables.
 type VarsSource struct {
-	// Value is an expression for the object, as in ${xr.spec.parameters}. Of the
-	// XR's spec, the fields that are Crossplane's own are left out.
+	// Value is an expression for the object, as in ${xr.spec.parameters}. Crossplane's own fields of the XR's spec are
+	// left out.
 	Value string `json:"value"`
 
-	// Keys says how the names of fields become names of variables. The default
-	// is AsIs.
+	// Keys says how the names of fields are converted to names of variables. The default is AsIs.
 	// +optional
 	Keys Keys `json:"keys,omitempty"`
 
@@ -550,7 +521,7 @@ type VarsSource struct {
 	Exclude []string `json:"exclude,omitempty"`
 }
 
-// A RequiredResource selects objects that Crossplane is to fetch.
+// A RequiredResource selects objects for Crossplane to fetch.
 type RequiredResource struct {
 	// APIVersion of the objects.
 	APIVersion string `json:"apiVersion"`
@@ -558,19 +529,17 @@ type RequiredResource struct {
 	// Kind of the objects.
 	Kind string `json:"kind"`
 
-	// Namespace of the objects. Without it they are cluster scoped or, selected
-	// by labels, in any namespace.
+	// Namespace of the objects. Without it they are cluster scoped or, with matchLabels, in any namespace.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// MatchName selects one object by its name. It may hold an expression; then
-	// the object is in the XR's own namespace, or cluster scoped.
+	// MatchName selects one object by its name. It may hold an expression; then the object is in the XR's own namespace,
+	// or cluster scoped.
 	// +optional
 	MatchName string `json:"matchName,omitempty"`
 
-	// MatchLabels selects objects by their labels. Their values may hold
-	// expressions if the XR is namespaced; then the objects are in its own
-	// namespace.
+	// MatchLabels selects objects by their labels. Their values may hold expressions if the XR is namespaced; then the
+	// objects are in its own namespace.
 	// +optional
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 }

@@ -13,8 +13,8 @@ import (
 // +kubebuilder:printcolumn:name="BY",type="string",JSONPath=".spec.by"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 
-// An Approval lets an AnsibleRun in its namespace apply what a check has predicted, or
-// forbids it. The right to create Approvals is that to decide.
+// An Approval lets an AnsibleRun in its namespace apply the changes that a check has predicted, or forbids that. Users
+// with the right to create Approvals may decide.
 type Approval struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -32,7 +32,7 @@ type ApprovalList struct {
 	Items []Approval `json:"items"`
 }
 
-// Decided is what the Approval says.
+// Decided returns the spec with the decision.
 func (a *Approval) Decided() *common.ApprovalSpec {
 	return &a.Spec
 }

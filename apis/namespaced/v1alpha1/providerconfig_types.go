@@ -20,8 +20,8 @@ type ProviderConfigStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 
-// A ProviderConfig says what the content of AnsibleRuns is installed from
-// and what it runs with in one namespace.
+// A ProviderConfig says from where the content of AnsibleRuns in its namespace is installed, and with which settings it
+// runs.
 type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -63,8 +63,8 @@ type ClusterProviderConfigStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must have at most 63 characters: it is the value of a label"
 
-// A ClusterProviderConfig says what the content of AnsibleRuns is installed from
-// and what it runs with in any namespace.
+// A ClusterProviderConfig says from where the content of AnsibleRuns in any namespace is installed, and with which
+// settings it runs.
 type ClusterProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
