@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestOwnConditions reads the sources of this package: a type that was forgotten
-// would be open to content, and removed from objects like content's own.
+// TestOwnConditions reads the sources of this package: content could set a type that is missing, and the provider would
+// remove such a condition from objects like those of content.
 func TestOwnConditions(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	needs.OK(t, err)

@@ -40,7 +40,7 @@ func TestParseRoles(t *testing.T) {
 			want:   want{roles: []Role{{Name: "a.b.c"}, {Name: "web", Src: "git+file:///web", Version: "v1"}}},
 		},
 		"TooMany": {
-			reason: "As all lists have, roles should have an end.",
+			reason: "The number of roles should be limited.",
 			p:      raw(`["a` + strings.Repeat(`","a`, 100) + `"]`),
 			want:   want{err: "spec.forProvider.roles must have at most 100 items, not 101"},
 		},
@@ -97,7 +97,7 @@ func TestParseVars(t *testing.T) {
 		want   want
 	}{
 		"Map": {
-			reason: "A map should be taken as it is, numbers as written.",
+			reason: "A map should be read with numbers as written.",
 			raw:    `{"A": "x", "B": 12345678901234567890, "C": true, "D": null}`,
 			want:   want{vars: map[string]string{"A": "x", "B": "12345678901234567890", "C": "true", "D": ""}},
 		},

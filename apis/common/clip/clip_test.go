@@ -9,10 +9,10 @@ func TestText(t *testing.T) {
 		n      int
 		want   string
 	}{
-		"Short":     {reason: "What fits stays.", s: "abc", n: 3, want: "abc"},
-		"Long":      {reason: "What does not fit is cut, and shows that it is.", s: "abcdef", n: 5, want: "ab…"},
-		"Character": {reason: "No character is broken.", s: "aäöüß", n: 7, want: "aä…"},
-		"Nothing":   {reason: "Where there is no room, it still shows that there was something.", s: "abc", n: 0, want: "…"},
+		"Short":     {reason: "A short text is unchanged.", s: "abc", n: 3, want: "abc"},
+		"Long":      {reason: "A long text is cut, and ends with an ellipsis.", s: "abcdef", n: 5, want: "ab…"},
+		"Character": {reason: "A text is cut at the boundary of a character.", s: "aäöüß", n: 7, want: "aä…"},
+		"Nothing":   {reason: "Without room, the text is the ellipsis.", s: "abc", n: 0, want: "…"},
 	}
 
 	for name, tc := range cases {

@@ -16,13 +16,13 @@ func TestParse(t *testing.T) {
 		none   bool
 		err    string
 	}{
-		"Empty":   {reason: "No text is no document.", none: true},
-		"Comment": {reason: "Nor is a comment.", text: "# nothing\n", none: true},
+		"Empty":   {reason: "An empty text has no document.", none: true},
+		"Comment": {reason: "A comment is no document.", text: "# nothing\n", none: true},
 		"Null":    {reason: "An empty document is null.", text: "---\n", root: yaml.ScalarNode},
-		"One":     {reason: "One document is what is wanted.", text: "--- \na: 1\n", root: yaml.MappingNode},
+		"One":     {reason: "One document is returned.", text: "--- \na: 1\n", root: yaml.MappingNode},
 		"Many":    {reason: "A second document is refused, with its line.", text: "a: 1\n---\nb: 2\n", err: "line 2: it must be a single document"},
-		"Broken":  {reason: "A mistake is that of the parser.", text: "a: [", err: "yaml: line 1: did not find expected node content"},
-		"After":   {reason: "Also behind a document.", text: "a: 1\n---\nb: [", err: "yaml: line 3: did not find expected node content"},
+		"Broken":  {reason: "An error of the parser is returned.", text: "a: [", err: "yaml: line 1: did not find expected node content"},
+		"After":   {reason: "An error after the first document is returned.", text: "a: 1\n---\nb: [", err: "yaml: line 3: did not find expected node content"},
 	}
 
 	for name, tc := range cases {
@@ -64,15 +64,15 @@ func TestWriteFlow(t *testing.T) {
 		value  any
 		want   string
 	}{
-		"Expression": {reason: "A conditional evaluates what is no template, too.", value: "secret == guess", want: `!unsafe "secret == guess"`},
-		"Variable":   {reason: "A name is an expression.", value: "secret", want: `!unsafe "secret"`},
-		"Difference": {reason: "So is what begins like a number.", value: "1 - secret", want: `!unsafe "1 - secret"`},
-		"Boolean":    {reason: "Ansible would make a boolean of a tagged word.", value: "Yes", want: `"Yes"`},
-		"Number":     {reason: "It would make a number of tagged digits.", value: "-1.5e+3", want: `"-1.5e+3"`},
-		"Date":       {reason: "It would make a date of a tagged one.", value: "2001-12-14 21:59:43.10 -5", want: `"2001-12-14 21:59:43.10 -5"`},
-		"Empty":      {reason: "It would make null of a tagged text without characters.", value: "", want: `""`},
-		"Mapping":    {reason: "The tag of a mapping is that of all in it.", value: map[string]any{"a": []any{"yes", "b == c"}}, want: `!unsafe {? "a" : ["yes", "b == c"]}`},
-		"List":       {reason: "So is that of a list.", value: []any{"1", "a"}, want: `!unsafe ["1", "a"]`},
+		"Expression": {reason: "A text that may be an expression is tagged.", value: "secret == guess", want: `!unsafe "secret == guess"`},
+		"Variable":   {reason: "A name, which is an expression, is tagged.", value: "secret", want: `!unsafe "secret"`},
+		"Difference": {reason: "A text that only begins like a number is tagged.", value: "1 - secret", want: `!unsafe "1 - secret"`},
+		"Boolean":    {reason: "A word that Ansible would read as a boolean is not tagged.", value: "Yes", want: `"Yes"`},
+		"Number":     {reason: "Digits that Ansible would read as a number are not tagged.", value: "-1.5e+3", want: `"-1.5e+3"`},
+		"Date":       {reason: "A text that Ansible would read as a date is not tagged.", value: "2001-12-14 21:59:43.10 -5", want: `"2001-12-14 21:59:43.10 -5"`},
+		"Empty":      {reason: "An empty text, which Ansible would read as null, is not tagged.", value: "", want: `""`},
+		"Mapping":    {reason: "The tag of a mapping holds for all strings in it.", value: map[string]any{"a": []any{"yes", "b == c"}}, want: `!unsafe {? "a" : ["yes", "b == c"]}`},
+		"List":       {reason: "The tag of a list holds for all strings in it.", value: []any{"1", "a"}, want: `!unsafe ["1", "a"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
