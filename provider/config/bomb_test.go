@@ -6,7 +6,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// TestBombs reads variables of which no more is to be made than was written.
+// TestBombs parses small texts that would take a lot of memory or time.
 func TestBombs(t *testing.T) {
 	for name, text := range bomb.All("x", bomb.Secret) {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
-// Package config resolves an AnsibleRun, its configuration, and the Secrets and ConfigMaps
-// that both refer to, to inputs. The reconciler calls it with objects from the API server,
-// "provider-ansible run" with manifests.
+// Package config resolves an AnsibleRun, its configuration, and the Secrets and ConfigMaps that both refer to, to
+// inputs. It reads objects from the API server for the reconciler, and from manifests for "provider-ansible run".
 //
-// It also has what the controllers of configurations need: their kinds, the indexes by
-// which a change finds the objects that it concerns, and usages.
+// It also has the parts of the controllers of configurations: their kinds, usages, and the indexes with which a change
+// of an object finds the AnsibleRuns and configurations that refer to it.
 package config

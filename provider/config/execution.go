@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Execution of the runs of a configuration, with its defaults filled in.
+// Execution returns where and how the runs of a configuration are carried out, with defaults filled in.
 func (p Places) Execution(c common.Config) (common.Execution, error) {
 	x := common.Execution{}
 	if given := c.ConfigSpec().Execution; given != nil {
@@ -34,7 +34,7 @@ func (p Places) Execution(c common.Config) (common.Execution, error) {
 				"spec.execution.place: this provider carries out no runs itself (--place=PodsOnly); set it to Pod")
 		}
 
-		// The API server refuses that only where the place is written out.
+		// The API server refuses these fields only if place is in the spec.
 		if !reflect.DeepEqual(x, common.Execution{Place: x.Place}) {
 			return x, errors.New(
 				"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave " +
@@ -54,7 +54,7 @@ func (p Places) Execution(c common.Config) (common.Execution, error) {
 	return x, nil
 }
 
-// namespace of the Pods of a configuration, whatever else it says.
+// namespace of the Pods of a configuration, whatever their place.
 func (p Places) namespace(c common.Config) string {
 	given := ""
 	if x := c.ConfigSpec().Execution; x != nil {

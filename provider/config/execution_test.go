@@ -38,15 +38,15 @@ func TestExecution(t *testing.T) {
 		"NoCluster": {"Without a cluster the run is carried out here, whatever the configuration says.", Places{}, in(&common.Execution{Place: common.PlacePod, Image: "x"}), common.Execution{}, ""},
 		"Default":   {"A configuration that says nothing has the place of the flag.", flags, in(nil), common.Execution{Place: common.PlaceProvider}, ""},
 		"ImageByFlag": {
-			"A configuration that says something of Pods has a mistake where the flag says that there are none.",
+			"Fields about Pods are an error if the flag places runs in the provider.",
 			flags, in(&common.Execution{Image: "x"}),
 			common.Execution{},
 			"spec.execution is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave out all but place",
 		},
 		"Pod":       {"The Pods of a namespace's configuration are in that namespace.", flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}), pod("team-a", "x", common.ContentInstall, kept), ""},
-		"PodByFlag": {"Those of a cluster scoped one are where the flag says.", Places{Default: common.PlacePod, Namespace: "jobs"}, cluster(nil), pod("jobs", "", common.ContentInstall, kept), ""},
+		"PodByFlag": {"The Pods of a cluster scoped configuration are in the namespace of the flag.", Places{Default: common.PlacePod, Namespace: "jobs"}, cluster(nil), pod("jobs", "", common.ContentInstall, kept), ""},
 		"Namespace": {
-			"Or where it says itself.",
+			"A cluster scoped configuration may name the namespace of its Pods.",
 			flags, cluster(&common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}}),
 			pod("own", "", common.ContentImage, 0), "",
 		},
@@ -71,7 +71,7 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestOwner says what owns the Pods that are elsewhere than their object.
+// TestOwner checks the owner of Pods that are in another namespace than their object.
 func TestOwner(t *testing.T) {
 	want := &metav1.OwnerReference{
 		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "ClusterProviderConfig", Name: "c", UID: "u", Controller: new(true),
@@ -81,6 +81,6 @@ func TestOwner(t *testing.T) {
 	}
 
 	if got := owner(&namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "c"}}); got != nil {
-		t.Errorf("Those of a configuration in a namespace are with their object: %v", got)
+		t.Errorf("A configuration in a namespace should not own Pods: %v", got)
 	}
 }

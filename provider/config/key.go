@@ -22,9 +22,8 @@ const (
 	keyField = "key"
 )
 
-// Key of digests: 32 random bytes in a Secret in the provider's namespace,
-// which is created when it is not there. Replicas that start at the same time
-// get the same key.
+// Key returns the key of digests: 32 random bytes in a Secret in the provider's namespace. It creates a missing Secret.
+// Replicas that start at the same time get the same key.
 func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
 	name := types.NamespacedName{Namespace: namespace, Name: KeySecret}
 	s := &corev1.Secret{}
@@ -39,7 +38,7 @@ func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error)
 		err = c.Create(ctx, s)
 	}
 
-	if kerrors.IsAlreadyExists(err) { // Another process was first.
+	if kerrors.IsAlreadyExists(err) { // Another replica created it first.
 		err = c.Get(ctx, name, s)
 	}
 
@@ -48,8 +47,8 @@ func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error)
 	}
 
 	if len(s.Data[keyField]) != KeySize {
-		return nil, errors.Errorf("Secret %q must have %d bytes under %q: delete it to have a new one made", name,
-			KeySize, keyField)
+		return nil, errors.Errorf("Secret %q must have %d bytes under %q: delete it, and the provider creates a new one",
+			name, KeySize, keyField)
 	}
 
 	return s.Data[keyField], nil

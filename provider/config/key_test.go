@@ -24,7 +24,7 @@ func TestKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		there  []client.Object
-		// raced is what another replica creates first.
+		// raced is a Secret that another replica creates first.
 		raced client.Object
 		// want is empty for a new key.
 		want []byte
@@ -34,8 +34,8 @@ func TestKey(t *testing.T) {
 		"Created":  {reason: "The key that was stored is used."},
 		"LostRace": {reason: "Another replica's key is used when it was first.", raced: holds(first), want: first},
 		"Damaged": {
-			reason: "A key that is none is not replaced behind the user's back.", there: []client.Object{holds([]byte("short"))}, want: []byte("short"),
-			err: `Secret "ns/provider-ansible-digest-key" must have 32 bytes under "key": delete it to have a new one made`,
+			reason: "An invalid key is an error, and is not replaced.", there: []client.Object{holds([]byte("short"))}, want: []byte("short"),
+			err: `Secret "ns/provider-ansible-digest-key" must have 32 bytes under "key": delete it, and the provider creates a new one`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestKey(t *testing.T) {
 
 			stored := s.Data["key"]
 			if tc.err == "" && (!bytes.Equal(got, stored) || len(got) != KeySize) {
-				t.Errorf("%s\nKey(...): want what is stored, of %d bytes, got %q, and %q is stored", tc.reason, KeySize, got, stored)
+				t.Errorf("%s\nKey(...): want the stored key of %d bytes, got %q, and %q is stored", tc.reason, KeySize, got, stored)
 			}
 
 			if diff := cmp.Diff(tc.want, stored); diff != "" && tc.want != nil {

@@ -21,7 +21,7 @@ const (
 	kindClusterProviderConfig = "ClusterProviderConfig"
 )
 
-// lookup the configuration that the run refers to.
+// lookup returns the configuration that the run refers to.
 func lookup(ctx context.Context, r Reader, run common.AnsibleRun) (common.Config, error) {
 	c, key, err := target(run)
 	if err != nil {
@@ -40,7 +40,7 @@ func lookup(ctx context.Context, r Reader, run common.AnsibleRun) (common.Config
 	return c, nil
 }
 
-// target of the reference: an empty configuration and its name.
+// target returns the configuration that the run refers to, as an empty object, and its name.
 func target(run common.AnsibleRun) (common.Config, types.NamespacedName, error) {
 	switch mg := run.(type) {
 	case resource.LegacyManaged:
@@ -70,7 +70,7 @@ func target(run common.AnsibleRun) (common.Config, types.NamespacedName, error) 
 	return nil, types.NamespacedName{}, errors.Errorf("cannot use a %T", run)
 }
 
-// describe a configuration the way an error message names it.
+// describe returns the kind and the name of a configuration for error messages.
 func describe(c common.Config, key types.NamespacedName) string {
 	return fmt.Sprintf("%s %q", kindOf(c), name(key))
 }
@@ -83,7 +83,7 @@ func kindOf(c common.Config) string {
 	return kindProviderConfig
 }
 
-// name of an object, with its namespace where it has one.
+// name returns the name of an object, with its namespace if it has one.
 func name(key types.NamespacedName) string {
 	if key.Namespace == "" {
 		return key.Name

@@ -30,8 +30,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// Manifests are objects that were read from files. They are valid, and have the defaults that the API server would have
-// given them.
+// Manifests are valid objects from files, with the defaults of the API server.
 type Manifests struct {
 	scheme  *runtime.Scheme
 	objects map[objectKey]client.Object
@@ -47,7 +46,7 @@ type objectKey struct {
 	types.NamespacedName
 }
 
-// definitions of the kinds of this API that runs need.
+// definitions are the schemas of this API's kinds that runs refer to.
 var definitions = map[kschema.GroupVersionKind]func() (*schema.Schema, error){ //nolint:gochecknoglobals // They are constants that have to be compiled.
 	clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun):        defined(crds.ClusterAnsibleRuns),
 	clusterv1alpha1.SchemeGroupVersion.WithKind(kindProviderConfig):           defined(crds.ClusterProviderConfigs),
@@ -56,12 +55,12 @@ var definitions = map[kschema.GroupVersionKind]func() (*schema.Schema, error){ /
 	namespacedv1alpha1.SchemeGroupVersion.WithKind(kindClusterProviderConfig): defined(crds.SharedProviderConfigs),
 }
 
-// defined returns the schema of a definition, which takes a moment to be made, once.
+// defined returns a function that compiles the schema of a CRD once.
 func defined(crd []byte) func() (*schema.Schema, error) {
 	return sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crd) })
 }
 
-// NewManifests returns no manifests yet.
+// NewManifests returns an empty set of manifests.
 func NewManifests() *Manifests {
 	s := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(corev1.AddToScheme, clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme)
@@ -70,10 +69,8 @@ func NewManifests() *Manifests {
 	return &Manifests{scheme: s, objects: map[objectKey]client.Object{}}
 }
 
-// Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
-// ClusterProviderConfigs, Secrets and ConfigMaps. Objects of other kinds, which no
-// run needs, are Ignored. Unknown fields, and objects that are there already, are
-// errors, which name the file.
+// Add the objects of a YAML file: AnsibleRuns, ProviderConfigs, ClusterProviderConfigs, Secrets and ConfigMaps. Objects
+// of other kinds go to Ignored. Unknown fields and duplicate objects are errors. Errors name the file.
 func (m *Manifests) Add(file string, text io.Reader) error {
 	docs := yaml.NewYAMLReader(bufio.NewReader(text))
 
@@ -114,7 +111,7 @@ func (m *Manifests) object(object runtime.Object) error {
 	switch {
 	case u.GetAPIVersion() == "", u.GetKind() == "":
 		return errors.New("is not an object of Kubernetes: it has no apiVersion and kind")
-	case u.IsList(): // As kubectl get prints several objects.
+	case u.IsList(): // The output of kubectl get for several objects.
 		return u.EachListItem(m.object)
 	}
 
@@ -137,14 +134,14 @@ func (m *Manifests) object(object runtime.Object) error {
 		return errors.Wrap(err, "cannot decode the object")
 	}
 
-	o, err := defaulted(decoded)
+	o, err := withDefaults(decoded)
 	if err != nil {
 		return errors.Wrap(err, gvk.String())
 	}
 
 	key := objectKey{GroupKind: gvk.GroupKind(), NamespacedName: client.ObjectKeyFromObject(o)}
 	if _, ok := m.objects[key]; ok {
-		return errors.Errorf("%s %q is there already", gvk.Kind, name(key.NamespacedName))
+		return errors.Errorf("%s %q is given twice", gvk.Kind, name(key.NamespacedName))
 	}
 
 	m.objects[key] = o
@@ -156,8 +153,8 @@ func (m *Manifests) object(object runtime.Object) error {
 	return nil
 }
 
-// check an object as the API server does, and fill in its defaults. It is false for kinds that runs do not refer to. A
-// kind that the groups of this API do not have is a mistake.
+// check validates an object and fills in its defaults, as the API server does. It returns false for kinds that runs do
+// not refer to. An unknown kind of this API's groups is an error.
 func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error) {
 	k := u.GroupVersionKind()
 	definition, ours := definitions[k]
@@ -184,7 +181,7 @@ func (m *Manifests) check(u *unstructured.Unstructured) (needed bool, err error)
 	return true, s.Validate(u.Object).ToAggregate()
 }
 
-// Get a copy of an object that was added.
+// Get returns a copy of an object that was added.
 func (m *Manifests) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	gvk, err := apiutil.GVKForObject(into, m.scheme)
 	if err != nil {
@@ -201,8 +198,9 @@ func (m *Manifests) Get(_ context.Context, key client.ObjectKey, into client.Obj
 	return nil
 }
 
-// defaulted does what the API server does with a Secret before others see it, and what kubectl does about a namespace.
-func defaulted(decoded runtime.Object) (client.Object, error) {
+// withDefaults merges the stringData of a Secret into its data, as the API server does, and sets the namespace as
+// kubectl does.
+func withDefaults(decoded runtime.Object) (client.Object, error) {
 	namespace := corev1.NamespaceDefault
 
 	switch o := decoded.(type) {
@@ -225,7 +223,7 @@ func defaulted(decoded runtime.Object) (client.Object, error) {
 		return nil, errors.New("metadata.name must be set")
 	}
 
-	// Cluster scoped objects have none.
+	// Cluster scoped objects have no namespace.
 	if namespace == "" || o.GetNamespace() == "" {
 		o.SetNamespace(namespace)
 	}

@@ -37,21 +37,21 @@ kind: Pod
 		reason, text, want string
 		ignored            []string
 	}{
-		"Empty":        {"Empty documents and comments are nothing.", "---\n# nothing\n---\n", "", nil},
+		"Empty":        {"Empty documents and comments are ignored.", "---\n# nothing\n---\n", "", nil},
 		"UnknownField": {"A misspelt field is not ignored.", clusterConfig + "---" + clusterRun + "spec: {forProvider: {role: a.b, limt: web}}", `document 2: spec.forProvider.limt: Forbidden: there is no such field (did you mean "limit"?)`, nil},
 		"Invalid": {
-			"What the API server refuses is refused.", clusterRun + "spec: {forProvider: {role: a.b, project: {src: 'ext::sh -c id'}}}",
+			"An object that the API server would refuse is an error.", clusterRun + "spec: {forProvider: {role: a.b, project: {src: 'ext::sh -c id'}}}",
 			"document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": should match " +
 				`'^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$'`, nil,
 		},
-		"OtherKinds":   {"What a file has beside a run, for kubectl apply, is no part of the run.", others, "", []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"}},
-		"MisspeltKind": {"A kind that these groups do not have is no other object: it is meant to be one of them.", "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: AnsibleRuns\nmetadata: {name: x}", "document 1: ansible.m.crossplane.io/v1alpha1 has no kind AnsibleRuns", nil},
-		"NoKind":       {"The values of a chart, for example, are not shown: they may have passwords.", "password: secret", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
-		"NoYAML":       {"A template that was not rendered is no YAML.", "kind: {{ .kind }}\nx: : y", "document 1: is not valid YAML: yaml: line 2: mapping values are not allowed in this context", nil},
+		"OtherKinds":   {"Objects that no run refers to, but that a file for kubectl apply may have, are ignored.", others, "", []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"}},
+		"MisspeltKind": {"An unknown kind of these groups is an error, since it is misspelt.", "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: AnsibleRuns\nmetadata: {name: x}", "document 1: ansible.m.crossplane.io/v1alpha1 has no kind AnsibleRuns", nil},
+		"NoKind":       {"A document that is no object, such as the values of a chart, is not quoted: it may have passwords.", "password: secret", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
+		"NoYAML":       {"A template that was not rendered is not valid YAML.", "kind: {{ .kind }}\nx: : y", "document 1: is not valid YAML: yaml: line 2: mapping values are not allowed in this context", nil},
 		"List":         {"kubectl get prints several objects as a List.", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret}", "document 1: /v1, Kind=Secret: metadata.name must be set", nil},
 		"Lists":        {"Lists may be in a List.", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}]}", "document 1: /v1, Kind=Secret: metadata.name must be set", nil},
-		"ListNoKind":   {"What is no object is not left out.", "apiVersion: v1\nkind: List\nitems:\n- {password: secret}", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
-		"Twice":        {"Two objects of one name are ambiguous.", clusterConfig + "---" + clusterConfig, `document 2: ProviderConfig "default" is there already`, nil},
+		"ListNoKind":   {"An item of a List that is no object is an error.", "apiVersion: v1\nkind: List\nitems:\n- {password: secret}", "document 1: is not an object of Kubernetes: it has no apiVersion and kind", nil},
+		"Twice":        {"Two objects of one name are ambiguous.", clusterConfig + "---" + clusterConfig, `document 2: ProviderConfig "default" is given twice`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.want != "" {
@@ -88,15 +88,15 @@ func TestManifestsGet(t *testing.T) {
 	needs.OK(t, m.Get(t.Context(), key, again))
 
 	if diff := cmp.Diff(want, again.Data); diff != "" {
-		t.Errorf("\nWhat is read is a copy.\nGet(...): -want, +got:\n%s", diff)
+		t.Errorf("\nGet returns a copy.\nGet(...): -want, +got:\n%s", diff)
 	}
 
 	if err := m.Get(t.Context(), key, &corev1.ConfigMap{}); !kerrors.IsNotFound(err) {
-		t.Errorf("\nOther kinds are other objects.\nGet(...): want not found, got %v", err)
+		t.Errorf("\nAn object of another kind with the same name is not found.\nGet(...): want not found, got %v", err)
 	}
 }
 
-// TestRepositories says what git may be given. The provider does not check it again.
+// TestRepositories checks which URLs of repositories the CRD accepts. The provider does not check them again.
 func TestRepositories(t *testing.T) {
 	for src, want := range map[string]bool{
 		"https://git.example.org/a.git": true, "git+https://git.example.org/a": true, "ssh://git@git.example.org:22/a": true, "git@git.example.org:a/b.git": true,
@@ -113,7 +113,8 @@ func TestRepositories(t *testing.T) {
 	}
 }
 
-// TestTenants says what the configurations of namespaces cannot have. The provider does not check it again.
+// TestTenants checks which fields the CRD refuses in configurations of namespaces. The provider does not check them
+// again.
 func TestTenants(t *testing.T) {
 	for field, spec := range map[string]string{
 		"execution.podTemplate":                  "{execution: {place: Pod, podTemplate: {}}}",

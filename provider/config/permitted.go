@@ -15,21 +15,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// betweenChecks of the rights for a configuration while some are missing.
+// betweenChecks is the time between two checks of a configuration with missing rights.
 const betweenChecks = 30 * time.Second
 
-// Lacking says which rights the provider lacks for the runs of a configuration; empty for none.
+// Lacking returns the rights that the provider lacks for the runs of a configuration, as a message; empty for none.
 type Lacking func(ctx context.Context, c common.Config) (string, error)
 
-// A permitted reconciler shows on configurations which rights the provider lacks for their runs. Those that were bound
-// to the account of the last version are lost when a version has another account.
+// A permitted reconciler shows on configurations which rights the provider lacks for their runs. Rights that are bound
+// to the ServiceAccount of one version of the provider are lost when the next version has another ServiceAccount.
 type permitted struct {
 	kube    client.Client
 	kind    schema.GroupVersionKind
 	lacking Lacking
 }
 
-// Reconcile a configuration. It is looked at again for as long as rights are missing.
+// Reconcile a configuration. While rights are missing, it is reconciled again after betweenChecks.
 func (p *permitted) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	c, _ := New(p.kind, p.kube.Scheme()).(common.Config)
 	if err := p.kube.Get(ctx, req.NamespacedName, c); err != nil || meta.WasDeleted(c) {
@@ -47,7 +47,7 @@ func (p *permitted) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	return reconcile.Result{}, nil
 }
 
-// show which rights are missing, if that has changed.
+// show sets the condition Permitted if it has changed. A configuration that never lacked a right does not get it.
 func (p *permitted) show(ctx context.Context, c common.Config) error {
 	message, err := p.lacking(ctx, c)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestPermitted follows a configuration from a version with an account that lacks a right to the right being granted.
+// TestPermitted takes a configuration through a version with an account that lacks a right, and the grant of the right.
 func TestPermitted(t *testing.T) {
 	scheme := runtime.NewScheme()
 	needs.OK(t, namespacedv1alpha1.AddToScheme(scheme))
@@ -36,9 +36,9 @@ func TestPermitted(t *testing.T) {
 		want    xpv2.Condition
 		again   time.Duration
 	}{
-		{"A right that is missing is shown, with the command, and looked for again.", lacks, command, xpv2.Condition{Status: "False", Message: command}, betweenChecks},
-		{"The condition says that it was granted.", lacks, "", xpv2.Condition{Status: "True"}, 0},
-		{"A configuration that lacks nothing needs no condition.", has, "", xpv2.Condition{Status: "Unknown"}, 0},
+		{"A missing right is shown with the command that grants it, and checked again.", lacks, command, xpv2.Condition{Status: "False", Message: command}, betweenChecks},
+		{"The condition becomes true once the right is granted.", lacks, "", xpv2.Condition{Status: "True"}, 0},
+		{"A configuration that never lacked a right gets no condition.", has, "", xpv2.Condition{Status: "Unknown"}, 0},
 	} {
 		p := &permitted{kube, Kinds()[1].Config, func(context.Context, common.Config) (string, error) { return step.missing, nil }}
 		key := client.ObjectKeyFromObject(step.config)

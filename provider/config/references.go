@@ -17,17 +17,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// Kinds that hold files.
+// Kinds of objects with files.
 const (
 	KindSecret    = "Secret"
 	KindConfigMap = "ConfigMap"
 )
 
-// Fields that AnsibleRuns and configurations are indexed by, for a cache to find
-// those that a change concerns.
+// Fields by which a cache indexes AnsibleRuns and configurations, to find those that a change of another object
+// concerns.
 const (
-	// FieldReferences indexes AnsibleRuns and configurations by what they refer
-	// to, see Reference.String.
+	// FieldReferences indexes AnsibleRuns and configurations by the Secrets and ConfigMaps that they refer to, see
+	// Reference.String.
 	FieldReferences = "provider.references"
 	// FieldConfig indexes AnsibleRuns by their configuration, see NameOf.
 	FieldConfig = "provider.config"
@@ -39,10 +39,11 @@ type Reference struct {
 	types.NamespacedName
 }
 
-// String that the index has.
+// String returns the value of the index.
 func (r Reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
-// References are those that a source has read, in their order. As a Reader they have nothing.
+// references collects the references that a source reads, in order and without duplicates. As a Reader it finds no
+// object.
 type references []string
 
 func (r *references) add(kind string, key types.NamespacedName) {
@@ -51,7 +52,7 @@ func (r *references) add(kind string, key types.NamespacedName) {
 	}
 }
 
-// Get notes what is referred to.
+// Get records the reference.
 func (r *references) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	kind := KindSecret
 	if _, ok := o.(*corev1.ConfigMap); ok {
@@ -63,9 +64,9 @@ func (r *references) Get(_ context.Context, key client.ObjectKey, o client.Objec
 	return kerrors.NewNotFound(schema.GroupResource{Resource: kind}, key.Name)
 }
 
-// IndexReferences returns an object's value of FieldReferences: what the Resolver reads for an AnsibleRun or a
-// configuration, and the Secret for its connection details. Those of an AnsibleRun are without those of
-// its configuration.
+// IndexReferences returns the values of FieldReferences for an AnsibleRun or a configuration: the Secrets and
+// ConfigMaps that the Resolver reads for it, and the Secret with its connection details. Those of an AnsibleRun do not
+// include those of its configuration.
 func IndexReferences(o client.Object) []string {
 	var refs references
 
@@ -73,20 +74,19 @@ func IndexReferences(o client.Object) []string {
 
 	switch o := o.(type) {
 	case common.AnsibleRun:
-		s.ofRun(context.Background(), &inputs.Inputs{Parameters: *o.Parameters()})
+		s.readRun(context.Background(), &inputs.Inputs{Parameters: *o.Parameters()})
 
 		if key, ok := ConnectionSecret(o); ok {
 			refs.add(KindSecret, key)
 		}
 	case common.Config:
-		s.ofConfig(context.Background(), o.ConfigSpec(), &inputs.Inputs{})
+		s.readConfig(context.Background(), o.ConfigSpec(), &inputs.Inputs{})
 	}
 
 	return refs
 }
 
-// ConnectionSecret is the Secret that the connection details of an AnsibleRun go
-// to; false when they go nowhere.
+// ConnectionSecret returns the Secret to which an AnsibleRun writes its connection details; false if it writes none.
 func ConnectionSecret(run common.AnsibleRun) (types.NamespacedName, bool) {
 	switch o := run.(type) {
 	case resource.LocalConnectionSecretWriterTo:
@@ -102,11 +102,11 @@ func ConnectionSecret(run common.AnsibleRun) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-// A selector is a key of a Secret or of a ConfigMap; without a key it is all of the object.
+// A selector refers to a key of a Secret or of a ConfigMap, or to the whole object if the key is empty.
 type selector struct {
 	kind string
 	ref  *common.KeySelector
-	// field that has the reference.
+	// field with the reference.
 	field string
 }
 
@@ -128,7 +128,7 @@ func varsSelector(v common.VarFile) selector {
 	return selector{KindSecret, v.SecretKeyRef, "secretKeyRef"}
 }
 
-// IndexConfig returns an AnsibleRun's value of FieldConfig.
+// IndexConfig returns the value of FieldConfig for an AnsibleRun.
 func IndexConfig(o client.Object) []string {
 	run, ok := o.(common.AnsibleRun)
 	if !ok {
@@ -137,20 +137,19 @@ func IndexConfig(o client.Object) []string {
 
 	c, key, err := target(run)
 	if err != nil {
-		return nil // It has none.
+		return nil // The run refers to no configuration.
 	}
 
 	return []string{describe(c, key)}
 }
 
-// NameOf a configuration, as FieldConfig has it.
+// NameOf returns the value of FieldConfig for a configuration.
 func NameOf(c common.Config) string {
 	return describe(c, client.ObjectKeyFromObject(c))
 }
 
-// NameOnly is a transformation for a cache of metadata of Secrets and ConfigMaps. It leaves
-// what a watch needs: which object it is, and its version. Annotations may repeat the data
-// of a Secret.
+// NameOnly is a transformation for a cache of metadata of Secrets and ConfigMaps. It keeps the identity and the version
+// of an object, which a watch needs. It drops annotations, which may repeat the data of a Secret.
 func NameOnly(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {

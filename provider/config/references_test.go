@@ -56,17 +56,17 @@ func TestIndexReferences(t *testing.T) {
 		want   []string
 	}{
 		"Namespaced": {
-			"A namespaced run refers to what is in its namespace, and to nothing else. What it reads twice is watched once.", namespaced,
+			"A namespaced run refers only to objects of its namespace. Duplicate references are indexed once.", namespaced,
 			[]string{"ConfigMap a/one", "Secret a/two", "Secret a/three", "Secret a/whole", "ConfigMap a/whole", "ConfigMap a/four"},
 		},
 		"Cluster": {
-			"A cluster scoped run refers to any namespace, which it has to name.", cluster,
+			"A cluster scoped run may refer to any namespace.", cluster,
 			[]string{"Secret a/two", "Secret b/three", "Secret a/whole", "ConfigMap a/whole", "ConfigMap a/four"},
 		},
-		"Connected":             {"A run refers to the Secret that its connection details go to.", connected, []string{"Secret d/connection"}},
-		"ConnectedNamespaced":   {"That of a namespaced run is in its namespace.", connectedHere, []string{"Secret a/connection"}},
+		"Connected":             {"A run refers to the Secret of its connection details.", connected, []string{"Secret d/connection"}},
+		"ConnectedNamespaced":   {"The Secret of a namespaced run's connection details is in its namespace.", connectedHere, []string{"Secret a/connection"}},
 		"ClusterProviderConfig": {"A configuration refers to its variables and its credentials.", shared, []string{"Secret c/key", "Secret c/vars"}},
-		"Other":                 {"Others refer to nothing of ours.", &corev1.Secret{}, nil},
+		"Other":                 {"Objects of other kinds have no references.", &corev1.Secret{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, IndexReferences(tc.object)); diff != "" {
@@ -88,6 +88,6 @@ func TestNameOnly(t *testing.T) {
 	needs.OK(t, err)
 
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Nothing but the name and the version should be kept: -want, +got:\n%s", diff)
+		t.Errorf("Only the name, the uid and the version should be kept: -want, +got:\n%s", diff)
 	}
 }

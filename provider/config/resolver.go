@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// A Reader of single objects: of an API server, or Manifests.
+// A Reader gets single objects: from an API server, or from Manifests.
 type Reader interface {
 	Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error
 }
@@ -29,30 +29,31 @@ type Reader interface {
 type Resolver struct {
 	// Reader must not read Secrets and ConfigMaps from a cache.
 	Reader Reader
-	// Host allows the sources Environment and Filesystem, which read from the provider's container, to the cluster scoped
-	// group.
+	// Host allows cluster scoped AnsibleRuns to use the sources Environment and Filesystem, which read from the provider's
+	// container.
 	Host bool
-	// Places of runs. Without them all are in the provider.
+	// Places of runs. The zero value carries all runs out in the provider.
 	Places Places
-	// Unconfined says why the provider cannot confine runs, so that it refuses those of namespaces; empty if it can.
+	// Unconfined says why the provider cannot confine runs, so that it refuses runs of namespaced AnsibleRuns; empty if it
+	// can.
 	Unconfined string
 }
 
-// PodsOnly is the place Pod, for all runs.
+// PodsOnly is a value of the flag --place: every run must have a Pod.
 const PodsOnly common.Place = "PodsOnly"
 
-// Places of runs, as the provider's flags say.
+// Places has the provider's settings of where runs are carried out.
 type Places struct {
-	// Default place; empty means the provider, and PodsOnly refuses runs there.
+	// Default place. Empty means the provider. PodsOnly refuses runs in the provider.
 	Default common.Place
-	// Namespace of the Pods of cluster scoped configurations that have none of their own. If
-	// it is empty there are no Pods, and all runs are carried out by the provider.
+	// Namespace of the Pods of cluster scoped configurations without a namespace of their own. If it is empty there are no
+	// Pods, and the provider carries out all runs.
 	Namespace string
 }
 
-// Resolve the run, its configuration, and all references of both. The inputs are valid, and those of the removal if the
-// object is deleted.
-// The error is a MissingError when nothing is wrong but that objects or keys do not exist.
+// Resolve reads the configuration of a run and all references of both, and returns the valid inputs of the run, or
+// those of the deletion run if the object is deleted. The error is a MissingError if it is only that objects or keys do
+// not exist.
 func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
 	in, err := parameters(run)
 	if err != nil {
@@ -96,7 +97,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 
 	if k := c.ConfigSpec().Kubernetes; k != nil {
 		in.Kubernetes = &inputs.Kubernetes{
-			// A run of a ServiceAccount without a namespace has one.
+			// A ServiceAccount reference without a namespace is in that of the run.
 			Namespace: cmp.Or(k.ServiceAccountRef.Namespace, run.GetNamespace()), ServiceAccount: k.ServiceAccountRef.Name,
 			OwnerReferences: k.OwnerReferences, WatchDependents: k.WatchDependents, Ignore: k.IgnoreDependents,
 		}
@@ -124,7 +125,7 @@ func IsTenant(run common.AnsibleRun) bool {
 	return !cluster
 }
 
-// owner is a reference to a cluster scoped configuration; nil for one in a namespace.
+// owner returns a controller reference to a cluster scoped configuration; nil for one in a namespace.
 func owner(c common.Config) *metav1.OwnerReference {
 	if c.GetNamespace() != "" {
 		return nil
@@ -140,7 +141,8 @@ func owner(c common.Config) *metav1.OwnerReference {
 	}
 }
 
-// PodNamespace is where the configuration of a run puts its Pods. A run without one is where its object is.
+// PodNamespace returns the namespace in which the configuration of a run puts its Pods. If the configuration is
+// missing, it is the namespace of the object.
 func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (string, error) {
 	c, err := lookup(ctx, r.Reader, run)
 	if IsMissing(err) {
@@ -154,7 +156,7 @@ func (r *Resolver) PodNamespace(ctx context.Context, run common.AnsibleRun) (str
 	return r.Places.namespace(c), nil
 }
 
-// parameters of the run, and the roles in them.
+// parameters returns inputs with the parameters of the run and its parsed roles.
 func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 	in := inputs.Inputs{Parameters: *run.Parameters().DeepCopy()}
 
@@ -175,15 +177,15 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 	return in, nil
 }
 
-// files that the configuration and the run refer to.
+// files adds the files that the configuration and the run refer to.
 func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
 	s := source{reader: r.Reader, host: r.Host && !IsTenant(run)}
 
 	s.namespace, s.kind, s.at = c.GetNamespace(), kindOf(c), in.Config+": "
-	s.ofConfig(ctx, c.ConfigSpec(), in)
+	s.readConfig(ctx, c.ConfigSpec(), in)
 
 	s.namespace, s.kind, s.at = run.GetNamespace(), common.KindAnsibleRun, ""
-	s.ofRun(ctx, in)
+	s.readRun(ctx, in)
 
 	return s.err()
 }

@@ -80,7 +80,7 @@ func TestResolve(t *testing.T) {
 
 	t.Setenv("RESOLVE_TOKEN", "from the environment")
 
-	// raw variables: each name is alone, for Ansible shows the lines around it.
+	// Variables of whole keys: each name is on lines of its own, since Ansible shows the lines around a name in warnings.
 	raw := func(pairs ...string) []byte {
 		text := "!unsafe {"
 		for i := 0; i < len(pairs); i += 2 {
@@ -116,7 +116,7 @@ func TestResolve(t *testing.T) {
 			}},
 		},
 		"Env": {
-			reason: "Variables of plays are those of the configuration and of the run, with values from Secrets and ConfigMaps.",
+			reason: "Plays get the environment variables of the configuration and of the run, with values from Secrets and ConfigMaps.",
 			docs: []string{
 				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [" +
 					"{name: A, value: ''}, {name: B, valueFrom: {configMapKeyRef: {name: cm, key: hosts}}}, {name: C, valueFrom: {secretKeyRef: {name: env, key: c}}}]}}",
@@ -136,7 +136,7 @@ func TestResolve(t *testing.T) {
 			}},
 		},
 		"Missing": {
-			reason: "References that lead nowhere are named, those of the configuration too.",
+			reason: "The error names all missing references, those of the configuration included.",
 			docs: []string{
 				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, " +
 					"env: [{name: B, valueFrom: {configMapKeyRef: {name: gone, key: k}}}], varFiles: [{source: Secret, secretRef: {name: none}}, {source: SecretKey, secretKeyRef: {name: db, key: none.yml}}]}}",
@@ -155,7 +155,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"EnvRefused": {
-			reason: "Not every variable may be set.",
+			reason: "A run must not set some environment variables of a play.",
 			docs: []string{
 				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, value: a}, {name: GODEBUG, value: x}]}}",
 				namespacedConfig + "spec: {}",
@@ -163,13 +163,13 @@ func TestResolve(t *testing.T) {
 			want: want{err: `spec.forProvider.env[1].name: Invalid value: "GODEBUG": is set by the provider`},
 		},
 		"EnvRefusedConfig": {
-			reason: "Nor may it in a configuration.",
+			reason: "A configuration must not set them, either.",
 			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {env: [{name: GIT_EDITOR, value: /x}]}"},
 			want: want{err: `ProviderConfig "team/local": spec.env[0].name: Invalid value: "GIT_EDITOR": can make git run a program ` +
 				`in the provider: of git's variables only GIT_SSL_*, GIT_HTTP_*, GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_LFS_* may be set`},
 		},
 		"Verification": {
-			reason: "What verifies content is a credential; one signature is enough, but none is not.",
+			reason: "The keyring is a credential. By default one valid signature is required.",
 			docs: []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {keyring: keys.gpg}, " +
 				"credentials: [{filename: keys.gpg, source: ConfigMapKey, configMapKeyRef: {name: keys, key: k}}]}", `
 apiVersion: v1
@@ -185,12 +185,12 @@ data: {k: keys}
 			}},
 		},
 		"ConfigMissing": {
-			reason: "A configuration may be gone.",
+			reason: "A missing configuration is a missing reference.",
 			docs:   []string{namespacedRun + local},
 			want:   want{err: `spec.providerConfigRef: ProviderConfig "team/local" not found`, missing: true},
 		},
 		"VarFiles": {
-			reason: "Variable files keep their order, those that are optional or empty are left out.",
+			reason: "Variable files keep their order. Empty files, and missing optional files, are left out.",
 			docs: []string{namespacedRun + `
 spec:
   forProvider:
@@ -211,7 +211,7 @@ spec:
 			}},
 		},
 		"RawVars": {
-			reason: "A key is a variable, or each key of an object is; those of the configuration are the weakest.",
+			reason: "A key can be one variable, and an object can have a variable for each key. Variables of the configuration come first, so that others win.",
 			docs: []string{
 				namespacedRun + `
 spec:
@@ -248,7 +248,7 @@ stringData: {password: "{{ x }}", tls.crt: "é\n", 0-a: ""}
 			}},
 		},
 		"VarFileMalformed": {
-			reason: "What is in the file does not get into the error.",
+			reason: "The error does not quote the file.",
 			docs: []string{
 				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: db, key: bad.yml}}]}}`,
 				clusterProviderConfig, secrets,
@@ -256,7 +256,7 @@ stringData: {password: "{{ x }}", tls.crt: "é\n", 0-a: ""}
 			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "bad.yml": is not valid YAML: it refers to an anchor that is not there`},
 		},
 		"Inventories": {
-			reason: "Inline comes first; None and InjectedIdentity bring nothing.",
+			reason: "The inline inventory is the last one. None and InjectedIdentity have no file.",
 			docs: []string{namespacedRun + `
 spec:
   forProvider:
@@ -290,7 +290,7 @@ spec:
 			}},
 		},
 		"Rotates": {
-			reason: "A credential that rotates is known by where it comes from, and by the object that it is in.",
+			reason: "A rotating credential is identified by its source.",
 			docs: []string{
 				namespacedRun + local,
 				namespacedConfig + `spec: {credentials: [{filename: a, rotates: true, source: Secret, secretRef: {name: token, key: token}}]}`,
@@ -302,7 +302,7 @@ spec:
 			}},
 		},
 		"NoNamespace": {
-			reason: "What is cluster scoped has no namespace to default to.",
+			reason: "A reference from a cluster scoped object must name the namespace.",
 			docs: []string{
 				clusterRun + `spec: {forProvider: {playbookInline: x, inventories: [{source: Secret, secretRef: {name: db, key: vars.yml}}]}}`,
 				clusterConfig, secrets,
@@ -310,20 +310,20 @@ spec:
 			want: want{err: `spec.forProvider.inventories[0]: secretRef.namespace must be set, since this AnsibleRun is cluster scoped`},
 		},
 		"HostRefused": {
-			reason: "The provider's own files are its own.",
+			reason: "A configuration cannot read files of the provider without the flag.",
 			docs:   []string{clusterRun + inline, clusterConfig + `spec: {credentials: [{filename: a, source: Filesystem, fs: {path: /etc/passwd}}]}`},
-			want: want{err: `ProviderConfig "default": spec.credentials[0]: source Filesystem reads what the provider itself can read: ` +
+			want: want{err: `ProviderConfig "default": spec.credentials[0]: source Filesystem reads from the provider itself: ` +
 				`it needs the provider's flag that allows it, and a cluster scoped AnsibleRun`},
 		},
 		"HostMissing": {
-			reason: "No watch tells when the provider has a file.",
+			reason: "A missing file of the provider is no missing reference, since no watch tells when it is created.",
 			docs:   []string{clusterRun + inline, clusterConfig + `spec: {credentials: [{filename: a, source: Filesystem, fs: {path: /does/not/exist}}]}`},
 			r:      Resolver{Host: true},
 			want: want{err: `ProviderConfig "default": spec.credentials[0]: cannot read a file of the provider: ` +
 				`open /does/not/exist: no such file or directory`},
 		},
 		"HostAllowed": {
-			reason: "A flag allows them to the cluster scoped group.",
+			reason: "With the flag, cluster scoped runs can read files of the provider.",
 			docs: []string{
 				clusterRun + inline,
 				clusterConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: RESOLVE_TOKEN}}, {filename: b, source: Filesystem, fs: {path: ` + file + `}}]}`,
@@ -338,14 +338,14 @@ spec:
 			}},
 		},
 		"UnconfinedTenant": {
-			reason: "A run of a namespace is confined, and its author told what else is possible.",
+			reason: "A namespaced run is refused where it cannot be confined, and the error names the alternative.",
 			docs:   []string{namespacedRun + inline, clusterProviderConfig},
 			r:      Resolver{Unconfined: "no Landlock", Places: Places{Namespace: "pods"}},
 			want: want{err: `ClusterProviderConfig "default": the provider's machine cannot confine the run of a namespace: no Landlock; ` +
 				`give it a Pod with spec.execution: {place: Pod}`},
 		},
 		"UnconfinedPlatform": {
-			reason: "One of the platform team is carried out.",
+			reason: "A cluster scoped run is allowed where runs cannot be confined.",
 			docs:   []string{clusterRun + inline, clusterConfig},
 			r:      Resolver{Unconfined: "no Landlock", Places: Places{Namespace: "pods"}},
 			want: want{in: inputs.Inputs{
@@ -353,7 +353,7 @@ spec:
 			}},
 		},
 		"UnconfinedPod": {
-			reason: "In a Pod a run of a namespace is kept from others.",
+			reason: "A namespaced run in a Pod of its own is allowed.",
 			docs:   []string{namespacedRun + inline, clusterProviderConfig + `spec: {execution: {place: Pod}}`},
 			r:      Resolver{Unconfined: "no Landlock", Places: Places{Namespace: "pods"}},
 			want: want{in: inputs.Inputs{
@@ -365,7 +365,7 @@ spec:
 			}},
 		},
 		"ServiceAccount": {
-			reason: "The account of a configuration without a namespace is in that of the run.",
+			reason: "A ServiceAccount reference without a namespace is in that of the run.",
 			docs:   []string{namespacedRun + inline, clusterProviderConfig + "spec: {kubernetes: {serviceAccountRef: {name: deployer}, ownerReferences: true}}"},
 			want: want{in: inputs.Inputs{
 				Config:     `ClusterProviderConfig "default"`,
@@ -373,7 +373,7 @@ spec:
 			}},
 		},
 		"ServiceAccountNamed": {
-			reason: "Or a shared configuration names one for all.",
+			reason: "A cluster scoped configuration may name the namespace of the ServiceAccount.",
 			docs:   []string{namespacedRun + inline, clusterProviderConfig + "spec: {kubernetes: {serviceAccountRef: {namespace: ops, name: deployer}, watchDependents: true}}"},
 			want: want{in: inputs.Inputs{
 				Config:     `ClusterProviderConfig "default"`,
@@ -381,7 +381,7 @@ spec:
 			}},
 		},
 		"Roles": {
-			reason: "The error says which item is wrong.",
+			reason: "The error names the invalid item of roles.",
 			docs:   []string{clusterRun + `spec: {forProvider: {roles: [a.b, 1]}}`, clusterConfig},
 			want:   want{err: "spec.forProvider.roles[1]: must be a string or an object {name, src, version}: json: cannot unmarshal number into Go value of type common.Role"},
 		},
@@ -407,7 +407,8 @@ spec:
 	}
 }
 
-// TestResolveTooMuch refers to more than the provider can hold for all AnsibleRuns that are reconciled at a time, from both objects.
+// TestResolveTooMuch has references, in both objects, to more data than the provider could hold for all AnsibleRuns
+// that are reconciled at a time.
 func TestResolveTooMuch(t *testing.T) {
 	const ref = "{name: big, key: text}"
 
@@ -439,12 +440,12 @@ func TestResolveTooMuch(t *testing.T) {
 		}
 
 		if r.gets > 1+5 {
-			t.Errorf("Nothing more should be read than that, and the configuration, got %d objects", r.gets)
+			t.Errorf("Reading should stop at the limit, got %d objects", r.gets)
 		}
 	}
 }
 
-// A counted Reader counts what it reads.
+// A counted Reader counts the objects that it reads.
 type counted struct {
 	Reader
 
@@ -457,7 +458,7 @@ func (c *counted) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 	return c.Reader.Get(ctx, key, into, opts...)
 }
 
-// TestOtherNamespace says that no reference of what is in a namespace can reach into another one.
+// TestOtherNamespace checks that no reference in an object of a namespace can name another namespace.
 func TestOtherNamespace(t *testing.T) {
 	const (
 		key    = "{namespace: other, name: db, key: vars.yml}"
@@ -486,14 +487,14 @@ func TestOtherNamespace(t *testing.T) {
 		})
 	}
 
-	// Not even if an API server had kept one.
+	// The Resolver ignores a namespace even if the API server has kept it.
 	got, err := (&source{namespace: "team"}).key(selector{ref: &common.KeySelector{Namespace: "other", Name: "db"}})
 	if want := (types.NamespacedName{Namespace: "team", Name: "db"}); got != want || err != nil {
 		t.Errorf("key(...): got %v, %v, want %v", got, err, want)
 	}
 }
 
-// TestResolveDeleted resolves an object before and after it was deleted. Both need the same content to be installed.
+// TestResolveDeleted resolves an object before and after its deletion. Both need the same content to be installed.
 func TestResolveDeleted(t *testing.T) {
 	type content struct {
 		Role, Playbook string
@@ -509,10 +510,10 @@ func TestResolveDeleted(t *testing.T) {
 		want     content
 		requires []common.Role
 	}{
-		"Nothing":  {"All of the content runs, whatever its tags.", "", content{Role: "acme.web", Roles: web}, web},
-		"Tags":     {"The content runs with tags of its own.", ", onDelete: {tags: [remove]}", content{Role: "acme.web", Roles: web, Tags: []string{"remove"}}, web},
-		"Role":     {"Another role runs.", ", onDelete: {role: acme.cleanup}", content{Role: "acme.cleanup", Roles: cleanup}, slices.Concat(web, cleanup)},
-		"Playbook": {"A playbook runs.", ", onDelete: {playbook: acme.web.remove}", content{Playbook: "acme.web.remove"}, web},
+		"Nothing":  {"Without onDelete all of the content runs, without the tags of the object.", "", content{Role: "acme.web", Roles: web}, web},
+		"Tags":     {"The content runs with the tags of onDelete.", ", onDelete: {tags: [remove]}", content{Role: "acme.web", Roles: web, Tags: []string{"remove"}}, web},
+		"Role":     {"The role of onDelete runs in place of the content.", ", onDelete: {role: acme.cleanup}", content{Role: "acme.cleanup", Roles: cleanup}, slices.Concat(web, cleanup)},
+		"Playbook": {"The playbook of onDelete runs in place of the content.", ", onDelete: {playbook: acme.web.remove}", content{Playbook: "acme.web.remove"}, web},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifests(t, clusterRun+"spec: {forProvider: {role: acme.web, tags: [deploy]"+tc.onDelete+"}}", clusterConfig)
@@ -532,12 +533,12 @@ func TestResolveDeleted(t *testing.T) {
 			}
 
 			if before.Parameters.Role != "acme.web" || len(before.Parameters.Tags) != 1 {
-				t.Errorf("\nWhile it is there its own content runs, got %+v", before.Parameters)
+				t.Errorf("\nWhile the object exists its own content runs, got %+v", before.Parameters)
 			}
 
 			for _, in := range []inputs.Inputs{before, after} {
 				if diff := cmp.Diff(tc.requires, in.RequiredRoles()); diff != "" {
-					t.Errorf("\nWhat a deletion needs is installed before.\nRequiredRoles(): -want, +got:\n%s", diff)
+					t.Errorf("\nThe content of the deletion run is installed while the object exists.\nRequiredRoles(): -want, +got:\n%s", diff)
 				}
 			}
 		})

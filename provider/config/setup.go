@@ -17,8 +17,7 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// Kinds of configuration, of both groups. One kind of usage serves both kinds of
-// the namespaced group.
+// Kinds of configuration, of both groups. The two kinds of the namespaced group share a kind of usage.
 func Kinds() []resource.ProviderConfigKinds {
 	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
 
@@ -36,14 +35,14 @@ func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
 	}
 }
 
-// New object of a kind in a scheme.
+// New returns an empty object of a kind in a scheme.
 func New(k schema.GroupVersionKind, s *runtime.Scheme) client.Object {
 	return resource.MustCreateObject(k, s).(client.Object) //nolint:forcetypeassert // All kinds here are objects.
 }
 
-// Setup the reconcilers of a kind. One counts the users of a configuration, and keeps it for as long as there are any.
-// The other shows which rights are missing, for which usages that come and go with runs are no reason. They take no
-// turns from AnsibleRuns, of which many may use one configuration.
+// Setup adds two controllers for a kind of configuration. One counts the users of a configuration, and keeps it while
+// it has users. The other shows which rights are missing; it ignores usages, which come and go with AnsibleRuns.
+// Neither shares the workers of AnsibleRuns, many of which may use one configuration.
 func Setup(mgr ctrl.Manager, k resource.ProviderConfigKinds, o controller.Options, lacking Lacking) error {
 	name := providerconfig.ControllerName(k.Config.GroupKind().String())
 

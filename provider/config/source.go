@@ -24,29 +24,30 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 )
 
-// maxReferred is the size of all values of Secrets and ConfigMaps that an AnsibleRun and its configuration refer to, in
-// bytes, each counted as often as it is referred to. They are in memory at each reconcile, several times over.
+// maxReferred is the largest total size, in bytes, of the values of all Secrets and ConfigMaps that an AnsibleRun and
+// its configuration refer to. A value counts once for each reference. All values are in memory at each reconcile, in
+// several copies.
 const maxReferred = 4 << 20
 
-// A source of files reads what an AnsibleRun and its configuration refer to, one referrer after the other.
+// A source reads the Secrets, ConfigMaps and files that a configuration and then an AnsibleRun refer to. The object
+// with the references is the referrer.
 type source struct {
 	reader Reader
-	// host is true when the referrer may read files and environment variables of the
-	// provider.
+	// host is true when the referrer may read files and environment variables of the provider.
 	host bool
 	// namespace of the referrer, empty when it is cluster scoped.
 	namespace string
-	// kind of the referrer, and what comes before the path of a field in it, for error messages.
+	// kind of the referrer, and the prefix of its field paths, for error messages.
 	kind, at string
 
-	// size of what was read so far, all references that are missing, and the first other mistake.
+	// size of the values that were read so far, all missing references, and the first other error.
 	size    int
 	missing MissingError
 	mistake error
 }
 
-// note what is wrong with a field. The fields after it are read all the same.
-func (s *source) note(err error, path *field.Path) {
+// record records an error of a field. The fields after it are read all the same.
+func (s *source) record(err error, path *field.Path) {
 	switch err = errors.Wrap(err, s.at+path.String()); {
 	case IsMissing(err):
 		s.missing = append(s.missing, err.Error())
@@ -55,7 +56,7 @@ func (s *source) note(err error, path *field.Path) {
 	}
 }
 
-// err is the first mistake, or else a MissingError with all that is missing.
+// err returns the first error that is no missing reference, or else a MissingError with all missing references.
 func (s *source) err() error {
 	if s.mistake == nil && len(s.missing) > 0 {
 		return s.missing
@@ -64,8 +65,8 @@ func (s *source) err() error {
 	return s.mistake
 }
 
-// ofConfig adds the files that a configuration refers to.
-func (s *source) ofConfig(ctx context.Context, c *common.ProviderConfigSpec, in *inputs.Inputs) {
+// readConfig adds the files that a configuration refers to.
+func (s *source) readConfig(ctx context.Context, c *common.ProviderConfigSpec, in *inputs.Inputs) {
 	path := field.NewPath("spec")
 
 	s.credentials(ctx, c.Credentials, in, path.Child("credentials"))
@@ -73,8 +74,8 @@ func (s *source) ofConfig(ctx context.Context, c *common.ProviderConfigSpec, in 
 	s.varFiles(ctx, c.VarFiles, in, path.Child("varFiles"))
 }
 
-// ofRun adds the files that the parameters of a run refer to. They win over those of its configuration.
-func (s *source) ofRun(ctx context.Context, in *inputs.Inputs) {
+// readRun adds the files that the parameters of a run refer to. They win over those of its configuration.
+func (s *source) readRun(ctx context.Context, in *inputs.Inputs) {
 	path := field.NewPath("spec", "forProvider")
 
 	s.varFiles(ctx, in.Parameters.VarFiles, in, path.Child("varFiles"))
@@ -82,12 +83,12 @@ func (s *source) ofRun(ctx context.Context, in *inputs.Inputs) {
 	s.variables(ctx, in.Parameters.Env, in, path.Child("env"))
 }
 
-// varFiles are files of variables as Ansible reads them, without those that have none.
+// varFiles adds files of variables in the format that Ansible reads, except empty ones.
 func (s *source) varFiles(ctx context.Context, vars []common.VarFile, in *inputs.Inputs, path *field.Path) {
 	for i, v := range vars {
 		f, err := s.varFile(ctx, v)
 		if !v.Optional || !IsMissing(err) {
-			s.note(err, path.Index(i))
+			s.record(err, path.Index(i))
 		}
 
 		if len(f.Data) > 0 {
@@ -127,14 +128,14 @@ func (s *source) inventories(ctx context.Context, in *inputs.Inputs, path *field
 		}
 
 		f, ok, err := s.file(ctx, inv.FileSelector)
-		s.note(err, path.Index(i))
+		s.record(err, path.Index(i))
 
 		if ok {
 			in.Inventories = append(in.Inventories, f)
 		}
 	}
 
-	// What a run says itself wins over what it shares with others.
+	// The inventory of the run itself wins over inventories that it shares with other runs.
 	if text := in.Parameters.InventoryInline; text != "" {
 		in.Inventories = append(in.Inventories, inputs.File{Name: "spec.forProvider.inventoryInline", Data: []byte(text)})
 	}
@@ -143,7 +144,7 @@ func (s *source) inventories(ctx context.Context, in *inputs.Inputs, path *field
 func (s *source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, path *field.Path) {
 	for i, c := range cs {
 		f, ok, err := s.file(ctx, c.FileSelector)
-		s.note(err, path.Index(i))
+		s.record(err, path.Index(i))
 
 		if ok {
 			if c.Rotates {
@@ -156,7 +157,7 @@ func (s *source) credentials(ctx context.Context, cs []common.Credential, in *in
 	}
 }
 
-// variables of the environment, with the values that they refer to.
+// variables adds environment variables, with the values that they refer to.
 func (s *source) variables(ctx context.Context, vars []common.EnvVar, in *inputs.Inputs, path *field.Path) {
 	for i, v := range vars {
 		var (
@@ -173,11 +174,11 @@ func (s *source) variables(ctx context.Context, vars []common.EnvVar, in *inputs
 			f, err = s.value(ctx, selector{KindConfigMap, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef"})
 		}
 
-		s.note(err, path.Index(i))
+		s.record(err, path.Index(i))
 
 		if err := environ.ValidatePlay(v.Name, string(f.Data)); err != nil {
 			name := path.Index(i).Child("name")
-			s.note(errors.New(field.Invalid(name, v.Name, err.Error()).ErrorBody()), name)
+			s.record(errors.New(field.Invalid(name, v.Name, err.Error()).ErrorBody()), name)
 		}
 
 		f.Name = v.Name
@@ -185,7 +186,7 @@ func (s *source) variables(ctx context.Context, vars []common.EnvVar, in *inputs
 	}
 }
 
-// file that is selected; false for sources that have none.
+// file returns the selected file; false for sources without a file.
 func (s *source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
 	var (
 		f   inputs.File
@@ -208,7 +209,7 @@ func (s *source) file(ctx context.Context, sel common.FileSelector) (inputs.File
 	return f, err == nil, err
 }
 
-// value of a key, as a file.
+// value returns the value of a key as a file.
 func (s *source) value(ctx context.Context, sel selector) (inputs.File, error) {
 	f, data, err := s.read(ctx, sel)
 	if err != nil {
@@ -220,8 +221,8 @@ func (s *source) value(ctx context.Context, sel selector) (inputs.File, error) {
 	return f, nil
 }
 
-// read what is selected: the file that it is, without data, and the values by their keys. They must not be too much
-// together with what was read before.
+// read returns the file that is selected, without data, and the values by key. The error says so if all values that
+// were read so far exceed maxReferred.
 func (s *source) read(ctx context.Context, sel selector) (inputs.File, map[string][]byte, error) {
 	key, err := s.key(sel)
 	if err != nil {
@@ -261,7 +262,7 @@ func (s *source) read(ctx context.Context, sel selector) (inputs.File, map[strin
 	return f, data, nil
 }
 
-// get the data of a Secret or a ConfigMap.
+// get returns the data of a Secret or a ConfigMap.
 func (s *source) get(ctx context.Context, kind string, key types.NamespacedName) (map[string][]byte, error) {
 	if s.size > maxReferred {
 		return nil, s.mistake // Nothing more is read.
@@ -296,8 +297,8 @@ func (s *source) get(ctx context.Context, kind string, key types.NamespacedName)
 	return data, errors.Wrapf(err, "cannot get %s %q", kind, name(key))
 }
 
-// key of the object that is referred to. A namespaced referrer reaches its own
-// namespace only, and names none.
+// key returns the namespaced name of the object in a reference. A namespaced referrer refers to objects of its own
+// namespace only.
 func (s *source) key(sel selector) (types.NamespacedName, error) {
 	if sel.ref == nil {
 		return types.NamespacedName{}, errors.Errorf("%s must be set", sel.field)
@@ -345,6 +346,6 @@ func (s *source) mayReadHost(f common.FileSource) error {
 	}
 
 	return errors.Errorf(
-		"source %s reads what the provider itself can read: it needs the provider's flag that allows it, and a cluster "+
-			"scoped AnsibleRun", f)
+		"source %s reads from the provider itself: it needs the provider's flag that allows it, and a cluster scoped "+
+			"AnsibleRun", f)
 }

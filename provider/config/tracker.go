@@ -14,8 +14,8 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// A Tracker records that AnsibleRuns use their configuration, so that the
-// configuration stays for as long as they do.
+// A Tracker records with usages that AnsibleRuns use their configuration, so that the configuration is not deleted
+// before them.
 type Tracker struct {
 	cluster    resource.LegacyTracker
 	namespaced resource.ModernTracker
@@ -29,9 +29,9 @@ func NewTracker(c client.Client) *Tracker {
 	}
 }
 
-// Track that the run uses the configuration that it refers to.
+// Track records that the run uses its configuration.
 func (t *Tracker) Track(ctx context.Context, run common.AnsibleRun) error {
-	// The usage has the name as a label. A configuration is not created with a longer one.
+	// The name is a label of the usage. The API server refuses configurations with a longer name.
 	if _, key, err := target(run); err == nil && len(key.Name) > validation.LabelValueMaxLength {
 		return errors.Errorf("spec.providerConfigRef.name must have at most %d characters: no configuration has a longer one",
 			validation.LabelValueMaxLength)
@@ -39,7 +39,7 @@ func (t *Tracker) Track(ctx context.Context, run common.AnsibleRun) error {
 
 	var err error
 
-	// A typed client leaves out the kind of what it reads, and a usage must name it.
+	// A typed client leaves the kind of an object empty, and a usage must have it.
 	switch run := run.(type) {
 	case *clusterv1alpha1.AnsibleRun:
 		run.SetGroupVersionKind(clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))

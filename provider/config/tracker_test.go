@@ -38,7 +38,7 @@ func TestTrack(t *testing.T) {
 		err    string
 	}{
 		"Cluster": {
-			reason: "The usage is of the run's own group, and names the run even when a client left out its kind.",
+			reason: "The usage has the run's API group, and names the run's kind even if the client left it out.",
 			run:    cluster,
 			want: &clusterv1alpha1.ProviderConfigUsage{
 				ProviderConfigUsage: xpv2.ProviderConfigUsage{

@@ -22,13 +22,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// notInNames is what no name of a variable has.
+// notInNames matches a character that the name of a variable cannot have.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-// rawVars returns a file with the values of keys as variables, which Ansible does not template. A single one may have
-// the name variable. The tag is that of the mapping: ansible-core 2.19 forgets the quotes of a tagged string, and makes
-// a boolean of "yes". No value is within two lines before a name, or beside it: Ansible shows these when it warns of a
-// name such as port. The error never quotes values.
+// rawVars returns a file with the values of keys as variables, which Ansible does not template. If variable is set, the
+// only key has that name. The tag is on the mapping: ansible-core 2.19 forgets the quotes of a tagged string, and reads
+// "yes" as a boolean. Empty lines separate each name from the value before it: Ansible warns of a name such as port by
+// showing its line and the two lines before. The error never quotes values.
 func rawVars(data map[string][]byte, variable string) ([]byte, error) {
 	var b bytes.Buffer
 
@@ -61,7 +61,7 @@ func rawVars(data map[string][]byte, variable string) ([]byte, error) {
 	return []byte("!unsafe {" + b.String() + "}\n"), nil
 }
 
-// variableOf a key. No name begins with a digit.
+// variableOf returns the name of the variable for a key. A name cannot begin with a digit.
 func variableOf(key string) string {
 	name := notInNames.ReplaceAllString(key, "_")
 	if name[0] >= '0' && name[0] <= '9' {
@@ -71,10 +71,9 @@ func variableOf(key string) string {
 	return name
 }
 
-// checkVars reports a variable file that is not a mapping of names to values, or that
-// Ansible could not load. Empty is true for a file without variables. The file and values
-// in it may be encrypted by Ansible Vault. The error never quotes the file, which may be
-// secret, as Ansible's own errors do.
+// checkVars returns an error for a file of variables that is not a mapping of names to values, or that Ansible could
+// not load. Empty is true for a file without variables. The file and values in it may be encrypted by Ansible Vault.
+// The error never quotes the file, which may be secret; Ansible's own errors do.
 func checkVars(data []byte) (empty bool, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(inputs.VaultHeader)):
@@ -91,7 +90,7 @@ func checkVars(data []byte) (empty bool, err error) {
 	case errors.Is(err, yamltext.ErrMany):
 		return false, errors.New("is not a single YAML document")
 	case err != nil:
-		return false, errors.New("is not valid YAML" + where(data, err))
+		return false, errors.New("is not valid YAML" + position(data, err))
 	case root == nil, root.Kind == yaml.ScalarNode && root.Tag == "!!null":
 		return true, nil
 	case root.Kind == yaml.ScalarNode:
@@ -108,7 +107,7 @@ func checkVars(data []byte) (empty bool, err error) {
 	return false, checkNode(root)
 }
 
-// checkJSON checks a file that is JSON, which Ansible tries before YAML.
+// checkJSON checks a JSON file. Ansible tries JSON before YAML.
 func checkJSON(data []byte) (empty bool, err error) {
 	var vars map[string]json.RawMessage
 	if json.Unmarshal(data, &vars) != nil {
@@ -118,12 +117,13 @@ func checkJSON(data []byte) (empty bool, err error) {
 	return vars == nil, nil
 }
 
-// A line in an error of the parser of YAML, and the words of its second stage, which counts lines from 0.
+// parserLine matches the line in an error of the YAML parser. The messages in the second group are of a stage that
+// counts lines from 0.
 var parserLine = regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`)
 
-// where an error of the parser is, without its text, which may quote the file.
-func where(data []byte, err error) string {
-	line := 1 // The parser does not name the first one.
+// position returns the line of an error of the parser, without the error's text, which may quote the file.
+func position(data []byte, err error) string {
+	line := 1 // The parser does not name the first line.
 
 	switch m := parserLine.FindStringSubmatch(err.Error()); {
 	case m != nil:
@@ -145,8 +145,8 @@ func where(data []byte, err error) string {
 	return fmt.Sprintf(" (line %d)", line)
 }
 
-// checkNames reports names that are no strings to Ansible: no template could refer to
-// such a variable.
+// checkNames returns an error for a name that Ansible does not read as a string: no template could refer to such a
+// variable.
 func checkNames(mapping *yaml.Node) error {
 	bools := []string{"on", "off", "yes", "no"}
 
@@ -164,7 +164,7 @@ func checkNames(mapping *yaml.Node) error {
 	return nil
 }
 
-// checkNode reports nodes that PyYAML, as Ansible configures it, cannot read as values.
+// checkNode returns an error for a node that PyYAML, as Ansible configures it, cannot read as a value.
 func checkNode(n *yaml.Node) error {
 	if !knownTag(n.Tag) {
 		return errors.Errorf("has a tag that Ansible does not know (line %d)", n.Line)
@@ -187,8 +187,7 @@ func checkNode(n *yaml.Node) error {
 	return nil
 }
 
-// knownTag is true for the tags of YAML and of Ansible.
-// Source: AnsibleConstructor of ansible-core.
+// knownTag is true for the tags of YAML and of Ansible's AnsibleConstructor.
 func knownTag(tag string) bool {
 	return slices.Contains([]string{
 		"", "!", "!unsafe", "!vault", "!vault-encrypted",
