@@ -22,14 +22,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestLongAttackMarks has content write what takes far more memory of the provider than it has bytes. All of it goes to the
-// API server as it is, or is refused.
+// TestLongAttackMarks has content write objects that would take far more memory than their length. Each goes to the API
+// server unchanged but for the marks, or is refused.
 func TestLongAttackMarks(t *testing.T) {
 	const (
 		configMaps = "/api/v1/namespaces/team-a/configmaps"
 		jsonType   = "application/json"
 		yamlType   = "application/yaml"
-		// most is what one object may take of the memory, each thing that is allocated for it counted, in its own lengths.
+		// most is the largest memory for one object, all allocations counted, as a multiple of its length.
 		most = 100
 	)
 
@@ -42,7 +42,7 @@ func TestLongAttackMarks(t *testing.T) {
 		return b.String() + `"":0`
 	}
 
-	// Owners without anything have two bytes each.
+	// An empty owner has two bytes.
 	around := krt.Unknown{Raw: appendField(nil, fieldMetadata, bytes.Repeat(appendField(nil, fieldOwnerReferences, nil), maxBody/2-100))}
 
 	message, err := around.Marshal()
@@ -53,21 +53,21 @@ func TestLongAttackMarks(t *testing.T) {
 		kind   string
 		body   string
 		status int
-		// same is true for a body that gets no longer but for the marks.
+		// same is true for a body that gets longer only by the marks.
 		same bool
 	}{
-		"Angles":   {"A bracket is a bracket, not six bytes.", jsonType, `{"data":{"a":"` + strings.Repeat("<", maxBody-100) + `"}}`, 200, true},
-		"Fields":   {"Fields are not kept apart.", jsonType, `{` + fields(maxBody-100) + `}`, 200, true},
-		"Labels":   {"No object has that many labels.", jsonType, `{"metadata":{"labels":{` + fields(maxBody-100) + `}}}`, 415, false},
-		"Owners":   {"Nor owners.", jsonType, `{"metadata":{"ownerReferences":[` + strings.Repeat("0,", maxBody/2-100) + `0]}}`, 415, false},
-		"Again":    {"An object has metadata once, and would have marks each time.", jsonType, `{` + strings.Repeat(`"metadata":{},`, maxBody/14-100) + `"a":0}`, 415, false},
-		"Protobuf": {"Of Protobuf nothing is decoded.", typeProtobuf, prefixProtobuf + string(message), 200, true},
-		"Aliases":  {"YAML that repeats itself would be gigabytes.", yamlType, "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a,", 1_000) + "*a]\n", 415, false},
-		"Items":    {"Each item of a list takes a hundred times its length.", yamlType, "a: [" + strings.Repeat("b,", maxBody/2-100) + "b]\n", 415, false},
-		"Tags":     {"The parser compares each directive with all others.", yamlType, strings.Repeat("%TAG !a! b\n", 10_000) + "--- a\n", 415, false},
-		"Many":     {"Which of several documents is the object cannot be told.", yamlType, "a: 1\n---\nb: 1\n", 415, false},
-		"Garbage":  {"What one parser cannot read another one may.", yamlType, "a: [\n", 415, false},
-		"InJSON":   {"JSON that is sent as YAML may be large.", yamlType, `{"data":{"a":"` + strings.Repeat("x", maxBody-100) + `"}}`, 200, true},
+		"Angles":   {"Brackets are not escaped, which would take six bytes each.", jsonType, `{"data":{"a":"` + strings.Repeat("<", maxBody-100) + `"}}`, 200, true},
+		"Fields":   {"Fields beside metadata are not decoded.", jsonType, `{` + fields(maxBody-100) + `}`, 200, true},
+		"Labels":   {"An object with too many labels is refused.", jsonType, `{"metadata":{"labels":{` + fields(maxBody-100) + `}}}`, 415, false},
+		"Owners":   {"An object with too many owners is refused.", jsonType, `{"metadata":{"ownerReferences":[` + strings.Repeat("0,", maxBody/2-100) + `0]}}`, 415, false},
+		"Again":    {"An object with metadata several times is refused.", jsonType, `{` + strings.Repeat(`"metadata":{},`, maxBody/14-100) + `"a":0}`, 415, false},
+		"Protobuf": {"Objects in Protobuf are not decoded.", typeProtobuf, prefixProtobuf + string(message), 200, true},
+		"Aliases":  {"YAML with aliases, which would become gigabytes, is refused.", yamlType, "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a,", 1_000) + "*a]\n", 415, false},
+		"Items":    {"Long YAML is refused: an item of a list takes a hundred times its length.", yamlType, "a: [" + strings.Repeat("b,", maxBody/2-100) + "b]\n", 415, false},
+		"Tags":     {"Many directives, each of which the parser compares with all others, are refused.", yamlType, strings.Repeat("%TAG !a! b\n", 10_000) + "--- a\n", 415, false},
+		"Many":     {"Several documents are refused.", yamlType, "a: 1\n---\nb: 1\n", 415, false},
+		"Garbage":  {"Invalid YAML is refused, since another parser may accept it.", yamlType, "a: [\n", 415, false},
+		"InJSON":   {"Large JSON that is sent as YAML is accepted.", yamlType, `{"data":{"a":"` + strings.Repeat("x", maxBody-100) + `"}}`, 200, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", OwnerReferences: true, WatchDependents: true}
@@ -96,13 +96,13 @@ func TestLongAttackMarks(t *testing.T) {
 	}
 }
 
-// roundTrip answers requests.
+// roundTrip answers requests with a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestAttackRead has content write one object by very many requests at a time, which has as much metadata as the API
-// server takes. What is read of it takes a bounded part of the memory.
+// TestAttackRead has content write an object with as much metadata as the API server accepts, in very many concurrent
+// requests. The memory for bodies is bounded.
 func TestAttackRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reading atomic.Int32

@@ -1,11 +1,10 @@
-// Package kubeapi gives runs access to the API server of the provider's own cluster, with the
-// rights of a ServiceAccount.
+// Package kubeapi gives runs access to the API server of the provider's own cluster, with the rights of a
+// ServiceAccount.
 //
-// Each run has a proxy on a loopback address for as long as it lasts. The proxy has a token of the
-// ServiceAccount, which the provider requests for the run and renews; the run does not see it. What
-// the run gets is a kubeconfig for the proxy, with a secret that is worth nothing elsewhere and
-// afterwards. All runs share the loopback device and a user: a request without the secret gets no
-// answer of the API server.
+// Each run has a proxy on a loopback address while it lasts. The proxy authenticates to the API server with a token of
+// the ServiceAccount, which the provider requests and renews, and which the run does not see. The run gets a kubeconfig
+// for the proxy with a secret that only this proxy accepts. All runs share the loopback device and a user: the proxy
+// refuses requests without the secret.
 package kubeapi
 
 import (
@@ -45,42 +44,43 @@ func CheckRights(ctx context.Context, kube client.Client, namespace, account str
 	})
 }
 
-// API is how runs reach the API server. Use New, or InPod.
+// API gives runs access to the API server. New and InPod make one.
 type API struct {
-	// Endpoint for the Pods of runs; none in such a Pod.
+	// Endpoint for the Pods of runs; empty in such a Pod.
 	Endpoint Endpoint
 
 	// kube requests tokens; nil in the Pod of a run.
 	kube client.Client
-	// tokens of a ServiceAccount.
+	// tokens returns the tokens of a ServiceAccount.
 	tokens func(k inputs.Kubernetes) oauth2.TokenSource
 	target *url.URL
 	// transport sends requests.
 	transport http.RoundTripper
-	// anonymous is how to reach the API server without any credentials.
+	// anonymous is the configuration of a client without credentials.
 	anonymous *rest.Config
 
 	mu sync.Mutex
-	// accounts have a client each, for watches that go on after a run: a metadata.Interface by account.
+	// accounts has a metadata.Interface for each ServiceAccount, for watches that outlive a run.
 	accounts *lru.Cache
 }
 
-// maxAccounts is how many clients are kept. Tenants choose the names of their accounts.
+// maxAccounts is the number of clients that are kept. Tenants choose the names of their accounts, so that it must be
+// bounded.
 const maxAccounts = 1000
 
 var _ runner.Cluster = &API{}
 
-// New returns how runs reach the API server that a configuration names. Its credentials are the
-// provider's, and no run uses them: kube has them, and requests tokens.
+// New returns an API for the API server of cfg. The credentials in cfg are the provider's; runs do not use them. kube
+// has the same credentials, and requests tokens.
 func New(cfg *rest.Config, kube client.Client) (*API, error) {
-	a, err := to(cfg)
+	a, err := newAPI(cfg)
 	if err != nil {
 		return nil, err
 	}
 
 	authority := rest.AnonymousClientConfig(cfg)
 	if err := rest.LoadTLSFiles(authority); err != nil {
-		return nil, errors.Wrap(err, "cannot read the authority of the API server")
+		return nil, errors.Wrap(err, "cannot read the CA certificate of the API server")
 	}
 
 	a.kube, a.Endpoint = kube, Endpoint{Server: authority.Host, Authority: authority.CAData}
@@ -93,20 +93,20 @@ func New(cfg *rest.Config, kube client.Client) (*API, error) {
 	return a, nil
 }
 
-// to the API server that a configuration names.
-func to(cfg *rest.Config) (*API, error) {
+// newAPI returns an API for the API server of cfg, without tokens.
+func newAPI(cfg *rest.Config) (*API, error) {
 	target, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot tell where the API server is")
+		return nil, errors.Wrap(err, "cannot determine the URL of the API server")
 	}
 
 	anonymous := rest.AnonymousClientConfig(cfg)
 	a := &API{target: target, anonymous: rest.CopyConfig(anonymous), accounts: lru.New(maxAccounts)}
 
-	anonymous.DisableCompression = true // Answers pass as they are.
+	anonymous.DisableCompression = true // Answers pass unchanged.
 
-	// A connection with HTTP/2 cannot be upgraded, and its client keeps megabytes of each answer that a run asks
-	// for and does not read.
+	// A connection with HTTP/2 cannot be upgraded, and its client buffers megabytes of each answer that a run does not
+	// read.
 	anonymous.NextProtos = []string{"http/1.1"}
 
 	if a.transport, err = rest.TransportFor(anonymous); err != nil {
@@ -116,7 +116,7 @@ func to(cfg *rest.Config) (*API, error) {
 	return a, nil
 }
 
-// Open a proxy for a run. The error is a rights.Error if there is no token to be had.
+// Open starts a proxy for a run. The error is a rights.Error if there is no token.
 func (a *API) Open(run runner.Spec, secret string, rec *events.Recorder) (runner.Access, error) {
 	t := a.tokens(*run.Inputs.Kubernetes)
 	if _, err := t.Token(); err != nil {
@@ -125,13 +125,13 @@ func (a *API) Open(run runner.Spec, secret string, rec *events.Recorder) (runner
 
 	p, err := a.listen(run, secret, rec, t)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open a way to the API server for the run")
+		return nil, errors.Wrap(err, "cannot start the run's proxy to the API server")
 	}
 
 	return p, nil
 }
 
-// Metadata returns a client with the rights of an account, which gets and watches metadata.
+// Metadata returns a client that gets and watches metadata with the rights of a ServiceAccount.
 func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -139,7 +139,7 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 	key := types.NamespacedName{Namespace: k.Namespace, Name: k.ServiceAccount}
 
 	if c, known := a.accounts.Get(key); known {
-		return c.(metadata.Interface), nil //nolint:forcetypeassert // There are no others.
+		return c.(metadata.Interface), nil //nolint:forcetypeassert // The cache has no other values.
 	}
 
 	c, err := metadata.NewForConfig(a.config(a.tokens(k)))
@@ -150,19 +150,19 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 	return c, errors.Wrap(err, "cannot make a client for metadata")
 }
 
-// config of clients with the tokens of an account.
+// config returns the configuration of clients with the tokens of a ServiceAccount.
 func (a *API) config(t oauth2.TokenSource) *rest.Config {
 	cfg := rest.CopyConfig(a.anonymous)
-	cfg.QPS = -1 // The API server says when it is too much.
+	cfg.QPS = -1 // The API server limits the rate.
 	cfg.WarningHandler = rest.NoWarnings{}
 	cfg.WrapTransport = transport.TokenSourceWrapTransport(t)
 
 	return cfg
 }
 
-// Token of a ServiceAccount for some time, which the API server may shorten, and at least ten minutes. It
-// is worth nothing once the Secret that it is bound to is gone, which has to be in the namespace of the
-// ServiceAccount; nil for none. The error is a rights.Error if there is none to be had.
+// Token requests a token of a ServiceAccount. Its lifetime is at least ten minutes; the API server may shorten a longer
+// one. If bound is set, the token becomes invalid when that Secret, in the namespace of the ServiceAccount, is deleted.
+// The error is a rights.Error if the request is refused.
 func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration,
 	bound *corev1.Secret,
 ) (authenticationv1.TokenRequestStatus, error) {

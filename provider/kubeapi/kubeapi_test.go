@@ -21,9 +21,9 @@ func TestOpen(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error
-		// allowed says whether the provider may request tokens.
+		// allowed is true if the provider may request tokens.
 		allowed bool
-		// lacks says whether something is to be granted.
+		// lacks is true if a right has to be granted.
 		lacks bool
 		want  string
 	}{
@@ -34,17 +34,17 @@ func TestOpen(t *testing.T) {
 				"kubectl create rolebinding provider-ansible-tokens-provider-ansible --namespace=team-a --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible",
 		},
 		"Admission": {
-			"Whatever else forbids a token is said as it is.",
+			"Another reason for a refused token is returned unchanged.",
 			forbidden, true, true,
 			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": serviceaccounts "deployer" is forbidden: no`,
 		},
 		"NoAccount": {
-			"An account that is not there is named.",
+			"The error names a missing account.",
 			kerrors.NewNotFound(accounts, "deployer"), true, true,
 			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": serviceaccounts "deployer" not found`,
 		},
 		"Unreachable": {
-			"An API server that does not answer is no reason to grant anything.",
+			"An API server that does not answer is no missing right.",
 			errors.New("no route"), true, false,
 			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": no route`,
 		},

@@ -21,14 +21,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// validity of a certificate, and by how much clocks may have been set back since it was made. A run
-// has one of its own.
+// A certificate is made for one run. Its validity begins skew in the past, for clocks that were set back since.
 const (
 	validity = 10 * 365 * 24 * time.Hour
 	skew     = 24 * time.Hour
 )
 
-// kubeconfig of a run, for the proxy at an address.
+// kubeconfig returns the kubeconfig of a run, with the address of its proxy.
 func kubeconfig(run runner.Spec, server string, authority []byte, secret string) ([]byte, error) {
 	const name = "run"
 
@@ -46,8 +45,8 @@ func kubeconfig(run runner.Spec, server string, authority []byte, secret string)
 	return text, errors.Wrap(err, "cannot write a kubeconfig")
 }
 
-// certificate of a proxy, and the same in PEM for the clients that trust it. No other process has
-// the key, so that none can take the place of the proxy.
+// certificate returns the certificate of a proxy, and the same in PEM for its clients. The key is in the memory of this
+// process only, so that no other process can take the place of the proxy.
 func certificate(now time.Time) (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -62,7 +61,7 @@ func certificate(now time.Time) (tls.Certificate, []byte, error) {
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
-		IsCA:                  true, // Python takes no other certificate for an authority.
+		IsCA:                  true, // Python requires that of a trusted certificate.
 	}
 
 	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)

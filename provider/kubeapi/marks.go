@@ -29,36 +29,37 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
-// Annotations of objects that cannot have their AnsibleRun as an owner: those by which Ansible operators
-// know them.
+// Annotations of objects that cannot have their AnsibleRun as an owner. Ansible operators use the same annotations.
 const (
 	annotationOwner     = "operator-sdk/primary-resource"
 	annotationOwnerType = "operator-sdk/primary-resource-type"
 )
 
 const (
-	// maxBody is the length of a body that is read, in bytes. The API server takes 3 MiB.
+	// maxBody is the largest body that is read, in bytes. The API server takes 3 MiB.
 	maxBody = 4 << 20
-	// maxRead are the requests of a run of which bodies are read at a time.
+	// maxRead is the number of requests of a run with bodies in memory at a time.
 	maxRead = 8
-	// maxDecoded is the length of the longest metadata, and of the longest YAML, in bytes. When they are decoded they
-	// take up to a hundred times as much. YAML with aliases, which has no such bound, is refused.
+	// maxDecoded is the largest metadata, and the largest YAML, in bytes. Decoded they take up to a hundred times as much.
+	// Aliases in YAML could take even more, and are refused.
 	maxDecoded = 512 << 10
-	// maxKinds that are known while a run lasts. Of some of those that earlier runs have made nothing may be left.
+	// maxKinds is the number of kinds that are known during a run. It is above MaxDependents since objects of earlier runs
+	// may be gone.
 	maxKinds = 2 * common.MaxDependents
-	// maxDeleted are the objects that a run has deleted and that are known.
+	// maxDeleted is the number of deleted objects of a run that are remembered.
 	maxDeleted = 10_000
 )
 
 // errLongMetadata says why an object gets no marks.
-var errLongMetadata = errors.Errorf("their metadata has to have %d bytes at most", maxDecoded)
+var errLongMetadata = errors.Errorf("their metadata must have at most %d bytes", maxDecoded)
 
-// A target is what the path of a request is about.
+// A target is the object, or the resource, in the path of a request.
 type target struct {
 	group, version, namespace, resource, name, subresource string
 }
 
-// targetOf a request, as the API server sees it. It is false for a request that is not about objects.
+// targetOf parses the path of a request as the API server does. It returns false for a request that is not about
+// objects.
 func targetOf(r *http.Request) (target, bool) {
 	paths := request.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
@@ -77,7 +78,7 @@ func targetOf(r *http.Request) (target, bool) {
 	return t, true
 }
 
-// markable is true for objects that stay. The API server keeps no reviews, and events only for a while.
+// markable is true for objects that persist. The API server does not store reviews, and events expire.
 func (t target) markable() bool {
 	groups := []string{"authentication.k8s.io", "authorization.k8s.io", "events.k8s.io"}
 
@@ -98,8 +99,8 @@ const (
 	wayMerge   = "merge"
 )
 
-// wayOf a request to write an object; empty for one that writes none, and for a patch in JSON's own format,
-// which has no place for marks.
+// wayOf returns how a request writes an object. It is empty for a request that does not, and for a JSON patch, which
+// has no place for marks.
 func wayOf(r *http.Request) string {
 	switch kind := types.PatchType(contentType(r.Header)); {
 	case r.Method == http.MethodPost:
@@ -119,17 +120,17 @@ func wayOf(r *http.Request) string {
 
 const typeJSON = runtime.ContentTypeJSON
 
-// contentType without parameters; JSON where there is none.
+// contentType returns the content type without parameters. The default is JSON.
 func contentType(h http.Header) string {
 	kind, _, _ := mime.ParseMediaType(cmp.Or(h.Get("Content-Type"), typeJSON))
 
 	return kind
 }
 
-// marked is the body of a request, with marks. What the API server refuses, or does not understand, passes as it is.
-// The error says why it gets none.
-func (p *proxy) marked(r *http.Request, way string, t target, body []byte) ([]byte, error) {
-	owns := p.k.OwnerReferences && p.makes(r.Context(), way, t)
+// withMarks returns the body of a request with marks. A body that the API server will refuse passes unchanged. The
+// error says what is wrong with the objects.
+func (p *proxy) withMarks(r *http.Request, way string, t target, body []byte) ([]byte, error) {
+	owns := p.k.OwnerReferences && p.needsOwner(r.Context(), way, t)
 	if !owns && !p.k.WatchDependents {
 		return body, nil
 	}
@@ -148,7 +149,7 @@ func (p *proxy) marked(r *http.Request, way string, t target, body []byte) ([]by
 		}
 
 		if text == nil {
-			return body, nil // The API server says what is wrong with it.
+			return body, nil // The API server refuses it with a reason.
 		}
 
 		body = text
@@ -157,31 +158,31 @@ func (p *proxy) marked(r *http.Request, way string, t target, body []byte) ([]by
 			r.Header.Set("Content-Type", typeJSON)
 		}
 	default:
-		return nil, errors.Errorf("they have to be JSON, YAML or Protobuf and not %s", kind)
+		return nil, errors.Errorf("they must be JSON, YAML or Protobuf, not %s", kind)
 	}
 
 	return inject(body, p.marksOf(t.namespace, owns))
 }
 
-// jsonOf YAML; nil if there is nothing. Most clients write JSON in its place.
+// jsonOf converts YAML to JSON; nil for an empty document. Most clients send JSON as the content type YAML.
 func jsonOf(text []byte) ([]byte, error) {
 	if json.Valid(text) {
 		return text, nil
 	}
 
 	if len(text) > maxDecoded {
-		return nil, errors.Errorf("YAML has to have %d bytes at most; JSON may have more", maxDecoded)
+		return nil, errors.Errorf("YAML must have at most %d bytes; JSON may have more", maxDecoded)
 	}
 
 	root, err := yamltext.Parse(string(text))
 
 	switch {
 	case err != nil:
-		return nil, errors.Wrap(err, "YAML has to be readable")
+		return nil, errors.Wrap(err, "their YAML must be valid")
 	case root == nil:
 		return nil, nil
 	case hasAlias(root):
-		return nil, errors.New("YAML has to have no aliases; JSON has none")
+		return nil, errors.New("YAML must not have aliases; JSON has none")
 	}
 
 	text, _ = yaml.YAMLToJSON(text)
@@ -189,14 +190,14 @@ func jsonOf(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// hasAlias is true for YAML that repeats a part of itself.
+// hasAlias is true for YAML with an alias.
 func hasAlias(n *yamlv3.Node) bool {
 	return n.Kind == yamlv3.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
-// makes is true for a request that creates an object, and for one that writes an object as a whole which
-// the run has created: it would lose its owner.
-func (p *proxy) makes(ctx context.Context, way string, t target) bool {
+// needsOwner is true for a request that creates an object, or that replaces an object which the run has created: that
+// would remove its owner.
+func (p *proxy) needsOwner(ctx context.Context, way string, t target) bool {
 	switch way {
 	case wayCreate:
 		return true
@@ -215,7 +216,7 @@ func (p *proxy) makes(ctx context.Context, way string, t target) bool {
 		slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == p.run.Object.UID })
 }
 
-// group of the AnsibleRun.
+// group returns the API group of the AnsibleRun.
 func (p *proxy) group() string {
 	if p.run.Object.Namespace == "" {
 		return common.GroupCluster
@@ -226,18 +227,18 @@ func (p *proxy) group() string {
 
 func (p *proxy) groupKind() string { return common.KindAnsibleRun + "." + p.group() }
 
-// qualified name of the AnsibleRun.
+// qualified returns the name of the AnsibleRun with its namespace.
 func (p *proxy) qualified() string {
 	return strings.TrimPrefix(p.run.Object.Namespace+"/"+p.run.Object.Name, "/")
 }
 
-// marks of an object.
+// marks are the metadata that the proxy adds to an object.
 type marks struct {
 	labels, annotations map[string]string
 	owner               *metav1.OwnerReference
 }
 
-// marksOf an object in a namespace, or of a patch of one.
+// marksOf returns the marks of an object in a namespace.
 func (p *proxy) marksOf(namespace string, owns bool) marks {
 	o, of := p.run.Object, marks{}
 
@@ -259,15 +260,15 @@ func (p *proxy) marksOf(namespace string, owns bool) marks {
 	return of
 }
 
-// inject marks into an object, or a patch of one. All else stays as it is written. The error says why that cannot be
-// done.
+// inject adds marks to an object in JSON, or to a patch of an object. The rest of the text is unchanged. The error says
+// why that is impossible.
 func inject(body []byte, marks marks) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if brace, _ := d.Token(); brace != json.Delim('{') || !json.Valid(body) {
 		return body, nil
 	}
 
-	// Without metadata the object begins with it.
+	// An object without metadata gets it as its first field.
 	start, metadata, field, end := d.InputOffset(), json.RawMessage(nil), `"metadata":`, ""
 	if d.More() {
 		end = ","
@@ -276,13 +277,13 @@ func inject(body []byte, marks marks) ([]byte, error) {
 	for d.More() {
 		var value json.RawMessage
 
-		name, _ := d.Token() // It is valid.
+		name, _ := d.Token() // The JSON is valid.
 		_ = d.Decode(&value)
 
 		switch {
 		case name != "metadata":
 		case metadata != nil:
-			return nil, errors.New("their metadata has to be there once")
+			return nil, errors.New("they must have the field metadata only once")
 		case len(value) > maxDecoded:
 			return nil, errLongMetadata
 		default:
@@ -292,11 +293,11 @@ func inject(body []byte, marks marks) ([]byte, error) {
 
 	rest := body[start+int64(len(metadata)):]
 
-	return slices.Concat(body[:start], []byte(field), marks.in(metadata), []byte(end), rest), nil
+	return slices.Concat(body[:start], []byte(field), marks.addTo(metadata), []byte(end), rest), nil
 }
 
-// in the metadata of an object: the same with the marks.
-func (m marks) in(metadata json.RawMessage) json.RawMessage {
+// addTo returns the metadata of an object with the marks added.
+func (m marks) addTo(metadata json.RawMessage) json.RawMessage {
 	meta := members(metadata)
 
 	for field, more := range map[string]map[string]string{"labels": m.labels, "annotations": m.annotations} {
@@ -327,7 +328,7 @@ func (m marks) in(metadata json.RawMessage) json.RawMessage {
 	return events.Encode(meta)
 }
 
-// members of a mapping; none of what is no mapping, which the API server refuses.
+// members returns the members of a JSON object, or an empty map for any other value, which the API server refuses.
 func members(text json.RawMessage) map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal(text, &all) != nil || all == nil {
@@ -337,8 +338,9 @@ func members(text json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// learn from the answers of the API server what the run has labeled and deleted.
-func (p *proxy) learn(rsp *http.Response) {
+// recordWrites records from the API server's answers which kinds of objects the run has labeled, and which objects it
+// has deleted.
+func (p *proxy) recordWrites(rsp *http.Response) {
 	r := rsp.Request
 	t, ok := r.Context().Value(targetKey{}).(target)
 
@@ -358,7 +360,7 @@ func (p *proxy) learn(rsp *http.Response) {
 	}
 }
 
-// add kinds, unless they are known or there are too many. If dependents are watched, those so far are recorded.
+// add records kinds, up to maxKinds. If dependents are watched, it reports all kinds so far.
 func (p *proxy) add(kinds ...common.DependentKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -381,7 +383,7 @@ func knows(kinds []common.DependentKind, k common.DependentKind) bool {
 	})
 }
 
-// delete notes that the run has deleted an object, or all of a kind in a namespace, unless it has deleted too many.
+// delete records that the run has deleted an object, or all objects of a kind in a namespace, up to maxDeleted.
 func (p *proxy) delete(t target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -393,7 +395,7 @@ func (p *proxy) delete(t target) {
 	}
 }
 
-// hasDeleted is true for an object that the run has deleted, by itself, with others, or with its namespace.
+// hasDeleted is true for an object that the run has deleted by its name, with all of its kind, or with its namespace.
 func (p *proxy) hasDeleted(k common.DependentKind, name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -409,7 +411,7 @@ func (p *proxy) hasDeleted(k common.DependentKind, name string) bool {
 	return all || one || space
 }
 
-// known kinds.
+// known returns a copy of the known kinds.
 func (p *proxy) known() []common.DependentKind {
 	p.mu.Lock()
 	defer p.mu.Unlock()

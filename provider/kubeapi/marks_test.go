@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// marking returns a client of a run that marks what it writes, and what the API server gets of it.
+// marking returns the proxy of a run, a client for it, and the bodies that the API server gets.
 func marking(t *testing.T, object runner.Object, k inputs.Kubernetes, there string) (*proxy, *rest.Config, *[]string) {
 	t.Helper()
 
@@ -72,49 +72,49 @@ func TestMark(t *testing.T) {
 		want   string
 		status int
 	}{
-		"Nothing": {"Without the fields everything stays as it is.", namespaced, inputs.Kubernetes{}, "", "POST", configMaps, jsonType, `{"a": 1, "metadata":{}}`, `{"a": 1, "metadata":{}}`, 200},
+		"Nothing": {"Without OwnerReferences and WatchDependents an object is unchanged.", namespaced, inputs.Kubernetes{}, "", "POST", configMaps, jsonType, `{"a": 1, "metadata":{}}`, `{"a": 1, "metadata":{}}`, 200},
 		"Owner": {
-			"What a run creates in its namespace has its AnsibleRun as an owner, beside others.", namespaced, owns, "", "POST", configMaps, jsonType,
+			"An object that a run creates in its namespace gets the AnsibleRun as an owner, beside other owners.", namespaced, owns, "", "POST", configMaps, jsonType,
 			`{"data":{"n":9007199254740993},"metadata":{"name":"a","ownerReferences":[{"uid":"0"}]}}`,
 			`{"data":{"n":9007199254740993},"metadata":{"name":"a","ownerReferences":[{"uid":"0"},` + owner + `]}}`, 200,
 		},
 		"OwnerOnce": {
-			"It has that owner once.", namespaced, owns, "", "POST", configMaps, jsonType,
+			"An object gets the owner only once.", namespaced, owns, "", "POST", configMaps, jsonType,
 			`{"metadata":{"ownerReferences":[` + owner + `]}}`, `{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
 		},
 		"NoOwnerElsewhere": {
-			"An object elsewhere cannot have that owner. Annotations say whose it is.", namespaced, owns, "", "POST", "/api/v1/namespaces", jsonType, `{"metadata":{"annotations":{"a":"b"}}}`,
+			"An object that cannot have the owner gets annotations with the name of the AnsibleRun.", namespaced, owns, "", "POST", "/api/v1/namespaces", jsonType, `{"metadata":{"annotations":{"a":"b"}}}`,
 			`{"metadata":{"annotations":{"a":"b","operator-sdk/primary-resource":"team-a/site","operator-sdk/primary-resource-type":"AnsibleRun.ansible.m.crossplane.io"}}}`, 200,
 		},
 		"ClusterScopedOwner": {
 			"A cluster scoped AnsibleRun may own everything.", cluster, owns, "", "POST", configMaps, jsonType, `{"kind":"ConfigMap"}`,
 			`{"metadata":{"ownerReferences":[{"apiVersion":"ansible.crossplane.io/v1alpha1","kind":"AnsibleRun","name":"site","uid":"1-2"}]},"kind":"ConfigMap"}`, 200,
 		},
-		"YAML": {"YAML is understood, too.", namespaced, owns, "", "POST", configMaps, "application/yaml; charset=utf-8", "a: 1\n", `{"metadata":{"ownerReferences":[` + owner + `]},"a":1}`, 200},
+		"YAML": {"An object in YAML gets marks.", namespaced, owns, "", "POST", configMaps, "application/yaml; charset=utf-8", "a: 1\n", `{"metadata":{"ownerReferences":[` + owner + `]},"a":1}`, 200},
 		"ApplyNew": {
-			"Server-side apply may create.", namespaced, owns, "", "PATCH", configMaps + "/a", apply, "kind: ConfigMap\n",
+			"An object that server-side apply creates gets the owner.", namespaced, owns, "", "PATCH", configMaps + "/a", apply, "kind: ConfigMap\n",
 			`{"metadata":{"ownerReferences":[` + owner + `]},"kind":"ConfigMap"}`, 200,
 		},
 		"ApplyOwn": {
 			"An apply keeps the owner that the object has.", namespaced, owns, there + `"metadata":{"ownerReferences":[` + owner + `]}}`, "PATCH", configMaps + "/a", apply, "{}",
 			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
 		},
-		"ApplyForeign": {"It does not take over what others have made.", namespaced, owns, there + `"metadata":{"name":"a"}}`, "PATCH", configMaps + "/a", apply, "{}", "{}", 200},
+		"ApplyForeign": {"An apply adds no owner to an object of another client.", namespaced, owns, there + `"metadata":{"name":"a"}}`, "PATCH", configMaps + "/a", apply, "{}", "{}", 200},
 		"ReplaceOwn": {
-			"So does a replacement.", namespaced, owns, there + `"metadata":{"ownerReferences":[` + owner + `]}}`, "PUT", configMaps + "/a", jsonType, `{"metadata":{}}`,
+			"A replacement keeps the owner that the object has.", namespaced, owns, there + `"metadata":{"ownerReferences":[` + owner + `]}}`, "PUT", configMaps + "/a", jsonType, `{"metadata":{}}`,
 			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
 		},
 		"Merge":      {"A merge adds no owner.", namespaced, owns, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null}`, 200},
-		"MergeLabel": {"What a run changes is labeled.", namespaced, labels, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"metadata":{` + label + `},"data":null}`, 200},
-		"Label":      {"So is what it creates.", namespaced, labels, "", "POST", configMaps, jsonType, `{"metadata":{"labels":null}}`, `{"metadata":{` + label + `}}`, 200},
-		"JSONPatch":  {"A patch in JSON's own format has no place for marks.", namespaced, labels, "", "PATCH", configMaps + "/a", "application/json-patch+json", `[{"op":"test"}]`, `[{"op":"test"}]`, 200},
-		"Reviews":    {"The API server keeps no reviews.", namespaced, owns, "", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", jsonType, "{}", "{}", 200},
-		"Events":     {"Events go by themselves.", namespaced, labels, "", "POST", "/api/v1/namespaces/team-a/events", jsonType, "{}", "{}", 200},
-		"Evict":      {"Subresources are no objects.", namespaced, owns, "", "POST", "/api/v1/namespaces/team-a/pods/a/eviction", jsonType, "{}", "{}", 200},
-		"Garbage":    {"The API server says what is wrong.", namespaced, owns, "", "POST", configMaps, jsonType, "{", "{", 200},
-		"NoProtobuf": {"The API server says what is wrong with Protobuf, too.", namespaced, owns, "", "POST", configMaps, typeProtobuf, "k8s", "k8s", 200},
-		"CBOR":       {"What cannot be marked is refused.", namespaced, owns, "", "POST", configMaps, runtime.ContentTypeCBOR, "k8s", "", 415},
-		"Huge":       {"What the API server would refuse is refused.", namespaced, owns, "", "POST", configMaps, jsonType, strings.Repeat(" ", maxBody+1), "", 413},
+		"MergeLabel": {"A merge adds the label.", namespaced, labels, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"metadata":{` + label + `},"data":null}`, 200},
+		"Label":      {"A created object gets the label.", namespaced, labels, "", "POST", configMaps, jsonType, `{"metadata":{"labels":null}}`, `{"metadata":{` + label + `}}`, 200},
+		"JSONPatch":  {"A JSON patch gets no marks.", namespaced, labels, "", "PATCH", configMaps + "/a", "application/json-patch+json", `[{"op":"test"}]`, `[{"op":"test"}]`, 200},
+		"Reviews":    {"A review, which the API server does not store, gets no marks.", namespaced, owns, "", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", jsonType, "{}", "{}", 200},
+		"Events":     {"An event, which expires, gets no marks.", namespaced, labels, "", "POST", "/api/v1/namespaces/team-a/events", jsonType, "{}", "{}", 200},
+		"Evict":      {"A subresource gets no marks.", namespaced, owns, "", "POST", "/api/v1/namespaces/team-a/pods/a/eviction", jsonType, "{}", "{}", 200},
+		"Garbage":    {"Invalid JSON is left to the API server.", namespaced, owns, "", "POST", configMaps, jsonType, "{", "{", 200},
+		"NoProtobuf": {"Invalid Protobuf is left to the API server.", namespaced, owns, "", "POST", configMaps, typeProtobuf, "k8s", "k8s", 200},
+		"CBOR":       {"An object in another format is refused.", namespaced, owns, "", "POST", configMaps, runtime.ContentTypeCBOR, "k8s", "", 415},
+		"Huge":       {"An object that is too large is refused.", namespaced, owns, "", "POST", configMaps, jsonType, strings.Repeat(" ", maxBody+1), "", 413},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := tc.k
@@ -155,7 +155,7 @@ func TestLearn(t *testing.T) {
 		{APIVersion: "v1", Kind: "Namespace", Resource: "namespaces"},
 	}
 	if diff := cmp.Diff(want, p.rec.Summary().Kinds); diff != "" {
-		t.Errorf("Kinds of what was really labeled should be known: -want, +got:\n%s", diff)
+		t.Errorf("Kinds of labeled objects should be known: -want, +got:\n%s", diff)
 	}
 
 	if got := p.Dependents(t.Context()); len(got) != 3 || got[0].Digest != "" {
@@ -172,15 +172,15 @@ func TestHasDeleted(t *testing.T) {
 		path   string
 		want   bool
 	}{
-		"Object":      {"The run has deleted the object, in another version.", "/apis/apps/v1/namespaces/team-a/deployments/a", true},
-		"All":         {"It has deleted all of them.", "/apis/apps/v1/namespaces/team-a/deployments", true},
-		"Namespace":   {"It has deleted their namespace.", "/api/v1/namespaces/team-a", true},
-		"DryRun":      {"It has done nothing in truth.", "/apis/apps/v1/namespaces/team-a/deployments/a?dryRun=All", false},
-		"Refused":     {"It was not allowed to.", "/apis/apps/v1/namespaces/team-a/deployments/a?refuse", false},
-		"Other":       {"It has deleted another one.", "/apis/apps/v1/namespaces/team-a/deployments/b", false},
-		"Elsewhere":   {"It has deleted one of another namespace.", "/apis/apps/v1/namespaces/team-b/deployments/a", false},
-		"Kind":        {"It has deleted one of another kind.", "/apis/apps/v1/namespaces/team-a/replicasets/a", false},
-		"Subresource": {"A subresource is no object.", "/apis/apps/v1/namespaces/team-a/deployments/a/scale", false},
+		"Object":      {"An object that was deleted in another version of its kind is deleted.", "/apis/apps/v1/namespaces/team-a/deployments/a", true},
+		"All":         {"A deleted collection includes the object.", "/apis/apps/v1/namespaces/team-a/deployments", true},
+		"Namespace":   {"A deleted namespace includes the object.", "/api/v1/namespaces/team-a", true},
+		"DryRun":      {"A dry run deletes nothing.", "/apis/apps/v1/namespaces/team-a/deployments/a?dryRun=All", false},
+		"Refused":     {"A refused request deletes nothing.", "/apis/apps/v1/namespaces/team-a/deployments/a?refuse", false},
+		"Other":       {"The deletion of another object does not count.", "/apis/apps/v1/namespaces/team-a/deployments/b", false},
+		"Elsewhere":   {"The deletion in another namespace does not count.", "/apis/apps/v1/namespaces/team-b/deployments/a", false},
+		"Kind":        {"The deletion of another kind does not count.", "/apis/apps/v1/namespaces/team-a/replicasets/a", false},
+		"Subresource": {"The deletion of a subresource does not count.", "/apis/apps/v1/namespaces/team-a/deployments/a/scale", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := runner.Spec{Object: runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, Inputs: inputs.Inputs{Kubernetes: &k}}

@@ -11,22 +11,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// An Endpoint is what the Pod of a run has to know of the API server.
+// An Endpoint says how the Pod of a run reaches the API server.
 type Endpoint struct {
-	// Server is its address as a URL, for Pods that Kubernetes gives none.
+	// Server is the URL of the API server, for Pods without KUBERNETES_SERVICE_HOST.
 	Server string
-	// Authority of its certificate, in PEM; empty for those of the system.
+	// Authority has the certificates of trusted authorities, in PEM; empty for those of the system.
 	Authority []byte
 }
 
-// InPod returns how the run of this process's own Pod reaches the API server: with the token in a file, which
-// the provider renews. The API server is where Kubernetes tells each Pod that it is.
+// InPod returns an API for the run of this process's own Pod. It reads the token from a file, which the provider
+// renews. The address in the Pod's environment wins over that of the Endpoint.
 func InPod(e Endpoint, token string) (*API, error) {
 	if host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"); host != "" && port != "" {
 		e.Server = "https://" + net.JoinHostPort(host, port)
 	}
 
-	a, err := to(&rest.Config{Host: e.Server, TLSClientConfig: rest.TLSClientConfig{CAData: e.Authority}})
+	a, err := newAPI(&rest.Config{Host: e.Server, TLSClientConfig: rest.TLSClientConfig{CAData: e.Authority}})
 	if err != nil {
 		return nil, err
 	}

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// typeProtobuf is the format that typed clients in Go write in, such as kubectl create and helm: a prefix, then
-// a message around that of the object.
+// typeProtobuf is the format of typed clients in Go, such as kubectl create and helm: a prefix, then a message around
+// that of the object.
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
 const (
 	typeProtobuf   = runtime.ContentTypeProtobuf
 	prefixProtobuf = "k8s\x00"
 )
 
-// Fields of messages. All objects have their metadata in the same one, and a map has entries of two fields.
-// Source: generated.proto of k8s.io/apimachinery.
+// Fields of messages. All objects have their metadata in the same field, and an entry of a map has two fields. Source:
+// generated.proto of k8s.io/apimachinery.
 const (
 	fieldMetadata = 1
 
@@ -28,9 +28,9 @@ const (
 	fieldValue = 2
 )
 
-// injectProtobuf injects marks as inject does. A message is read as the one before it in the same field, merged with
-// it: what is appended to an object adds to it, whatever kind it is. The API server drops an owner that is there twice.
-// What it cannot read passes as it is.
+// injectProtobuf adds marks to an object as inject does. A decoder merges repeated messages of a field: metadata that
+// is appended to an object of any kind extends its metadata. The API server drops duplicate owners. A body that cannot
+// be decoded passes unchanged.
 func injectProtobuf(body []byte, marks marks) []byte {
 	text, ok := bytes.CutPrefix(body, []byte(prefixProtobuf))
 
@@ -51,7 +51,7 @@ func injectProtobuf(body []byte, marks marks) []byte {
 	}
 
 	if marks.owner != nil {
-		owner, _ := marks.owner.Marshal() // It fails for no message that fits into memory.
+		owner, _ := marks.owner.Marshal() // It cannot fail.
 		meta = appendField(meta, fieldOwnerReferences, owner)
 	}
 

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Typed clients in Go, such as kubectl create and helm, write Protobuf, and want it for an answer.
+// TestMarkProtobuf writes Protobuf as typed clients in Go, such as kubectl create and helm, do.
 func TestMarkProtobuf(t *testing.T) {
 	owner := metav1.OwnerReference{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Name: "site", UID: "1-2"}
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "0"}
@@ -32,16 +32,16 @@ func TestMarkProtobuf(t *testing.T) {
 		namespace string
 		was, want metav1.ObjectMeta
 	}{
-		"New": {"An object gets marks.", "team-a", metav1.ObjectMeta{}, metav1.ObjectMeta{Labels: label, OwnerReferences: []metav1.OwnerReference{owner}}},
+		"New": {"An object without metadata gets marks.", "team-a", metav1.ObjectMeta{}, metav1.ObjectMeta{Labels: label, OwnerReferences: []metav1.OwnerReference{owner}}},
 		"Others": {
-			"They are beside those that it has.", "team-a",
+			"Marks are added to the metadata of the object.", "team-a",
 			metav1.ObjectMeta{Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, OwnerReferences: []metav1.OwnerReference{other}, Finalizers: []string{"e/f"}},
 			metav1.ObjectMeta{
 				Labels:      map[string]string{"a": "b", "dependent-of.ansible.crossplane.io/1-2": "true"},
 				Annotations: map[string]string{"c": "d"}, OwnerReferences: []metav1.OwnerReference{other, owner}, Finalizers: []string{"e/f"},
 			},
 		},
-		"Labeled": {"It has a label once.", "team-a", metav1.ObjectMeta{Labels: label}, metav1.ObjectMeta{Labels: label, OwnerReferences: []metav1.OwnerReference{owner}}},
+		"Labeled": {"An object gets the label only once.", "team-a", metav1.ObjectMeta{Labels: label}, metav1.ObjectMeta{Labels: label, OwnerReferences: []metav1.OwnerReference{owner}}},
 		"Elsewhere": {
 			"An object in another namespace gets annotations.", "team-b",
 			metav1.ObjectMeta{Annotations: map[string]string{"c": "d"}},
@@ -81,8 +81,8 @@ func TestMarkProtobuf(t *testing.T) {
 	}
 }
 
-// Marks are appended to the metadata of objects of which nothing else is known. All kinds of Kubernetes have to have
-// it in the same field.
+// TestInjectProtobuf checks that all kinds of Kubernetes have their metadata in the same field, since marks are
+// appended without knowledge of the kind.
 func TestInjectProtobuf(t *testing.T) {
 	codec := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
@@ -92,7 +92,7 @@ func TestInjectProtobuf(t *testing.T) {
 
 		m, err := meta.Accessor(o)
 		if err != nil {
-			continue // It has no metadata.
+			continue // The kind has no metadata.
 		}
 
 		m.SetName("server")

@@ -31,43 +31,45 @@ import (
 )
 
 const (
-	// headerTimeout is how long a request may take to say what it is about.
+	// headerTimeout is the time in which a client must send the header of a request.
 	headerTimeout = 10 * time.Second
 	// maxConnections of a run to its proxy at a time. Each has one request at a time.
 	maxConnections = 256
 )
 
-// A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount. It marks what the
-// run writes: what that creates by an owner reference, or by annotations where Kubernetes allows none, and all of it by
-// a label. It takes the status of the XR of the run as a report, and shows it.
+// A proxy forwards the requests of one run to the API server, with the rights of a ServiceAccount. It adds marks to
+// objects that the run writes: to those that it creates an owner reference, or annotations where Kubernetes does not
+// allow that owner, and to all of them a label. It takes writes of the status of the run's XR as reports, and shows
+// them in the XR.
 type proxy struct {
 	run runner.Spec
 	k   inputs.Kubernetes
-	// rec has what the run sets of the status of its XR, and what it makes.
+	// rec gets the reported status of the XR, and the kinds of objects that the run writes.
 	rec *events.Recorder
-	// secret that the run has to show.
+	// secret with which the run authenticates to the proxy.
 	secret     string
 	kubeconfig []byte
 	server     *http.Server
 	stop       context.CancelFunc
-	// kube reads metadata with the rights of the account.
+	// kube reads metadata with the rights of the ServiceAccount.
 	kube metadata.Interface
-	// resources that there are, as the API server tells the account.
+	// resources discovers the resources of the API server.
 	resources *discovery.DiscoveryClient
-	// reading is held by requests of which bodies are read.
+	// reading is held by requests with bodies in memory.
 	reading *semaphore.Weighted
-	// decoding is locked while something is decoded: one request at a time.
+	// decoding serializes decoding, which takes memory.
 	decoding sync.Mutex
 
 	mu    sync.Mutex
 	kinds []common.DependentKind
-	// deleted objects, without the versions of their kinds; those without a name are all of a kind in a namespace.
+	// deleted has objects without the versions of their kinds. A target without a name stands for all objects of a kind in
+	// a namespace.
 	deleted map[target]struct{}
 }
 
 var _ runner.Access = &proxy{}
 
-// listen for the requests of a run.
+// listen starts the proxy of a run.
 func (a *API) listen(run runner.Spec, secret string, rec *events.Recorder, t oauth2.TokenSource) (*proxy, error) {
 	p := &proxy{
 		run: run, k: *run.Inputs.Kubernetes, rec: rec, secret: secret, reading: semaphore.NewWeighted(maxRead),
@@ -101,7 +103,7 @@ func (a *API) listen(run runner.Spec, secret string, rec *events.Recorder, t oau
 		return nil, err
 	}
 
-	// Connections that were upgraded end with it; the server does not know them any more.
+	// The context ends upgraded connections, which the server does not track.
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
@@ -109,20 +111,20 @@ func (a *API) listen(run runner.Spec, secret string, rec *events.Recorder, t oau
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
-		// With HTTP/1 each connection has one request, and their number is bounded.
+		// With HTTP/1 each connection has one request at a time, and the number of connections is bounded.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ErrorLog:     log.New(io.Discard, "", 0), // Errors of other clients are not logged.
+		ErrorLog:     log.New(io.Discard, "", 0), // Any process of the machine can cause such errors.
 	}
 
-	go func() { _ = p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", "") }() // It ends with Close.
+	go func() { _ = p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", "") }() // Close ends it.
 
 	return p, nil
 }
 
-// Kubeconfig for the proxy.
+// Kubeconfig returns the kubeconfig for the proxy.
 func (p *proxy) Kubeconfig() []byte { return p.kubeconfig }
 
-// Dependents of the run and of earlier ones; nil if they are not watched.
+// Dependents returns the kinds of objects that this run and earlier runs have made; nil if they are not watched.
 func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
 	if !p.k.WatchDependents {
 		return nil
@@ -135,13 +137,13 @@ func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
 	return dependents.Survey(ctx, p.kube, run, p.known())
 }
 
-// Close the proxy with all connections.
+// Close ends the proxy and all connections.
 func (p *proxy) Close() {
 	p.stop()
 	_ = p.server.Close()
 }
 
-// admit requests of the run, and no others.
+// admit refuses requests without the secret of the run.
 func (p *proxy) admit(next http.Handler) http.Handler {
 	want := []byte("Bearer " + p.secret)
 
@@ -150,20 +152,21 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 		case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1:
 			w.Header().Set("Connection", "close")
 			refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized,
-				"this is the way of a run to the API server, and only that run may use it")
+				"this is a run's proxy to the API server: only that run may use it")
 		case r.Method == http.MethodConnect:
 			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-				"nothing but the API server can be reached here")
+				"this proxy reaches only the API server")
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// targetKey is the key of the target in the context of a request that has one.
+// targetKey is the key of the target in the context of a request about objects.
 type targetKey struct{}
 
-// change what requests write that get marks, and take the status of the XR of the run. All others pass as they are.
+// change adds marks to objects that requests write, and takes writes of the status of the XR. Other requests pass
+// unchanged.
 func (p *proxy) change(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t, ok := targetOf(r)
@@ -174,11 +177,11 @@ func (p *proxy) change(next http.Handler) http.Handler {
 
 		r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
 		way, xr := wayOf(r), isXR(p.run.Object, t)
-		shows := xr && r.Method == http.MethodGet
-		takes := xr && t.subresource == "status" && (way == wayReplace || way == wayMerge)
+		readsXR := xr && r.Method == http.MethodGet
+		writesStatus := xr && t.subresource == "status" && (way == wayReplace || way == wayMerge)
 		marked := way != "" && t.markable() && (p.k.OwnerReferences || p.k.WatchDependents)
 
-		if !shows && !takes && !marked {
+		if !readsXR && !writesStatus && !marked {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -188,8 +191,8 @@ func (p *proxy) change(next http.Handler) http.Handler {
 		}
 		defer p.reading.Release(1)
 
-		if shows {
-			r.Header.Del("Accept-Encoding") // The answer is read.
+		if readsXR {
+			r.Header.Del("Accept-Encoding") // showStatus decodes the answer.
 			next.ServeHTTP(w, r)
 
 			return
@@ -203,17 +206,17 @@ func (p *proxy) change(next http.Handler) http.Handler {
 			return
 		case len(body) > maxBody:
 			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
-				"the object is longer than the API server takes")
+				"the object is longer than the API server accepts")
 			return
-		case takes && p.takeStatus(w, r, body):
+		case writesStatus && p.takeStatus(w, r, body):
 			return
 		case marked:
-			body, err = p.marked(r, way, t, body)
+			body, err = p.withMarks(r, way, t, body)
 		}
 
 		if err != nil {
 			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-				"objects of this run get marks, for which "+err.Error())
+				"the provider adds marks to objects of this run: "+err.Error())
 			return
 		}
 
@@ -222,8 +225,8 @@ func (p *proxy) change(next http.Handler) http.Handler {
 	})
 }
 
-// forward requests to the API server as they are, but with a token in the place of the secret.
-// A request may impersonate a user only if the ServiceAccount has the right to.
+// forward sends requests to the API server with a token in place of the secret. A request may impersonate a user only
+// if the ServiceAccount has the right to.
 func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -232,7 +235,7 @@ func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 		},
 		Transport: transport,
 		ModifyResponse: func(rsp *http.Response) error {
-			p.learn(rsp)
+			p.recordWrites(rsp)
 
 			return p.showStatus(rsp)
 		},
@@ -243,7 +246,7 @@ func (p *proxy) forward(to *url.URL, transport http.RoundTripper) http.Handler {
 	}
 }
 
-// kindOf the resource of a target; empty if that cannot be told.
+// kindOf returns the kind of a target's resource; empty if that is unknown.
 func (p *proxy) kindOf(ctx context.Context, t target) string {
 	list, err := p.resources.ServerResourcesForGroupVersionWithContext(ctx, t.apiVersion())
 	if err != nil {
@@ -259,7 +262,7 @@ func (p *proxy) kindOf(ctx context.Context, t target) string {
 	return ""
 }
 
-// refuse a request as the API server does.
+// refuse answers a request with a Status, as the API server does.
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
 	text, _ := json.Marshal(metav1.Status{ //nolint:errchkjson // It has no values that JSON does not have.
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},

@@ -34,17 +34,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// tokenOfAccount is what the fake API server gives out for the account.
+// tokenOfAccount is the token of the account from the fake API server.
 const tokenOfAccount = "token-of-the-account"
 
-// opened returns an open way of a run to an API server that a handler takes the place of.
+// opened returns the proxy of a run, and a client for it, with a handler as the API server.
 func opened(tb testing.TB, h http.Handler) (*proxy, *rest.Config) {
 	tb.Helper()
 
 	return openedFor(tb, spec(), events.NewRecorder(events.Options{}), h)
 }
 
-// openedFor a run.
+// openedFor returns the proxy of a given run.
 func openedFor(tb testing.TB, run runner.Spec, rec *events.Recorder, h http.Handler) (*proxy, *rest.Config) {
 	tb.Helper()
 
@@ -72,7 +72,7 @@ func openedFor(tb testing.TB, run runner.Spec, rec *events.Recorder, h http.Hand
 	return p, way
 }
 
-// do a request of a run. It returns the status and the body of the answer.
+// do sends a request of a run. It returns the status and the body of the answer.
 func do(t *testing.T, way *rest.Config, method, path, kind, body string) (int, string) {
 	t.Helper()
 
@@ -98,7 +98,8 @@ func spec() runner.Spec {
 	return runner.Spec{Object: runner.Object{Namespace: "team-a"}, Inputs: inputs.Inputs{Kubernetes: &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer"}}}
 }
 
-// granting is an API server that gives out a token, or an error, and says whether the provider may request one.
+// granting returns a client that creates tokens, or returns an error, and that says whether the provider may request
+// tokens.
 func granting(tb testing.TB, err error, allowed bool) client.Client {
 	tb.Helper()
 
@@ -127,7 +128,7 @@ func granting(tb testing.TB, err error, allowed bool) client.Client {
 			}
 
 			t.Status = authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(time.Now().Add(lifetime))}
-			token += "+" // The next one is another.
+			token += "+" // The next token differs.
 
 			return err
 		},
@@ -165,7 +166,7 @@ func TestForward(t *testing.T) {
 	_ = rsp.Body.Close()
 
 	want := []string{
-		// The client of HTTP/2 keeps four megabytes of each answer that a run asks for and does not read.
+		// A client of HTTP/2 buffers four megabytes of each answer that a run does not read.
 		"HTTP/1.1",
 		"PATCH", path, "a: 1", "Bearer " + tokenOfAccount, "application/apply-patch+yaml", "admin", "kubectl", "", "202 Accepted", "1", "answer",
 	}
@@ -176,7 +177,7 @@ func TestForward(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("A request and its answer should pass as they are, with the account's token: -want, +got:\n%s", diff)
+		t.Errorf("A request and its answer should pass unchanged, with the account's token: -want, +got:\n%s", diff)
 	}
 
 	if way.Host == "" || strings.Contains(fmt.Sprint(way.BearerToken), tokenOfAccount) {
@@ -196,24 +197,24 @@ func TestAdmit(t *testing.T) {
 		authorization []string
 		want          int
 	}{
-		"Own":         {"The run that has the secret reaches the API server.", http.MethodGet, []string{own}, http.StatusOK},
-		"None":        {"Others on the same machine do not.", http.MethodGet, nil, http.StatusUnauthorized},
-		"Other":       {"Neither do runs with secrets of their own.", http.MethodGet, []string{"Bearer " + strings.Repeat("A", len(p.secret))}, http.StatusUnauthorized},
-		"Part":        {"A part of the secret is not the secret.", http.MethodGet, []string{own[:len(own)-1]}, http.StatusUnauthorized},
-		"OtherFirst":  {"The first of several counts.", http.MethodGet, []string{"Bearer x", own}, http.StatusUnauthorized},
-		"Connect":     {"The proxy leads to the API server and nowhere else.", http.MethodConnect, []string{own}, http.StatusMethodNotAllowed},
-		"TokenItself": {"The account's token is not the secret.", http.MethodGet, []string{"Bearer " + tokenOfAccount}, http.StatusUnauthorized},
+		"Own":         {"A request with the secret reaches the API server.", http.MethodGet, []string{own}, http.StatusOK},
+		"None":        {"A request without the secret is refused.", http.MethodGet, nil, http.StatusUnauthorized},
+		"Other":       {"A request with the secret of another run is refused.", http.MethodGet, []string{"Bearer " + strings.Repeat("A", len(p.secret))}, http.StatusUnauthorized},
+		"Part":        {"A request with a part of the secret is refused.", http.MethodGet, []string{own[:len(own)-1]}, http.StatusUnauthorized},
+		"OtherFirst":  {"The first of several headers decides.", http.MethodGet, []string{"Bearer x", own}, http.StatusUnauthorized},
+		"Connect":     {"A tunnel to another host is refused.", http.MethodConnect, []string{own}, http.StatusMethodNotAllowed},
+		"TokenItself": {"A request with the account's token is refused.", http.MethodGet, []string{"Bearer " + tokenOfAccount}, http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := asked
-			anybody := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			client := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
 			req, err := http.NewRequestWithContext(t.Context(), tc.method, way.Host+"/api", nil)
 			needs.OK(t, err)
 
 			req.Header["Authorization"] = tc.authorization
 
-			rsp, err := anybody.RoundTrip(req)
+			rsp, err := client.RoundTrip(req)
 			needs.OK(t, err)
 
 			_ = rsp.Body.Close()
@@ -225,7 +226,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// Nothing but the API server is reached, whatever a request says.
+// TestElsewhere checks that a request with the URL of another host reaches only the API server.
 func TestElsewhere(t *testing.T) {
 	var hosts []string
 
@@ -274,10 +275,10 @@ func TestWatch(t *testing.T) {
 	}
 
 	w.Stop()
-	<-more // The API server learns that the watch has ended.
+	<-more // The end of the watch reaches the API server.
 }
 
-// Upgraded connections, as exec and port-forward have, pass and end with the run.
+// TestUpgrade checks that upgraded connections, as exec and port-forward use them, work and end with the run.
 func TestUpgrade(t *testing.T) {
 	gone := make(chan error, 1)
 
@@ -322,7 +323,7 @@ func TestUpgrade(t *testing.T) {
 	_, _ = io.WriteString(conn, "hello\n")
 
 	if line, _ := answers.ReadString('\n'); line != "echo hello\n" {
-		t.Errorf("want what the other side says, got %q", line)
+		t.Errorf("want the line of the other side, got %q", line)
 	}
 
 	p.Close()
@@ -353,12 +354,12 @@ func TestUnreachable(t *testing.T) {
 
 	_, err = kube.CoreV1().ConfigMaps("team-a").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "cannot reach the API server") {
-		t.Errorf("want an error that says so, got %v", err)
+		t.Errorf("want an error about the API server, got %v", err)
 	}
 }
 
-// TestUnauthorized has an answer of the API server that content can ask for as often as it likes, of an aggregated API
-// or of a Service behind the proxy of the API server.
+// TestUnauthorized has an answer 401 that content can cause as often as it likes, from an aggregated API or from a
+// Service behind the proxy of the API server.
 func TestUnauthorized(t *testing.T) {
 	var got []string
 
@@ -373,24 +374,24 @@ func TestUnauthorized(t *testing.T) {
 	}
 
 	if diff := cmp.Diff([]string{"Bearer " + tokenOfAccount, "Bearer " + tokenOfAccount}, got); diff != "" {
-		t.Errorf("No token is requested for it: -want, +got:\n%s", diff)
+		t.Errorf("No token should be requested because of it: -want, +got:\n%s", diff)
 	}
 }
 
-// TestTokens renews tokens, and asks for none again and again.
+// TestTokens checks that tokens are renewed, and that failed requests are not repeated at once.
 func TestTokens(t *testing.T) {
 	bad := errors.New("no")
 
 	for name, tc := range map[string]struct {
 		reason string
-		// lives is how long each token does, in turn; 0 for a request that fails.
+		// lives is the lifetime of each token in turn; 0 for a request that fails.
 		lives []time.Duration
 		want  []string
 	}{
-		"Used":    {"A token is used as long as it lives.", []time.Duration{time.Hour}, []string{"1", "1", "1"}},
-		"Renewed": {"Then there is another one.", []time.Duration{-1, time.Hour}, []string{"1", "2", "2"}},
-		"Kept":    {"One that cannot be renewed is used on: the API server knows whether it has expired.", []time.Duration{-1, 0}, []string{"1", "1", "1"}},
-		"Refused": {"An account without a token does not ask at once again.", []time.Duration{0, time.Hour}, []string{"no", "no", "no"}},
+		"Used":    {"A token is used during its lifetime.", []time.Duration{time.Hour}, []string{"1", "1", "1"}},
+		"Renewed": {"A token is renewed before it expires.", []time.Duration{-1, time.Hour}, []string{"1", "2", "2"}},
+		"Kept":    {"A token that cannot be renewed stays in use: the API server knows whether it has expired.", []time.Duration{-1, 0}, []string{"1", "1", "1"}},
+		"Refused": {"After a failed request no token is requested for a time.", []time.Duration{0, time.Hour}, []string{"no", "no", "no"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requests := 0

@@ -15,28 +15,29 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// An object of the API, of which the status is read and the rest passes.
+// An object of the API. Its kind and its status are decoded, and the rest is ignored.
 type object struct {
 	metav1.TypeMeta
 
 	Status json.RawMessage `json:"status"`
 }
 
-// is true for an object of the kind of an owner. A kind of another name, in the same group, may have an object with
-// the same name.
-func (o object) is(x runner.Owner) bool {
+// isOf is true for an object of the owner's kind. Another kind of the same group may have an object with the same
+// name.
+func (o object) isOf(x runner.Owner) bool {
 	return o.GroupVersionKind().GroupKind() == schema.GroupKind{Group: x.Group, Kind: x.Kind}
 }
 
-// takeStatus of the XR that the run belongs to as a report: a Composition decides what the XR shows. Content of
-// Ansible operators sets it with operator_sdk.util.k8s_status. It is false for another object.
+// takeStatus takes a write of the status of the run's XR as a report, since a Composition decides what the XR shows.
+// Content of Ansible operators writes it with operator_sdk.util.k8s_status. It returns false if the object is not the
+// XR.
 func (p *proxy) takeStatus(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	var o object
-	if json.Unmarshal(body, &o) != nil || !o.is(p.run.Object.Owner) {
+	if json.Unmarshal(body, &o) != nil || !o.isOf(p.run.Object.Owner) {
 		return false
 	}
 
-	// A check reports nothing.
+	// A check reports no status.
 	if p.run.Mode == common.ModeApply && !r.URL.Query().Has("dryRun") {
 		if err := p.rec.ReportStatus(o.Status, wayOf(r) == wayReplace); err != nil {
 			refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
@@ -50,7 +51,7 @@ func (p *proxy) takeStatus(w http.ResponseWriter, r *http.Request, body []byte) 
 	return true
 }
 
-// bodyOf readers, one after the other.
+// bodyOf returns a body with the texts of all readers in order.
 func bodyOf(c io.Closer, readers ...io.Reader) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -58,7 +59,8 @@ func bodyOf(c io.Closer, readers ...io.Reader) io.ReadCloser {
 	}{io.MultiReader(readers...), c}
 }
 
-// showStatus that the run has set, in an answer with its XR. The XR itself has it some time after the run has set it.
+// showStatus puts the status that the run has reported into an answer with its XR. The XR in the API server gets it
+// later.
 func (p *proxy) showStatus(rsp *http.Response) error {
 	t, ok := rsp.Request.Context().Value(targetKey{}).(target)
 
@@ -79,19 +81,19 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 		}
 
 		var o object
-		if is := json.Unmarshal(text, &o) == nil && o.is(xr); !is {
+		if is := json.Unmarshal(text, &o) == nil && o.isOf(xr); !is {
 			return nil
 		}
 
 		fields = members(text)
 	case rsp.StatusCode == http.StatusNotFound && p.run.State == common.StateAbsent &&
 		p.kindOf(rsp.Request.Context(), t) == xr.Kind:
-		fields = gone(t, xr.Kind)
+		fields = deletedXR(t, xr.Kind)
 	default:
 		return nil
 	}
 
-	shown, err := p.show(fields["status"])
+	shown, err := p.visibleStatus(fields["status"])
 	if err != nil {
 		return err
 	}
@@ -106,9 +108,9 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 	return nil
 }
 
-// gone is what a run sees of an XR that is not there any more while its content is removed. An operator's object stays
-// until then, so content expects it.
-func gone(t target, kind string) map[string]json.RawMessage {
+// deletedXR returns an XR with metadata only. A deletion run sees it in place of the XR that no longer exists: the
+// object of an Ansible operator exists until the end of its deletion, and content relies on that.
+func deletedXR(t target, kind string) map[string]json.RawMessage {
 	meta := map[string]string{"name": t.name}
 	if t.namespace != "" {
 		meta["namespace"] = t.namespace
@@ -119,9 +121,9 @@ func gone(t target, kind string) map[string]json.RawMessage {
 	}
 }
 
-// show the status of an XR as a run is to see it. Conditions that a check sets are not kept: it is to see all that
-// there are, and to find that nothing would change.
-func (p *proxy) show(status json.RawMessage) (json.RawMessage, error) {
+// visibleStatus returns the status of an XR as a run sees it: with the reported fields. In a check it has the
+// conditions of the API server, so that content that sets conditions finds that nothing would change.
+func (p *proxy) visibleStatus(status json.RawMessage) (json.RawMessage, error) {
 	text, err := p.rec.ShowStatus(status)
 	if err != nil || p.run.Mode == common.ModeApply {
 		return text, err
@@ -137,7 +139,7 @@ func (p *proxy) show(status json.RawMessage) (json.RawMessage, error) {
 	return events.Encode(now), nil
 }
 
-// isXR is true for what has the name of the XR of an object, and for its status.
+// isXR is true for a target with the name of the object's XR, and for its status.
 func isXR(o runner.Object, t target) bool {
 	return (t.subresource == "" || t.subresource == "status") && o.Owner.Kind != "" && t.group == o.Owner.Group &&
 		t.name == o.Owner.Name && (t.namespace == "" || t.namespace == o.Namespace)

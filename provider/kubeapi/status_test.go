@@ -17,7 +17,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// ofSite is the way of a run to an API server, and the XR of the run a Site. Earlier runs have set a part of its status.
+// ofSite returns the proxy of a run with a Site as its XR, and a client for it. Earlier runs have reported a part of
+// the status.
 func ofSite(t *testing.T, mode common.RunMode, state common.RunState, was string, h http.HandlerFunc) (*proxy, *rest.Config) {
 	t.Helper()
 
@@ -41,21 +42,21 @@ func TestTakeStatus(t *testing.T) {
 		path   string
 		kind   string
 		body   string
-		// taken is what is reported, and passed what the API server gets.
+		// taken is the reported status, and passed is the body that the API server gets.
 		taken, passed string
 		status        int
 	}{
 		"Patch":         {"A patch of the status of the XR is a report.", common.ModeApply, "PATCH", site, merge, own, `{"phase":"Ready","size":3}`, "", 200},
-		"Put":           {"So is its replacement.", common.ModeApply, "PUT", site, "application/json", own, `{"size":3}`, "", 200},
-		"ClusterScoped": {"An XR may be cluster scoped.", common.ModeApply, "PATCH", "/apis/example.org/v1/sites/site/status", merge, own, `{"phase":"Ready","size":3}`, "", 200},
+		"Put":           {"A replacement of the status of the XR is a report.", common.ModeApply, "PUT", site, "application/json", own, `{"size":3}`, "", 200},
+		"ClusterScoped": {"A patch of the status of a cluster scoped XR is a report.", common.ModeApply, "PATCH", "/apis/example.org/v1/sites/site/status", merge, own, `{"phase":"Ready","size":3}`, "", 200},
 		"Check":         {"A check reports nothing.", common.ModeCheck, "PATCH", site, merge, own, "", "", 200},
-		"DryRun":        {"Neither does a dry run.", common.ModeApply, "PATCH", site + "?dryRun=All", merge, own, "", "", 200},
-		"Refused":       {"What cannot be kept is refused.", common.ModeApply, "PATCH", site, merge, `{"apiVersion":"example.org/v1","kind":"Site","status":[]}`, "", "", 422},
-		"OtherName":     {"Other objects are the API server's.", common.ModeApply, "PATCH", strings.Replace(site, "site/", "other/", 1), merge, own, "", own, 200},
-		"OtherKind":     {"So are those of another kind.", common.ModeApply, "PATCH", site, merge, `{"apiVersion":"example.org/v1","kind":"Backup"}`, "", `{"apiVersion":"example.org/v1","kind":"Backup"}`, 200},
-		"OtherGroup":    {"So are those of another group.", common.ModeApply, "PATCH", "/apis/example.com/v1/namespaces/team-a/sites/site/status", merge, own, "", own, 200},
-		"OtherSpace":    {"And those of another namespace.", common.ModeApply, "PATCH", strings.Replace(site, "team-a", "team-b", 1), merge, own, "", own, 200},
-		"Spec":          {"The rest of the XR is the API server's.", common.ModeApply, "PATCH", strings.TrimSuffix(site, "/status"), merge, own, "", own, 200},
+		"DryRun":        {"A dry run reports nothing.", common.ModeApply, "PATCH", site + "?dryRun=All", merge, own, "", "", 200},
+		"Refused":       {"A status that is no object is refused.", common.ModeApply, "PATCH", site, merge, `{"apiVersion":"example.org/v1","kind":"Site","status":[]}`, "", "", 422},
+		"OtherName":     {"A status of another object goes to the API server.", common.ModeApply, "PATCH", strings.Replace(site, "site/", "other/", 1), merge, own, "", own, 200},
+		"OtherKind":     {"A status of another kind goes to the API server.", common.ModeApply, "PATCH", site, merge, `{"apiVersion":"example.org/v1","kind":"Backup"}`, "", `{"apiVersion":"example.org/v1","kind":"Backup"}`, 200},
+		"OtherGroup":    {"A status of another group goes to the API server.", common.ModeApply, "PATCH", "/apis/example.com/v1/namespaces/team-a/sites/site/status", merge, own, "", own, 200},
+		"OtherSpace":    {"A status in another namespace goes to the API server.", common.ModeApply, "PATCH", strings.Replace(site, "team-a", "team-b", 1), merge, own, "", own, 200},
+		"Spec":          {"A patch of the XR itself goes to the API server.", common.ModeApply, "PATCH", strings.TrimSuffix(site, "/status"), merge, own, "", own, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			passed := ""
@@ -78,13 +79,13 @@ func TestTakeStatus(t *testing.T) {
 	}
 }
 
-// The XR has what a run sets of its status only later, here never. Content of operators reads it before it sends
-// anything, and sends nothing that is there.
+// TestShowStatus checks the status that a run reads. The XR gets a reported status only later, here never. Content of
+// operators reads the status before it sends a change, and sends nothing that is there.
 func TestShowStatus(t *testing.T) {
 	const (
 		up   = `{"conditions":[{"type":"Up","status":"True"}]}`
 		both = `{"conditions":[{"type":"Up","status":"True"},{"type":"Full","status":"True"}]}`
-		// Ready is Crossplane's. Content sends all conditions that it has read.
+		// Crossplane sets Ready. Content sends back all conditions that it has read.
 		ready   = `{"conditions":[{"status":"False","type":"Ready"}]}`
 		readyUp = `{"conditions":[{"status":"False","type":"Ready"},{"type":"Up","status":"True"}]}`
 	)
@@ -93,10 +94,10 @@ func TestShowStatus(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// xr is the status of the XR, and was what earlier runs have set.
+		// xr is the status in the API server, and was the status that earlier runs have reported.
 		xr, was string
 		mode    common.RunMode
-		// set is sent by the run, and shows is what it reads before and after each.
+		// set has the statuses that the run sends, and shows those that it reads before and after each.
 		set, shows []string
 		want       string
 		// conditions that the run has reported.
@@ -108,7 +109,7 @@ func TestShowStatus(t *testing.T) {
 			[]string{`{"phase":"Ready"}`, `{"phase":"Deploying"}`, `{"phase":"Ready"}`},
 			`{"phase":"Ready"}`, nil,
 		},
-		"Again": {"What is kept already is there.", `{}`, `{"phase":"Ready"}`, common.ModeApply, nil, []string{`{"phase":"Ready"}`}, ``, nil},
+		"Again": {"A status of an earlier report is shown.", `{}`, `{"phase":"Ready"}`, common.ModeApply, nil, []string{`{"phase":"Ready"}`}, ``, nil},
 		"Foreign": {
 			"Conditions of others are not those of the content.", `{"conditions":[{"type":"Failure","status":"True"},{"type":"Ready","status":"False"}]}`, ``, common.ModeApply,
 			[]string{readyUp},
@@ -178,14 +179,14 @@ func TestShowStatus(t *testing.T) {
 	}
 }
 
-// Only the XR of the run is shown with another status. A run that removes content may outlast its XR, and content of
-// operators sets the status all the same.
+// TestShowStatusOf checks that only the XR of the run is shown with the reported status. A deletion run may outlast its
+// XR, and content of operators sets the status nevertheless.
 func TestShowStatusOf(t *testing.T) {
 	const (
 		site  = "/apis/example.org/v1/namespaces/team-a/sites/site"
 		other = "/apis/example.org/v1/namespaces/team-a/sites/other"
 		xr    = `{"apiVersion":"example.org/v1","kind":"Site"}`
-		gone  = "" // No object: the API server finds none.
+		gone  = "" // The API server does not find the object.
 
 		applies, removes = common.StatePresent, common.StateAbsent
 	)
@@ -194,23 +195,23 @@ func TestShowStatusOf(t *testing.T) {
 		reason string
 		state  common.RunState
 		path   string
-		// kind of the content of the answer.
+		// kind is the content type of the answer.
 		kind, answer, want string
 	}{
-		"XR":     {"All but the status of the XR is as it is.", applies, site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993}`, `200 {"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993,"status":{"shown":true}}`},
-		"Status": {"So is its status by itself.", applies, site + "/status", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","status":{}}`, `200 {"apiVersion":"example.org/v1","kind":"Site","status":{"shown":true}}`},
-		"Other":  {"Other objects are not.", applies, other, typeJSON, xr, "200 " + xr},
-		"Kind":   {"Neither are those of another kind.", applies, site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Backup"}`, `200 {"apiVersion":"example.org/v1","kind":"Backup"}`},
-		"Table":  {"Neither is what stands for the XR.", applies, site, typeJSON, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`, `200 {"apiVersion":"meta.k8s.io/v1","kind":"Table"}`},
-		"Format": {"Neither is what is not JSON.", applies, site, "application/yaml", xr, "200 " + xr},
-		"Scale":  {"Neither are other subresources.", applies, site + "/scale", typeJSON, xr, "200 " + xr},
+		"XR":     {"The XR is shown with the reported status, and is otherwise unchanged.", applies, site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993}`, `200 {"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993,"status":{"shown":true}}`},
+		"Status": {"The status subresource of the XR is shown with the reported status.", applies, site + "/status", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","status":{}}`, `200 {"apiVersion":"example.org/v1","kind":"Site","status":{"shown":true}}`},
+		"Other":  {"Another object is unchanged.", applies, other, typeJSON, xr, "200 " + xr},
+		"Kind":   {"An object of another kind is unchanged.", applies, site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Backup"}`, `200 {"apiVersion":"example.org/v1","kind":"Backup"}`},
+		"Table":  {"A table with the XR is unchanged.", applies, site, typeJSON, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`, `200 {"apiVersion":"meta.k8s.io/v1","kind":"Table"}`},
+		"Format": {"An answer that is not JSON is unchanged.", applies, site, "application/yaml", xr, "200 " + xr},
+		"Scale":  {"Another subresource is unchanged.", applies, site + "/scale", typeJSON, xr, "200 " + xr},
 
-		"Gone":        {"A run that removes content sees its XR, with what it has set.", removes, site, typeJSON, gone, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site","namespace":"team-a"},"status":{"shown":true}}`},
-		"GoneCluster": {"The XR may be cluster scoped.", removes, "/apis/example.org/v1/sites/site", typeJSON, gone, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":{"shown":true}}`},
-		"GonePresent": {"For other runs the XR is not there.", applies, site, typeJSON, gone, "404 {}"},
-		"GoneKind":    {"Neither is an object of another kind with the name of the XR.", removes, strings.Replace(site, "sites", "backups", 1), typeJSON, gone, "404 {}"},
-		"GoneOther":   {"Neither are other objects.", removes, other, typeJSON, gone, "404 {}"},
-		"GoneUnknown": {"Nor is anything whose kind cannot be told.", removes, strings.Replace(site, "v1", "v2", 1), typeJSON, gone, "404 {}"},
+		"Gone":        {"A deletion run sees its deleted XR with the reported status.", removes, site, typeJSON, gone, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site","namespace":"team-a"},"status":{"shown":true}}`},
+		"GoneCluster": {"A deletion run sees its deleted cluster scoped XR.", removes, "/apis/example.org/v1/sites/site", typeJSON, gone, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":{"shown":true}}`},
+		"GonePresent": {"Other runs do not see the deleted XR.", applies, site, typeJSON, gone, "404 {}"},
+		"GoneKind":    {"A deletion run does not see a missing object of another kind with the name of the XR.", removes, strings.Replace(site, "sites", "backups", 1), typeJSON, gone, "404 {}"},
+		"GoneOther":   {"A deletion run does not see another missing object.", removes, other, typeJSON, gone, "404 {}"},
+		"GoneUnknown": {"A deletion run does not see a missing object of an unknown kind.", removes, strings.Replace(site, "v1", "v2", 1), typeJSON, gone, "404 {}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, way := ofSite(t, common.ModeApply, tc.state, `{"shown":true}`, func(w http.ResponseWriter, r *http.Request) {

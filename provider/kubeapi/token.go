@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// lifetime of a token, the shortest that the API server grants.
-	lifetime = 10 * time.Minute
-	// requestTimeout of a token.
+	// lifetime of a token: the shortest that the API server grants.
+	lifetime       = 10 * time.Minute
 	requestTimeout = 30 * time.Second
-	// requestAgain is how long there is no token after one could not be had.
+	// requestAgain is the time between a failed request of a token and the next one.
 	requestAgain = 10 * time.Second
 )
 
-// A source of the tokens of one ServiceAccount. An account without a token may have many watches.
+// A source requests the tokens of one ServiceAccount. It also keeps a failure for requestAgain, since many watches may
+// ask for a token at once.
 type source struct {
 	request func() (authenticationv1.TokenRequestStatus, error)
 
@@ -25,13 +25,13 @@ type source struct {
 	again   time.Time
 }
 
-// newSource returns tokens, one after another: the next request renews one when four fifths of its life are over. One
-// that cannot be renewed is used on.
+// newSource returns a cached source of tokens. A token is renewed after four fifths of its lifetime. If that fails, the
+// token is used until it expires.
 func newSource(request func() (authenticationv1.TokenRequestStatus, error)) oauth2.TokenSource {
 	return transport.NewCachedTokenSource(&source{request: request})
 }
 
-// Token of the account.
+// Token requests a token.
 func (s *source) Token() (*oauth2.Token, error) {
 	now := time.Now()
 	if now.Before(s.again) {
