@@ -2,8 +2,7 @@ package galaxy
 
 import "regexp"
 
-// advices say what to change in a configuration after a failure, by the reasons that they know. The first that fits
-// counts.
+// advices say how to change a configuration after a failure, by patterns of its reason. The first match wins.
 var advices = []struct { //nolint:gochecknoglobals // They are never changed.
 	reason *regexp.Regexp
 	text   string
@@ -47,7 +46,7 @@ var advices = []struct { //nolint:gochecknoglobals // They are never changed.
 	},
 }
 
-// advice says what to do about the reason of a failure; empty when the reason is enough.
+// advice returns how to mend the cause of a failure; empty if that is unknown.
 func advice(reason string) string {
 	for _, a := range advices {
 		if a.reason.MatchString(reason) {

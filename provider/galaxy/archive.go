@@ -2,7 +2,7 @@ package galaxy
 
 import (
 	"context"
-	_ "embed" // For the script.
+	_ "embed" // For archiveScript.
 	"path/filepath"
 	"strings"
 
@@ -14,9 +14,9 @@ import (
 //go:embed archive.py
 var archiveScript string
 
-// unpack the archive of a project where a repository would be cloned to, and return its SHA-256. A Python with
-// Ansible's modules does it, confined like ansible-galaxy: what ansible-galaxy knows of proxies, passwords and
-// authorities counts. It is isolated, so that no credential is a module for it.
+// unpack downloads and unpacks the archive of a project into the directory of the repository, and returns its SHA-256.
+// The Python of ansible-galaxy does it with Ansible's modules, confined like ansible-galaxy, so that the same settings
+// of proxies, passwords and authorities apply. It is isolated (-I), so that it imports no credential as a module.
 func (in *installation) unpack(ctx context.Context, p *requirements.Project) (digest string, err error) {
 	galaxy, err := environ.LookPath(in.Environ, "ansible-galaxy")
 	if err != nil {
@@ -35,7 +35,7 @@ func (in *installation) unpack(ctx context.Context, p *requirements.Project) (di
 		return "", err
 	}
 
-	// Python may have had warnings before.
+	// Python may have printed warnings before the digest.
 	said := strings.TrimSpace(out)
 
 	return "sha256:" + said[strings.LastIndexByte(said, '\n')+1:], nil

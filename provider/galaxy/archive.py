@@ -1,7 +1,7 @@
-"""Download the archive of a project, as ansible-galaxy downloads that of a role, and take its files out of it.
+"""Download the archive of a project, as ansible-galaxy downloads the archive of a role, and unpack it.
 
-Directories and files come first, links last: no name in the archive leads through a link of the archive. The
-provider decides what a link may lead to.
+Directories and files are written first, and links last, so that no path leads through a link of the archive. The
+provider checks the targets of links afterwards.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ def download(url, path):
         "http_agent": user_agent(),
         "timeout": 60,
         "decompress": False,
-        # The password is for the host in the URL, not for where that redirects to.
+        # The password is for the host in the URL, not for the targets of its redirects.
         "unredirected_headers": ["Authorization"],
     }
     with open_url(url, **options) as answer, open(path, "wb") as out:
         while part := answer.read(1 << 20):
             digest.update(part)
             out.write(part)
-        # Reading in parts does not notice the end of a connection before that of the file, and a tar may look complete.
+        # A read in parts does not report a connection that ends early, and a truncated tar may look complete.
         if getattr(answer, "length", None):
             raise EOFError("the connection ended before the end of the file")
     return digest.hexdigest()

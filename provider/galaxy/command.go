@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
-// Version returns the version of the tools, such as "core 2.19.14", as ansible-galaxy says.
+// Version returns the version of the tools, such as "core 2.19.14", as ansible-galaxy prints it.
 func Version(ctx context.Context, own []string) (string, error) {
 	cmd := exec.CommandContext(ctx, "ansible-galaxy", "--version")
-	// Ansible makes a directory in the home of the user.
+	// Ansible creates a directory in the home of the user.
 	cmd.Env = append(environ.List(environ.Passed(own)), environ.List(environ.Home(own))...)
 
 	out, err := cmd.CombinedOutput()
@@ -32,7 +32,7 @@ func Version(ctx context.Context, own []string) (string, error) {
 	return strings.TrimSuffix(version, "]"), nil
 }
 
-// withReason wraps an error with the reason that the output of the program gives.
+// withReason wraps an error with the reason in the output of the program.
 func withReason(err error, output string) error {
 	if said := reason(output); said != "" {
 		return errors.Wrap(err, said)

@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
-// gpgOff is the variable that turns verification off.
+// gpgOff is the variable that turns off the verification of signatures.
 const gpgOff = "ANSIBLE_GALAXY_DISABLE_GPG_VERIFY"
 
-// passed returns the provider's variables that installations get. Its time zone is left out, since another
-// time zone must not install anything again.
+// passed returns the provider's variables that installations get. It omits the time zone, which would otherwise be in
+// the digest: another time zone must not cause a new installation.
 func passed(own []string) map[string]string {
 	env := environ.Passed(own)
 	delete(env, "TZ")
@@ -26,10 +26,9 @@ func passed(own []string) map[string]string {
 	return env
 }
 
-// Given is what an installation is given beside its workspace, for its digest: nothing else makes a difference. It has
-// credentials.
+// Given returns everything that determines the result of an installation, for its digest. It contains credentials.
 func (i Installer) Given(req Request) any {
-	// JSON would replace bytes that are no text.
+	// JSON would replace bytes that are not valid UTF-8.
 	raw := func(env map[string]string) (all [][]byte) {
 		for _, kv := range environ.List(env) {
 			all = append(all, []byte(kv))
@@ -47,16 +46,16 @@ func (i Installer) Given(req Request) any {
 		Requirements requirements.File
 		Own, Env     [][]byte
 		Files        map[string][]byte
-		// A configuration that may not read a path must not get what was installed from it, and one that demands
-		// verification must not get content that was not verified.
+		// Two configurations share content only with the same grant and verification: content from a path that one may not
+		// read, or that was not verified, must not reach the other.
 		Grant        sandbox.Grant
 		Verification *common.Verification
 	}{req.Requirements, raw(passed(i.Environ)), raw(req.Env), files, req.Grant, req.Verification}
 }
 
-// environment of programs in a workspace, and all of it: the provider's variables that are passed on,
-// then those of the configuration, then those that keep the installation in the workspace and
-// from asking questions. Later ones win.
+// environment returns the environment of programs in a workspace: the provider's variables that are passed on, then
+// those of the configuration, then those that keep the installation in the workspace and not interactive. Later ones
+// win.
 func environment(own []string, req Request, w Workspace) []string {
 	env, config, credentials := passed(own), req.Env, req.Credentials
 
@@ -77,23 +76,22 @@ func environment(own []string, req Request, w Workspace) []string {
 		"ANSIBLE_FORCE_COLOR":             "0",
 		"ANSIBLE_GALAXY_DISPLAY_PROGRESS": "0",
 		"ANSIBLE_GALAXY_CACHE_DIR":        w.Temp(),
-		// A set is complete by itself: what is installed elsewhere does not count.
+		// An installation is complete by itself: content in other places does not satisfy its requirements.
 		"ANSIBLE_COLLECTIONS_PATH":          w.Collections(),
 		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "0",
 		"ANSIBLE_ROLES_PATH":                w.Roles(),
 		"GIT_TERMINAL_PROMPT":               "0",
 		"GIT_ASKPASS":                       "",
 		"SSH_ASKPASS_REQUIRE":               "never",
-		// A configuration of git names programs to run. It may be in a credential, or in
-		// other content.
+		// A configuration of git can name programs to run, and may come from a credential or from content.
 		"GIT_CONFIG_GLOBAL": "/dev/null",
-		// Other protocols, such as ext, run commands, and that of git:// knows neither secrets nor signatures.
+		// Other protocols are refused: ext runs commands, and git:// has neither authentication nor signatures.
 		"GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
 		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.Home()),
 	})
 
-	// git and Python name the same thing differently, and Python trusts the
-	// authorities of the system beside those of a file.
+	// git and Python have different variables for the same setting. Python also trusts the authorities of the system,
+	// beside those of the file.
 	if config["GIT_SSL_CAINFO"] == "" && config["SSL_CERT_FILE"] != "" {
 		env["GIT_SSL_CAINFO"] = env["SSL_CERT_FILE"]
 	}
@@ -118,8 +116,8 @@ func environment(own []string, req Request, w Workspace) []string {
 	return environ.List(env)
 }
 
-// fileVariables returns the variables with values that name files. In a configuration they may
-// name a credential, relative to the working directory of ansible-galaxy; programs get its absolute path.
+// fileVariables returns the variables that name files. In a configuration they may name a credential, relative to the
+// working directory of ansible-galaxy; programs get its absolute path.
 func fileVariables() []string {
 	return []string{
 		"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC",
@@ -128,8 +126,8 @@ func fileVariables() []string {
 	}
 }
 
-// credentialHelper returns variables with which git uses a file of credentials, in place of
-// all helpers of its own configuration.
+// credentialHelper returns variables that make git use a file of credentials, in place of the helpers of its
+// configuration.
 // https://git-scm.com/docs/git-config#ENVIRONMENT
 func credentialHelper(file string) map[string]string {
 	return map[string]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestEnvironment asks what the command gets, without running it.
+// TestEnvironment checks the environment and the arguments of commands without running them.
 func TestEnvironment(t *testing.T) {
 	var (
 		got  []string
@@ -87,19 +87,19 @@ func TestEnvironment(t *testing.T) {
 		"TMPDIR=/workspace/temp",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nInstall(...): -want, +got:\n%s", diff)
+		t.Errorf("\nOther variables of the provider are not passed. Required variables win over the configuration.\nInstall(...): -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff("creds", string(file)); diff != "" {
-		t.Errorf("\nThe credentials are where git looks for them.\nInstall(...): -want, +got:\n%s", diff)
+		t.Errorf("\nThe credentials are in the files that the variables name.\nInstall(...): -want, +got:\n%s", diff)
 	}
 
 	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "secret.name") }) {
-		t.Errorf("\nNothing a user says is an argument.\nInstall(...): %q", argv)
+		t.Errorf("\nNo setting of a user is an argument.\nInstall(...): %q", argv)
 	}
 }
 
-// TestSSHCommand has credentials in a directory with any name.
+// TestSSHCommand has credentials in a directory with a name that needs quotes.
 func TestSSHCommand(t *testing.T) {
 	want := `ssh -o 'IdentityFile="/it'\''s 100%% w/id_rsa"' -o 'UserKnownHostsFile="/it'\''s 100%% w/known_hosts"'` +
 		" -o 'BatchMode=yes' -o 'IdentitiesOnly=yes' -o 'StrictHostKeyChecking=yes' -o 'LogLevel=ERROR' -o 'ConnectTimeout=30'"

@@ -1,7 +1,7 @@
-// Package galaxy runs ansible-galaxy, which runs git and ssh, and git for the project of a run. A Request says what is
-// to be installed, and with which files and variables of a configuration. Requests that are given the same share what
-// was installed. An Installer carries one out in a Workspace. The error says why ansible-galaxy failed, and
-// what to do about it. Package content decides when something is installed, and keeps it.
+// Package galaxy installs content: it runs ansible-galaxy for collections and roles, and git for projects. A Request
+// has the requirements, and the files and variables of a configuration. Requests with the same Given share an
+// installation. An Installer carries a request out in a Workspace. The error says why that failed, and how to mend the
+// cause. Package content decides when to install, and stores the results.
 package galaxy
 
 import (
@@ -25,58 +25,58 @@ import (
 )
 
 const (
-	// maxOutput of ansible-galaxy that is kept for the reason of its failure, in bytes.
+	// maxOutput is how many bytes at the end of ansible-galaxy's output are searched for the reason of a failure.
 	maxOutput = 64 << 10
-	// enough is the free space on a disk that is not full, in bytes, where an installation has no limit.
-	enough = 1 << 30
+	// minFree is the free space, in bytes, below which a disk counts as full, for an installation without a limit.
+	minFree = 1 << 30
 )
 
-// Directories of a set: Ansible finds collections and roles there.
+// Directories of an installation in which Ansible finds collections and roles.
 const (
 	CollectionsDir = "collections"
 	RolesDir       = "roles"
 )
 
-// A Workspace is where one installation works. Its directories must be there before that begins.
+// A Workspace has the directories of one installation. They must exist before it begins.
 type Workspace struct {
 	// Private directory, with the credentials and temporary files.
 	Private string
-	// Set is the directory of what is installed, which may be in the private one.
+	// Set is the directory of the installed content. It may be in the private directory.
 	Set string
 }
 
-// Home has the credentials, and is the working directory.
+// Home is the working directory, with the credentials.
 func (w Workspace) Home() string { return filepath.Join(w.Private, "home") }
 
-// Temp is for temporary files.
+// Temp is the directory of temporary files.
 func (w Workspace) Temp() string { return filepath.Join(w.Private, "temp") }
 
-// Collections is where collections are installed.
+// Collections is the directory of installed collections.
 func (w Workspace) Collections() string { return filepath.Join(w.Set, CollectionsDir) }
 
-// Roles is where roles are installed.
+// Roles is the directory of installed roles.
 func (w Workspace) Roles() string { return filepath.Join(w.Set, RolesDir) }
 
-// full is true when a disk of the workspace has less room than an installation may take.
-func (w Workspace) full(limit int64) bool {
+// diskFull is true when a disk of the workspace has less free space than an installation may take.
+func (w Workspace) diskFull(limit int64) bool {
 	return slices.ContainsFunc([]string{w.Private, w.Set}, func(dir string) bool {
 		var s unix.Statfs_t
 
-		// Some file systems count no inodes.
-		return unix.Statfs(dir, &s) == nil && (int64(s.Bavail)*s.Bsize < cmp.Or(limit, enough) || s.Files > 0 && s.Ffree == 0) //nolint:gosec // No disk has that many blocks.
+		// Some file systems report no inodes.
+		return unix.Statfs(dir, &s) == nil && (int64(s.Bavail)*s.Bsize < cmp.Or(limit, minFree) || s.Files > 0 && s.Ffree == 0) //nolint:gosec // No disk has that many blocks.
 	})
 }
 
 // An Installer runs ansible-galaxy.
 type Installer struct {
-	// Run a program to its end, and all that it starts, as supervisor.Command.Run does.
+	// Run a program and its descendants to their end, as supervisor.Command.Run does.
 	Run func(p supervisor.Command, ctx context.Context) (code int, err error)
-	// Grace is how long the processes may take to end on their own.
+	// Grace is the time between the signals TERM and KILL.
 	Grace time.Duration
-	// Lock that is held until the last of them is gone; it may be nil.
+	// Lock is held until the last process is gone; it may be nil.
 	Lock *os.File
-	// Policy confines ansible-galaxy, and what it starts, to the workspace. Its RunSize
-	// is what the workspace may take on disk.
+	// Policy confines ansible-galaxy and its descendants to the workspace. Its RunSize is the largest size of the
+	// workspace on disk.
 	Policy sandbox.Policy
 	// Environ of the provider, as name=value.
 	Environ []string
@@ -90,10 +90,9 @@ type installation struct {
 	w   Workspace
 }
 
-// Install what is requested in a workspace, and return the project that was installed; nil for
-// none. The error is an InstallError when ansible-galaxy or git failed, ENOSPC when the disk was full, and
-// the cause of the context when that is done. Any other error is the fault of the provider or its
-// machine.
+// Install the requirements of a request in a workspace, and return the project that was installed; nil for none. The
+// error is an InstallError if ansible-galaxy or git failed, ENOSPC if the disk was full, and the cause of the context
+// when that is done. Any other error is the fault of the provider or its machine.
 func (i Installer) Install(ctx context.Context, req Request, w Workspace) (project *common.ContentItem, err error) {
 	in := &installation{Installer: i, req: req, w: w}
 	if err := in.writeCredentials(); err != nil {
@@ -125,7 +124,8 @@ func (i Installer) Install(ctx context.Context, req Request, w Workspace) (proje
 	return project, err
 }
 
-// writeCredentials into the working directory. What fetched the project may have put anything in their place.
+// writeCredentials writes the credentials into the working directory. It runs again after the project was fetched,
+// since a program of the fetch may have replaced them.
 func (in *installation) writeCredentials() error {
 	for _, f := range in.req.Credentials {
 		if err := workdir.WriteFile(filepath.Join(in.w.Home(), f.Name), f.Data); err != nil {
@@ -136,8 +136,9 @@ func (in *installation) writeCredentials() error {
 	return nil
 }
 
-// step installs all that is required of one kind into a directory. The step before may have put anything in the place
-// of its file. Of what users write the options for verification alone are arguments, which other processes can see.
+// step installs the requirements of one kind into a directory. It writes the file of requirements anew, since programs
+// of the step before may have replaced it. Other processes can see arguments: of the users' settings, only the options
+// of the verification are arguments.
 func (in *installation) step(ctx context.Context, kind, dir string, required requirements.File,
 	options ...string,
 ) error {
@@ -158,7 +159,7 @@ func (in *installation) step(ctx context.Context, kind, dir string, required req
 	return err
 }
 
-// run a program that installs something in a directory, confined to the workspace, and return its output.
+// run a program in a directory, confined to the workspace, and return its output.
 func (in *installation) run(ctx context.Context, what, dir string, argv ...string) (string, error) {
 	domain, err := in.Policy.Domain(nil, []string{in.w.Private, in.w.Set}, in.req.Grant)
 	if err != nil {
@@ -177,12 +178,12 @@ func (in *installation) run(ctx context.Context, what, dir string, argv ...strin
 	text, cause := out.String(), context.Cause(ctx)
 
 	switch {
-	case errors.As(cause, new(*workdir.SizeError)): // It is the fault of the content.
+	case errors.As(cause, new(*workdir.SizeError)): // The content is too large.
 		return "", NewInstallError(what, cause)
 	case cause != nil:
 		return "", cause
 	case errors.Is(err, unix.E2BIG):
-		// Of the environment only the variables of the configuration can be that long.
+		// The other variables of the environment are not that long.
 		return "", NewInstallError(what, errors.New("spec.vars of the configuration are too long for an environment"))
 	case errors.As(err, new(*supervisor.MemoryError)):
 		return "", NewInstallError(what, errors.Wrap(err, filepath.Base(argv[0])))
@@ -190,8 +191,8 @@ func (in *installation) run(ctx context.Context, what, dir string, argv ...strin
 		return "", errors.Wrapf(withReason(err, in.req.Redact(text, len(text))), "cannot run %s", argv[0])
 	case code == 0:
 		return text, nil
-	case SaysFull(text) && in.w.full(in.Policy.RunSize):
-		// The text alone may be that of a source: a server's, or the name of a file.
+	case SaysFull(text) && in.w.diskFull(in.Policy.RunSize):
+		// The text alone is no proof: a server or the name of a file may contain it.
 		return "", errors.Wrapf(unix.ENOSPC, "%s failed", argv[0])
 	}
 

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestWriteCredentials has links in the place of the credentials.
+// TestWriteCredentials has links in place of the credentials.
 func TestWriteCredentials(t *testing.T) {
 	dir := t.TempDir()
 	w := Workspace{Private: dir, Set: filepath.Join(dir, "set")}
@@ -27,7 +27,7 @@ func TestWriteCredentials(t *testing.T) {
 	for file, want := range map[string]string{outside: "kept", inside: "secret"} {
 		got, _ := os.ReadFile(file)
 		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("\nCredentials should go nowhere else.\n%s: -want, +got:\n%s", file, diff)
+			t.Errorf("\nCredentials should not be written through links.\n%s: -want, +got:\n%s", file, diff)
 		}
 	}
 }

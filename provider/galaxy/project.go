@@ -17,28 +17,28 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// ProjectDir is the directory of a set that has the project.
+// ProjectDir is the directory of the project in an installation.
 const ProjectDir = "project"
 
-// project is what is installed, for error messages.
+// project is the subject of error messages.
 const project = "project"
 
 // maxRequirements is the size of the largest file of requirements in a project, in bytes.
 const maxRequirements = 1 << 20
 
-// project is where the project is.
+// project is the directory of the project.
 func (w Workspace) project() string { return filepath.Join(w.Set, ProjectDir) }
 
-// repository is where the project is fetched to. It is beside the set's own directories, so that
-// the project need not be copied.
+// repository is the directory of the clone or the unpacked archive. It is on the same file system as project, so that
+// the project is moved and not copied.
 func (w Workspace) repository() string { return filepath.Join(w.Set, "repository") }
 
-// patterns quotes a path for what git takes for a pattern.
+// patterns escapes the characters of a path that have a meaning in a pattern of git.
 // https://git-scm.com/docs/gitignore#_pattern_format
 var patterns = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `) //nolint:gochecknoglobals // It is never changed.
 
-// project fetches the project of the request, and says which project it is. What the project requires takes its place
-// in the request.
+// project fetches the project of the request, and returns its URL and version. It merges the requirements of the
+// project into those of the request.
 func (in *installation) project(ctx context.Context) (*common.ContentItem, error) {
 	p := in.req.Requirements.Project
 
@@ -47,12 +47,12 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 		return nil, err
 	}
 
-	required, err := requiredBy(in.w.project())
+	required, err := readRequirements(in.w.project())
 	if err != nil {
 		return nil, NewInstallError(project, err)
 	}
 
-	all, err := in.req.Requirements.Under(required, in.w.project())
+	all, err := in.req.Requirements.WithProject(required, in.w.project())
 	if err != nil {
 		return nil, NewInstallError(project, err)
 	}
@@ -62,14 +62,14 @@ func (in *installation) project(ctx context.Context) (*common.ContentItem, error
 	return &common.ContentItem{Name: requirements.WithoutUser(p.URL()), Version: version}, nil
 }
 
-// fetch the project into its directory, and return its commit, or the sum of its archive. Of a repository only the
-// files of that directory are fetched, and no history, if the server lets git choose.
+// fetch the project into its directory, and return its commit, or the digest of its archive. A clone has no history
+// and, if the server supports filters, only the files of the project's path.
 func (in *installation) fetch(ctx context.Context, p *requirements.Project) (version string, err error) {
-	defer workdir.Remove(in.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
+	defer workdir.Remove(in.w.repository()) //nolint:errcheck // The workspace is removed later.
 
 	switch {
 	case p.Tree != "":
-		// The tree may be a link. That of a directory reads links.
+		// The tree may be a link. os.DirFS can read links.
 		tree, _ := os.DirFS(p.Tree).(fs.ReadLinkFS)
 		err = errors.Wrap(os.CopyFS(in.w.repository(), workTree{tree}), "cannot copy the project")
 	case p.IsArchive():
@@ -77,7 +77,7 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 	default:
 		version, err = in.clone(ctx, p, "--filter=blob:none")
 
-		// Some servers leave out files, and do not hand them over afterwards.
+		// Some servers apply the filter, but later refuse to send the omitted files.
 		if e := new(InstallError); errors.As(err, &e) && strings.Contains(e.Reason, "unadvertised object") {
 			err = errors.Wrap(workdir.Remove(in.w.repository()), "cannot remove a temporary directory")
 			if err == nil {
@@ -90,11 +90,10 @@ func (in *installation) fetch(ctx context.Context, p *requirements.Project) (ver
 		return "", err
 	}
 
-	return version, in.take(ctx, p)
+	return version, in.moveProject(ctx, p)
 }
 
-// A workTree is the file system of a directory without what git has there for itself, and without what is neither a
-// directory, a link nor a file.
+// A workTree is the file system of a directory without git's own files, sockets, pipes and devices.
 type workTree struct{ fs.ReadLinkFS }
 
 func (t workTree) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -105,7 +104,7 @@ func (t workTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// clone the repository, with a filter of objects, and check out what the project needs.
+// clone the repository, with a filter of objects, and check out the files that the project needs.
 func (in *installation) clone(ctx context.Context, p *requirements.Project, filter string) (commit string, err error) {
 	if err := os.Mkdir(in.w.repository(), 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot make a temporary directory")
@@ -118,7 +117,7 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 		}
 	}
 
-	at, err := in.find(ctx, p, filter)
+	at, err := in.fetchVersion(ctx, p, filter)
 	if err != nil {
 		return "", err
 	}
@@ -145,9 +144,11 @@ func (in *installation) clone(ctx context.Context, p *requirements.Project, filt
 	return strings.TrimSpace(commit), nil
 }
 
-// find the version, and return its name in the clone. Servers know the names of branches and tags, and most of them
-// commits by their hash in full.
-func (in *installation) find(ctx context.Context, p *requirements.Project, filter string) (at string, err error) {
+// fetchVersion fetches the version, and returns its name in the clone. Servers find branches and tags by name, and most
+// of them commits by the full hash. For any other commit it fetches all branches and tags.
+func (in *installation) fetchVersion(
+	ctx context.Context, p *requirements.Project, filter string,
+) (at string, err error) {
 	fetch := []string{"fetch", "--quiet", "--no-tags", filter, "origin"}
 
 	_, err = in.git(ctx, append(slices.Clip(fetch), "--depth=1", cmp.Or(p.Version, "HEAD"))...)
@@ -160,9 +161,9 @@ func (in *installation) find(ctx context.Context, p *requirements.Project, filte
 	return p.Version, err
 }
 
-// take the directory of the project out of that of its repository, or of its archive. Archives of git hosts have all
-// files in a directory that is named by the version.
-func (in *installation) take(ctx context.Context, p *requirements.Project) error {
+// moveProject moves the directory of the project from its repository or archive to its place. Archives of git hosts
+// have all files in one directory, which is named after the version.
+func (in *installation) moveProject(ctx context.Context, p *requirements.Project) error {
 	from, at := in.w.repository(), ""
 
 	if !p.IsArchive() {
@@ -190,8 +191,8 @@ func (in *installation) take(ctx context.Context, p *requirements.Project) error
 	return checkProject(ctx, in.w.project())
 }
 
-// checkProject removes what git has left in a project for itself, and returns an error when a link leads out of
-// the project: its target would not be there where the project runs.
+// checkProject removes git's own files from a project. It returns an error for a link that leads out of the project,
+// since its target is missing where the project runs.
 func checkProject(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -226,8 +227,8 @@ func checkProject(ctx context.Context, dir string) error {
 	})
 }
 
-// requiredBy returns what the files of requirements in a project require.
-func requiredBy(dir string) (requirements.File, error) {
+// readRequirements returns the requirements in the files of a project.
+func readRequirements(dir string) (requirements.File, error) {
 	all := requirements.File{}
 
 	root, err := os.OpenRoot(dir)
@@ -252,7 +253,7 @@ func requiredBy(dir string) (requirements.File, error) {
 
 		f, err := requirements.Parse(string(text))
 		if err == nil {
-			all, err = all.Both(f)
+			all, err = all.Union(f)
 		}
 
 		if err != nil {
@@ -263,7 +264,7 @@ func requiredBy(dir string) (requirements.File, error) {
 	return all, nil
 }
 
-// git runs git in the repository, and returns its output. Nothing of a repository is a program for git.
+// git runs git in the repository, and returns its output. It runs no hooks.
 func (in *installation) git(ctx context.Context, args ...string) (string, error) {
 	argv := []string{"git", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "gc.auto=0"}
 

@@ -13,11 +13,12 @@ import (
 // maxReason is the length of the longest reason, in bytes.
 const maxReason = 1024
 
-// Patterns of lines in the output of ansible-galaxy, and of git and ssh. The first group is what a line says.
+// Patterns of lines in the output of ansible-galaxy, and of git and ssh. The first group is the message.
 var (
 	noise = regexp.MustCompile(
 		`--ignore-errors|because GnuPG signature verification failed|^fatal: Could not read from remote repository`)
-	// Command lines have temporary directories. What a command says is in the rest of the line, or in the next ones.
+	// Command lines contain temporary directories. The message of the command is in the rest of the line, or in the next
+	// lines.
 	commands = regexp.MustCompile(`: Command '.*$|: - command .* \(rc=[0-9]+\) - (?:Cloning into .*)?`)
 	ofGalaxy = compiled( //nolint:gochecknoglobals // They are never changed.
 		`^((?:Could not find |Signature verification failed for |\* \S+:\S+ \().*)$`,
@@ -45,8 +46,8 @@ func compiled(patterns ...string) []*regexp.Regexp {
 	return all
 }
 
-// reason returns why ansible-galaxy failed, by its output: its errors and the roles that it did
-// not install, then the error of git or ssh. Without any of these it returns the last lines.
+// reason returns why ansible-galaxy failed, by its output: its errors and the roles that it did not install, then the
+// error of git or ssh. Without any of these it returns the last lines.
 func reason(output string) string {
 	var (
 		galaxy, lines []string
@@ -61,14 +62,13 @@ func reason(output string) string {
 
 		lines = append(lines, line)
 
-		s := strings.TrimSuffix(commands.ReplaceAllString(said(line, ofGalaxy), ": "), ": ")
+		s := strings.TrimSuffix(commands.ReplaceAllString(match(line, ofGalaxy), ": "), ": ")
 		if s != "" && !slices.Contains(galaxy, s) {
 			galaxy = append(galaxy, s)
 		}
 
-		// The first line of git and ssh is from ssh or the server, which know more than git. git
-		// only repeats it in other words.
-		git = cmp.Or(git, said(line, ofGit))
+		// The first message is from ssh or the server, which know more than git. Later ones of git repeat it in other words.
+		git = cmp.Or(git, match(line, ofGit))
 	}
 
 	why := strings.Join(galaxy, "; ")
@@ -83,8 +83,8 @@ func reason(output string) string {
 	return clip.Text(readable(why), maxReason)
 }
 
-// said is what a line says by the first pattern that it matches; empty for none.
-func said(line string, patterns []*regexp.Regexp) string {
+// match returns the message in a line by the first pattern that matches; empty for none.
+func match(line string, patterns []*regexp.Regexp) string {
 	for _, p := range patterns {
 		if m := p.FindStringSubmatch(line); m != nil {
 			return m[1]
@@ -94,7 +94,7 @@ func said(line string, patterns []*regexp.Regexp) string {
 	return ""
 }
 
-// rewritings of a reason for its readers.
+// rewritings shorten a reason for people.
 var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
 	from *regexp.Regexp
 	to   string
@@ -114,8 +114,8 @@ var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
 	{from: regexp.MustCompile(`:$`), to: ""},
 }
 
-// readable returns a reason without what only developers of Ansible understand, and without
-// passwords in URLs of requirements. These are not redacted, since no Secret has them.
+// readable returns a reason without details of Ansible's implementation, and without passwords in URLs of requirements,
+// which are not masked as secrets since they are in no Secret.
 func readable(s string) string {
 	s = requirements.WithoutUser(s)
 

@@ -16,36 +16,35 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Names of credentials that ansible-galaxy and git know.
+// Names of credentials that ansible-galaxy and git recognize.
 const (
 	gitCredentials = ".git-credentials"
 	netrc          = ".netrc"
 )
 
-// A Request says what ansible-galaxy is to install, and all that it is given for that.
+// A Request has the content for ansible-galaxy to install, and everything that it needs for that.
 type Request struct {
 	// Requirements to install.
 	Requirements requirements.File
 	// Credentials that ansible-galaxy and git use.
 	Credentials []inputs.File
-	// Env that the configuration sets.
+	// Env of the configuration.
 	Env map[string]string
-	// Grant is what the configuration allows beyond the workspace.
+	// Grant is the access of the configuration beyond the workspace.
 	Grant sandbox.Grant
-	// Verification of what is installed; nil for none.
+	// Verification of the content; nil for none.
 	Verification *common.Verification
-	// Redact returns the start of a text, at most as long as said, with masks in place of secrets.
+	// Redact returns the start of a text with secrets masked, up to a limit of bytes.
 	Redact func(text string, limit int) string
 }
 
 // maxError is the length of the longest error of a request, in bytes.
 const maxError = 4 << 10
 
-// NewRequest returns the request for the content that the inputs need. The
-// error names what is wrong in the configuration's requirements, or which role
-// contradicts them.
+// NewRequest returns the request for the content that the inputs need. The error names the mistake in the
+// configuration's requirements, or the role that contradicts them.
 func NewRequest(in inputs.Inputs) (Request, error) {
-	// They take time to find, and only errors need them.
+	// Collecting the secrets takes time, and only errors need them.
 	secrets := sync.OnceValue(in.InstallSecrets)
 	r := Request{
 		Env: in.Env, Grant: in.Grant, Verification: in.Verification,
@@ -76,17 +75,17 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	return r, nil
 }
 
-// Reported returns an error of the request as it may be shown: redacted and cut, since it may
-// quote a password, or a text of any length.
+// Reported returns an error of the request with secrets masked, and with at most maxError bytes: it may quote a
+// password or a long text.
 func (r Request) Reported(err error) error {
 	return errors.New(r.Redact(err.Error(), maxError))
 }
 
-// maxPath is how many directories of ANSIBLE_ROLES_PATH are looked into.
+// maxPath is how many directories of ANSIBLE_ROLES_PATH are searched.
 const maxPath = 100
 
-// isOnPath returns a function that is true for a role in a directory of ANSIBLE_ROLES_PATH of
-// the configuration. Such a role, for example in the provider's image, is not installed.
+// isOnPath returns a function that is true for a role in a directory of the configuration's ANSIBLE_ROLES_PATH. Such a
+// role, for example in the provider's image, is not installed.
 func isOnPath(env map[string]string) func(role string) bool {
 	dirs := filepath.SplitList(env["ANSIBLE_ROLES_PATH"] + string(filepath.ListSeparator) + env["ANSIBLE_ROLE_PATH"])
 	dirs = dirs[:min(len(dirs), maxPath)]
@@ -104,9 +103,9 @@ func isOnPath(env map[string]string) func(role string) bool {
 	}
 }
 
-// relevantCredentials returns the credentials that ansible-galaxy gets: those that it and git
-// know by their names, those that one of fileVariables names, those with a name that is anywhere
-// in the ansible.cfg, and those for ssh when git uses it. A change of the others installs nothing.
+// relevantCredentials returns the credentials that ansible-galaxy gets: those that it and git recognize by name, those
+// in a variable of fileVariables, those with a name that occurs in the ansible.cfg, and those for ssh when git uses it.
+// A change of other credentials causes no new installation.
 func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.File {
 	names := []string{gitCredentials, inputs.AnsibleConfigFile, netrc}
 	if in.Verification != nil {

@@ -38,14 +38,14 @@ func TestNewRequest(t *testing.T) {
 		Env:          in.Env,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Request{}, "Redact")); diff != "" {
-		t.Errorf("\nThe request has what is not there yet, and the credentials that installing it needs.\nNewRequest(...): -want, +got:\n%s", diff)
+		t.Errorf("\nThe request has requirements that are not installed elsewhere, and the credentials that they need.\nNewRequest(...): -want, +got:\n%s", diff)
 	}
 
 	in.Requirements = "rolse: []"
 	_, err = NewRequest(in)
 
 	if diff := cmp.Diff(`ProviderConfig "x": spec.requirements: "rolse" is neither collections nor roles`, needs.Message(err)); diff != "" {
-		t.Errorf("\nThe error says where the mistake is.\nNewRequest(...): -want error, +got error:\n%s", diff)
+		t.Errorf("\nThe error names the field with the mistake.\nNewRequest(...): -want error, +got error:\n%s", diff)
 	}
 }
 
@@ -59,14 +59,14 @@ func TestNewRequestCredentials(t *testing.T) {
 		want   []inputs.File
 	}{
 		"NotOverSSH": {
-			reason: "Keys are of no use where git does not use ssh, and their changing installs nothing.",
+			reason: "Keys are left out where git does not use ssh, so that a change of them causes no installation.",
 			in: inputs.Inputs{
 				Requirements: "collections: [{name: 'https://git.example.org/x.git', type: git}]",
 				Credentials:  []inputs.File{{Name: "id_rsa"}, {Name: "known_hosts"}},
 			},
 		},
 		"OverSSH": {
-			reason: "Where it does, they are used. ssh wants a key's last line to end.",
+			reason: "Keys are passed where git uses ssh, with the line end that ssh requires.",
 			in: inputs.Inputs{
 				Requirements: "roles: [{src: 'ssh://git@git.example.org:2222/x.git', scm: git}]",
 				Credentials:  []inputs.File{{Name: "id_rsa", Data: []byte("k")}, {Name: "known_hosts", Data: []byte("h")}, {Name: "other"}},
@@ -74,7 +74,7 @@ func TestNewRequestCredentials(t *testing.T) {
 			want: []inputs.File{{Name: "id_rsa", Data: []byte("k\n")}, {Name: "known_hosts", Data: []byte("h")}},
 		},
 		"Mentioned": {
-			reason: "What the ansible.cfg names may be for Galaxy. A key is for ssh only.",
+			reason: "Files that the ansible.cfg names are passed, except keys, which are for ssh only.",
 			in: inputs.Inputs{
 				Requirements: "collections: [a.b]",
 				Credentials:  []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}, {Name: "key"}, {Name: "password"}},
@@ -93,13 +93,13 @@ func TestNewRequestCredentials(t *testing.T) {
 	}
 }
 
-// An error may quote what is required.
+// TestNewRequestErrors has errors that would quote the requirements.
 func TestNewRequestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, requirements string }{
-		"Password": {reason: "A password stays where it is.", requirements: "roles: [{src: 'https://me:hunter22@git.example.org', scm: git}]"},
-		"Long":     {reason: "Only so much fits into a status.", requirements: "? '" + strings.Repeat("\u200b", 300_000) + "'\n: 1\n"},
-		"Secret":   {reason: "Nor does a secret of the configuration, at the edge of that.", requirements: `{"roles": [{"name": "` + strings.Repeat("a", 80_000) + `!"}]}`},
-		"Many":     {reason: "Lists have an end.", requirements: "- a" + strings.Repeat("\n- a", 1000)},
+		"Password": {reason: "The error does not contain a password.", requirements: "roles: [{src: 'https://me:hunter22@git.example.org', scm: git}]"},
+		"Long":     {reason: "The error is cut to a length.", requirements: "? '" + strings.Repeat("\u200b", 300_000) + "'\n: 1\n"},
+		"Secret":   {reason: "The error does not contain a part of a secret at the place where it is cut.", requirements: `{"roles": [{"name": "` + strings.Repeat("a", 80_000) + `!"}]}`},
+		"Many":     {reason: "Lists are bounded.", requirements: "- a" + strings.Repeat("\n- a", 1000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewRequest(inputs.Inputs{

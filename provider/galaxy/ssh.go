@@ -9,24 +9,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
-// sshKeys returns the names of credentials that git uses as private keys: the names that
-// ssh-keygen uses, the name in a Secret of type kubernetes.io/ssh-auth, and the key that the
-// configuration names for Ansible.
+// sshKeys returns the names of credentials that git uses as private keys: the names of ssh-keygen, the name in a Secret
+// of type kubernetes.io/ssh-auth, and the key that the configuration names for Ansible.
 func sshKeys(env map[string]string, files []inputs.File) []string {
 	names := []string{"id_ed25519", "id_ecdsa", "id_rsa", "ssh-privatekey"}
 
 	cfg := inputs.Inputs{Credentials: files}.AnsibleConfig()
 	for _, mentioned := range []string{env["ANSIBLE_PRIVATE_KEY_FILE"], cfg.Get("defaults", "private_key_file")} {
-		names = append(names, filepath.Base(mentioned)) // No credential has the name of an empty path.
+		names = append(names, filepath.Base(mentioned)) // The base of an empty path is ".", which is no credential.
 	}
 
 	return names
 }
 
-// sshCommand returns the command that git runs for ssh. It asks nothing, offers only keys among
-// the credentials, and connects only to hosts that the credentials or the machine's own list of
-// known hosts have: code from an unknown host would run in the provider. Files have absolute
-// paths, since ssh does not take the home directory from the environment.
+// sshCommand returns the command that git runs for ssh. It is not interactive, and offers only keys among the
+// credentials. It connects only to hosts in the known_hosts of the credentials or of the machine: code from an unknown
+// host would run in the provider. Files have absolute paths, since ssh does not take the home directory from the
+// environment.
 func sshCommand(keys []string, files []inputs.File, dir string) string {
 	known := "/dev/null"
 
@@ -60,7 +59,7 @@ func sshCommand(keys []string, files []inputs.File, dir string) string {
 	return command.String()
 }
 
-// sshQuote a path in an option of ssh, which expands percent signs.
+// sshQuote quotes a path in an option of ssh, which expands percent signs.
 func sshQuote(path string) string {
 	return `"` + strings.ReplaceAll(path, "%", "%%") + `"`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// TestBombs reads requirements, and what content says of itself, of which no more is to be made than was written.
+// TestBombs parses small requirements and metadata that would take a lot of memory or time.
 func TestBombs(t *testing.T) {
 	for name, text := range bomb.All("collections", bomb.Secret) {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// FuzzRequirements merges a role into requirements, and reads what is written
-// for ansible-galaxy again.
+// FuzzRequirements merges a role into requirements, and parses the text that is written for ansible-galaxy.
 func FuzzRequirements(f *testing.F) {
 	f.Add("collections: [acme.web, {name: 'git+https://example.org/x.git,v1', version: '*'}]\nroles: [{src: acme.x}]\n", "acme.y", "", "1.0")
 	f.Add("- src: &a git+--upload-pack=x\n- *a\n- a,-b,c\n", "x", "git+https://github.com/a/b", "v1")
@@ -56,7 +55,7 @@ func FuzzRequirements(f *testing.F) {
 		}
 
 		if diff := cmp.Diff(got, again); diff != "" {
-			t.Errorf("Parse(%s): what is installed is what was required: -want, +got:\n%s", written, diff)
+			t.Errorf("Parse(%s): the parsed requirements should be the written ones: -want, +got:\n%s", written, diff)
 		}
 	})
 }

@@ -18,10 +18,9 @@ import (
 // maxItems is how many collections, and how many roles, may be required.
 const maxItems = 1000
 
-// Parse the text of a requirements.yml: a mapping with collections and roles,
-// or a list of roles. Versions count as written, 1.10 is not 1.1. What
-// ansible-galaxy would silently ignore is an error; each error names the path
-// within the text. The same requirement twice is one.
+// Parse parses the text of a requirements.yml: a mapping with collections and roles, or a list of roles. Versions are
+// texts as written: 1.10 is not 1.1. Fields that ansible-galaxy would silently ignore are errors. Each error has the
+// path within the text. Equal requirements are merged.
 func Parse(text string) (File, error) {
 	root, err := yamltext.Parse(text)
 
@@ -34,16 +33,15 @@ func Parse(text string) (File, error) {
 		return File{}, nil
 	}
 
-	f, err := parseRoot(deref(root))
+	f, err := parseRoot(resolveAlias(root))
 	if err != nil {
 		return File{}, err
 	}
 
-	return File{}.Both(f)
+	return File{}.Union(f)
 }
 
-// unique leaves out requirements that are there already. The error names two that
-// have the same key and are not the same.
+// unique removes equal items. The error names two items with the same key that differ.
 func unique[T any](field string, items []T, key func(T) string) ([]T, error) {
 	var kept []T
 
@@ -102,7 +100,7 @@ func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *fi
 
 	for i, item := range n.Content {
 		var err error
-		if list[i], err = parse(deref(item), path.Index(i)); err != nil {
+		if list[i], err = parse(resolveAlias(item), path.Index(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +151,7 @@ func parseRole(n *yaml.Node, path *field.Path) (r Role, err error) {
 	named := r.Name != ""
 
 	switch r = normalRole(r); {
-	case !named && !nameOfRole.MatchString(r.Name): // Such a name may have the query of a URL, and a token in that.
+	case !named && !nameOfRole.MatchString(r.Name): // Such a name may contain a token in the query of a URL.
 		return r, errors.Errorf("%s must have a name: the end of its src is not the name of a role", path)
 	case !nameOfRole.MatchString(r.Name):
 		return r, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
@@ -164,7 +162,7 @@ func parseRole(n *yaml.Node, path *field.Path) (r Role, err error) {
 	return r, nil
 }
 
-// parseRoleLine reads src[,version[,name]].
+// parseRoleLine parses src[,version[,name]].
 func parseRoleLine(n *yaml.Node, path *field.Path) (Role, error) {
 	line, err := text(n, path)
 	parts := append(strings.Split(line, ","), "", "")
@@ -176,8 +174,8 @@ func parseRoleLine(n *yaml.Node, path *field.Path) (Role, error) {
 	return Role{Src: parts[0], Version: parts[1], Name: parts[2]}, err
 }
 
-// parseFields of a mapping into variables by their names. Each is a text, or a list of texts, which may be a single
-// one, or anything.
+// parseFields parses the fields of a mapping into variables by name: a text, a list of texts, which may be a single
+// text, or a node.
 func parseFields(n *yaml.Node, path *field.Path, into map[string]any) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.Errorf("%s must be a string or a mapping", path)
@@ -186,11 +184,11 @@ func parseFields(n *yaml.Node, path *field.Path, into map[string]any) error {
 	seen := map[string]bool{}
 
 	for pair := range slices.Chunk(n.Content, 2) {
-		key, value := pair[0].Value, deref(pair[1])
+		key, value := pair[0].Value, resolveAlias(pair[1])
 		at := path.Child(key)
 
 		if seen[key] {
-			return errors.Errorf("%s is there twice", at)
+			return errors.Errorf("%s is given twice", at)
 		}
 
 		seen[key] = true
@@ -209,7 +207,7 @@ func parseFields(n *yaml.Node, path *field.Path, into map[string]any) error {
 		case **yaml.Node:
 			*into = value
 		default:
-			if err = errors.Errorf("%s is not known", at); path == nil {
+			if err = errors.Errorf("%s is not a known field", at); path == nil {
 				err = errors.Errorf("%q is neither collections nor roles", key)
 			}
 		}
@@ -222,7 +220,7 @@ func parseFields(n *yaml.Node, path *field.Path, into map[string]any) error {
 	return nil
 }
 
-// text of a scalar as it was written.
+// text returns a scalar as it was written.
 func text(n *yaml.Node, path *field.Path) (string, error) {
 	if isNull(n) {
 		return "", nil
@@ -236,8 +234,9 @@ func text(n *yaml.Node, path *field.Path) (string, error) {
 	return n.Value, check(path.String(), n.Value)
 }
 
-// check what a field says of a requirement. ansible-galaxy hands it to git or hg, which must not take it for an option,
-// and every process can see that it has no password. What is not printable would not be seen in an error.
+// check returns an error for an unsafe text in a requirement. ansible-galaxy passes it to git or hg, which must not
+// take it for an option. It must have no password, since every process can see arguments. It must be printable, so that
+// an error shows all of it.
 func check(field, value string) error {
 	switch {
 	case slices.ContainsFunc(strings.Split(value, ","), isOption):
@@ -252,7 +251,7 @@ func check(field, value string) error {
 	return nil
 }
 
-// isOption is true for an option, also behind the scm of a URL.
+// isOption is true for an option, also after the scm of a URL.
 func isOption(s string) bool {
 	_, url, _ := strings.Cut(s, "+")
 
@@ -263,7 +262,7 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-func deref(n *yaml.Node) *yaml.Node {
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}

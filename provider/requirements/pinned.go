@@ -22,10 +22,9 @@ var (
 	versionedArchive = regexp.MustCompile(`(^|[-_])` + versionPattern + archivePattern)
 )
 
-// Pinned is true when installing again would install the same, as far as can be
-// told from what is required: an exact version, a commit, a tag that looks like
-// a version, or an archive with a version in its file name. What the requirements
-// depend on in turn is not looked at.
+// Pinned is true when a new installation would give the same content, judged by the requirements: they are exact
+// versions, commits, tags that look like versions, or archives with a version in the name of the file. Dependencies of
+// the requirements are not considered.
 func (f File) Pinned() bool {
 	return !slices.ContainsFunc(f.Collections, func(c Collection) bool { return !c.pinned() }) &&
 		!slices.ContainsFunc(f.Roles, func(r Role) bool { return !r.pinned() }) && (f.Project == nil || f.Project.pinned())
@@ -44,10 +43,9 @@ func (c Collection) pinned() bool {
 	return exactVersion.MatchString(strings.TrimSpace(strings.TrimLeft(c.Version, "=")))
 }
 
-// kind of the source, as ansible-galaxy finds it out where the type is not
-// given. It looks for a directory before it takes something for a path; what is
-// not an archive by its name is none.
-// Source: Requirement.from_requirement_dict of ansible-core.
+// kind returns the type of the source. ansible-galaxy derives a missing type in the same way, except that it also looks
+// whether a directory exists: here, a path that is not named like an archive is a directory. Source:
+// Requirement.from_requirement_dict of ansible-core.
 func (c Collection) kind() string {
 	switch name := c.Name; {
 	case c.Type != "":
@@ -63,7 +61,7 @@ func (c Collection) kind() string {
 	return "dir"
 }
 
-// location that is not a Galaxy server.
+// location returns the source of a collection that does not come from a Galaxy server.
 func (c Collection) location() string {
 	return cmp.Or(c.Source, c.Name)
 }
@@ -76,8 +74,8 @@ func (r Role) pinned() bool {
 	return isFixed(r.Version)
 }
 
-// isFixed is true for exact versions, and for the hash of a commit, in full or abbreviated as git does. A tag such as
-// v1 moves by custom, from one version to the next that starts with it.
+// isFixed is true for an exact version, and for the hash of a commit, in full or abbreviated as git does. A tag such as
+// v1 is not fixed: by custom it moves to each next version that starts with it.
 func isFixed(version string) bool {
 	return exactVersion.MatchString(version) || commitHash.MatchString(version)
 }
@@ -86,13 +84,13 @@ func isArchive(s string) bool {
 	return archive.MatchString(fileName(s))
 }
 
-// namesVersion is true for archives with an exact version in their file name, such as acme-tools-1.2.3.tar.gz, and
-// false for archives that Git hosts make of branches, which may have names like versions, too.
+// namesVersion is true for an archive with an exact version in the name of its file, such as acme-tools-1.2.3.tar.gz.
+// It is false for archives that git hosts make of branches, since a branch may be named like a version.
 func namesVersion(s string) bool {
 	return versionedArchive.MatchString(fileName(s)) && !strings.Contains(s, "/refs/heads/")
 }
 
-// fileName in a path or a URL.
+// fileName returns the name of the file in a path or a URL.
 func fileName(s string) string {
 	if u, err := url.Parse(s); err == nil && u.Scheme != "" {
 		s = u.Path

@@ -12,16 +12,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// A Project is a directory of a git repository, or of an archive, that content is run from. It has requirements of
-// its own, which are known when it is there.
+// A Project is a directory of a git repository, or of an archive, in which content runs. Its own requirements are known
+// once it is fetched.
 type Project struct {
 	common.Project
 
-	// Tree is the directory of this machine that the project is, as it is now; empty for a repository or an archive.
+	// Tree is the directory of this machine with the project, which is used as it is now; empty for a repository or an
+	// archive.
 	Tree string `json:"tree,omitempty"`
 }
 
-// URL is what git calls the URL of the repository, or the URL of the archive.
+// URL returns the URL of the repository, without git+, or that of the archive.
 func (p *Project) URL() string { return strings.TrimPrefix(p.Src, "git+") }
 
 // IsCommit is true when the version is the hash of a commit, in full or abbreviated.
@@ -35,9 +36,9 @@ func (p *Project) pinned() bool {
 	return isFixed(p.Version)
 }
 
-// Under returns the requirements with those of a project in a directory. Of two that bring the same,
-// that of the project does not count. Paths of the project's are those in the directory.
-func (f File) Under(project File, dir string) (File, error) {
+// WithProject returns the requirements merged with those of a project in a directory. The project's requirements lose
+// against others for the same collection or role. Relative paths in them are relative to the directory.
+func (f File) WithProject(project File, dir string) (File, error) {
 	merged := File{Collections: slices.Clip(f.Collections), Roles: slices.Clip(f.Roles), Project: f.Project}
 
 	for _, c := range project.Collections {
@@ -45,7 +46,7 @@ func (f File) Under(project File, dir string) (File, error) {
 			continue
 		}
 
-		c, err := c.in(dir)
+		c, err := c.below(dir)
 		if err != nil {
 			return File{}, err
 		}
@@ -62,9 +63,9 @@ func (f File) Under(project File, dir string) (File, error) {
 	return merged, nil
 }
 
-// Both returns the requirements of two files of a project. The error names a collection or a role on which
-// they differ.
-func (f File) Both(other File) (both File, err error) {
+// Union returns the requirements of two files of a project. The error names a collection or a role on which they
+// differ.
+func (f File) Union(other File) (both File, err error) {
 	both.Collections, err = unique("collections", slices.Concat(f.Collections, other.Collections), collectionKey)
 	if err != nil {
 		return File{}, err
@@ -76,13 +77,13 @@ func (f File) Both(other File) (both File, err error) {
 	case err != nil:
 		return File{}, err
 	case n > maxItems:
-		return File{}, fmt.Errorf("%d collections or roles are required, which are more than %d", n, maxItems)
+		return File{}, fmt.Errorf("%d collections or roles are required, more than %d", n, maxItems)
 	}
 
 	return both, nil
 }
 
-// collectionKey is the same for collections of which only one can be required.
+// collectionKey is the same for two requirements of the same collection.
 func collectionKey(c Collection) string { return cmp.Or(c.Name, c.Source) }
 
 // isPath is true for a collection that is a file or a directory.
@@ -90,8 +91,8 @@ func (c Collection) isPath() bool {
 	return slices.Contains([]string{"dir", "subdirs", "file"}, c.kind())
 }
 
-// in returns the collection with its path, if it is a relative one, as one in a directory.
-func (c Collection) in(dir string) (Collection, error) {
+// below returns the collection with a path relative to a directory made absolute.
+func (c Collection) below(dir string) (Collection, error) {
 	if !c.isPath() || filepath.IsAbs(c.location()) {
 		return c, nil
 	}

@@ -1,8 +1,6 @@
-// Package requirements reads what a configuration and a run require, as Ansible
-// writes it in a requirements.yml: collections and roles. What comes out is in the
-// form that ansible-galaxy takes it to mean, and says of each requirement where it
-// comes from and whether it may change while its version stays the same. Package
-// galaxy installs it.
+// Package requirements reads the collections and roles that a configuration and a run require, in the format of a
+// requirements.yml. It normalizes them as ansible-galaxy understands them. It tells the source of each requirement, and
+// whether its content may change without a new version. Package galaxy installs the requirements.
 package requirements
 
 import (
@@ -16,24 +14,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// A File has the collections and roles of a requirements.yml, in the order in which
-// ansible-galaxy installs them. As JSON it is the text of such a file.
+// A File has the collections and roles of a requirements.yml, in the order in which ansible-galaxy installs them. Its
+// JSON is a valid requirements.yml.
 type File struct {
 	Collections []Collection `json:"collections,omitempty"`
 	Roles       []Role       `json:"roles,omitempty"`
-	// Project that content is run from; nil for none. It is in no requirements.yml.
+	// Project in which content runs; nil for none. A requirements.yml has no such field.
 	Project *Project `json:"project,omitempty"`
 }
 
-// A Collection that is required.
+// A Collection is a requirement.
 // https://docs.ansible.com/ansible/latest/galaxy/user_guide.html#install-multiple-collections-with-a-requirements-file
 type Collection struct {
-	// Name of the collection, or where it comes from.
+	// Name of the collection, or its source.
 	Name string `json:"name,omitempty"`
-	// Version is a range of versions, or a tag, branch or commit. Empty means
-	// the latest.
+	// Version is a range of versions, or a tag, branch or commit. Empty means the latest.
 	Version string `json:"version,omitempty"`
-	// Source is where the collection comes from, or a Galaxy server.
+	// Source of the collection, or a Galaxy server.
 	Source string `json:"source,omitempty"`
 	// Type of the source: galaxy, git, url, file, dir or subdirs.
 	Type string `json:"type,omitempty"`
@@ -41,13 +38,12 @@ type Collection struct {
 	Signatures []string `json:"signatures,omitempty"`
 }
 
-// A Role that is required.
+// A Role is a requirement.
 // https://docs.ansible.com/ansible/latest/galaxy/user_guide.html#installing-multiple-roles-from-a-file
 type Role struct {
-	// Name that the role is installed under.
+	// Name under which the role is installed.
 	Name string `json:"name"`
-	// Src is where the role comes from: the name of a role on Galaxy, a URL, or
-	// the path of an archive.
+	// Src is the source of the role: the name of a role on Galaxy, a URL, or the path of an archive.
 	Src string `json:"src"`
 	// Scm of the source: git, hg, or empty.
 	Scm string `json:"scm,omitempty"`
@@ -60,12 +56,10 @@ func (f File) Empty() bool {
 	return len(f.Collections) == 0 && len(f.Roles) == 0 && f.Project == nil
 }
 
-// Merge the roles of a run into the requirements. A role that says where it
-// comes from or which version of it is a requirement. So is a role with a two-part
-// name, which is one of Galaxy's, unless the requirements have it or found says
-// that it is installed already. A role of a collection, with a name of three parts,
-// comes with a collection that is required. The error names the role and the
-// requirement that contradict each other, or the role whose src or version is a mistake.
+// Merge adds the roles of a run to the requirements. A role with a source or a version is a requirement. A role with a
+// two-part name is a requirement from Galaxy, unless the requirements have it, or found returns true since it is
+// installed elsewhere. A role with a three-part name is in a required collection. The error names a role and a
+// requirement that contradict each other, or a role with an invalid source or version.
 func (f File) Merge(roles []common.Role, found func(name string) bool) (File, error) {
 	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles), Project: f.Project}
 
@@ -96,8 +90,7 @@ func (f File) Merge(roles []common.Role, found func(name string) bool) (File, er
 	return merged, nil
 }
 
-// contradiction between what a run says of a role and what is required. What
-// the run does not say contradicts nothing.
+// contradiction returns an error if a role of a run and a requirement differ in a field that the run sets.
 func contradiction(said common.Role, want, have Role) error {
 	if said.Src == "" {
 		want.Src, want.Scm = have.Src, have.Scm
@@ -114,7 +107,7 @@ func contradiction(said common.Role, want, have Role) error {
 	return errors.Errorf("role %q is to be %s, but is required as %s", said.Name, want.origin(), have.origin())
 }
 
-// origin is which role it is, for people.
+// origin describes the source and the version of a role.
 func (r Role) origin() string {
 	s := WithoutUser(r.Src)
 	if r.Scm != "" {
@@ -124,9 +117,9 @@ func (r Role) origin() string {
 	return fmt.Sprintf("version %q of %s", r.Version, s)
 }
 
-// normalCollection says in full what ansible-galaxy takes a collection requirement to mean, if it is a repository. What
-// ansible-galaxy would take for an archive, and can be nothing but a repository, gets its type.
-// Source: Requirement.from_requirement_dict and parse_scm of ansible-core.
+// normalCollection returns a collection as ansible-galaxy understands it, if it is a repository. A source that
+// ansible-galaxy would take for an archive, but that can only be a repository, gets its type. Source:
+// Requirement.from_requirement_dict and parse_scm of ansible-core.
 func normalCollection(c Collection) Collection {
 	if c.Type == "" && (strings.HasPrefix(c.Name, "git+") || strings.HasPrefix(c.Name, "git@") || isRepository(c.Name)) {
 		c.Type = Git
@@ -142,16 +135,15 @@ func normalCollection(c Collection) Collection {
 		}
 	}
 
-	if c.Version == "*" { // It means any version.
+	if c.Version == "*" { // Any version.
 		c.Version = ""
 	}
 
 	return c
 }
 
-// normalRole says in full what ansible-galaxy takes a role requirement to mean. A
-// repository that ansible-galaxy would take for an archive gets its scm.
-// Source: RoleRequirement.role_yaml_parse of ansible-core.
+// normalRole returns a role as ansible-galaxy understands it. A repository that ansible-galaxy would take for an
+// archive gets its scm. Source: RoleRequirement.role_yaml_parse of ansible-core.
 func normalRole(r Role) Role {
 	if strings.Contains(r.Src, "github.com") && strings.Contains(r.Src, "http") &&
 		!strings.Contains(r.Src, "+") && !strings.HasSuffix(r.Src, ".tar.gz") {
@@ -173,8 +165,8 @@ func normalRole(r Role) Role {
 	return r
 }
 
-// roleName is the name that ansible-galaxy gives a role that has none.
-// Source: RoleRequirement.repo_url_to_role_name of ansible-core.
+// roleName returns the name that ansible-galaxy gives to a role without a name. Source:
+// RoleRequirement.repo_url_to_role_name of ansible-core.
 func roleName(src string) string {
 	if !strings.Contains(src, "://") && !strings.Contains(src, "@") {
 		return src

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		err    string
 	}{
 		"Nothing":  {reason: "No requirements are fine.", text: ""},
-		"Comments": {reason: "So are comments.", text: "---\n# none\n"},
+		"Comments": {reason: "Only comments are fine.", text: "---\n# none\n"},
 		"OldFormat": {
 			reason: "A list is a list of roles.",
 			text:   "- src: geerlingguy.java\n- geerlingguy.nginx,2.8.0,web",
@@ -82,12 +82,12 @@ collections:
 			want:   File{Collections: []Collection{{Name: "a.b", Version: "1.0.0"}, {Name: "a.c", Version: "1.0.0"}}},
 		},
 		"Conflict": {
-			reason: "Two versions of one collection cannot both be there.",
+			reason: "Two versions of one collection are an error.",
 			text:   "{collections: [{name: a.b, version: 1.0.0}, a.c, {name: a.b, version: 2.0.0}]}",
 			err:    `collections[0] and collections[2] both bring "a.b", but differ`,
 		},
 		"RoleConflict": {
-			reason: "Two roles cannot have one name.",
+			reason: "Two different roles of the same name are an error.",
 			text:   "[a.b, {name: a.b, src: 'git+https://git.example.org/x'}]",
 			err:    `roles[0] and roles[1] both bring "a.b", but differ`,
 		},
@@ -99,27 +99,27 @@ collections:
 		"UnknownField": {
 			reason: "A misspelt field is not ignored.",
 			text:   "collections: [{name: a.b, verison: 1.0.0}]",
-			err:    "collections[0].verison is not known",
+			err:    "collections[0].verison is not a known field",
 		},
 		"KeyTwice": {
-			reason: "Which of two lists is meant cannot be told.",
+			reason: "A duplicate key is an error.",
 			text:   "roles: [a.b]\nroles: [a.c]",
-			err:    "roles is there twice",
+			err:    "roles is given twice",
 		},
-		"NotAList":     {reason: "Requirements are a list.", text: "roles: a.b", err: "roles must be a list"},
-		"NotAMapping":  {reason: "Text is no requirement.", text: "a.b", err: "must be a mapping with collections and roles, or a list of roles"},
-		"NotAString":   {reason: "A version is a string or a number.", text: "roles: [{name: a.b, version: [1]}]", err: "roles[0].version must be a string"},
-		"NoName":       {reason: "A role comes from somewhere.", text: "roles: [{version: 1.0}]", err: "roles[0] must have a name or a src"},
-		"NoCollection": {reason: "So does a collection.", text: "collections: [{version: 1.0}]", err: "collections[0] must have a name or a source"},
-		"Type":         {reason: "Types are ansible-galaxy's.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
-		"Include":      {reason: "What a file includes is written here instead.", text: "[{include: other.yml}]", err: "roles[0].include is not known"},
-		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: unnamed},
-		"Query":        {reason: "A name from a src may have a secret, and is not shown.", text: "[{src: 'git+https://example.org/x?t=s3cret'}]", err: unnamed},
-		"DotDot":       {reason: "Nor above it.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
+		"NotAList":     {reason: "The roles must be a list.", text: "roles: a.b", err: "roles must be a list"},
+		"NotAMapping":  {reason: "The requirements must not be a mere text.", text: "a.b", err: "must be a mapping with collections and roles, or a list of roles"},
+		"NotAString":   {reason: "A version must be a string or a number.", text: "roles: [{name: a.b, version: [1]}]", err: "roles[0].version must be a string"},
+		"NoName":       {reason: "A role must have a name or a source.", text: "roles: [{version: 1.0}]", err: "roles[0] must have a name or a src"},
+		"NoCollection": {reason: "A collection must have a name or a source.", text: "collections: [{version: 1.0}]", err: "collections[0] must have a name or a source"},
+		"Type":         {reason: "The type must be one of ansible-galaxy.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
+		"Include":      {reason: "Includes are not supported.", text: "[{include: other.yml}]", err: "roles[0].include is not a known field"},
+		"Path":         {reason: "The name of a role, which becomes a directory, must not be a path.", text: "[{src: /roles/web.tar.gz}]", err: unnamed},
+		"Query":        {reason: "The error does not show a name that was derived from src, since it may contain a secret.", text: "[{src: 'git+https://example.org/x?t=s3cret'}]", err: unnamed},
+		"DotDot":       {reason: "The name of a role must not be the parent directory.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
 		"Option":       {reason: "git must not take a version for an option.", text: "[{src: a.b, version: --exec=id}]", err: "roles[0].version must not start with a dash"},
-		"GitOption":    {reason: "Nor a URL.", text: "collections: ['git+--upload-pack=id']", err: "collections[0] must not start with a dash"},
-		"YAML":         {reason: "Requirements are YAML.", text: "a: [", err: "is not valid YAML: yaml: line 1: did not find expected node content"},
-		"Documents":    {reason: "What ansible-galaxy would not read is not ignored.", text: "roles: [a.b]\n---\nroles: [a.c]", err: "must be a single YAML document"},
+		"GitOption":    {reason: "git must not take a URL for an option.", text: "collections: ['git+--upload-pack=id']", err: "collections[0] must not start with a dash"},
+		"YAML":         {reason: "Requirements must be valid YAML.", text: "a: [", err: "is not valid YAML: yaml: line 1: did not find expected node content"},
+		"Documents":    {reason: "A second document, which ansible-galaxy would ignore, is an error.", text: "roles: [a.b]\n---\nroles: [a.c]", err: "must be a single YAML document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse(tc.text)
@@ -135,7 +135,7 @@ collections:
 	}
 }
 
-// A URL is an argument of git, which every process sees.
+// TestParsePasswords has URLs with passwords: a URL is an argument of git, which every process can see.
 func TestParsePasswords(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -143,21 +143,21 @@ func TestParsePasswords(t *testing.T) {
 		field  string
 	}{
 		"Role":       {reason: "The error names the field.", text: "roles: [a.b, {src: 'https://me:p@ss@example.org:8443/x.git'}]", field: "roles[1].src"},
-		"RoleLine":   {reason: "A line is a field.", text: "roles: ['https://me:p@example.org/x.git,v1,x']", field: "roles[0]"},
-		"NoPath":     {reason: "No name is made of a password.", text: "roles: ['https://me:s3cret@example.org']", field: "roles[0]"},
-		"Collection": {reason: "A token has no password, and is as secret.", text: "collections: ['git+https://t0ken-0123456789abcdef@example.org/x.git']", field: "collections[0]"},
-		"Name":       {reason: "Case does not matter.", text: "collections: [{name: 'HTTPS://me:p@example.org/x.git', type: git}]", field: "collections[0].name"},
-		"Source":     {reason: "A Galaxy server has a URL.", text: "collections: [{name: a.b, source: 'https://me:p@example.org'}]", field: "collections[0].source"},
-		"Signature":  {reason: "So does a signature.", text: "collections: [{name: a.b, signatures: ['file:///a', 'https://me:p@example.org/b.asc']}]", field: "collections[0].signatures[1]"},
-		"SSH":        {reason: "Other schemes have passwords.", text: "roles: [{src: 'ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
-		"FTP":        {reason: "So does an archive elsewhere.", text: "roles: [{src: 'ftp://me:s3cret@example.org/x.tar.gz'}]", field: "roles[0].src"},
-		"Helper":     {reason: "A helper of git may come first.", text: "roles: [{src: 'git+foo::git+ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
-		"Quoted":     {reason: "A colon may be quoted.", text: "roles: [{src: 'https://me%3As3cret@example.org/x.git'}]", field: "roles[0].src"},
-		"Query":      {reason: "A token may be a parameter.", text: "roles: ['https://example.org/x.git?ref=v1&access_token=t0ken']", field: "roles[0]"},
-		"SCP":        {reason: "The short form of ssh has no password.", text: "collections: [{name: 'git:s3cret@example.org:a/x.git', type: git}]", field: "collections[0].name"},
-		"Parameter":  {reason: "Other parameters are none.", text: "roles: [{name: x, src: 'https://example.org/x.tar.gz?ref=token=1&tokens=2'}, {name: y, src: 'git.example.org:a/y@1.git'}]"},
-		"NoPassword": {reason: "A user is none.", text: "roles: ['ssh://git@example.org:22/x.git', 'ssh://APKA0123456789ABCDEF@example.org/y', {src: 'git@example.org:a/z.git'}, 'https://me@example.org:8443/u.git']"},
-		"AfterHost":  {reason: "An @ in a path is none.", text: "roles: ['https://example.org:8443/@me/x.git', 'ssh://git@[::1]:22/y@z.git,v1@2,y']"},
+		"RoleLine":   {reason: "The path of a role in one line is that of the item.", text: "roles: ['https://me:p@example.org/x.git,v1,x']", field: "roles[0]"},
+		"NoPath":     {reason: "A role is not named after a password.", text: "roles: ['https://me:s3cret@example.org']", field: "roles[0]"},
+		"Collection": {reason: "A token as the user in a URL is refused.", text: "collections: ['git+https://t0ken-0123456789abcdef@example.org/x.git']", field: "collections[0]"},
+		"Name":       {reason: "The scheme of a URL may be in upper case.", text: "collections: [{name: 'HTTPS://me:p@example.org/x.git', type: git}]", field: "collections[0].name"},
+		"Source":     {reason: "A password in the URL of a Galaxy server is refused.", text: "collections: [{name: a.b, source: 'https://me:p@example.org'}]", field: "collections[0].source"},
+		"Signature":  {reason: "A password in the URL of a signature is refused.", text: "collections: [{name: a.b, signatures: ['file:///a', 'https://me:p@example.org/b.asc']}]", field: "collections[0].signatures[1]"},
+		"SSH":        {reason: "A password in a URL of ssh is refused.", text: "roles: [{src: 'ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"FTP":        {reason: "A password in a URL of ftp is refused.", text: "roles: [{src: 'ftp://me:s3cret@example.org/x.tar.gz'}]", field: "roles[0].src"},
+		"Helper":     {reason: "A password after the name of a helper of git is refused.", text: "roles: [{src: 'git+foo::git+ssh://git:s3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"Quoted":     {reason: "A password after an escaped colon is refused.", text: "roles: [{src: 'https://me%3As3cret@example.org/x.git'}]", field: "roles[0].src"},
+		"Query":      {reason: "A token in a parameter is refused.", text: "roles: ['https://example.org/x.git?ref=v1&access_token=t0ken']", field: "roles[0]"},
+		"SCP":        {reason: "A password in the short form of ssh is refused.", text: "collections: [{name: 'git:s3cret@example.org:a/x.git', type: git}]", field: "collections[0].name"},
+		"Parameter":  {reason: "Other parameters are allowed.", text: "roles: [{name: x, src: 'https://example.org/x.tar.gz?ref=token=1&tokens=2'}, {name: y, src: 'git.example.org:a/y@1.git'}]"},
+		"NoPassword": {reason: "A user without a password is allowed.", text: "roles: ['ssh://git@example.org:22/x.git', 'ssh://APKA0123456789ABCDEF@example.org/y', {src: 'git@example.org:a/z.git'}, 'https://me@example.org:8443/u.git']"},
+		"AfterHost":  {reason: "An @ in a path is allowed.", text: "roles: ['https://example.org:8443/@me/x.git', 'ssh://git@[::1]:22/y@z.git,v1@2,y']"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := ""
@@ -186,29 +186,29 @@ func TestMerge(t *testing.T) {
 		err    string
 	}{
 		"Collection": {
-			reason: "A role of a collection is no requirement.",
+			reason: "A role of a collection is not a requirement of its own.",
 			roles:  []common.Role{{Name: "acme.postgres.server"}},
 		},
 		"Galaxy": {
-			reason: "A two-part role is one of Galaxy's.",
+			reason: "A two-part role is a requirement from Galaxy.",
 			roles:  []common.Role{{Name: "acme.web"}, {Name: "acme.web"}},
 			want:   []Role{{Name: "acme.web", Src: "acme.web"}},
 		},
 		"Found": {
-			reason: "One that is installed already is not.",
+			reason: "A two-part role that is installed already is no requirement.",
 			roles:  []common.Role{{Name: "in.image"}},
 		},
 		"FoundButVersion": {
-			reason: "Unless a version is asked for.",
+			reason: "A two-part role with a version is a requirement, although it is installed already.",
 			roles:  []common.Role{{Name: "in.image", Version: "2.0"}},
 			want:   []Role{{Name: "in.image", Src: "in.image", Version: "2.0"}},
 		},
 		"Brought": {
-			reason: "A role that the requirements bring is there, by name alone or with what they say.",
+			reason: "A role that the requirements have needs no other requirement, also if its version or source is the same.",
 			roles:  []common.Role{{Name: "web"}, {Name: "web", Version: "1.0"}, {Name: "web", Src: "git+https://git.example.org/web.git"}},
 		},
 		"Source": {
-			reason: "A role that says where it is from is a requirement.",
+			reason: "A role with a source is a requirement.",
 			roles:  []common.Role{{Name: "db", Src: "https://github.com/acme/db", Version: "2.0"}},
 			want:   []Role{{Name: "db", Src: "https://github.com/acme/db", Scm: "git", Version: "2.0"}},
 		},
@@ -218,32 +218,32 @@ func TestMerge(t *testing.T) {
 			err:    `spec.forProvider: role "web" is to be version "2.0" of git+https://git.example.org/web.git, but is required as version "1.0" of git+https://git.example.org/web.git`,
 		},
 		"SourceConflict": {
-			reason: "Nor two sources.",
+			reason: "A role cannot have two sources.",
 			roles:  []common.Role{{Name: "web", Src: "acme.web"}},
 			err:    `spec.forProvider: role "web" is to be version "1.0" of acme.web, but is required as version "1.0" of git+https://git.example.org/web.git`,
 		},
 		"Password": {
-			reason: "A URL of a run has no password, either.",
+			reason: "A password in the URL of a run's role is refused.",
 			roles:  []common.Role{{Name: "web"}, {Name: "db", Src: "ssh://git:s3cret@example.org/db.git"}},
 			err:    `spec.forProvider: src of role "db"` + refused,
 		},
 		"Option": {
-			reason: "git and hg must not take a text for an option.",
+			reason: "git and hg must not take a source for an option.",
 			roles:  []common.Role{{Name: "a.b", Src: "hg+ --config=alias.clone=!id"}},
 			err:    `spec.forProvider: src of role "a.b" must not start with a dash`,
 		},
 		"OptionVersion": {
-			reason: "Nor a version.",
+			reason: "git and hg must not take a version for an option.",
 			roles:  []common.Role{{Name: "a.b", Version: " --exec=id"}},
 			err:    `spec.forProvider: version of role "a.b" must not start with a dash`,
 		},
 		"Unprintable": {
-			reason: "What cannot be seen is not hidden in an argument.",
+			reason: "A source must be printable.",
 			roles:  []common.Role{{Name: "a.b", Version: "1\x00"}},
 			err:    `spec.forProvider: version of role "a.b" must be printable`,
 		},
 		"ItemConflict": {
-			reason: "Items contradict each other as well.",
+			reason: "Two items of a run may contradict each other.",
 			roles:  []common.Role{{Name: "a.b", Version: "1"}, {Name: "a.b", Version: "2"}},
 			err:    `spec.forProvider: role "a.b" is to be version "2" of a.b, but is required as version "1" of a.b`,
 		},

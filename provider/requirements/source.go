@@ -14,18 +14,17 @@ const (
 	Galaxy = "galaxy"
 )
 
-// OverSSH is true when git is to use ssh for something that is required, or may have to. What
-// the requirements depend on in turn is not known yet.
+// OverSSH is true when git needs ssh for a requirement, or may need it: the requirements of requirements are not known
+// yet.
 func (f File) OverSSH() bool {
-	return f.Project != nil || // Its requirements are not known, either.
+	return f.Project != nil || // The requirements of a project are not known, either.
 		slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.Type == Git && isSSH(c.location()) }) ||
 		slices.ContainsFunc(f.Roles, func(r Role) bool { return r.Scm == Git && isSSH(r.Src) })
 }
 
 var scpLike = regexp.MustCompile(`^[^/:\s]+@?[^/:\s]*:`)
 
-// isSSH is true for what git takes for a location that ssh leads to: a URL, or
-// host:path with no slash before the colon.
+// isSSH is true for a location that git reaches through ssh: a URL, or host:path without a slash before the colon.
 // https://git-scm.com/docs/git-clone#_git_urls
 func isSSH(url string) bool {
 	if scheme, _, ok := strings.Cut(url, "://"); ok {
@@ -35,8 +34,8 @@ func isSSH(url string) bool {
 	return scpLike.MatchString(url)
 }
 
-// isRepository is true for what can be nothing but a git repository. Without
-// being told, ansible-galaxy takes it for an archive or for a name on Galaxy.
+// isRepository is true for a source that can only be a git repository. Without a type or scm, ansible-galaxy takes it
+// for an archive or for a name on Galaxy.
 func isRepository(src string) bool {
 	src, _, _ = strings.Cut(src, "#")
 	src, _, _ = strings.Cut(src, ",")
@@ -50,7 +49,7 @@ func isRepository(src string) bool {
 }
 
 var (
-	// passwordInURL matches tokens, too: over http, what is too long to be the name of a user, and parameters.
+	// passwordInURL matches passwords and tokens: over http, also a user that is too long for a name, and parameters.
 	passwordInURL = regexp.MustCompile(`(?i)://[^/\s]*(:|%3a)[^/\s]*@|https?://[^/\s:@]{16,}@` +
 		`|^[^/\s:@]+:[^/\s@]+@[^/\s:]+:|[?&][^=&\s]*(token|password|secret|api_?key)=`)
 	// userOfURL matches a user without a password only over http, where it may be a token.
@@ -58,12 +57,12 @@ var (
 		`|([?&][^=&\s]*(?:token|password|secret|api_?key)=)[^&\s#:]*`)
 )
 
-// WithoutUser leaves the URLs in a text without what may be a password or a token, for all to read.
+// WithoutUser removes possible passwords and tokens from the URLs in a text.
 func WithoutUser(text string) string {
 	return userOfURL.ReplaceAllString(text, "$1$2$3")
 }
 
-// Local is true if something is required that is on this machine, where it may change at any time.
+// Local is true if a requirement is a file or a directory of this machine, which may change at any time.
 func (f File) Local() bool {
 	return f.Project != nil && isLocal(f.Project.Src) ||
 		slices.ContainsFunc(f.Collections, func(c Collection) bool {
