@@ -20,41 +20,39 @@ import (
 const (
 	// ReasonRunStarted says that a run has begun, and why.
 	ReasonRunStarted event.Reason = "RunStarted"
-	// ReasonRunSucceeded says that a run did all that it was to do.
+	// ReasonRunSucceeded says that a run completed without a failure.
 	ReasonRunSucceeded event.Reason = "RunSucceeded"
-	// ReasonDriftCorrected says that a periodic run put something right.
+	// ReasonDriftCorrected says that a periodic run corrected drift.
 	ReasonDriftCorrected event.Reason = "DriftCorrected"
-	// ReasonDriftDetected says that a check run found that something is not as
-	// it was applied.
+	// ReasonDriftDetected says that a check run found drift: differences from the applied state.
 	ReasonDriftDetected event.Reason = "DriftDetected"
-	// ReasonChangesPredicted says what applying new inputs would change.
+	// ReasonChangesPredicted says what an apply of new inputs would change.
 	ReasonChangesPredicted event.Reason = "ChangesPredicted"
-	// ReasonContentInstalled says which collections and roles are used from now
-	// on.
+	// ReasonContentInstalled says which collections and roles runs use from now on.
 	ReasonContentInstalled event.Reason = "ContentInstalled"
-	// ReasonNothingRemoved says that the deletion of an object ran nothing, since its content does not look at the state.
+	// ReasonNothingRemoved says that the deletion of an object ran nothing, since its content does not use the state.
 	ReasonNothingRemoved event.Reason = "NothingRemoved"
 	// ReasonRunFailed says why a run failed.
 	ReasonRunFailed event.Reason = "RunFailed"
 	// ReasonRunTimedOut says that a run took too long.
 	ReasonRunTimedOut event.Reason = "RunTimedOut"
-	// ReasonRunCanceled says that a run was not wanted any more.
+	// ReasonRunCanceled says that a run was ended because it was not wanted any more.
 	ReasonRunCanceled event.Reason = "RunCanceled"
-	// ReasonRunInterrupted says that the provider ended in the middle of a run.
+	// ReasonRunInterrupted says that the provider ended during a run.
 	ReasonRunInterrupted event.Reason = "RunInterrupted"
-	// ReasonRetriesExhausted says that a run is not tried again.
+	// ReasonRetriesExhausted says that a run is not retried.
 	ReasonRetriesExhausted event.Reason = "RetriesExhausted"
 )
 
 const (
-	// maxItems that an event lists.
+	// maxItems is how many items an event lists.
 	maxItems = 5
 	// maxMessage is the length of an event's message, in bytes.
 	maxMessage = 1 << 10
 )
 
-// announce returns the events of a run that has ended. A periodic run that ended like the
-// one before has none, nor has a retry that failed as before.
+// announce returns the events of a run that has ended. A periodic run that ended like the run before has none, nor has
+// a retry that failed as before.
 func announce(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 	var es []event.Event
 
@@ -100,8 +98,8 @@ func succeeded(run runs.Run, r runs.Report, took time.Duration) []event.Event {
 		recap(totals(r.Run)))}
 }
 
-// news is true for a successful run that is not periodic, and for a periodic one that
-// ended in another way than the run before.
+// news is true for a successful run that is not periodic, and for a periodic run that ended in another way than the run
+// before.
 func news(run runs.Run, r runs.Report) bool {
 	before, changed := run.Before.Run, changes(r.Run)
 
@@ -122,8 +120,7 @@ func news(run runs.Run, r runs.Report) bool {
 	return changed > changes(*before)
 }
 
-// sameDrift is true when a check run has found the drift that was known before, or none as
-// before.
+// sameDrift is true when a check run has found the known drift, or none if none was known.
 func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 	if d == nil || changed == 0 {
 		return d == nil && changed == 0
@@ -134,8 +131,8 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 	})
 }
 
-// failedBefore is true for a periodic run or a retry that failed like the run before: for the same reason, and if tasks
-// failed, one of them on the same host. Messages often have random paths in them.
+// failedBefore is true for a periodic run or a retry that failed like the run before: for the same reason, and either
+// in the same task on the same host or with the same gist of the message. Messages often contain random paths.
 func failedBefore(run runs.Run, r runs.Report) bool {
 	before := run.Before.Run
 	again := r.Run.Trigger == common.TriggerPoll || r.Run.Trigger == common.TriggerRetry ||
@@ -146,7 +143,7 @@ func failedBefore(run runs.Run, r runs.Report) bool {
 		(sameTask(before.Failures, r.Run.Failures) || common.Gist(before.Message) == common.Gist(r.Run.Message))
 }
 
-// sameTask is true if a task failed on the same host.
+// sameTask is true if the same task failed on the same host in both runs.
 func sameTask(before, now []common.Failure) bool {
 	return slices.ContainsFunc(now, func(f common.Failure) bool {
 		return !f.Rescued && slices.ContainsFunc(before, func(b common.Failure) bool {
@@ -171,8 +168,7 @@ func failed(r runs.Report, took time.Duration) event.Event {
 	return warning(reason, "%s run, attempt %d: %s", kind(r.Run), r.Attempt, r.Run.Message)
 }
 
-// exhausted is true for the last attempt that the retry limit allows. A run that was
-// canceled or interrupted is no attempt.
+// exhausted is true for the last attempt that the retry limit allows. A canceled or interrupted run is no attempt.
 func exhausted(run runs.Run, r runs.Report) bool {
 	limit := run.Inputs.Parameters.RetryLimit
 	counts := r.Run.Phase == common.PhaseFailed || r.Run.Phase == common.PhaseTimedOut
@@ -180,8 +176,7 @@ func exhausted(run runs.Run, r runs.Report) bool {
 	return counts && r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
 }
 
-// installed lists the collections, the roles and the project that a run used; empty if the object used the same
-// before.
+// installed lists the collections, the roles and the project that a run used; empty if they are the same as before.
 func installed(run runs.Run, r runs.Report) string {
 	c := r.Content
 	was := ptr.Deref(run.Before.Content, common.Content{})

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// ended is a run that ended some way.
+// ended is a run that has ended in some way.
 func ended(mode common.RunMode, trigger common.RunTrigger, phase common.RunPhase, os ...func(*common.Run)) common.Run {
 	r := common.Run{ID: "1", Mode: mode, State: common.StatePresent, Trigger: trigger, Phase: phase, InputsDigest: "now", Hosts: &common.HostTotals{OK: 2}}
 	for _, o := range os {
@@ -40,14 +40,14 @@ func because(message string) func(*common.Run) {
 	return func(r *common.Run) { r.Reason, r.Message = "TaskFailed", message }
 }
 
-// full is a run that failed since the disk of a host is full.
+// full is a run that failed because the disk of a host is full.
 func full(host, path string) common.Run {
 	return applied(common.TriggerRetry, common.PhaseFailed, because(host+" is full: "+path), func(r *common.Run) {
 		r.Failures = []common.Failure{{Task: "Install", Host: host, Message: path}}
 	})
 }
 
-// rescued is a run with a task that was rescued, and another one that failed.
+// rescued is a run with a rescued failure, and another failure.
 func rescued(task string) common.Run {
 	return applied(common.TriggerRetry, common.PhaseFailed, because(task), func(r *common.Run) {
 		r.Failures = []common.Failure{{Task: "Install", Host: "db", Rescued: true}, {Task: task, Host: "db"}}
@@ -90,7 +90,7 @@ func TestAnnounce(t *testing.T) {
 			want:    []event.Event{event.Normal(ReasonContentInstalled, "acme.site 1.0.0, acme.base"), succeeded},
 		},
 		"NothingRemoved": {
-			reason: "The deletion of content that does not look at the state is no removal.",
+			reason: "A deletion run that removed nothing, since the content does not use the state, should have a warning.",
 			run: applied(common.TriggerDeleted, common.PhaseSucceeded, absent, func(r *common.Run) {
 				r.Reason, r.Message = runs.ReasonStateIgnored, "nothing was run"
 			}),
@@ -124,30 +124,30 @@ func TestAnnounce(t *testing.T) {
 			want: []event.Event{event.Normal(ReasonDriftCorrected, `3 tasks put right what had drifted: "Write the page" on host "web1", and 2 more`)},
 		},
 		"DriftCorrectedAfterCheck": {
-			reason: "So should the run that follows a check run, although that predicted as many changes.",
+			reason: "A periodic apply after a check run should be announced, although the check predicted as many changes.",
 			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Drift: drift},
 			run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{event.Normal(ReasonDriftCorrected, `1 task put right what had drifted: "Write the page" on host "web1"`)},
 		},
 		"DriftDetected": {
-			reason: "What a check run of applied inputs would change has drifted.",
+			reason: "Changes that a check run of applied inputs predicts should be announced as drift.",
 			before: runs.Before{Run: &good, Applied: "now"},
 			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web1"`)},
 		},
 		"DriftStill": {
-			reason: "Drift that is known should not be announced again.",
+			reason: "Known drift should not be announced again.",
 			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
 			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 		},
 		"DriftElsewhere": {
-			reason: "Drift of something else should be announced.",
+			reason: "Drift of another task should be announced.",
 			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
 			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: []common.DriftTask{{Task: "Write the page", Host: "web2"}},
 			want: []event.Event{failed(ReasonDriftDetected, `1 task would put right what has drifted: "Write the page" on host "web2"`)},
 		},
 		"DriftGone": {
-			reason: "That drift is gone without our doing should be announced.",
+			reason: "Drift that has gone without a run should be announced.",
 			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseSucceeded, changing(1))), Applied: "now", Drift: drift},
 			run:    checked(common.TriggerPoll, common.PhaseSucceeded),
 			want:   []event.Event{event.Normal(ReasonRunSucceeded, "check run succeeded in 1.5s: ok=2 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0")},
@@ -158,28 +158,28 @@ func TestAnnounce(t *testing.T) {
 			run:    checked(common.TriggerPoll, common.PhaseSucceeded),
 		},
 		"Predicted": {
-			reason: "What new inputs would change is no drift.",
+			reason: "Changes that a check run of new inputs predicts are no drift.",
 			before: runs.Before{Run: &good, Applied: "before"},
 			run:    checked(common.TriggerChanged, common.PhaseSucceeded, changing(1)), changed: page,
 			want: []event.Event{event.Normal(ReasonChangesPredicted, `1 task would change something: "Write the page" on host "web1"`)},
 		},
 
 		"FailedAgainElsewhere": {
-			reason: "Random paths make no other failure, wherever they are.",
+			reason: "A failed task with another random path in its message should not be announced again.",
 			before: runs.Before{Run: new(full("db", "cannot write to tmp_hx"))}, run: full("db", "cannot write to tmp_yk"), attempt: 2,
 		},
 		"FailedOtherwiseRescuedAlike": {
-			reason: "What is rescued each time is not what made both fail.",
+			reason: "Two failures are not the same because of an equal rescued failure.",
 			before: runs.Before{Run: new(rescued("Start"))}, run: rescued("Stop"), attempt: 2,
 			want: []event.Event{failure("present run, attempt 2: Stop")},
 		},
 		"FailedAgainInText": {
-			reason: "Nor do they where no task failed.",
+			reason: "A failure without a failed task, with another random path, should not be announced again.",
 			before: runs.Before{Run: new(applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/hx'")))},
 			run:    applied(common.TriggerRetry, common.PhaseFailed, because("disk full: '/tmp/yk'")), attempt: 2,
 		},
 		"FailedOnOtherHost": {
-			reason: "The disk of another host is another failure.",
+			reason: "The same failure on another host should be announced.",
 			before: runs.Before{Run: new(full("db", "/tmp/a"))}, run: full("web", "/tmp/b"), attempt: 2,
 			want: []event.Event{failure("present run, attempt 2: web is full: /tmp/b")},
 		},
@@ -195,17 +195,17 @@ func TestAnnounce(t *testing.T) {
 			want: []event.Event{failed(ReasonRetriesExhausted, "present run, gave up after attempt 2 of 2: no")},
 		},
 		"AfterNotStarted": {
-			reason: "A periodic run after one that did not begin should not be announced for that.",
+			reason: "A periodic run should not be announced because the run before did not begin.",
 			before: runs.Before{Run: new(applied(common.TriggerPoll, common.PhaseCanceled, notStarted))},
 			run:    applied(common.TriggerPoll, common.PhaseSucceeded),
 		},
 		"CheckAfterNotStarted": {
-			reason: "Nor should a check run that finds the drift that is known.",
+			reason: "A check run with known drift should not be announced because the run before did not begin.",
 			before: runs.Before{Run: new(checked(common.TriggerPoll, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
 			run:    checked(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 		},
 		"Recovered": {
-			reason: "A run that succeeds after one that failed should be announced, also a periodic one.",
+			reason: "A successful periodic run after a failed run should be announced.",
 			before: runs.Before{Run: &wrong}, run: applied(common.TriggerPoll, common.PhaseSucceeded),
 			want: []event.Event{succeeded},
 		},
@@ -215,12 +215,12 @@ func TestAnnounce(t *testing.T) {
 			want: []event.Event{failure("check run, attempt 1: no")},
 		},
 		"DeletionFailedAgain": {
-			reason: "A deletion that is tried again should be announced only when it fails otherwise.",
+			reason: "A retried deletion should not be announced if it fails as before.",
 			before: runs.Before{Run: new(applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent))},
 			run:    applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent), attempt: 2,
 		},
 		"DeletionFailedAsPresentRun": {
-			reason: "A deletion that fails as the run before the deletion should be announced.",
+			reason: "A first deletion run should be announced even if it fails as the run before.",
 			before: runs.Before{Run: &wrong}, run: applied(common.TriggerDeleted, common.PhaseFailed, because("no"), absent),
 			want: []event.Event{failure("absent run, attempt 1: no")},
 		},
@@ -230,12 +230,12 @@ func TestAnnounce(t *testing.T) {
 			want: []event.Event{failed(ReasonRunTimedOut, "present run, attempt 1: timed out after 20m")},
 		},
 		"InterruptedAtLimit": {
-			reason: "One that was interrupted is no attempt, and so not the last one.",
+			reason: "An interrupted run is no attempt, and so not the last one.",
 			run:    applied(common.TriggerPoll, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2,
 			want: []event.Event{failed(ReasonRunInterrupted, "present run, attempt 2: the provider ended")},
 		},
 		"Canceled": {
-			reason: "A run that was canceled did nothing wrong.",
+			reason: "A canceled run should have a normal event.",
 			run:    applied(common.TriggerPoll, common.PhaseCanceled, because("canceled")),
 			want:   []event.Event{event.Normal(ReasonRunCanceled, "present run was ended after 1.5s: canceled")},
 		},

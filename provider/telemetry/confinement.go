@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// NewConfinementMetric returns a metric of what the kernel does to runs in the provider.
+// NewConfinementMetric returns a metric of how the kernel confines runs in the provider.
 func NewConfinementMetric(k sandbox.Kernel) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace,

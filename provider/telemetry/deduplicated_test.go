@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// recorded events.
+// recorded collects events.
 type recorded struct {
 	objects []runtime.Object
 	events  []event.Event
@@ -43,18 +43,18 @@ func TestDeduplicated(t *testing.T) {
 		want   bool
 	}{
 		{"The first event should be recorded.", 0, object("a"), cannot("attempt 2 follows at 10:01"), true},
-		{"The same event should not.", time.Second, object("a"), cannot("attempt 2 follows at 10:01"), false},
-		{"One that differs in numbers only is the same.", time.Minute, object("a"), cannot("attempt 13 follows at 10:02"), false},
-		{"A failure is told with its path.", 2 * time.Minute, object("b"), cannot("no space: b'/tmp/tmpx'"), true},
-		{"Another path makes no other failure.", 2 * time.Minute, object("b"), cannot("no space: b'/tmp/tmpy'"), false},
-		{"Another Secret is another failure.", 2 * time.Minute, object("b"), cannot("no Secret default/a"), true},
-		{"As is this one.", 2 * time.Minute, object("b"), cannot("no Secret default/b"), true},
-		{"Another object has events of its own.", time.Minute, object("b"), cannot("attempt 2 follows at 10:01"), true},
+		{"A repeated event should not be recorded.", time.Second, object("a"), cannot("attempt 2 follows at 10:01"), false},
+		{"An event that differs only in numbers should not be recorded.", time.Minute, object("a"), cannot("attempt 13 follows at 10:02"), false},
+		{"A failure with a path should be recorded.", 2 * time.Minute, object("b"), cannot("no space: b'/tmp/tmpx'"), true},
+		{"A failure that differs only in a path should not be recorded.", 2 * time.Minute, object("b"), cannot("no space: b'/tmp/tmpy'"), false},
+		{"A failure about a Secret should be recorded.", 2 * time.Minute, object("b"), cannot("no Secret default/a"), true},
+		{"A failure about another Secret should be recorded.", 2 * time.Minute, object("b"), cannot("no Secret default/b"), true},
+		{"An equal event of another object should be recorded.", time.Minute, object("b"), cannot("attempt 2 follows at 10:01"), true},
 		{"Another reason should be recorded.", time.Minute, object("a"), event.Normal("Updated", "updated"), true},
-		{"What comes between is not a reason to repeat.", time.Minute, object("a"), cannot("attempt 3 follows at 10:03"), false},
+		{"An event should not be recorded again because of an event with another reason in between.", time.Minute, object("a"), cannot("attempt 3 follows at 10:03"), false},
 		{"Another message should be recorded.", time.Minute, object("a"), cannot("gave up"), true},
-		{"And the first one is news again then.", 2 * time.Minute, object("a"), cannot("attempt 2 follows at 10:01"), true},
-		{"An event should be recorded again before long.", 2*time.Minute + lifetime + time.Second, object("a"), cannot("attempt 2 follows at 10:01"), true},
+		{"An event should be recorded after another message of its topic.", 2 * time.Minute, object("a"), cannot("attempt 2 follows at 10:01"), true},
+		{"An event should be recorded again after its lifetime in the API server.", 2*time.Minute + lifetime + time.Second, object("a"), cannot("attempt 2 follows at 10:01"), true},
 	}
 
 	into, start := &recorded{}, time.Now()

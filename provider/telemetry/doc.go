@@ -1,3 +1,3 @@
-// Package telemetry writes about runs to the log, to Kubernetes events of their objects, and
-// to metrics. The pool tells the Observer of each run.
+// Package telemetry reports runs in the log, in Kubernetes events of their objects, and in metrics. The pool calls its
+// Observer.
 package telemetry

@@ -11,25 +11,25 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// namespace of all metrics: the start of their names.
+// namespace is the prefix of the names of all metrics.
 const namespace = "provider_ansible"
 
-// labelResult says how something ended, labelPlace where runs are carried out.
+// labelResult is the result of a run or a task, and labelPlace the place of a run.
 const (
 	labelResult = "result"
 	labelPlace  = "place"
 )
 
-// Queues of the pool, as the label queue has them.
+// Queues of the pool, as values of the label queue.
 const (
 	queueUrgent  = "urgent"
 	queuePatient = "patient"
 )
 
-// maxTasks is how many tasks of a run are counted: more than any run has.
+// maxTasks bounds the counted tasks of a run. It is more than any run has.
 const maxTasks = 10_000_000
 
-// metrics of runs. No label has values without bounds.
+// metrics of runs. All labels have bounded values.
 type metrics struct {
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -67,7 +67,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// started observes how long a run has waited.
+// started observes the time that a run has waited.
 func (m *metrics) started(run runs.Run) {
 	queue := queuePatient
 	if run.Class() == runs.Urgent {
@@ -77,14 +77,13 @@ func (m *metrics) started(run runs.Run) {
 	m.wait.WithLabelValues(queue, string(run.Place())).Observe(time.Since(run.Queued).Seconds())
 }
 
-// ended counts a run, and how long it took.
+// ended counts a run, and observes its duration.
 func (m *metrics) ended(run runs.Run, r runs.Report, took time.Duration) {
 	mode, result := string(r.Run.Mode), string(r.Run.Phase)
 
 	m.runs.WithLabelValues(string(run.Policy), string(r.Run.Trigger), mode, result).Inc()
 
-	// How long an interrupted run took is not known: its end is noticed when the
-	// provider is back.
+	// The duration of an interrupted run is unknown: its end is noticed when the provider is back.
 	if r.Run.Phase != common.PhaseInterrupted {
 		m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
 	}
@@ -98,14 +97,14 @@ func (m *metrics) ended(run runs.Run, r runs.Report, took time.Duration) {
 		"ok": h.OK - h.Changed - h.Ignored, "changed": h.Changed, "failed": h.Failed + h.Rescued, "ignored": h.Ignored,
 		"skipped": h.Skipped, "unreachable": h.Unreachable,
 	} {
-		// A Pod may say anything.
+		// The report of a Pod may have any number.
 		if n > 0 {
 			m.tasks.WithLabelValues(outcome).Add(float64(min(n, maxTasks)))
 		}
 	}
 }
 
-// MeasurePool registers metrics of each place of a pool, which are read when they are scraped.
+// MeasurePool registers gauges for each place of a pool. Their values are computed when they are scraped.
 func MeasurePool(r prometheus.Registerer, stats func() map[common.Place]pool.Stats) {
 	f := promauto.With(r)
 

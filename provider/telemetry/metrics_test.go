@@ -71,11 +71,11 @@ provider_ansible_tasks_total{result="skipped"} 1e+07
 	}
 
 	if n, err := testutil.GatherAndCount(r, "provider_ansible_run_duration_seconds"); n != 1 || err != nil {
-		t.Errorf("The time that an interrupted run took is not known: want the duration of 1 kind of runs, got %d, %v", n, err)
+		t.Errorf("The duration of an interrupted run is unknown: want the duration of 1 kind of runs, got %d, %v", n, err)
 	}
 
 	if n, err := testutil.GatherAndCount(r, "provider_ansible_queue_wait_seconds"); n != 3 || err != nil {
-		t.Errorf("Each queue of each place has a time of its own: want those of 3, got %d, %v", n, err)
+		t.Errorf("Each queue of each place should have its own metric: want those of 3, got %d, %v", n, err)
 	}
 
 	problems, err := testutil.GatherAndLint(r)

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// maxNamespaces that the metrics of objects tell apart: those where the most objects fail. All others are counted
-	// together, with an empty label.
+	// maxNamespaces is the number of namespaces with a label of their own: those with the most failing objects. Objects of
+	// the others are counted together, with an empty label.
 	maxNamespaces = 100
-	// maxCollect is how long a scrape may list objects.
+	// maxCollect is the timeout of a scrape.
 	maxCollect = 5 * time.Second
 )
 
-// What an object does, as the label state has it.
+// States of objects, as values of the label state.
 const (
 	stateReady   = "Ready"
 	statePending = "Pending"
@@ -41,7 +41,8 @@ type objectCollector struct {
 	count, oldest *prometheus.Desc
 }
 
-// NewObjectMetrics returns metrics of the AnsibleRuns of a group. They are listed from a cache, once the process leads.
+// NewObjectMetrics returns metrics of the AnsibleRuns of a group. It lists them from a cache, once the process is the
+// leader.
 func NewObjectMetrics(
 	cache client.Reader, group string, list func() resource.ManagedList, elected <-chan struct{},
 ) prometheus.Collector {
@@ -64,7 +65,7 @@ func (c *objectCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.oldest
 }
 
-// A group of objects that are counted together.
+// A group of objects with the same labels.
 type group struct{ namespace, state, reason string }
 
 // Collect the metrics.
@@ -116,7 +117,7 @@ func (c *objectCollector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// bounded returns the labels of namespaces, given how many objects fail in each.
+// bounded returns the label of each namespace with one, given the number of failing objects in each.
 func bounded(failing map[string]int) map[string]string {
 	names := slices.SortedFunc(maps.Keys(failing), func(a, b string) int {
 		return cmp.Or(cmp.Compare(failing[b], failing[a]), cmp.Compare(a, b))
@@ -130,7 +131,8 @@ func bounded(failing map[string]int) map[string]string {
 	return labels
 }
 
-// known reasons are labels. A status that others have written may have any, and always others: Prometheus keeps all.
+// known returns a reason as a label, or Other for an unknown reason: other clients may write any reason into a status,
+// and Prometheus would keep each of them.
 func known(r xpv2.ConditionReason) string {
 	if slices.Contains([]xpv2.ConditionReason{
 		"", xpv2.ReasonAvailable, xpv2.ReasonUnavailable, xpv2.ReasonCreating, xpv2.ReasonDeleting,
@@ -144,7 +146,7 @@ func known(r xpv2.ConditionReason) string {
 	return "Other"
 }
 
-// stateOf an object, and the condition that says so.
+// stateOf returns the state of an object, and the condition from which it follows.
 func stateOf(mg resource.Managed) (string, xpv2.Condition) {
 	synced, ready := mg.GetCondition(xpv2.TypeSynced), mg.GetCondition(xpv2.TypeReady)
 

@@ -72,7 +72,7 @@ func TestObjectMetrics(t *testing.T) {
 		want   string
 	}{
 		"States": {
-			reason: "Each object should be counted once, by what its conditions say.",
+			reason: "Each object should be counted once, by its conditions.",
 			leads:  leads,
 			cache: listed(
 				object("a", 10, synced, xpv2.Available()), object("a", 20, synced, xpv2.Available()),
@@ -83,7 +83,7 @@ func TestObjectMetrics(t *testing.T) {
 				name("b", "", "Pending", 1) + name("b", "ReconcilePaused", "Paused", 1) + name("b", "Running", "Pending", 1) + name("c", "ReconcileError", "Failing", 1),
 		},
 		"Oldest": {
-			reason: "The failure that has lasted the longest should tell since when.",
+			reason: "The timestamp should be that of the oldest failure.",
 			leads:  leads,
 			cache: listed(object("a", 30, synced, common.NotReady(common.ReasonRunFailed)), object("a", 20, broken), object("a", 10, synced, xpv2.Available()),
 				object("b", 10, synced, common.NotReady(common.ReasonRunning))),
@@ -91,16 +91,16 @@ func TestObjectMetrics(t *testing.T) {
 			want:   "group=\"g\",object_namespace=\"a\"} 20\n",
 		},
 		"Bounded": {
-			reason: "The namespaces where the most objects fail should be told apart, all others be counted together.",
+			reason: "The namespaces with the most failing objects should have labels, and the others should be counted together.",
 			leads:  leads, cache: listed(many...), metric: "objects", want: wantMany,
 		},
 		"Forged": {
-			reason: "A reason that others have written should be no label.",
+			reason: "An unknown reason should be no label.",
 			leads:  leads, metric: "objects", want: name("a", "Other", "Failing", 2),
 			cache: listed(object("a", 10, forged("Random1")), object("a", 10, forged("Random2"))),
 		},
 		"NotLeading": {
-			reason: "Another process counts the objects while this one does not lead.",
+			reason: "A process that is not the leader should count no objects.",
 			leads:  make(chan struct{}), cache: listed(object("a", 10, synced)), metric: "objects",
 		},
 	} {

@@ -13,32 +13,32 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// An Observer is told of runs. It writes to the log, records Kubernetes events of their objects, and counts.
+// An Observer reports the starts and ends of runs: in the log, in Kubernetes events, and in metrics.
 type Observer struct {
 	log      logging.Logger
 	recorder event.Recorder
 	metrics  *metrics
 }
 
-// NewObserver returns an observer with a recorder that does not block: a run waits for it.
+// NewObserver returns an Observer. The recorder must not block, since the run waits for it.
 func NewObserver(log logging.Logger, recorder event.Recorder, r prometheus.Registerer) *Observer {
 	return &Observer{log, recorder, newMetrics(r)}
 }
 
-// Started is called once, when a run begins.
+// Started reports that a run begins. It is called once.
 func (o *Observer) Started(run runs.Run) {
 	o.logOf(run).Info("Run begins", "policy", run.Policy, "mode", run.Mode, "state", run.State, "trigger", run.Trigger,
 		"attempt", run.Attempt)
 	o.metrics.started(run)
 
-	// The ends of periodic runs and of retries are news, if any.
+	// Starts of periodic runs and of retries are no news.
 	if run.Class() == runs.Urgent {
 		what := kind(common.Run{Mode: run.Mode, State: run.State})
 		o.recorder.Event(reference(run), normal(ReasonRunStarted, "%s run has begun: %s", what, run.Trigger))
 	}
 }
 
-// Ended is called once, when a run has ended, with how long it took.
+// Ended reports the end of a run and its duration. It is called once.
 func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
 	kv := []any{
 		"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration",
@@ -51,7 +51,7 @@ func (o *Observer) Ended(run runs.Run, r runs.Report, took time.Duration) {
 
 	o.logOf(run).Info("Run ended", kv...)
 
-	run.Before.Run = r.Before // The status shows a run that is followed, and no longer the one before.
+	run.Before.Run = r.Before // The status of a followed run no longer shows the run before it.
 
 	for _, news := range announce(run, r, took) {
 		o.recorder.Event(reference(run), news)
@@ -65,8 +65,7 @@ func (o *Observer) logOf(run runs.Run) logging.Logger {
 		run.Object.Name)
 }
 
-// reference to the object of a run. Events of cluster scoped objects are in the
-// namespace default, which the recorder sees to.
+// reference to the object of a run. The recorder puts events of cluster scoped objects into the namespace default.
 func reference(run runs.Run) *corev1.ObjectReference {
 	version, kind := run.Kind.ToAPIVersionAndKind()
 

@@ -26,7 +26,7 @@ var example = runs.Run{
 	Policy: common.RunOnChange,
 }
 
-// execute the example, observed.
+// execute carries the example out with an Observer.
 func execute(o *Observer, phase common.RunPhase) {
 	r := example.Report()
 	r.Run.Phase = phase
@@ -36,7 +36,7 @@ func execute(o *Observer, phase common.RunPhase) {
 	o.Ended(example, r, 0)
 }
 
-// TestObserved carries out the example, and one that is begun for its trigger.
+// TestObserved carries out the example, which is urgent, and runs with other triggers.
 func TestObserved(t *testing.T) {
 	var lines []string
 
@@ -57,7 +57,7 @@ func TestObserved(t *testing.T) {
 		{Type: event.TypeWarning, Reason: ReasonRunFailed, Message: "present run, attempt 1: ", Annotations: map[string]string{}},
 	}
 	if diff := cmp.Diff(want, into.events); diff != "" {
-		t.Errorf("A run that failed should have an event when it begins, and one that says so: -want, +got:\n%s", diff)
+		t.Errorf("A failed run should have an event at its beginning, and one at its end: -want, +got:\n%s", diff)
 	}
 
 	const of = `"run"="1" "group"="ansible.m.crossplane.io" "namespace"="ns" "name"="site" `
@@ -68,7 +68,7 @@ func TestObserved(t *testing.T) {
 			`"recap"="ok=1 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0"`,
 	}
 	if diff := cmp.Diff(logged, lines); diff != "" {
-		t.Errorf("So should the log: -want lines, +got lines:\n%s", diff)
+		t.Errorf("The log should have both, too: -want lines, +got lines:\n%s", diff)
 	}
 
 	for _, trigger := range []common.RunTrigger{common.TriggerPoll, common.TriggerRetry} {
@@ -76,7 +76,7 @@ func TestObserved(t *testing.T) {
 		j.Trigger = trigger
 
 		if o.Started(j); len(into.events) > len(want) {
-			t.Errorf("%s is no news before it has ended, got %v", trigger, into.events)
+			t.Errorf("The start of a run with trigger %s should have no event, got %v", trigger, into.events)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// CountStarts returns a function that counts how runs in the provider start: warm, or cold for a reason, of which the
-// first word counts.
+// CountStarts returns a function that counts the starts of runs in the provider. The reason of a cold start is the
+// first word of the argument, which is empty for a warm start.
 func CountStarts(r prometheus.Registerer) func(cold string) {
 	total := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace,
@@ -25,7 +25,7 @@ func CountStarts(r prometheus.Registerer) func(cold string) {
 			return
 		}
 
-		// A play can make up an event that says why.
+		// The reason comes from an event that a play can forge.
 		reason, _, _ := strings.Cut(cold, " ")
 		if !slices.Contains([]string{"off", "starting", "failed", "setting", "variable"}, reason) {
 			reason = "other"
