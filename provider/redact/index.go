@@ -7,43 +7,44 @@ import (
 	"strings"
 )
 
-// A form is a spelling of a piece that is secret.
+// A form is a spelling of a secret piece.
 type form struct {
 	text, piece string
 	from        Source
 }
 
-// An index has forms, in order.
+// An index finds the longest form at the start of a text. Its forms are sorted.
 type index struct {
 	forms []form
-	// within is the longest other form that each starts with, -1 for none.
-	within []int
-	// starts of the forms: most of a text is none.
-	starts map[string]bool
+	// prefix has, for each form, the index of the longest other form that is a prefix of it; -1 for none.
+	prefix []int
+	// heads has the first minSecret bytes of all forms, which rules out most of a text quickly.
+	heads map[string]bool
 }
 
 func newIndex(forms []form) *index {
-	// Of several spellings of a piece that are alike the first stays. Another piece that is spelled alike may be public.
+	// Equal spellings of a piece are merged. Equal spellings of two pieces are kept, since one of the pieces may be
+	// public.
 	slices.SortStableFunc(forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
 	forms = slices.CompactFunc(forms, func(a, b form) bool { return a.text == b.text && a.piece == b.piece })
-	x := &index{forms: forms, within: make([]int, len(forms)), starts: map[string]bool{}}
+	x := &index{forms: forms, prefix: make([]int, len(forms)), heads: map[string]bool{}}
 
 	for i, f := range forms {
-		x.starts[f.text[:minSecret]] = true
+		x.heads[f.text[:minSecret]] = true
 
-		x.within[i] = i - 1
-		for x.within[i] >= 0 && !strings.HasPrefix(f.text, forms[x.within[i]].text) {
-			x.within[i] = x.within[x.within[i]]
+		x.prefix[i] = i - 1
+		for x.prefix[i] >= 0 && !strings.HasPrefix(f.text, forms[x.prefix[i]].text) {
+			x.prefix[i] = x.prefix[x.prefix[i]]
 		}
 	}
 
 	return x
 }
 
-// longest form that a text starts with; -1 for none. The form before the text in the order starts with each form that
-// the text starts with.
+// longest returns the index of the longest form that is a prefix of the text; -1 for none. Every such form is a prefix
+// of the last form that is not sorted after the text, or that form itself.
 func (x *index) longest(text string) int {
-	if len(text) < minSecret || !x.starts[text[:minSecret]] {
+	if len(text) < minSecret || !x.heads[text[:minSecret]] {
 		return -1
 	}
 
@@ -55,7 +56,7 @@ func (x *index) longest(text string) int {
 	}
 
 	for n >= 0 && len(x.forms[n].text) > alike {
-		n = x.within[n]
+		n = x.prefix[n]
 	}
 
 	return n

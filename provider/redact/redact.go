@@ -1,6 +1,6 @@
-// Package redact keeps secrets out of what is reported. Data that has one in it is left out as a whole, which In is
-// for. In text for people a mask takes its place. Both look for the same spellings of a secret: its lines as they are,
-// escaped for JSON and URLs, and in base64.
+// Package redact keeps secrets out of reports. Data that contains a secret is withheld as a whole, which Set.In
+// decides. In text for people, masks replace secrets. Both look for the same spellings of a secret: its lines as they
+// are, escaped for JSON and URLs, and in base64.
 package redact
 
 import (
@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// mask stands for a secret.
+	// mask replaces a secret.
 	mask = "********"
-	// minSecret is the length of the shortest secret, in bytes. Shorter ones are easy to guess, and part of many words.
+	// minSecret is the length of the shortest secret, in bytes. Shorter values are easy to guess, and parts of many words.
 	minSecret = 8
-	// maxKey is the length of the name of a secret, in bytes.
+	// maxKey is the longest name of a secret in a message, in bytes.
 	maxKey = 253
-	// maxPiece is about how long a text is that is looked for, in bytes. Longer lines are cut, so that no comparison
-	// takes longer.
+	// maxPiece is about the longest piece that is looked for, in bytes. Longer lines are cut into pieces, so that
+	// comparisons take bounded time.
 	maxPiece = 256
-	// maxSecrets is how many pieces a Set looks for. Each takes about a kibibyte. A mebibyte of certificates has
-	// 16,000 lines.
+	// maxSecrets is how many pieces a Set looks for. Each takes about a kibibyte. A mebibyte of certificates has 16,000
+	// lines.
 	maxSecrets = 30_000
 )
 
-// words are common values of variable files that are no secrets. To look for them would make reports unreadable.
+// words are common values of variable files that are no secrets. Masking them would make reports unreadable.
 var words = []string{ //nolint:gochecknoglobals // A constant list.
 	"production", "development", "localhost", "127.0.0.1", "password", "username", "postgres", "postgresql",
 	"administrator", "disabled", "required", "optional", "internal", "external",
 }
 
-// A Source is where a secret comes from, as far as that has a name.
+// A Source is the origin of a secret, as far as it is known.
 type Source struct {
 	// Secret is the name of the Secret.
 	Secret string
-	// Key in the Secret, or what else the secret is called: a connection detail, or a variable.
+	// Key in the Secret, or the name of the connection detail or the variable.
 	Key string
 }
 
-// String says which secret it is.
+// String describes the secret.
 func (s Source) String() string {
 	key := clip.Text(s.Key, maxKey)
 
@@ -58,22 +58,21 @@ func (s Source) String() string {
 type Secret struct {
 	Text string
 	From Source
-	// Public is true for one that data may have.
+	// Public is true for a secret that text must not show, but data may.
 	Public bool
 }
 
 // A Set of secrets.
 type Set struct {
-	// known pieces that are secret, of which public ones are none in data, and pieces that are shown anyway.
+	// known has the secret pieces. Those in public may be in data. Those in shown are visible anyway, and never secret.
 	known, public, shown map[string]bool
-	// parts of what is looked for. Each has more than the next one, so that there are few, and what is added
-	// makes few of them anew.
+	// parts has indexes of decreasing size, so that there are few, and so that an addition rebuilds few of them.
 	parts []*index
 	// longest is the length of the longest spelling.
 	longest int
 }
 
-// New returns a set of secrets. Texts that are shown anyway are none.
+// New returns a set of secrets. Texts that are shown anyway are not secret.
 func New(secrets []Secret, shown ...string) *Set {
 	s := &Set{shown: map[string]bool{}, public: map[string]bool{}, known: map[string]bool{}}
 
@@ -88,7 +87,7 @@ func New(secrets []Secret, shown ...string) *Set {
 	return s
 }
 
-// Clone returns a set that secrets may be added to.
+// Clone returns a copy to which secrets can be added.
 func (s *Set) Clone() *Set {
 	c := *s
 	c.public, c.known, c.parts = maps.Clone(s.public), maps.Clone(s.known), slices.Clone(s.parts)
@@ -96,10 +95,10 @@ func (s *Set) Clone() *Set {
 	return &c
 }
 
-// Excess is true for more secrets than can be looked for. Then all text and data counts as secret.
+// Excess is true for more than maxSecrets secrets. Then all text and all data counts as secret.
 func (s *Set) Excess() bool { return len(s.known) > maxSecrets }
 
-// Add secrets.
+// Add adds secrets.
 func (s *Set) Add(secrets ...Secret) {
 	var forms []form
 
@@ -136,7 +135,7 @@ func (s *Set) Add(secrets ...Secret) {
 	}
 }
 
-// In says where the first secret in a piece of data comes from; false if it has none.
+// In returns the source of the first secret in a piece of data; false if it contains none.
 func (s *Set) In(data string) (Source, bool) {
 	if s.Excess() {
 		return Source{}, true
@@ -144,7 +143,7 @@ func (s *Set) In(data string) (Source, bool) {
 
 	for i := range data {
 		for _, x := range s.parts {
-			for n := x.longest(data[i:]); n >= 0; n = x.within[n] {
+			for n := x.longest(data[i:]); n >= 0; n = x.prefix[n] {
 				if f := x.forms[n]; !s.public[f.piece] {
 					return f.from, true
 				}
@@ -158,7 +157,7 @@ func (s *Set) In(data string) (Source, bool) {
 // Text returns a text with masks in place of secrets.
 func (s *Set) Text(text string) string { return s.between(text, 0, len(text)) }
 
-// Clip returns the start of a text with masks, at most limit bytes long. The rest of the text takes no time.
+// Clip returns the start of a text with masks, of at most limit bytes. It does not scan the rest of the text.
 func (s *Set) Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return s.Text(text)
@@ -167,13 +166,13 @@ func (s *Set) Clip(text string, limit int) string {
 	return clip.Text(strings.ToValidUTF8(s.between(text, 0, limit), "")+"…", limit)
 }
 
-// End returns the end of a text with masks, made of the last limit bytes. The rest of the text takes no time.
+// End returns the last limit bytes of a text, with masks. It does not scan the rest of the text.
 func (s *Set) End(text string, limit int) string {
 	return strings.ToValidUTF8(s.between(text, max(len(text)-limit, 0), len(text)), "")
 }
 
-// between returns what is between two offsets of a text, with masks. One stands for a secret that is there in part,
-// and for several that touch.
+// between returns the part of a text between two offsets, with masks. A secret that is partly inside gets a mask, and
+// secrets that touch share one.
 func (s *Set) between(text string, from, to int) string {
 	if s.Excess() && text != "" {
 		return mask

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// of is a set of the secrets in a file.
+// of returns the secrets in a file as a set.
 func of(file string) *Set { return New(InFile(file, Source{})) }
 
 func TestText(t *testing.T) {
@@ -27,27 +27,27 @@ func TestText(t *testing.T) {
 		"None":      {"A set without secrets masks nothing.", New(nil), "a text", "a text"},
 		"Whole":     {"A file without structure is a secret.", of("s3cr3t-1\n"), "login with s3cr3t-1 failed, s3cr3t-1!", "login with ******** failed, ********!"},
 		"Line":      {"Each line of a file is a secret, but for the armour of keys.", of("-----BEGIN KEY-----\nMIIEabcd\n"), "-----BEGIN KEY----- MIIEabcd", "-----BEGIN KEY----- ********"},
-		"Inside":    {"A secret is one inside of a word, too.", of("s3cr3t-1"), "xs3cr3t-1x", "x********x"},
-		"Short":     {"Short values are part of many words.", of("orders\n1234567\n"), "purchase_orders_url 1234567", "purchase_orders_url 1234567"},
-		"Common":    {"So are some long ones.", of("production\nLocalhost\n"), "production localhost", "production localhost"},
-		"Longest":   {"A secret that begins like another one is masked to its end.", of("password-1\npassword-1-2\n"), "password-1-2 password-1", "******** ********"},
-		"Overlap":   {"Secrets that overlap leave nothing between them.", of("abcdefgh\nefghijkl\n"), "abcdefghijkl", "********"},
-		"JSON":      {"A secret is found as JSON has it, in UTF-8 and in ASCII.", of("pä\"sswörd"), `{"a": "pä\"sswörd", "b": "p\u00e4\"ssw\u00f6rd"}`, `{"a": "********", "b": "********"}`},
-		"URL":       {"And as URLs have it.", of("p@ss/word 1"), url.QueryEscape("p@ss/word 1") + " " + url.PathEscape("p@ss/word 1") + " p%40ss/word%201", "******** ******** ********"},
-		"Long":      {"A long line is found in pieces.", of(strings.Repeat("ab", 3000)), "<" + strings.Repeat("ab", 3000) + ">", "<********>"},
-		"Case":      {"Another case is another word.", of("Correct-Horse"), "correct-horse", "correct-horse"},
-		"Shown":     {"What the spec has is no secret.", New(InFile("db.example.org\ns3cr3t-1", Source{}), "db.example.org"), "db.example.org s3cr3t-1", "db.example.org ********"},
-		"Public":    {"What data may have is masked in text.", New([]Secret{{Text: "db.example.org", Public: true}}), "db.example.org", "********"},
-		"Inventory": {"A value is a secret if its name says so.", of("h1 ansible_host=10.1.2.3.example.org ansible_password='pass word' ansible_become_pass=hunter22, x=1\n"), "pass word hunter22 10.1.2.3.example.org", "******** ******** 10.1.2.3.example.org"},
-		"YAML":      {"So it is in YAML.", of("all: {vars: {api_token: t0ken-t0ken}}\nssh_password: correct horse\n"), "t0ken-t0ken, correct horse", "********, ********"},
-		"Below":     {"And on the next line, with a name of its own.", of("credentials:\n  password: hunter22\n"), "hunter22", "********"},
-		"Mapping":   {"And in a mapping that is a secret, too.", of("key: {password: hunter22}\n"), "hunter22", "********"},
-		"Several":   {"And behind another one.", of("secret=s3cr3t-1;Password=hunter22\n"), "hunter22", "********"},
-		"File":      {"And in JSON.", of(`{"private_key": "-----BEGIN KEY-----\nMIIEabcd\n", "public_key": "AAAAabcd"}`), "MIIEabcd AAAAabcd", "******** AAAAabcd"},
-		"Netrc":     {"And in a .netrc.", of("machine example.org login me password t0ken-t0ken\n"), "t0ken-t0ken", "********"},
-		"InURL":     {"The password in a URL is a secret, and a user there that is long enough for a token.", of("https://me:t0ken-t0ken@git.example.org\nhttps://0123456789abcdef0123:x-oauth-basic@git.example.org\n"), "t0ken-t0ken 0123456789abcdef0123 git.example.org", "******** ******** git.example.org"},
+		"Inside":    {"A secret is masked inside of a word, too.", of("s3cr3t-1"), "xs3cr3t-1x", "x********x"},
+		"Short":     {"Short values are not masked, since they are parts of many words.", of("orders\n1234567\n"), "purchase_orders_url 1234567", "purchase_orders_url 1234567"},
+		"Common":    {"Some common long words are not masked.", of("production\nLocalhost\n"), "production localhost", "production localhost"},
+		"Longest":   {"The longest secret that begins at a place is masked.", of("password-1\npassword-1-2\n"), "password-1-2 password-1", "******** ********"},
+		"Overlap":   {"Overlapping secrets share a mask.", of("abcdefgh\nefghijkl\n"), "abcdefghijkl", "********"},
+		"JSON":      {"A secret is masked as JSON spells it, in UTF-8 and in ASCII.", of("pä\"sswörd"), `{"a": "pä\"sswörd", "b": "p\u00e4\"ssw\u00f6rd"}`, `{"a": "********", "b": "********"}`},
+		"URL":       {"A secret is masked as URLs spell it.", of("p@ss/word 1"), url.QueryEscape("p@ss/word 1") + " " + url.PathEscape("p@ss/word 1") + " p%40ss/word%201", "******** ******** ********"},
+		"Long":      {"A long line is masked in pieces.", of(strings.Repeat("ab", 3000)), "<" + strings.Repeat("ab", 3000) + ">", "<********>"},
+		"Case":      {"A secret in another case is not masked.", of("Correct-Horse"), "correct-horse", "correct-horse"},
+		"Shown":     {"A value in the spec is no secret.", New(InFile("db.example.org\ns3cr3t-1", Source{}), "db.example.org"), "db.example.org s3cr3t-1", "db.example.org ********"},
+		"Public":    {"A value that data may contain is masked in text.", New([]Secret{{Text: "db.example.org", Public: true}}), "db.example.org", "********"},
+		"Inventory": {"A value in an inventory is a secret if its name says so.", of("h1 ansible_host=10.1.2.3.example.org ansible_password='pass word' ansible_become_pass=hunter22, x=1\n"), "pass word hunter22 10.1.2.3.example.org", "******** ******** 10.1.2.3.example.org"},
+		"YAML":      {"A value in YAML is a secret if its name says so.", of("all: {vars: {api_token: t0ken-t0ken}}\nssh_password: correct horse\n"), "t0ken-t0ken, correct horse", "********, ********"},
+		"Below":     {"A nested value in YAML is a secret if its name says so.", of("credentials:\n  password: hunter22\n"), "hunter22", "********"},
+		"Mapping":   {"A value in a mapping with the name of a secret is a secret.", of("key: {password: hunter22}\n"), "hunter22", "********"},
+		"Several":   {"A value after another one in a connection string is a secret.", of("secret=s3cr3t-1;Password=hunter22\n"), "hunter22", "********"},
+		"File":      {"A value in JSON is a secret if its name says so.", of(`{"private_key": "-----BEGIN KEY-----\nMIIEabcd\n", "public_key": "AAAAabcd"}`), "MIIEabcd AAAAabcd", "******** AAAAabcd"},
+		"Netrc":     {"A password in a .netrc is a secret.", of("machine example.org login me password t0ken-t0ken\n"), "t0ken-t0ken", "********"},
+		"InURL":     {"The password in a URL is a secret, and so is a user that is long enough for a token.", of("https://me:t0ken-t0ken@git.example.org\nhttps://0123456789abcdef0123:x-oauth-basic@git.example.org\n"), "t0ken-t0ken 0123456789abcdef0123 git.example.org", "******** ******** git.example.org"},
 		"Variables": {"Each scalar of a variable file is a secret; its names are not.", New(InVariables("password: \"a\\\"b c d e\"\nlist: [{deep_list: deep-down}]\n", Source{})), `password a"b c d e deep_list deep-down`, "password ******** deep_list ********"},
-		"AsJSON":    {"A variable file may be JSON, with characters that YAML has not.", New(InVariables(`{"a": {"b": "\ud83d\ude00 hunter22"}}`, Source{})), "😀 hunter22", "********"},
+		"AsJSON":    {"A variable file may be JSON, with escapes that YAML does not have.", New(InVariables(`{"a": {"b": "\ud83d\ude00 hunter22"}}`, Source{})), "😀 hunter22", "********"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tc.set.Text(tc.text)); diff != "" {
@@ -74,7 +74,7 @@ func TestTextBase64(t *testing.T) {
 	}
 }
 
-// TestIn tells what data may have.
+// TestIn checks which data contains a secret.
 func TestIn(t *testing.T) {
 	vars := InVariables("db: {host: db.example.org, pass: s3cret-s3cret, region: eu-central-1}\nadmin: {url: 'https://root:sw0rdfish@db.example.org'}\n", Source{Secret: "db", Key: "vars.yml"})
 	set := New(vars, "eu-central-1")
@@ -86,16 +86,16 @@ func TestIn(t *testing.T) {
 		secret       bool
 	}{
 		"Nothing":  {"Most data has no secret.", "hello", Source{}, false},
-		"Variable": {"What a Secret has is one.", "pg://s3cret-s3cret@db", Source{Secret: "db", Key: "vars.yml"}, true},
-		"Encoded":  {"So it is in another spelling.", base64.StdEncoding.EncodeToString([]byte("app:s3cret-s3cret")), Source{Secret: "db", Key: "vars.yml"}, true},
-		"Shown":    {"What the spec has is none, whatever has it, too.", "eu-central-1", Source{}, false},
-		"Public":   {"What is published under a name that is not secret is none.", "db.example.org:5432", Source{}, false},
-		"Detail":   {"What is published under a secret one is one.", "det4il-det4il", Source{Key: "password"}, true},
-		"Alike":    {"So it is when it is how a URL spells what is public.", "open+sesame", Source{Key: "token"}, true},
-		"AlikeNo":  {"What is public stays so.", "open sesame", Source{}, false},
-		"InURL":    {"So is the password in a URL, whatever its name.", "1n-the-url", Source{Key: "uri"}, true},
-		"Nested":   {"So is what is deeper.", "n3sted-n3sted", Source{Key: "nested"}, true},
-		"NestedNo": {"But not all of it.", "some-body", Source{}, false},
+		"Variable": {"A value of a Secret is found.", "pg://s3cret-s3cret@db", Source{Secret: "db", Key: "vars.yml"}, true},
+		"Encoded":  {"A value of a Secret is found in base64.", base64.StdEncoding.EncodeToString([]byte("app:s3cret-s3cret")), Source{Secret: "db", Key: "vars.yml"}, true},
+		"Shown":    {"A value in the spec is no secret, although a Secret has it, too.", "eu-central-1", Source{}, false},
+		"Public":   {"A connection detail with a public name is no secret, although a Secret has it, too.", "db.example.org:5432", Source{}, false},
+		"Detail":   {"A connection detail with a secret name is found.", "det4il-det4il", Source{Key: "password"}, true},
+		"Alike":    {"A secret detail is found although it is the spelling of a public detail in a URL.", "open+sesame", Source{Key: "token"}, true},
+		"AlikeNo":  {"The public detail itself is no secret.", "open sesame", Source{}, false},
+		"InURL":    {"The password in a URL is found under any name.", "1n-the-url", Source{Key: "uri"}, true},
+		"Nested":   {"A nested connection detail is found.", "n3sted-n3sted", Source{Key: "nested"}, true},
+		"NestedNo": {"A nested connection detail with a public name is no secret.", "some-body", Source{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, secret := set.In(tc.data)
@@ -106,7 +106,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestInDetails tells which names of connection details say that they are secret.
+// TestInDetails checks which names of connection details say that the value is secret.
 func TestInDetails(t *testing.T) {
 	for names, public := range map[string]bool{
 		"password passwords clientSecret secret_id secretId private_key_pem apiKey token-2 kubeconfig kubeConfig.yaml admin.kubeconfig " +
@@ -125,7 +125,7 @@ func TestInDetails(t *testing.T) {
 	}
 }
 
-// TestClip: a secret at the edge is masked whole, and what is far behind takes no work.
+// TestClip checks that a secret at the edge is masked whole, and that the rest of a text is not scanned.
 func TestClip(t *testing.T) {
 	set := of("s3cret-s3cret")
 
@@ -140,7 +140,7 @@ func TestClip(t *testing.T) {
 		}
 	}
 
-	// Each mask is written, so that one that is not needed is memory.
+	// Each mask is written once, so that an unneeded one would show as memory.
 	allocated := func(n int) float64 {
 		text := strings.Repeat("s3cret-s3cret ", n)
 
@@ -152,7 +152,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// TestWork has a line of one letter, and a text that is nearly that line everywhere: no comparison may be as long.
+// TestWork has a secret of one repeated letter, and a text of that letter: no comparison may be as long as the text.
 func TestWork(t *testing.T) {
 	set := of(strings.Repeat("a", 40_000) + "0")
 
@@ -169,7 +169,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestAdd makes few parts, so that many additions do not make all that was there anew each time.
+// TestAdd checks that many additions rebuild few forms.
 func TestAdd(t *testing.T) {
 	set, made := New(nil), 0
 
@@ -183,7 +183,7 @@ func TestAdd(t *testing.T) {
 	}
 
 	if most := 12 * 1000 * 12; made > most || len(set.parts) > 12 {
-		t.Errorf("%d forms were sorted, in %d parts; at most %d in 12 are wanted.", made, len(set.parts), most)
+		t.Errorf("%d forms were sorted, in %d parts; want at most %d forms, and 12 parts.", made, len(set.parts), most)
 	}
 
 	if got := set.Text("s3cret-0000 s3cret-0999"); got != "******** ********" {
@@ -198,7 +198,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestExcess has more secrets than can be looked for, at once and one after another. Nothing is shown then.
+// TestExcess has more secrets than maxSecrets, in one addition and in several. Then everything is masked.
 func TestExcess(t *testing.T) {
 	var all []Secret
 	for i := range maxSecrets + 1 {
@@ -219,24 +219,24 @@ func TestExcess(t *testing.T) {
 	}
 
 	if set := New(all[:maxSecrets/2]); set.Excess() || set.Text("hello") != "hello" {
-		t.Error("Half as many can be looked for.")
+		t.Error("Half as many secrets should not be an excess.")
 	}
 }
 
-// TestManyNames has names in what is behind names, up to the end of a file.
+// TestManyNames has a file with many names, each of which could begin a value up to the end of the file.
 func TestManyNames(t *testing.T) {
 	const mib = 1 << 20
 
 	if got := InFile(strings.Repeat("key=", mib/4), Source{}); len(got) > 2*mib/maxValue {
-		t.Errorf("No value is within another one: got %d of them.", len(got))
+		t.Errorf("A value should not contain others: got %d values.", len(got))
 	}
 
 	if got := InFile(strings.Repeat("key={", mib/5), Source{}); len(got) > 2 {
-		t.Errorf("What begins a mapping is no value: got %d of them.", len(got))
+		t.Errorf("A brace should not begin a value: got %d values.", len(got))
 	}
 }
 
-// TestBombs reads Secrets of which no more is to be made than was written.
+// TestBombs parses small Secrets that would take a lot of memory or time.
 func TestBombs(t *testing.T) {
 	for name, text := range bomb.All("x", bomb.Secret/4) {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestMatch compares with what looks at each form.
+// TestMatch compares longest with a simple search through all forms.
 func TestMatch(t *testing.T) {
 	words := func(most int) []string {
 		var all []string

@@ -25,43 +25,44 @@ const secretNames = `(?i)(?:PASSWORD|PASSWD|PASS|PASSPHRASE|PWD|SECRET|TOKEN|KEY
 
 var (
 	secretName = regexp.MustCompile(secretNames + `$`)
-	// publicName is that of a key that others may read, or of the file of one.
+	// publicName matches the name of a public key, or of a file with one.
 	publicName = regexp.MustCompile(`(?i)(?:PUB(?:LIC)?[-_.]?KEY|^GIT_SSL_KEY)$`)
-	// capital is where another word starts in a name. publicPart is the part of one that is that of a public key.
+	// capital matches the start of another word in a name. publicPart matches the part of a name that stands for a public
+	// key.
 	capital    = regexp.MustCompile(`([a-z\d])([A-Z])`)
 	publicPart = regexp.MustCompile(`(?i)PUB(?:LIC)?[-_.]?KEYS?|ID_[a-z\d]+[-_.]PUB`)
-	// secretPart is a word in the name of a connection detail that is secret.
+	// secretPart matches a word in the name of a connection detail which says that the value is secret.
 	secretPart = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + secretNames + `S?|KUBE[-_.]?CONFIG|DSN|` +
 		`CONNECTION[-_.]?STRINGS?|ID_(?:RSA|DSA|ECDSA|ED25519))(?:[^a-z]|$)`)
-	// named is a value in a file behind its name: name=value, name: value, "name": "value", and password value in a
-	// .netrc. Without quotes it is one up to what may end it.
+	// named matches a value after its name in a file: name=value, name: value, "name": "value", and password value in a
+	// .netrc. A value without quotes ends at the first character that may end it.
 	named = regexp.MustCompile(`(?:([\w.-]*` + secretNames + `)["']?[ \t]*[=:][ \t]*|\bpassword[ \t]+)` +
 		`(?:"([^"\n]*)|'([^'\n]*)|([^\s"'{\[][^\s"'{}\[\]();,&]*))`)
-	// armour is around keys.
+	// armour is a line around a key.
 	armour = regexp.MustCompile(`^-----(?:BEGIN|END) .*-----$`)
-	// urlPassword is the password in a URL, and the user there.
+	// urlPassword matches the user and the password in a URL.
 	urlPassword = regexp.MustCompile(`://([^/\s:@]*)(?::([^/\s@]+))?@`)
 )
 
 const (
-	// minToken is the length of the shortest user in a URL that is a token, in bytes.
+	// minToken is the shortest user in a URL that is taken for a token, in bytes.
 	minToken = 16
-	// maxValue is the length of the longest value that is looked for behind a name in a file, in bytes.
+	// maxValue is the longest value after a name in a file, in bytes.
 	maxValue = 1 << 10
 )
 
-// IsName is true for a name that says that its value is a secret.
+// IsName is true for a name which says that its value is a secret.
 func IsName(name string) bool { return secretName.MatchString(name) && !publicName.MatchString(name) }
 
-// isDetail is true for the name of a connection detail that says that its value is a secret, in a word anywhere in it.
-// The name may go on with a format or a number.
+// isDetail is true for the name of a connection detail with a word which says that its value is a secret. A format or a
+// number may follow the word.
 func isDetail(name string) bool {
 	name = publicPart.ReplaceAllString(name, "")
 
 	return IsName(name) || secretPart.MatchString(capital.ReplaceAllString(name, "${1}_$2"))
 }
 
-// InFile returns the secrets in a file: its lines, and in these the values of names that say so.
+// InFile returns the secrets in a file: its lines, and the values in them with names which say that they are secret.
 func InFile(text string, from Source) []Secret {
 	found := append([]Secret{{Text: text, From: from}}, InURLs(text, from)...)
 
@@ -84,7 +85,7 @@ func InFile(text string, from Source) []Secret {
 			continue
 		}
 
-		// It may have blanks in YAML, and be one of many in an inventory or in a mapping.
+		// The value may contain blanks in YAML, and may be followed by others in an inventory or in a mapping.
 		line, _, _ := strings.Cut(text[m[8]:min(m[8]+maxValue, len(text))], "\n")
 		word, _, _ := strings.Cut(line, " ")
 
@@ -96,8 +97,8 @@ func InFile(text string, from Source) []Secret {
 	return found
 }
 
-// InVariables returns the secrets in a file of variables: its scalars. Names are none. Those of a whole Secret are from
-// the keys that have the names of the variables.
+// InVariables returns the secrets in a file of variables: its scalars, without their names. In a file that was made
+// from a whole Secret, each variable is a key of the Secret, which becomes the source.
 func InVariables(text string, from Source) []Secret {
 	var found []Secret
 
@@ -106,7 +107,7 @@ func InVariables(text string, from Source) []Secret {
 	}
 
 	if from.Secret != "" && from.Key == "" {
-		values, _ := yamltext.Scalars([]byte(text)) // The provider has written it.
+		values, _ := yamltext.Scalars([]byte(text)) // The provider has written the text.
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			add(values[name], Source{Secret: from.Secret, Key: name})
 		}
@@ -121,8 +122,8 @@ func InVariables(text string, from Source) []Secret {
 	return found
 }
 
-// InURLs returns the passwords in URLs of a text, and the names of users there that are so long that they are tokens.
-// Beside a token there may be a password that means nothing, such as x-oauth-basic.
+// InURLs returns the passwords in URLs of a text, and users in URLs that are long enough to be tokens. The password
+// beside a token may be without meaning, such as x-oauth-basic.
 func InURLs(text string, from Source) []Secret {
 	var found []Secret
 
@@ -137,7 +138,7 @@ func InURLs(text string, from Source) []Secret {
 	return found
 }
 
-// InDetails returns the values of connection details as secrets. They are Public if their names do not say that they
+// InDetails returns the values of connection details as secrets. Values are Public if their names do not say that they
 // are secret.
 func InDetails(raw json.RawMessage) []Secret {
 	var found []Secret
@@ -152,13 +153,13 @@ func InDetails(raw json.RawMessage) []Secret {
 		})
 	}
 
-	// Of equal ones the first stays.
+	// Of equal secrets the first one counts.
 	slices.SortStableFunc(found, func(a, b Secret) int { return strings.Compare(a.From.Key, b.From.Key) })
 
 	return found
 }
 
-// Scalars of JSON or YAML, as text; of anything else the text itself.
+// Scalars returns the scalars of JSON or YAML as text. For any other text it returns the text itself.
 func Scalars(text []byte) []string {
 	var found []string
 
@@ -202,7 +203,7 @@ func scalars(n *yaml.Node) []string {
 	return found
 }
 
-// decoded JSON, with numbers as they are written.
+// decoded returns decoded JSON, with numbers as they are written.
 func decoded(raw []byte) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -210,8 +211,8 @@ func decoded(raw []byte) (v any, ok bool) {
 	return v, json.Valid(raw) && d.Decode(&v) == nil
 }
 
-// walk calls a function with each scalar of a value, and whether the name of it, or of what it is in, is that of a
-// secret.
+// walk calls a function with each scalar of a value, and with true if its own name, or that of a value around it, says
+// that it is secret.
 func walk(v any, secret bool, named func(string) bool, scalar func(string, bool)) {
 	switch v := v.(type) {
 	case string:
@@ -229,8 +230,8 @@ func walk(v any, secret bool, named func(string) bool, scalar func(string, bool)
 	}
 }
 
-// pieces of a text that are long enough for secrets: its lines, without the space around them, cut where they are very
-// long. No piece ends within a character. The armour of keys is none.
+// pieces returns the lines of a text that are long enough to be secrets, without the space around them. Very long lines
+// are cut at boundaries of characters. The armour of keys is left out.
 func pieces(text string) []string {
 	var all []string
 
@@ -255,9 +256,10 @@ func pieces(text string) []string {
 	return all
 }
 
-// spellings of a piece: as it is, in JSON as Go and Python write it, in URLs as the query of an HTML form, and as
-// curl, browsers and Ansible's filter urlencode have it, and in base64. Base64 of a longer text, such as user:password,
-// has it at one of three offsets; the characters that its neighbours share are left out.
+// spellings returns the forms in which a piece may appear: as it is; in JSON as Go and Python write it; in URLs as the
+// query of an HTML form, and as curl, browsers and Ansible's filter urlencode write it; and in base64. In the base64 of
+// a longer text, such as user:password, a piece is at one of three offsets; the characters that it shares with its
+// neighbors are left out.
 func spellings(s string) []string {
 	query := url.QueryEscape(s)
 	blanks := strings.ReplaceAll(query, "+", "%20")
@@ -276,7 +278,7 @@ func spellings(s string) []string {
 
 	for offset := range 3 {
 		padded := append(make([]byte, offset), s...)
-		from, to := (offset*8+5)/6, len(padded)*8/6 // Six bits a character.
+		from, to := (offset*8+5)/6, len(padded)*8/6 // A character has six bits.
 
 		all = append(all, base64.RawStdEncoding.EncodeToString(padded)[from:to],
 			base64.RawURLEncoding.EncodeToString(padded)[from:to])
@@ -287,7 +289,7 @@ func spellings(s string) []string {
 	return slices.Compact(all)
 }
 
-// ascii escapes what is not ASCII as JSON does: in UTF-16.
+// ascii escapes characters that are not ASCII as JSON does: in UTF-16.
 func ascii(s string) string {
 	var b strings.Builder
 
