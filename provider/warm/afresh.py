@@ -1,9 +1,9 @@
-"""Make a process that has imported Ansible like one that has only just begun.
+"""Make a process that has imported Ansible like a new one.
 
-Imports read settings, from the environment and from ansible.cfg, and put them into places that
-nothing reads again. Reads records which, while it happens. Settings reads them again where it
-knows the place, and otherwise demands that they are what they were. So nothing depends on a
-list of what Ansible does, and another release of Ansible is at worst not served.
+Imports read settings from the environment and from ansible.cfg, and store them in places that are not read again.
+Reads records which settings they read. Settings reads a setting again if it knows all places, and otherwise requires
+that its value has not changed. So nothing depends on a list of Ansible's behavior: at worst, runs of a new release of
+Ansible start cold.
 """
 import collections
 import contextlib
@@ -14,19 +14,19 @@ import types
 import shipped_yaml
 import yaml
 
-# Variables that Python and libraries in C read by themselves.
+# Prefixes of variables that Python and libraries in C read by themselves.
 OF_LIBRARIES = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "OPENSSL_", "CRYPTOGRAPHY_", "GCONV_PATH", "LOCPATH")
-# Variables that imports read for what a play does not use: the name of the user in a log file,
-# and the directory of the user's own Python modules.
+# Variables that imports read for purposes that do not concern a play: the name of the user in a log file, and the
+# directory of the user's own Python modules.
 UNUSED = {"HOME", "USER", "LOGNAME", "LNAME", "USERNAME", "_PYTHON_PROJECT_BASE"}
 
 
 class Cold(Exception):
-    """Says why a play must have a Python of its own."""
+    """The reason why a play must start cold."""
 
 
 class Reads:
-    """What imports have read of settings and of the environment: names, and how often."""
+    """The names of settings and environment variables that imports have read, and how often."""
 
     def __init__(self):
         self.settings, self.environment, self.before = collections.Counter(), set(), dict(os.environ)
@@ -66,17 +66,18 @@ class Reads:
 class Memo:
     """YAML, plugins and defaults of settings that Ansible ships, read before they are needed.
 
-    Each document and plugin is used once in a process, so that it is as new as if it had been read then.
+    Each document and plugin is used once in a process, so that it is as new as if the process had read it.
     """
 
     def __init__(self):
         self.documents, self.plugins, self.templates = {}, {}, {}
-        # Called with the name of a method, and its arguments, that would have read something before.
+        # A function that is called with the name of a method, and its arguments, that would have read something in
+        # advance.
         self.learn = None
         self._load, yaml.load = yaml.load, self.load
 
     def attach(self):
-        """Serve the Ansible that was imported by now."""
+        """Serve the Ansible that is imported."""
         import ansible
         from ansible.config import manager
         from ansible.plugins import loader
@@ -88,7 +89,7 @@ class Memo:
         manager.NativeEnvironment = lambda: self
 
     def load(self, stream, Loader):
-        """Do what yaml.load does."""
+        """Replace yaml.load."""
         key = shipped_yaml.identify(stream, Loader)
         if key in self.documents:
             return self.documents.pop(key)
@@ -101,7 +102,7 @@ class Memo:
         return document
 
     def source(self, python_module_name, path):
-        """Do what PluginLoader._load_module_source does."""
+        """Replace PluginLoader._load_module_source."""
         name = python_module_name
 
         if name not in sys.modules:
@@ -113,7 +114,7 @@ class Memo:
         return self._source(self._loader, python_module_name=name, path=path)
 
     def from_string(self, source):
-        """Do what jinja2.Environment.from_string does, for the default of a setting."""
+        """Replace jinja2.Environment.from_string, for the default of a setting."""
         if source in self.templates:
             return self.templates[source]
 
@@ -123,23 +124,23 @@ class Memo:
         return self._environment.from_string(source)
 
     def template(self, source):
-        """Compile a template. It does not change when it is rendered."""
+        """Compile a template. Rendering does not change it."""
         self.templates[source] = self._environment.from_string(source)
 
     def document(self, key, document):
         self.documents[key] = document
 
     def plugin(self, name, path):
-        """Load a plugin, as if it was not there. One that imports of its collection is loaded when that can be found."""
+        """Load a plugin, and hide it again. A plugin that imports from its collection is loaded when it is used."""
         with contextlib.suppress(ModuleNotFoundError):
             self.plugins[name, path] = self._source(self._loader, python_module_name=name, path=path)
             del sys.modules[name]
 
 
 class Settings:
-    """Ansible's settings in this process, and where imports have put them."""
+    """Ansible's settings in this process, and the places where imports have stored them."""
 
-    # Defaults of keywords that are settings: the class, the keyword.
+    # Keywords with a setting as their default: the class and the keyword.
     KEYWORDS = {
         "ANY_ERRORS_FATAL": ("base.Base", "any_errors_fatal"),
         "DEFAULT_NO_LOG": ("base.Base", "no_log"),
@@ -178,9 +179,9 @@ class Settings:
                 self._keywords.append((attribute, name))
                 seen[name] += 1
 
-        # A setting that was read more often than that is somewhere else, too.
+        # A setting that was read more often is stored in an unknown place.
         self._fixed = [name for name, times in reads.settings.items() if name in self._before and times > seen[name]]
-        # What is a setting, too, is compared as one.
+        # Variables ANSIBLE_* are compared as settings.
         self._variables = {name for name in reads.environment - UNUSED if not name.startswith("ANSIBLE_")}
 
     def read(self):
@@ -192,11 +193,11 @@ class Settings:
                 raise Cold(f"variable {name}")
 
         constants = self._constants
-        # These belong to the class.
+        # These are attributes of the class.
         constants.config.WARNINGS.clear()
         constants.config.DEPRECATED.clear()
         definitions = constants.config.get_configuration_definitions()
-        # What there may be is as it was, other than what is set.
+        # The definitions of settings do not change, only their values.
         constants.config._read_config_yaml_file = lambda _: definitions
         constants.config.__init__()
         del constants.config._read_config_yaml_file

@@ -11,19 +11,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Reasons of cold starts that a Keeper knows.
+// Reasons of cold starts.
 const (
-	// Starting is for runs before there is a process.
+	// Starting is the reason while no process is ready yet.
 	Starting = "starting"
-	// Failed is for a run that could not be forked, and for a time after a process could not be started or was too slow.
+	// Failed is the reason of a run that could not be forked, and of runs for a time after a process could not be started
+	// or was too slow.
 	Failed = "failed"
 )
 
 const (
-	// longestEnvironment is the length of one that every kernel takes, in bytes. A run with a longer
-	// one starts cold, and finds out.
+	// longestEnvironment is a length that every kernel accepts, in bytes. A run with a longer environment starts cold,
+	// where execve may fail.
 	longestEnvironment = 64 << 10
-	// pause after a process that could not be started, or that was too slow: the machine may be busy.
+	// pause is the time until the next process after one that could not be started or was too slow: the machine may be
+	// busy.
 	pause = time.Minute
 )
 
@@ -31,23 +33,24 @@ const (
 type Options struct {
 	// Python is the path of the interpreter, and Playbook that of ansible-playbook.
 	Python, Playbook string
-	// Driver of ansible-runner: a Python module. Its main takes what follows the module in the argv of a command, and
-	// its start(argv, cwd, env, descriptor) is replaced.
+	// Driver of ansible-runner: a Python module. Its main takes the arguments after the module in the argv of a command.
+	// Its function start(argv, cwd, env, descriptor) is replaced.
 	Driver []byte
-	// Make returns a new directory for a process, with a home and a tmp in it, and its environment.
+	// Make returns a new directory for a process, with the directories home and tmp in it, and the environment of the
+	// process.
 	Make func() (dir string, env []string, err error)
-	// Log what is odd.
+	// Log reports why runs start cold.
 	Log func(error)
 }
 
-// A Keeper keeps a process that starts runs. Use New.
+// A Keeper keeps a process that starts runs. New makes one.
 type Keeper struct {
 	o Options
 
 	mu       sync.Mutex
 	process  *process
 	starting bool
-	// closed when the keeper is: no process is left then, nor is there another one.
+	// closed is done when the keeper is closed: then no process exists or is started.
 	closed context.Context //nolint:containedctx // Starts go on when the run that wanted them has ended.
 	close  context.CancelFunc
 	// processes that have not ended yet.
@@ -56,7 +59,7 @@ type Keeper struct {
 	retry time.Time
 }
 
-// New returns a keeper, which starts a process when a run wants one.
+// New returns a keeper. It starts a process when the first run asks for one.
 func New(o Options) *Keeper {
 	k := &Keeper{o: o}
 	k.closed, k.close = context.WithCancel(context.Background())
@@ -64,7 +67,7 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// Starter of commands that execute the driver. If it is nil, the run has to start cold, for a reason.
+// Starter returns a starter of commands that execute the driver, or nil and the reason for a cold start.
 func (k *Keeper) Starter() (s supervisor.Starter, cold string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -80,7 +83,7 @@ func (k *Keeper) Starter() (s supervisor.Starter, cold string) {
 	return nil, Failed
 }
 
-// start a process, unless that has failed not long ago.
+// start a process, unless that has failed a short time ago.
 func (k *Keeper) start() bool {
 	if k.closed.Err() != nil || time.Now().Before(k.retry) {
 		return false
@@ -96,7 +99,7 @@ func (k *Keeper) start() bool {
 		k.starting = false
 
 		switch {
-		case k.closed.Err() != nil: // It has been ended.
+		case k.closed.Err() != nil: // The end of the context has ended it.
 		case err != nil:
 			k.retry = time.Now().Add(pause)
 			k.o.Log(errors.Wrap(err, "cannot keep a process that has imported Ansible; runs take longer to start"))
@@ -115,7 +118,7 @@ func (k *Keeper) start() bool {
 	return true
 }
 
-// drop a process that has failed. Another one is started after a pause.
+// drop a failed process. Another one may start after a pause.
 func (k *Keeper) drop(p *process, why error, pause time.Duration) {
 	k.o.Log(errors.Wrap(why, "cannot start a run by forking"))
 
@@ -129,16 +132,16 @@ func (k *Keeper) drop(p *process, why error, pause time.Duration) {
 	}
 }
 
-// Failed is told why a run failed before it began. Another process is started later.
+// Failed reports a run that failed before it began. Another process is started later.
 func (k *Keeper) Failed(s supervisor.Starter, why error) {
 	if p, ok := s.(*process); ok {
 		k.drop(p, why, pause)
 	}
 }
 
-// Close ends the process, and waits for its end. Runs go on.
+// Close ends the process, and waits for its end. Runs in progress go on.
 func (k *Keeper) Close() {
-	// No start begins after this one.
+	// No process starts after this.
 	k.mu.Lock()
 	k.close()
 	k.process = nil

@@ -1,9 +1,9 @@
-"""Keep modules that Ansible ships as it sends them, so that no run has to build them.
+"""Keep modules that Ansible ships in the form in which it sends them, so that no run has to build them.
 
-A process of its own has Ansible build them once, with less priority than runs have, and puts
-them into a file. A run has the file in its memory, and finds them where Ansible looks for modules
-that it has built before. The archive of each module is kept a second time, compiled, for this machine:
-that takes half of a module's time. Another Python at the same path would read the source.
+A separate process with a lower priority has Ansible build them once, and writes them into a file. A run maps the file
+into memory, and puts a module where Ansible looks for modules that it has built before. The archive of each module is
+kept a second time, compiled for this machine: that saves half of a module's time. Another Python at the same path would
+run the source.
 """
 import base64
 import dataclasses
@@ -21,14 +21,14 @@ import zipfile
 
 ARCHIVE, INDEX = "modules", "modules.json"
 
-# What plays use most. Others are built by each run that uses them, as ever.
+# The modules that plays use most. Other modules are built by each run.
 USED = """
     apt apt_repository blockinfile command copy cron dnf file find get_url getent git group hostname lineinfile package_facts ping pip
     replace service service_facts setup slurp stat systemd_service tempfile unarchive uri user wait_for
 """.split()
 
-# The first that a module imports of its archive. It has no other name and no other line for anything than
-# source has: a module's files and errors show what they would show otherwise.
+# The file that a module imports first from its archive. AS_SOURCE gives compiled code the file names and lines of the
+# source, so that paths and errors of a module do not change.
 FIRST = "ansible/__init__.py"
 AS_SOURCE = """
 import _imp, zipimport
@@ -66,7 +66,7 @@ def build(directory):
                     module_name=os.path.basename(path)[:-3], module_path=path, module_args={}, templar=templar,
                     task_vars={"ansible_python_interpreter": "/usr/bin/python3"}, module_compression=constants.DEFAULT_MODULE_COMPRESSION)
             except Exception:
-                continue  # It is built when it is used, and the error is seen there.
+                continue  # A run that uses it shows the error.
 
         built = os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache")
 
@@ -96,7 +96,7 @@ def _shipped():
 
 
 def _compiled(data):
-    """Add compiled files to an archive of Python modules."""
+    """Return an archive of Python modules with compiled files added."""
     out = io.BytesIO(data)
 
     with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
@@ -112,10 +112,10 @@ def _compiled(data):
 
 @functools.cache
 def _code(name, source):
-    """A compiled file, most of which are in the archives of all modules."""
+    """Return a compiled file. It is cached, since the archives of modules have most files in common."""
     code = compile(AS_SOURCE.encode() + source if name == FIRST else source, name, "exec", dont_inherit=True)
 
-    # PEP 552: by the hash of the source, which is not checked.
+    # PEP 552: the hash of the source, which Python does not check.
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source) + marshal.dumps(code)
 
 
@@ -126,7 +126,7 @@ class Modules:
         with open(os.path.join(directory, INDEX)) as file:
             self._index = json.load(file)
 
-        # An open file would be a way from one run to another: its position, its mode and its attributes.
+        # Runs would share an open file: its position, its mode and its attributes.
         with open(os.path.join(directory, ARCHIVE), "rb") as file:
             self._archive = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
 
@@ -141,8 +141,8 @@ class Modules:
         original = module_common._find_module_utils
 
         def put(path, compression):
-            """Put a module where Ansible looks for it, and return its two archives, if it is here."""
-            # What content puts in the place of Ansible's own has to be built in.
+            """Put a module where Ansible looks for it, and return its two archives, or None for an unknown module."""
+            # A module with replacements of Ansible's own module_utils has to be built.
             others = [p for p in module_utils_loader._get_paths(subdirs=False) if not p.startswith(own)]
             if path not in shipped or any(map(os.path.isdir, others)):
                 return None
@@ -169,7 +169,7 @@ class Modules:
             archives = put(what["module_path"], what["module_compression"])
             built = original(**what)
 
-            # That it was built anew, for whatever reason, shows in the archive.
+            # If Ansible has built the module anew, it does not contain the archive, and is not changed.
             if archives and built.shebang == "#!" + sys.executable:
                 built = dataclasses.replace(built, b_module_data=built.b_module_data.replace(*archives))
 

@@ -27,26 +27,26 @@ import (
 var programs embed.FS
 
 const (
-	// startPatience is how long a process may take to import Ansible.
+	// startPatience is the time in which a process must have imported Ansible.
 	startPatience = 5 * time.Minute
-	// forkPatience is how long it may take to fork.
+	// forkPatience is the time in which a process must fork.
 	forkPatience = 10 * time.Second
 )
 
-// A process that has imported Ansible. Its keeper drops it when it cannot start a run.
+// A process has imported Ansible. Its keeper drops it when it cannot start a run.
 type process struct {
 	keeper *Keeper
-	// dir is its own: runs can find out its path, and change its mode.
+	// dir is the process's own directory. Runs can find its path, and change its mode.
 	dir string
-	// control is the socket by which it gets that of each run.
+	// control is the socket on which the process receives a socket for each run.
 	control *net.UnixConn
 	mu      sync.Mutex
-	// end the process; ended is closed when it has.
+	// end ends the process. ended is closed once it has ended.
 	end   func()
 	ended <-chan struct{}
 }
 
-// A request is what the process of a run reads first.
+// A request is the first message to the process of a run.
 type request struct {
 	Supervisor  []string      `json:"supervisor"`
 	Environment []string      `json:"environment"`
@@ -55,8 +55,8 @@ type request struct {
 	Confinement sandbox.Entry `json:"confinement"`
 }
 
-// start a process in a directory of its own, and wait until it has imported Ansible. It ends with
-// the context.
+// start starts a process in a directory of its own, and waits until it has imported Ansible. The process ends with the
+// context.
 func start(ctx context.Context, k *Keeper) (_ *process, err error) {
 	o := k.o
 
@@ -74,7 +74,7 @@ func start(ctx context.Context, k *Keeper) (_ *process, err error) {
 	if err := errors.Join(
 		os.CopyFS(dir, programs), os.WriteFile(filepath.Join(dir, "driver.py"), o.Driver, 0o600),
 	); err != nil {
-		return nil, errors.Wrap(err, "cannot write its program")
+		return nil, errors.Wrap(err, "cannot write the program of the process")
 	}
 
 	ours, theirs, err := socketpair(unix.SOCK_SEQPACKET)
@@ -120,14 +120,14 @@ func start(ctx context.Context, k *Keeper) (_ *process, err error) {
 	return p, nil
 }
 
-// Start a command, whose argv has the interpreter, the driver, and the arguments of its main.
+// Start a command. Its argv has the interpreter, the driver, and the arguments of the driver's main.
 func (p *process) Start(c supervisor.Command, self []string, files ...*os.File) (*os.Process, error) {
 	size := 0
 	for _, kv := range c.Env {
 		size += len(kv) + 1
 	}
 
-	// It is nothing odd about the process.
+	// This error of the run does not concern the process.
 	if size > longestEnvironment {
 		return nil, unix.E2BIG
 	}
@@ -136,7 +136,7 @@ func (p *process) Start(c supervisor.Command, self []string, files ...*os.File) 
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		p.keeper.drop(p, err, pause)
-	case err != nil: // One that has ended is replaced at once.
+	case err != nil: // A process that has ended is replaced at once.
 		p.keeper.drop(p, err, 0)
 	}
 
@@ -168,8 +168,8 @@ func (p *process) fork(c supervisor.Command, self []string, files []*os.File) (*
 		return nil, err
 	}
 
-	defer ours.Close()   //nolint:errcheck // What was written has been read, or is not read any more.
-	defer theirs.Close() //nolint:errcheck // It was passed on.
+	defer ours.Close()   //nolint:errcheck // The run has read it, or has ended.
+	defer theirs.Close() //nolint:errcheck // The run has a copy.
 
 	pid, err := p.ask(theirs)
 	if err != nil {
@@ -181,21 +181,21 @@ func (p *process) fork(c supervisor.Command, self []string, files []*os.File) (*
 		return nil, errors.Wrap(err, "cannot find a process that was forked")
 	}
 
-	// Its end closes the socket.
+	// The end of the child closes the socket, too.
 	_ = ours.SetDeadline(time.Now().Add(forkPatience))
 
 	if err := send(ours, text, files); err != nil {
 		_ = child.Kill()
 		_, _ = child.Wait()
 
-		return nil, errors.Wrap(err, "cannot tell a process what to run")
+		return nil, errors.Wrap(err, "cannot send a request to a process")
 	}
 
 	return child, nil
 }
 
-// ask for a process that reads a request from a socket, and return its id. After an error the process is ended, and
-// asked no more: an answer that comes late would be taken for that to the next one.
+// ask for a child that reads a request from a socket, and return its id. After an error the process is ended, since a
+// late answer would be taken for the answer to the next request.
 func (p *process) ask(socket *os.File) (_ int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,16 +218,16 @@ func (p *process) ask(socket *os.File) (_ int, err error) {
 
 	pid, err := strconv.Atoi(text)
 
-	return pid, errors.Wrap(err, "cannot tell the id of a process")
+	return pid, errors.Wrap(err, "cannot parse the id of a process")
 }
 
-// read a message of the process.
+// read returns a message of the process.
 func (p *process) read(patience time.Duration) (string, error) {
 	if err := p.control.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return "", errors.Wrap(err, "cannot wait for the process")
 	}
 
-	b := make([]byte, 64) // More than the longest has.
+	b := make([]byte, 64) // Longer than any message.
 
 	n, err := p.control.Read(b)
 	if err == nil && n == 0 {
@@ -237,7 +237,7 @@ func (p *process) read(patience time.Duration) (string, error) {
 	return string(b[:n]), errors.Wrap(err, "the process does not answer")
 }
 
-// send a text, until its end, with files.
+// send a text with files, and close the connection for writing.
 func send(c *net.UnixConn, text []byte, files []*os.File) error {
 	fds := make([]int, len(files))
 	for i, f := range files {
@@ -256,7 +256,7 @@ func send(c *net.UnixConn, text []byte, files []*os.File) error {
 	return c.CloseWrite()
 }
 
-// socketpair of a type: a connection, and a file for another process.
+// socketpair returns a connection of a type, and its other end as a file for another process.
 func socketpair(kind int) (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -274,5 +274,5 @@ func socketpair(kind int) (*net.UnixConn, *os.File, error) {
 		return nil, nil, errors.Wrap(err, "cannot use a socket")
 	}
 
-	return c.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // It is one.
+	return c.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // It is a Unix socket.
 }

@@ -1,13 +1,13 @@
-"""YAML that Ansible ships, parsed when the image was built.
+"""YAML that Ansible ships, parsed when the image is built.
 
-ansible-playbook of the image imports this module, so that a run finds these documents in a file
-beside the module, and does not parse them again. The right to write the file is the right to write
-the programs of the image, too. What is not in the file is parsed as ever.
+ansible-playbook of the image imports this module, so that a run loads these documents from a file beside the module,
+and does not parse them again. The file needs the same protection as the programs of the image. Documents that are not
+in the file are parsed as usual.
 
     python -m shipped_yaml
 
-plays a playbook, and writes the documents that were parsed meanwhile to the file. A process that plays are forked from
-has documents of its own, see afresh.py, and only identifies them as this module does.
+runs a playbook, and writes the parsed documents to the file. A warm process has documents of its own, see afresh.py,
+and uses only identify of this module.
 """
 import contextlib
 import hashlib
@@ -23,14 +23,14 @@ from ansible.release import __version__
 
 FILE = os.path.splitext(__file__)[0] + ".pickle"
 
-# A connection of any kind has Ansible read the documentation of all kinds.
+# A connection of any type has Ansible read the documentation of all types.
 PLAYBOOK = [{"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.debug": {}}]}]
 
 parse = yaml.load
 
 
 def identify(stream, Loader):
-    """Return a digest of all that a document depends on; None for a stream that may be read only once."""
+    """Return a digest of everything that a document depends on; None for a stream that can be read only once."""
     text = stream
 
     if isinstance(stream, io.BufferedReader) and stream.seekable():
@@ -41,7 +41,7 @@ def identify(stream, Loader):
     if not isinstance(text, (str, bytes)):
         return None
 
-    # Ansible's strings know the file that they come from, and whether they may be templates.
+    # Ansible tags strings with the file that they come from, and with whether they may be templates.
     about = [
         __version__, getattr(Loader, "__module__", ""), getattr(Loader, "__qualname__", ""), isinstance(text, str),
         getattr(stream, "name", ""), sorted(map(repr, AnsibleTagHelper.tags(text))),
@@ -55,7 +55,7 @@ def identify(stream, Loader):
 
 
 def serve(documents):
-    """Have yaml.load return documents that were parsed before, a new copy each time."""
+    """Have yaml.load return a new copy of a document that was parsed before."""
     def load(stream, Loader):
         document = documents.get(identify(stream, Loader))
 
@@ -65,7 +65,7 @@ def serve(documents):
 
 
 def learn():
-    """Play a playbook, and return the documents that were parsed meanwhile."""
+    """Run a playbook, and return the documents that were parsed."""
     documents = {}
 
     def load(stream, Loader):
@@ -87,7 +87,7 @@ def learn():
             "AWX_ISOLATED_DATA_DIR": directory,
         })
 
-        # In JSON it is not parsed as YAML, and is not in the file.
+        # JSON is not parsed as YAML, so that the playbook is not in the file.
         with open(os.path.join(directory, "main.yml"), "w") as playbook:
             json.dump(PLAYBOOK, playbook)
 
@@ -103,7 +103,7 @@ def learn():
 
 
 if __name__ == "__main__":
-    # In an order that is the same each time.
+    # Sorted, so that the file is reproducible.
     found = dict(sorted(learn().items()))
 
     with open(FILE, "wb") as file:

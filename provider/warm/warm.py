@@ -1,14 +1,13 @@
 """Keep a process that has imported Ansible, and start runs by forking it.
 
-Most of a short run is Ansible starting: its imports, and YAML of its own that it reads each
-time. This process does both once. It sees nothing of a run: what it forks reads the request,
-from a socket that only the provider has, too.
+Most of the time of a short run is spent on the start of Ansible: on imports, and on YAML that Ansible ships. This
+process does both once. It sees nothing of a run: its child reads the request from a socket that only the provider has,
+too.
 
     warm.py DIRECTORY ANSIBLE-PLAYBOOK
 
-The directory has driver.py, and is this process's own. Descriptor 3 is a socket of the
-provider, by which it sends the socket of each run, and gets the id of the process that is the
-run's supervisor.
+The directory has driver.py, and belongs to this process alone. Descriptor 3 is a socket to the provider, which sends
+the socket of each run on it, and receives the id of the process that becomes the run's supervisor.
 """
 import array
 import atexit
@@ -37,13 +36,13 @@ import modules
 import shipped_yaml
 
 CONTROL = 3
-# The first descriptor after the standard streams, where a process has one for a moment.
+# The first descriptor after the standard streams, which serves for a short time.
 FIRST = 3
-# What a request has beside its text: standard output and error of the run, the supervisor's
-# lifeline and its lock, and the ruleset of Landlock if there is one.
+# The descriptors of a request: standard output and error of the run, the lifeline and the lock of the supervisor, and
+# the ruleset of Landlock, if any.
 DESCRIPTORS = 5
 
-# It keeps the lock of Python's threads, of which a process that was cloned has one.
+# PyDLL keeps Python's lock during a call: the child of a clone has only one thread.
 LIBC = ctypes.PyDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 # linux/prctl.h, linux/sched.h, linux/capability.h, asm/unistd.h
@@ -54,7 +53,7 @@ CAPABILITY_VERSION_3 = 0x20080522
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 SYS_LANDLOCK_RESTRICT_SELF = 446
 
-# The status of a supervisor that could not do its work: see package supervisor.
+# The exit status of a supervisor that failed itself: see package supervisor.
 FAILURE = 125
 
 PLAYBOOK = """
@@ -72,7 +71,7 @@ PLAYBOOK = """
 
 
 def call(function, *args):
-    """Call a function of the C library. The error says what went wrong."""
+    """Call a function of the C library. An error of it raises OSError."""
     result = function(*args)
     if result == -1:
         code = ctypes.get_errno()
@@ -86,7 +85,7 @@ def prctl(option, *args):
 
 
 class Warm:
-    """What this process has imported."""
+    """The imported Ansible."""
 
     def __init__(self, directory, script):
         self._directory, self._script = directory, script
@@ -104,7 +103,7 @@ class Warm:
             import driver
             from ansible.utils import path
 
-            # The directory for temporary files that Ansible made now is that of this process, and of none that it forks.
+            # Ansible has made its directory for temporary files for this process. Children must not remove it.
             atexit.unregister(path.cleanup_tmp_file)
             self._memo.attach()
             self.driver = driver
@@ -118,11 +117,11 @@ class Warm:
             for method, *args in learned:
                 getattr(self._memo, method)(*args)
 
-        # What was loaded now has read settings, too.
+        # Loading has read settings, too.
         self._settings = afresh.Settings(constants, self._reads)
 
     def build(self):
-        """Have another process build modules, unless one did."""
+        """Have another process build modules, unless that was done."""
         if os.path.exists(os.path.join(self._directory, modules.INDEX)) or os.fork() != 0:
             return
 
@@ -132,21 +131,21 @@ class Warm:
         finish(lambda: modules.build(self._directory))
 
     def look(self):
-        """Look whether modules were built meanwhile."""
+        """Use modules if they have been built meanwhile."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
 
-        # An empty archive is none.
+        # An empty archive cannot be mapped.
         with contextlib.suppress(OSError, ValueError):
             self._modules = self._modules or modules.Modules(self._directory)
 
     @property
     def learns(self):
-        """True in the processes that run a playbook to learn from."""
+        """True in a process that runs the playbook to learn from."""
         return self._memo.learn is not None
 
     def _learn(self):
-        """Have another process run a playbook, and return what it has read: methods of Memo, and their arguments."""
+        """Have another process run a playbook, and return the methods of Memo and arguments that it would have used."""
         path = os.path.join(tempfile.mkdtemp(dir=self._directory), "learned")
         pid = os.fork()
 
@@ -165,7 +164,7 @@ class Warm:
 
         learned = []
 
-        # A play that was executed after all has told nothing.
+        # A play that started cold has written no file.
         with contextlib.suppress(EOFError), open(path, "rb") as file:
             while True:
                 learned.append(pickle.load(file))
@@ -197,7 +196,7 @@ class Warm:
     def become(self, argv):
         """Make this process like a new one that was started with an argv of ansible-playbook.
 
-        Raises afresh.Cold if that cannot be.
+        Raises afresh.Cold if that is impossible.
         """
         if argv[0] != sys.executable or self._script not in argv:
             raise afresh.Cold("another Python")
@@ -206,10 +205,10 @@ class Warm:
         sys.stdout, sys.stderr = stream(1, "strict"), stream(2, "backslashreplace")
         sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
         tempfile.tempdir = None
-        # As play.py of package runner.
+        # play.py of package runner does the same.
         multiprocessing.current_process()._config["tempdir"] = "../tmp"
         time.tzset()
-        # Content that imports these names means others.
+        # Content that imports these names means modules of its own.
         for name in afresh.__name__, modules.__name__, shipped_yaml.__name__, self.driver.__name__:
             sys.modules.pop(name, None)
 
@@ -221,7 +220,7 @@ class Warm:
 
         self._settings.read()
         Display().__init__()
-        # What is random once in a process.
+        # Values that are random, but fixed in a process.
         vars.random_int = secrets.token_hex(4)
         multiprocessing.current_process().authkey = os.urandom(32)
 
@@ -230,7 +229,7 @@ class Warm:
 
 
 class Play:
-    """A play in a process that this one forks; as much of a subprocess.Popen as the driver needs."""
+    """A play in a forked process, with the methods of subprocess.Popen that the driver needs."""
 
     def __init__(self, warm, argv, cwd, env, output):
         self.returncode = None
@@ -255,7 +254,7 @@ class Play:
     def _play(warm, argv, cwd, env, output, tell):
         os.setsid()
 
-        # No supervisor ends what is run to learn from.
+        # The process to learn from has no supervisor that would end this one.
         if warm.learns:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -274,7 +273,7 @@ class Play:
         try:
             warm.become(argv)
         except Exception as error:
-            # Whatever it is: a Python of its own is not concerned.
+            # A new Python is not affected by the error, whatever it is.
             os.write(tell, (str(error) or type(error).__name__).encode()[:1000])
             signals()
             os.execvpe(argv[0], argv, env)
@@ -287,19 +286,19 @@ class Play:
 
 
 def signals():
-    """Handle the signals that Python ignores as other programs expect it."""
+    """Restore the default action of signals that Python ignores."""
     for number in signal.SIGPIPE, signal.SIGXFSZ:
         signal.signal(number, signal.SIG_DFL)
 
 
 def stream(number, errors):
-    """Standard output or error, unbuffered, as Python opens it."""
+    """Return standard output or error, unbuffered, as Python opens it."""
     return io.TextIOWrapper(open(number, "wb", 0, closefd=False), sys.__stdout__.encoding, errors, "\n", write_through=True)
 
 
 def descriptors(*numbers):
     """Make some descriptors the first ones of this process, and close all others."""
-    # None of them is overwritten before it has its place.
+    # Move them out of the way first, so that none is overwritten.
     numbers = [fcntl.fcntl(n, fcntl.F_DUPFD, len(numbers)) for n in numbers]
 
     for place, number in enumerate(numbers):
@@ -309,7 +308,7 @@ def descriptors(*numbers):
 
 
 def leave(main):
-    """End this process with a function that should not return."""
+    """Call a function that should not return, and end this process if it does."""
     try:
         main()
     except BaseException:
@@ -319,7 +318,7 @@ def leave(main):
 
 
 def finish(main):
-    """End this process as Python does, with what a function returns."""
+    """End this process as Python does, with the result of a function as its exit status."""
     try:
         code = main()
     except SystemExit as error:
@@ -343,7 +342,7 @@ def finish(main):
 
 
 def enter(confinement, ruleset):
-    """Enter the domain of a run, for good: see package sandbox."""
+    """Enter the domain of a run for good: see package sandbox."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(confinement["oomScoreAdj"]))
 
@@ -360,7 +359,7 @@ def enter(confinement, ruleset):
     if ruleset is not None:
         call(LIBC.syscall, *map(ctypes.c_long, (SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0)))
 
-    # None is gained without new privileges, so that a set that cannot be changed does no harm.
+    # A process that may not change the bounding set needs no change: it gains no capability without new privileges.
     with contextlib.suppress(OSError):
         for capability in range(64):
             prctl(PR_CAPBSET_DROP, capability)
@@ -369,7 +368,7 @@ def enter(confinement, ruleset):
 
 
 def receive(connection):
-    """Read a request: its text in JSON, until its end, and its descriptors."""
+    """Read a request to its end: its text in JSON, and its descriptors."""
     text, numbers = b"", array.array("i")
 
     while True:
@@ -388,10 +387,10 @@ def receive(connection):
 
 
 def supervise(warm, connection):
-    """Become the supervisor of a run, whose process is forked before."""
+    """Fork the process of a run, and become its supervisor."""
     os.setsid()
     request, (out, err, lifeline, lock, *ruleset) = receive(connection)
-    # It stays when this process becomes another program.
+    # The setting survives execve.
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     parent, pid = os.getpid(), os.fork()
 
@@ -414,7 +413,7 @@ def carry_out(warm, request, parent, out, err, *ruleset):
         return
 
     descriptors(os.open(os.devnull, os.O_RDONLY), out, err, *ruleset)
-    # As in a process that was started. It is outside of the domains of others.
+    # Like a new process. Runs in other domains cannot trace it.
     prctl(PR_SET_DUMPABLE, 1)
     enter(request["confinement"], FIRST if ruleset else None)
     os.closerange(FIRST, FIRST + 1)
@@ -425,7 +424,7 @@ def carry_out(warm, request, parent, out, err, *ruleset):
 
 
 def serve(warm, control):
-    """Start what the provider asks for, until it is gone."""
+    """Start runs until the provider closes the socket."""
     while True:
         data, ancillary, *_ = control.recvmsg(1, socket.CMSG_SPACE(4))
         if not data:
@@ -446,7 +445,7 @@ def serve(warm, control):
 def main(directory, script):
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # No other process reads its memory. It ends with the provider, also while it starts.
+    # No other process can read its memory. It ends with the provider, also during its start.
     prctl(PR_SET_DUMPABLE, 0)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.set_inheritable(CONTROL, False)
