@@ -1,7 +1,6 @@
-// Package dependents watches what the runs of an AnsibleRun have made in the cluster: of each object
-// its metadata only. When one is changed or deleted between two runs, the AnsibleRun is woken at once.
-// Changes during a run, by the run or by others, do not count: the digests in the status are those at
-// the end of the run.
+// Package dependents watches the metadata of the objects that the runs of an AnsibleRun have made in the cluster. When
+// an object is changed or deleted between two runs, the AnsibleRun is woken. Changes during a run are ignored, since
+// the digests in the status are those at the end of the run.
 package dependents
 
 import (
@@ -26,14 +25,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Label of objects that the runs of an AnsibleRun have made or changed. Each AnsibleRun has its own, so that
-// several may have to do with one object.
+// Label returns the key of the label on objects that the runs of an AnsibleRun have made or changed. Each AnsibleRun
+// has its own key, so that an object can be a dependent of several.
 func Label(uid types.UID) string { return "dependent-of." + common.GroupCluster + "/" + string(uid) }
 
 // Check returns an error for kinds that no run reports.
 func Check(kinds []common.DependentKind) error {
 	if len(kinds) > common.MaxDependents {
-		return errors.Errorf("there are %d kinds of dependents, and %d are the most", len(kinds), common.MaxDependents)
+		return errors.Errorf("there are %d kinds of dependents, more than %d", len(kinds), common.MaxDependents)
 	}
 
 	known := map[string]bool{}
@@ -42,11 +41,11 @@ func Check(kinds []common.DependentKind) error {
 		_, err := schema.ParseGroupVersion(k.APIVersion)
 		names := []string{k.Kind, k.Resource, k.Namespace}
 
-		// The API server takes no such object, and the path to it would be another one.
+		// The API server has no object with such a name, and the name would change the path of the request.
 		if err != nil ||
 			slices.ContainsFunc(names, func(s string) bool { return len(s) > 253 || len(content.IsPathSegmentName(s)) > 0 }) ||
 			k.Kind == "" || k.Resource == "" || len(k.Digest) > 64 {
-			return errors.Errorf("%q is no kind of dependents", k.Resource)
+			return errors.Errorf("%q is not a valid kind of dependents", k.Resource)
 		}
 
 		// A resource has one kind, and is watched once.
@@ -60,42 +59,42 @@ func Check(kinds []common.DependentKind) error {
 	return nil
 }
 
-// page is how many objects are listed at a time. The metadata of each may have more than a mebibyte, and objects of
-// several AnsibleRuns are listed at once.
+// page is how many objects are listed at a time. The metadata of one object may exceed a mebibyte, and lists of several
+// AnsibleRuns run concurrently.
 const page = 10
 
-// A state of objects: what identifies the present version of each, by its uid.
+// A state has the versions of objects by their uids.
 type state map[types.UID]string
 
-// leaving is the version of an object that is being deleted. It has none but that until it is gone.
-const leaving = "leaving"
+// terminating is the only version of an object that is being deleted. The value is part of digests in the status.
+const terminating = "leaving"
 
-// found are the objects of a kind.
+// found has the listed objects of a kind.
 type found struct {
-	// present ones, and the names of those that are being deleted.
-	present state
-	leaving map[types.UID]string
-	// at is the version of the list.
+	// present has the objects that are not being deleted, and terminating the names of the others by uid.
+	present     state
+	terminating map[types.UID]string
+	// at is the resource version of the list.
 	at string
 }
 
-// with those that are being deleted and that count.
-func (f found) with(counts func(name string) bool) state {
+// including returns the state of the objects, with those that are being deleted if counts is true for them.
+func (f found) including(counts func(name string) bool) state {
 	s := maps.Clone(f.present)
 
-	for uid, name := range f.leaving {
+	for uid, name := range f.terminating {
 		if counts(name) {
-			s[uid] = leaving
+			s[uid] = terminating
 		}
 	}
 
 	return s
 }
 
-// since returns the state of the objects, and whether it has the digest of an earlier one; empty for one that is not
-// known. Whether those that are being deleted counted then is not known, either.
-func (f found) since(digest string) (state, bool) {
-	if all := f.with(func(string) bool { return true }); all.digest() == digest {
+// compare returns the state of the objects, and whether its digest is the given one. An empty digest is unknown, and
+// equals any. The digest may or may not include objects that are being deleted.
+func (f found) compare(digest string) (state, bool) {
+	if all := f.including(func(string) bool { return true }); all.digest() == digest {
 		return all, true
 	}
 
@@ -116,9 +115,9 @@ func (s state) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// version of an object: it changes with all but the status. Kinds with a generation count the
-// changes of their specs. The managed fields of the others, such as ConfigMaps, say which manager
-// has changed which fields, and when.
+// version returns a string that changes with every part of an object but its status. Kinds with a generation count the
+// changes of their specs. Other kinds, such as ConfigMaps, have managed fields that say which manager has changed which
+// fields, and when.
 func version(o *metav1.PartialObjectMetadata) string {
 	if o.Generation > 0 {
 		return strconv.FormatInt(o.Generation, 10)
@@ -145,16 +144,16 @@ func version(o *metav1.PartialObjectMetadata) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// resource of a kind.
+// resource returns the client of a kind.
 func resource(c metadata.Interface, k common.DependentKind) metadata.ResourceInterface {
 	gv, _ := schema.ParseGroupVersion(k.APIVersion) // It is valid, see Check.
 
 	return c.Resource(gv.WithResource(k.Resource)).Namespace(k.Namespace)
 }
 
-// list the objects of a kind. Of a kind that is gone there are none.
+// list the objects of a kind. A kind that no longer exists has no objects.
 func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind) (found, error) {
-	all := found{present: state{}, leaving: map[types.UID]string{}}
+	all := found{present: state{}, terminating: map[types.UID]string{}}
 
 	for o := (metav1.ListOptions{LabelSelector: Label(uid), Limit: page}); ; {
 		l, err := resource(c, k).List(ctx, o)
@@ -172,7 +171,7 @@ func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.Dep
 			if item := &l.Items[i]; item.DeletionTimestamp == nil {
 				all.present[item.UID] = version(item)
 			} else {
-				all.leaving[item.UID] = item.Name
+				all.terminating[item.UID] = item.Name
 			}
 		}
 
@@ -182,7 +181,7 @@ func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.Dep
 	}
 }
 
-// name of a kind, for messages.
+// name returns the resource of a kind with its namespace, for messages.
 func name(k common.DependentKind) string {
 	if k.Namespace == "" {
 		return fmt.Sprintf("%s of %s", k.Resource, k.APIVersion)
@@ -197,14 +196,14 @@ type Run struct {
 	UID types.UID
 	// Watched is true for a kind that is watched.
 	Watched func(k common.DependentKind) bool
-	// Deleted is true for an object that the run itself has deleted. Such an object is as good as gone. The end of any
-	// other that is being deleted is a change, since the run has found it there.
+	// Deleted is true for an object that the run itself has deleted. Survey treats such an object as gone. The end of any
+	// other object that is being deleted is a change, since the run has found it.
 	Deleted func(k common.DependentKind, name string) bool
 }
 
-// Survey the dependents of an AnsibleRun at the end of a run: in which state those of each kind are.
-// Kinds of which there are none are left out, and those after the first common.MaxDependents. The digest of a kind that
-// is not watched, or cannot be listed, is empty.
+// Survey returns the kinds of an AnsibleRun's dependents at the end of a run, up to common.MaxDependents, with the
+// digests of their objects. Kinds without objects are left out. The digest of a kind that is not watched, or cannot be
+// listed, is empty.
 func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.DependentKind) []common.DependentKind {
 	left := []common.DependentKind{}
 
@@ -215,7 +214,7 @@ func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.D
 
 		if run.Watched(k) {
 			all, err := list(ctx, c, run.UID, k)
-			s := all.with(func(name string) bool { return !run.Deleted(k, name) })
+			s := all.including(func(name string) bool { return !run.Deleted(k, name) })
 
 			if err == nil && len(s) == 0 {
 				continue

@@ -22,81 +22,80 @@ import (
 )
 
 const (
-	// firstPause is how long a change waits for others before the object is woken. The pause doubles
-	// with each change, up to longestPause, until there was none for twice as long: another controller that fights with a
-	// run over an object does not keep the provider busy.
+	// firstPause is the time between a change and the wake-up of the AnsibleRun. The pause doubles with each change, up to
+	// longestPause, until there was no change for twice as long. It keeps a controller that fights with a run over an
+	// object from keeping the provider busy.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
-	// again is when objects are looked at again that could not be watched.
-	again = 30 * time.Second
-	// maxWatches of the accounts of one namespace, and of all of them.
+	// retryAfter is the time until a failed watch is tried again.
+	retryAfter = 30 * time.Second
+	// maxWatches is the number of watches for the accounts of one namespace, and maxAllWatches for all of them.
 	maxWatches, maxAllWatches = 500, 5000
-	// reopen is the time between two watches of the same kind, at least.
+	// reopen is the shortest time between two watches of the same kind.
 	reopen = time.Second
 )
 
-// errChanged says that an object was changed or deleted.
+// errChanged means that an object was changed or deleted.
 var errChanged = errors.New("an object was changed")
 
-// A Subject is an AnsibleRun with dependents that are watched.
+// A Subject is an AnsibleRun with dependents to watch.
 type Subject struct {
 	UID types.UID
-	// Account with the rights of the runs.
+	// Account is the ServiceAccount with the rights of the runs.
 	Account inputs.Kubernetes
-	// Kinds of objects to watch, as they were at the end of the last run.
+	// Kinds of objects to watch, with the digests at the end of the last run.
 	Kinds []common.DependentKind
 }
 
-// A Watcher watches the dependents of AnsibleRuns. Use New.
+// A Watcher watches the dependents of AnsibleRuns. New makes one.
 type Watcher struct {
 	ctx    context.Context //nolint:containedctx // Watches go on from one reconcile to the next.
 	client func(inputs.Kubernetes) (metadata.Interface, error)
 	pauses *flowcontrol.Backoff
 
 	mu      sync.Mutex
-	watches map[types.UID]*following
+	watches map[types.UID]*subjectWatch
 }
 
-// following is the watch of one AnsibleRun.
-type following struct {
+// subjectWatch is the state of the watches of one AnsibleRun.
+type subjectWatch struct {
 	subject Subject
 	stop    context.CancelFunc
 	changed bool
-	// errs of kinds that cannot be watched, or that of all of them.
+	// errs has an error for each kind that cannot be watched.
 	errs []error
-	// listing is locked while objects of a kind are listed: there may be many kinds.
+	// listing serializes the lists of the kinds, of which there may be many.
 	listing sync.Mutex
 }
 
-// New returns a Watcher. Its watches end with the context. Client returns a client that has the rights
-// of an account.
+// New returns a Watcher. Its watches end with the context. Client returns a client with the rights of an account.
 func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface, error)) *Watcher {
 	return &Watcher{
 		ctx: ctx, client: client, pauses: flowcontrol.NewBackOff(firstPause, longestPause),
-		watches: map[types.UID]*following{},
+		watches: map[types.UID]*subjectWatch{},
 	}
 }
 
-// Watch the dependents of an AnsibleRun, unless they are watched already. It returns whether one was changed or deleted
-// since the last run. The error says why that is not known. Wake is called when one was changed, when they cannot be
-// watched, and when they can be watched again; perhaps at once from several goroutines.
+// Watch the dependents of an AnsibleRun, unless they are watched already. It returns whether a dependent was changed or
+// deleted since the last run. The error says why that is unknown. Wake is called when a dependent was changed, when a
+// kind cannot be watched, and when it can be watched again, also concurrently.
 func (w *Watcher) Watch(s Subject, wake func()) (changed bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
 	f, known := w.watches[s.UID]
 	if known && equality.Semantic.DeepEqual(f.subject, s) {
-		return f.changed, all(f.errs)
+		return f.changed, joined(f.errs)
 	}
 
 	w.stop(s.UID)
 
-	if err := w.full(s); err != nil {
+	if err := w.checkLimits(s); err != nil {
 		return false, err
 	}
 
 	ctx, stop := context.WithCancel(w.ctx)
-	f = &following{subject: s, stop: stop, errs: make([]error, len(s.Kinds))}
+	f = &subjectWatch{subject: s, stop: stop, errs: make([]error, len(s.Kinds))}
 	w.watches[s.UID] = f
 
 	go w.follow(ctx, f, wake)
@@ -104,8 +103,8 @@ func (w *Watcher) Watch(s Subject, wake func()) (changed bool, err error) {
 	return false, nil
 }
 
-// full returns an error if there are too many watches for those of a subject.
-func (w *Watcher) full(s Subject) error {
+// checkLimits returns an error if the watches of a subject would exceed a limit.
+func (w *Watcher) checkLimits(s Subject) error {
 	all, own := len(s.Kinds), len(s.Kinds)
 
 	for _, f := range w.watches {
@@ -125,7 +124,7 @@ func (w *Watcher) full(s Subject) error {
 	return nil
 }
 
-// Stop to watch the dependents of an AnsibleRun.
+// Stop watching the dependents of an AnsibleRun.
 func (w *Watcher) Stop(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,14 +148,14 @@ func (w *Watcher) Forget(uid types.UID) {
 	w.pauses.Reset(string(uid))
 }
 
-// follow the dependents of a subject until one was changed. Each kind is watched by itself: one that cannot be does not
-// keep the others from it.
-func (w *Watcher) follow(ctx context.Context, f *following, wake func()) {
+// follow the dependents of a subject until one was changed. The kinds are watched independently: a failing watch does
+// not stop the others.
+func (w *Watcher) follow(ctx context.Context, f *subjectWatch, wake func()) {
 	g, kinds := errgroup.WithContext(ctx)
 
 	for i, k := range f.subject.Kinds {
 		tell := func(err error) {
-			if w.tell(f, i, err) {
+			if w.setError(f, i, err) {
 				wake()
 			}
 		}
@@ -175,19 +174,19 @@ func (w *Watcher) follow(ctx context.Context, f *following, wake func()) {
 	wake()
 }
 
-// tell that a kind cannot be watched, or is watched. It returns whether that is news.
-func (w *Watcher) tell(f *following, kind int, err error) bool {
+// setError records the error of a kind, or nil if it is watched. It returns whether the joined errors have changed.
+func (w *Watcher) setError(f *subjectWatch, kind int, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	was := fmt.Sprint(all(f.errs))
+	was := fmt.Sprint(joined(f.errs))
 	f.errs[kind] = err
 
-	return fmt.Sprint(all(f.errs)) != was
+	return fmt.Sprint(joined(f.errs)) != was
 }
 
-// all errors as one: the first, and how many others there are.
-func all(errs []error) error {
+// joined returns one error for several: the first one, with the number of the others.
+func joined(errs []error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 
 	switch len(errs) {
@@ -200,11 +199,11 @@ func all(errs []error) error {
 	return errors.Errorf("%w; and %d more kinds cannot be watched", errs[0], len(errs)-1)
 }
 
-// followKind looks at the dependents of a kind, again and again, until one was changed or there is none to be changed.
-// What happens between two looks is found at the next one.
-func (w *Watcher) followKind(ctx context.Context, f *following, k common.DependentKind, tell func(error)) error {
+// followKind watches the dependents of a kind until one was changed or none is left. A change between two watches is
+// found by the list of the next one.
+func (w *Watcher) followKind(ctx context.Context, f *subjectWatch, k common.DependentKind, tell func(error)) error {
 	for {
-		left, err := w.look(ctx, f, &k, tell)
+		left, err := w.watchKind(ctx, f, &k, tell)
 		pause := reopen
 
 		switch {
@@ -213,7 +212,7 @@ func (w *Watcher) followKind(ctx context.Context, f *following, k common.Depende
 		case err != nil && ctx.Err() == nil:
 			tell(err)
 
-			pause = again
+			pause = retryAfter
 		case err == nil && !left:
 			tell(nil)
 			return nil
@@ -226,14 +225,14 @@ func (w *Watcher) followKind(ctx context.Context, f *following, k common.Depende
 	}
 }
 
-// pause before a change is told.
+// pause returns the time to wait before the wake-up.
 func (w *Watcher) pause(uid types.UID) time.Duration {
 	w.pauses.Next(string(uid), time.Now())
 
 	return w.pauses.Get(string(uid))
 }
 
-// wait for a while. It is false if the context is done before.
+// wait returns true after a time, or false once the context is done.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -243,10 +242,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look at the dependents of a kind: list them, note in which state they are, and watch them until one is changed or the
-// watch ends. It is false if there are none. The error is errChanged if one is not as it was. Objects that are not
-// known do not count: others may give them the label.
-func (w *Watcher) look(ctx context.Context, f *following, k *common.DependentKind, tell func(error)) (bool, error) {
+// watchKind lists the dependents of a kind, records their digest, and watches them until one is changed or the watch
+// ends. It returns false if there are none. The error is errChanged if the digest differs from the recorded one.
+// Objects that are labeled later are ignored, since any client may set the label.
+func (w *Watcher) watchKind(
+	ctx context.Context, f *subjectWatch, k *common.DependentKind, tell func(error),
+) (bool, error) {
 	c, err := w.client(f.subject.Account)
 	if err != nil {
 		return true, err
@@ -260,7 +261,7 @@ func (w *Watcher) look(ctx context.Context, f *following, k *common.DependentKin
 		return true, err
 	}
 
-	known, same := all.since(k.Digest)
+	known, same := all.compare(k.Digest)
 	if !same {
 		return true, errChanged
 	}
@@ -284,7 +285,7 @@ func (w *Watcher) look(ctx context.Context, f *following, k *common.DependentKin
 	for e := range events.ResultChan() {
 		o, ok := e.Object.(*metav1.PartialObjectMetadata)
 		if !ok {
-			break // The version is too old, for example. All are listed again.
+			break // An error, such as a resource version that is too old: the objects are listed again.
 		}
 
 		was, mine := known[o.UID]

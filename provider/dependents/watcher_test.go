@@ -30,7 +30,7 @@ import (
 
 const run types.UID = "1-2"
 
-// object with a generation, which the run has made.
+// object returns an object with a generation that the run has made.
 func object(name string, generation int64) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -67,10 +67,10 @@ func TestVersion(t *testing.T) {
 		same   bool
 	}{
 		"Spec":      {"A generation counts changes of the spec.", object("a", 1), object("a", 2), false},
-		"Metadata":  {"Controllers annotate what they work on.", object("a", 1), annotated, true},
-		"Field":     {"Without a generation a change of a field counts.", fields(at(1)), fields(at(2)), false},
-		"Status":    {"One of the status does not.", fields(at(1)), fields(at(1), status), true},
-		"NoManager": {"Where it is not known, each change counts.", object("a", 0), other, false},
+		"Metadata":  {"An annotation, as controllers set it, is no change.", object("a", 1), annotated, true},
+		"Field":     {"Without a generation, a new time in the managed fields is a change.", fields(at(1)), fields(at(2)), false},
+		"Status":    {"A change of the status is no change.", fields(at(1)), fields(at(1), status), true},
+		"NoManager": {"Without managed fields, a new resource version is a change.", object("a", 0), other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := version(tc.a) == version(tc.b); got != tc.same {
@@ -80,7 +80,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// cluster has one object of a run.
+// cluster returns a client with the objects of a run.
 func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
 	t.Helper()
 
@@ -90,10 +90,10 @@ func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
 	return fake.NewSimpleMetadataClient(scheme, o...)
 }
 
-// deleted is true for what the run has deleted.
+// deleted is true for the object that the run has deleted.
 func deleted(_ common.DependentKind, name string) bool { return name == "mine" }
 
-// going is an object that is being deleted.
+// going returns an object that is being deleted.
 func going(name string) *metav1.PartialObjectMetadata {
 	o := object(name, 1)
 	o.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
@@ -120,9 +120,9 @@ func TestWatcher(t *testing.T) {
 	updating := func(o *metav1.PartialObjectMetadata) func(*fake.FakeMetadataClient) {
 		return func(c *fake.FakeMetadataClient) { needs.OK(t, c.Tracker().Update(gvr, o, "team-a")) }
 	}
-	annotated, leaving := object("a", 1), object("a", 2)
+	annotated, terminating := object("a", 1), object("a", 2)
 	annotated.Annotations = map[string]string{"a": "b"}
-	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+	terminating.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
 
 	refusing := func(resource string, err error) func(*fake.FakeMetadataClient) {
 		return func(c *fake.FakeMetadataClient) {
@@ -132,26 +132,26 @@ func TestWatcher(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// more objects than the one, a.
+		// more objects beside the object a.
 		more []runtime.Object
-		// before and after the watch begins.
+		// before and after change objects before and after the watch begins.
 		before, after func(c *fake.FakeMetadataClient)
 		want          bool
 		err           bool
 	}{
 		"Nothing": {"Nothing has changed.", nil, nil, nil, false, false},
-		"Same":    {"What is as it was counts as nothing.", nil, nil, updating(annotated), false, false},
-		"Changed": {"A change of a spec is one.", nil, nil, updating(object("a", 2)), true, false},
-		"Leaving": {"An object that is about to go is not there again before it is gone.", nil, nil, updating(leaving), false, false},
-		"Foreign": {"What others have labeled is not the run's.", nil, nil, func(c *fake.FakeMetadataClient) {
+		"Same":    {"An update without a new version is no change.", nil, nil, updating(annotated), false, false},
+		"Changed": {"A change of a spec is reported.", nil, nil, updating(object("a", 2)), true, false},
+		"Leaving": {"The start of a deletion is no change; its end is.", nil, nil, updating(terminating), false, false},
+		"Foreign": {"An object that is labeled later is not watched.", nil, nil, func(c *fake.FakeMetadataClient) {
 			needs.OK(t, c.Tracker().Create(gvr, object("foreign", 1), "team-a"))
 			deleting("foreign")(c)
 		}, false, false},
-		"Deleted":       {"The object is deleted.", nil, nil, deleting("a"), true, false},
-		"DeletedBefore": {"It was deleted while the provider was away.", nil, deleting("a"), nil, true, false},
-		"WasGoing":      {"Another object was being deleted when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, deleting("going"), true, false},
-		"WasMine":       {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, deleting("mine"), false, false},
-		"DeletedBetween": {"The object is deleted between two watches, of which the first is too old.", nil, func(c *fake.FakeMetadataClient) {
+		"Deleted":       {"The deletion of an object is reported.", nil, nil, deleting("a"), true, false},
+		"DeletedBefore": {"A deletion before the watch begins is reported.", nil, deleting("a"), nil, true, false},
+		"WasGoing":      {"The end of an object that was being deleted at the end of the run is reported.", []runtime.Object{going("going")}, nil, deleting("going"), true, false},
+		"WasMine":       {"The end of an object that the run has deleted is no change.", []runtime.Object{going("mine")}, nil, deleting("mine"), false, false},
+		"DeletedBetween": {"A deletion between two watches, the first of which has expired, is reported.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
 				ended := make(chan watch.Event, 1)
 				ended <- watch.Event{Type: watch.Error, Object: &expired}
@@ -160,10 +160,10 @@ func TestWatcher(t *testing.T) {
 				return true, watch.NewProxyWatcher(ended), nil
 			})
 		}, deleting("a"), true, false},
-		"Gone":           {"The kind is gone, and its objects with it.", nil, refusing("deployments", notFound), nil, true, false},
-		"OtherForbidden": {"The account may not list another kind.", nil, refusing("things", forbidden), nil, false, true},
-		"DeletedBeside":  {"An object is deleted beside a kind that the account may not list.", nil, refusing("things", forbidden), deleting("a"), true, false},
-		"Forbidden":      {"The account may not list.", nil, refusing("*", forbidden), nil, false, true},
+		"Gone":           {"The removal of a kind is reported as a change.", nil, refusing("deployments", notFound), nil, true, false},
+		"OtherForbidden": {"An error is returned if the account may not list one of the kinds.", nil, refusing("things", forbidden), nil, false, true},
+		"DeletedBeside":  {"A deletion is reported although the account may not list another kind.", nil, refusing("things", forbidden), deleting("a"), true, false},
+		"Forbidden":      {"An error is returned if the account may not list any kind.", nil, refusing("*", forbidden), nil, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestWatcher(t *testing.T) {
 					t.Errorf("%s\nwant changed %t and an error %t, got %t and %v, and was woken %d times", tc.reason, tc.want, tc.err, got, err, woken.Load())
 				}
 
-				// The state after the next run is another one.
+				// The dependents after the next run have another state.
 				s.Kinds = slices.Clone(s.Kinds)
 				s.Kinds[0].Digest = "another"
 
@@ -223,7 +223,7 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
-// The watches of one namespace leave room for those of others.
+// TestTooMany checks that the watches of one namespace leave room for those of others.
 func TestTooMany(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -266,8 +266,8 @@ func TestCheck(t *testing.T) {
 		valid  bool
 	}{
 		"Namespaces": {"A kind may be in two namespaces.", []common.DependentKind{deployments(), elsewhere}, true},
-		"Kinds":      {"Objects of one resource are watched once, whatever a Pod calls them.", []common.DependentKind{deployments(), thing}, false},
-		"Many":       {"There are only so many.", make([]common.DependentKind, common.MaxDependents+1), false},
+		"Kinds":      {"A resource cannot have two kinds, as a report of a Pod may claim.", []common.DependentKind{deployments(), thing}, false},
+		"Many":       {"The number of kinds is limited.", make([]common.DependentKind, common.MaxDependents+1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := Check(tc.kinds); (err == nil) != tc.valid {
@@ -284,7 +284,7 @@ func TestSurvey(t *testing.T) {
 	counted.Digest = digest
 
 	leave := counted
-	leave.Digest = state{"a": leaving}.digest()
+	leave.Digest = state{"a": terminating}.digest()
 
 	many := make([]common.DependentKind, common.MaxDependents+1)
 	for i := range many {
@@ -299,14 +299,14 @@ func TestSurvey(t *testing.T) {
 		kinds   []common.DependentKind
 		want    []common.DependentKind
 	}{
-		"Objects":   {"The objects of a kind are counted.", []runtime.Object{object("a", 1)}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{counted}},
-		"None":      {"A kind of which there are none is forgotten.", nil, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
-		"Gone":      {"So is a kind that is gone.", nil, kerrors.NewNotFound(schema.GroupResource{}, ""), true, []common.DependentKind{deployments()}, []common.DependentKind{}},
-		"Going":     {"An object that is being deleted has not gone yet.", []runtime.Object{going("a")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{leave}},
-		"Deleted":   {"One that the run has deleted is as good as gone.", []runtime.Object{going("mine")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
-		"Forbidden": {"Of a kind that cannot be listed there may be some.", nil, errors.New("no"), true, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
-		"Ignored":   {"A kind that is not watched is remembered for when it is.", nil, nil, false, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
-		"Many":      {"So many are remembered and no more.", nil, nil, false, many, many[:common.MaxDependents]},
+		"Objects":   {"A kind with objects gets their digest.", []runtime.Object{object("a", 1)}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{counted}},
+		"None":      {"A kind without objects is left out.", nil, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
+		"Gone":      {"A kind that no longer exists is left out.", nil, kerrors.NewNotFound(schema.GroupResource{}, ""), true, []common.DependentKind{deployments()}, []common.DependentKind{}},
+		"Going":     {"An object that is being deleted is part of the digest.", []runtime.Object{going("a")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{leave}},
+		"Deleted":   {"An object that the run has deleted is no part of the digest.", []runtime.Object{going("mine")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
+		"Forbidden": {"A kind that cannot be listed is kept without a digest.", nil, errors.New("no"), true, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
+		"Ignored":   {"A kind that is not watched is kept without a digest.", nil, nil, false, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
+		"Many":      {"The number of kinds is limited.", nil, nil, false, many, many[:common.MaxDependents]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := cluster(t, tc.objects...)
@@ -322,7 +322,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Changes one after another do not keep the provider busy.
+// TestPause checks that frequent changes do not keep the provider busy.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(t.Context(), nil)
